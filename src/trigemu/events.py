@@ -1,0 +1,177 @@
+"""Events: columns of objects and weights in Hz, validated once where they are made.
+
+Everything is flat: a collection is one array a column and the offsets at which its events begin, so a
+kernel sees arrays and a range of rows, and `events[a:b]` is a view that copies nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.errors import SampleError
+from trigemu.kernels import kernel
+
+Array = npt.NDArray[np.generic]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
+
+#: Weights are rates: nothing that crosses at 40 MHz comes near this, and exact sums rely on it.
+MAX_WEIGHT_HZ = 2.0**40
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The objects of one kind, ragged over events.
+
+    offsets: int64[n + 1], event i owns the rows offsets[i]:offsets[i + 1] of every column.
+    columns: float32, float64, int32 or int64 each; `pt`, `eta`, `phi` in GeV and radians, and any
+        further one. The objects of one event descend in pT.
+    """
+
+    offsets: IntArray
+    columns: Mapping[str, Array]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, rows: slice) -> Collection:
+        start, stop, _ = rows.indices(len(self))
+        return Collection(self.offsets[start : stop + 1], self.columns)
+
+
+@dataclass(frozen=True)
+class Events:
+    """A range of events of one sample.
+
+    sample: its name. weight: float64[n] in Hz. id, parent: uint64[n]; `parent` is shared by events made
+    from one generated interaction, and every split of a sample hashes it. collections: by singular
+    name (`jet`, `photon`, …). scalars: one number an event (`met`, `met_phi`, …), float or integer.
+    core: the rows that count; those outside are neighbouring crossings, visible and never counted.
+    """
+
+    sample: str
+    weight: FloatArray
+    id: npt.NDArray[np.uint64]
+    parent: npt.NDArray[np.uint64]
+    collections: Mapping[str, Collection] = field(default_factory=dict)
+    scalars: Mapping[str, Array] = field(default_factory=dict)
+    core: slice = field(default_factory=lambda: slice(None))
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def __getitem__(self, rows: slice) -> Events:
+        """A view of some rows, all of which count."""
+        return replace(
+            self,
+            weight=self.weight[rows],
+            id=self.id[rows],
+            parent=self.parent[rows],
+            collections={name: c[rows] for name, c in self.collections.items()},
+            scalars={name: column[rows] for name, column in self.scalars.items()},
+            core=slice(None),
+        )
+
+
+def make_events(
+    sample: str,
+    weight: Array,
+    collections: Mapping[str, Collection],
+    scalars: Mapping[str, Array] | None = None,
+    *,
+    id: Array | None = None,
+    parent: Array | None = None,
+    first: int = 0,
+) -> Events:
+    """Check and normalise columns once; `first` is the number of the first event, for messages.
+
+    SampleError names sample, column and first event for NaN, infinite or oversized weights, lengths
+    that do not fit and objects that do not descend in pT.
+    """
+    n = len(weight)
+    numbers = np.arange(first, first + n, dtype=np.uint64)
+    _check_finite(sample, "weight", weight, first)
+    too_large = np.flatnonzero(np.abs(weight) > MAX_WEIGHT_HZ)
+    if len(too_large):
+        at = int(too_large[0])
+        raise SampleError(
+            f"sample {sample!r}, event {first + at}: the weight {weight[at]:g} Hz is above "
+            f"{MAX_WEIGHT_HZ:g} Hz; weights are rates in Hz, check the normalisation"
+        )
+    checked = {name: _checked_collection(sample, name, c, n, first) for name, c in collections.items()}
+    columns = {name: native(column) for name, column in (scalars or {}).items()}
+    for name, column in columns.items():
+        _check_length(sample, name, len(column), n)
+        _check_nan(sample, name, column, first)
+    return Events(
+        sample=sample,
+        weight=np.ascontiguousarray(weight, np.float64),
+        id=numbers if id is None else np.asarray(id, np.uint64),
+        parent=numbers if parent is None else np.asarray(parent, np.uint64),
+        collections=checked,
+        scalars=columns,
+    )
+
+
+def native(column: Array) -> Array:
+    """The column as float32, float64, int32 or int64 in native byte order, whichever holds it."""
+    kind, size = column.dtype.kind, column.dtype.itemsize
+    if kind == "f":
+        return np.ascontiguousarray(column, np.float32 if size <= 4 else np.float64)
+    small = kind == "b" or size < 4 or (kind == "i" and size == 4)
+    return np.ascontiguousarray(column, np.int32 if small else np.int64)
+
+
+def _checked_collection(sample: str, name: str, c: Collection, n: int, first: int) -> Collection:
+    _check_length(sample, name, len(c), n)
+    offsets = np.ascontiguousarray(c.offsets, np.int64)
+    columns = {key: native(column) for key, column in c.columns.items()}
+    for key, column in columns.items():
+        if len(column) < offsets[-1]:
+            raise SampleError(
+                f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
+            )
+        at = _check_objects(offsets, column, key == "pt")
+        if at >= 0:
+            problem = "objects do not descend in pT" if key == "pt" else "is not a number (NaN)"
+            if key == "pt" and np.isnan(column[offsets[at] : offsets[at + 1]]).any():
+                problem = "is not a number (NaN)"
+            raise SampleError(f"sample {sample!r}, event {first + at}: {name}.{key} {problem}")
+    return Collection(offsets, columns)
+
+
+def _check_length(sample: str, name: str, length: int, n: int) -> None:
+    if length != n:
+        raise SampleError(f"sample {sample!r}: {name} has {length} events, the weights have {n}")
+
+
+def _check_nan(sample: str, name: str, column: Array, first: int) -> None:
+    missing = np.flatnonzero(column != column)
+    if len(missing):
+        at = first + int(missing[0])
+        raise SampleError(f"sample {sample!r}, event {at}: {name} is not a number (NaN)")
+
+
+def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
+    _check_nan(sample, name, column, first)
+    infinite = np.flatnonzero(~np.isfinite(column))
+    if len(infinite):
+        raise SampleError(f"sample {sample!r}, event {first + int(infinite[0])}: {name} is infinite")
+
+
+@kernel
+def _check_objects(offsets: IntArray, column: Array, descending: bool) -> int:
+    """The first event with a NaN, or with a value above the one before it; −1 where all is well."""
+    for event in range(len(offsets) - 1):
+        for i in range(offsets[event], offsets[event + 1]):
+            bad = column[i] != column[i]
+            if descending and i > offsets[event] and column[i] > column[i - 1]:
+                bad = True
+            if bad:
+                return event
+    return -1
