@@ -1,0 +1,281 @@
+"""A menu: TOML → frozen descriptions of triggers and of what their names mean.
+
+All mistakes of a file are reported at once, each with its line, trigger, value and what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from trigemu import plugins as plugin_finder
+from trigemu.errors import PluginError, TrigemuError, nearest
+from trigemu.objects import ObjectTable, Scope, SumTable, make_scope
+from trigemu.plugins import Plugin
+from trigemu.tables import Document, Table, TableError, load, read
+from trigemu.triggers import KINDS
+from trigemu.triggers.base import BitKind, Context, Kind
+from trigemu.triggers.logic import Expression, parse_expression
+
+Kinds = Mapping[str, type[Kind] | type[BitKind]]
+
+
+class MenuTable(Table, frozen=True):
+    """[menu]"""
+
+    name: str | None = None
+    crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
+    plugins: tuple[str, ...] = ()
+
+
+class TriggerTable(Table, frozen=True):
+    """The keys that every [[trigger]] may have; the others belong to its kind."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    kind: str
+    group: str | None = None
+    prescale: Annotated[float, msgspec.Meta(ge=1)] = 1.0
+    coherent: str | None = None
+    enabled: bool = True
+    seed: str | None = None
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """One trigger of a menu.
+
+    prescale: the kind's own and the menu's, ≥ 1. coherent: triggers of one such name share their
+    prescale counter. enabled: whether it is part of the menu; one that is not still lends its raw
+    decision to `logic` and `seed`. place: file and line, for messages.
+    """
+
+    name: str
+    kind: str
+    description: Kind | BitKind
+    group: str | None
+    prescale: float
+    coherent: str | None
+    enabled: bool
+    seed: Expression | None
+    place: str
+
+    def inputs(self) -> tuple[str, ...]:
+        """The triggers whose decisions it reads."""
+        own = self.description.inputs() if isinstance(self.description, BitKind) else ()
+        return (*own, *(self.seed.names() if self.seed else ()))
+
+
+@dataclass(frozen=True)
+class Menu:
+    """What a menu file says. `triggers` stand in the order of the file, `order` names them so that
+    each comes after those whose decisions it reads."""
+
+    name: str
+    crossing_rate_hz: float
+    plugins: tuple[Plugin, ...]
+    scope: Scope
+    triggers: tuple[Trigger, ...]
+    order: tuple[str, ...]
+    path: Path
+    sha256: str
+
+    def trigger(self, name: str) -> Trigger:
+        """TrigemuError names the nearest known trigger."""
+        for trigger in self.triggers:
+            if trigger.name == name:
+                return trigger
+        raise TrigemuError(f"unknown trigger {name!r}{nearest(name, (t.name for t in self.triggers))}")
+
+    @property
+    def enabled(self) -> tuple[Trigger, ...]:
+        """The triggers that make up the menu."""
+        return tuple(trigger for trigger in self.triggers if trigger.enabled)
+
+
+def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Menu:
+    """Read and check a menu; TableError holds all its mistakes, PluginError a plugin that fails."""
+    document = load(Path(path))
+    for key in document.data:
+        if key not in ("menu", "objects", "sums", "trigger"):
+            known = ("menu", "objects", "sums", "trigger")
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
+    head = read(document, document.data.get("menu", {}), MenuTable, ("menu",), "[menu]")
+    head = head or MenuTable()
+    found, kinds = _find_plugins(document, head.plugins, plugin_path)
+    scope = make_scope(
+        _tables(document, "objects", ObjectTable),
+        _tables(document, "sums", SumTable),
+        lambda key, message: document.problem(key, f"[{'.'.join(key[:2])}]", message),
+    )
+    triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
+    order = _order(document, triggers)
+    document.finish()
+    return Menu(
+        name=head.name or Path(path).stem,
+        crossing_rate_hz=head.crossing_rate_hz,
+        plugins=found,
+        scope=scope,
+        triggers=tuple(triggers),
+        order=order,
+        path=Path(path),
+        sha256=document.sha256,
+    )
+
+
+def _find_plugins(
+    document: Document, names: Iterable[str], path: Iterable[Path] | None
+) -> tuple[tuple[Plugin, ...], Kinds]:
+    found = []
+    kinds = dict(KINDS)
+    for i, name in enumerate(names):
+        try:
+            plugin = plugin_finder.find(name, path)
+            for kind, struct in plugin.kinds().items():
+                if kinds.setdefault(kind, struct) is not struct:
+                    raise PluginError(f"plugin {name!r} redefines the kind {kind!r}")
+            found.append(plugin)
+        except PluginError as error:
+            document.problem(("menu", "plugins", i), "[menu]", str(error))
+    return tuple(found), kinds
+
+
+def _tables(document: Document, section: str, struct: type[Any]) -> dict[str, Any]:
+    tables = document.data.get(section, {})
+    if not isinstance(tables, dict):
+        document.problem((section,), "", f"expected tables [{section}.NAME]")
+        return {}
+    made = {
+        name: read(document, table, struct, (section, name), f"[{section}.{name}]")
+        for name, table in tables.items()
+    }
+    return {name: table for name, table in made.items() if table is not None}
+
+
+def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
+    tables = document.data.get("trigger", [])
+    if not isinstance(tables, list) or not tables:
+        document.problem(("trigger",), "", "a menu needs at least one [[trigger]]")
+        return []
+    triggers: list[Trigger] = []
+    lines: dict[str, int] = {}
+    for i, table in enumerate(tables):
+        trigger = _trigger(document, table, ("trigger", i), kinds, scope, rate)
+        name = table.get("name") if isinstance(table, dict) else None
+        if isinstance(name, str) and name in lines:
+            message = f"name = {name!r}: another trigger has this name (line {lines[name]})"
+            document.problem(("trigger", i, "name"), f"trigger {name!r}", message)
+        elif isinstance(name, str):
+            lines[name] = document.lines.get(("trigger", i), 1)
+            if trigger:
+                triggers.append(trigger)
+    _check_inputs(document, triggers, set(lines))
+    return triggers
+
+
+def _trigger(
+    document: Document, table: Any, key: tuple[str | int, ...], kinds: Kinds, scope: Scope, rate: float
+) -> Trigger | None:
+    if not isinstance(table, dict):
+        document.problem(key, "", "expected a table [[trigger]]")
+        return None
+    where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
+    common = {field.encode_name for field in msgspec.structs.fields(TriggerTable)}
+    struct = kinds.get(table.get("kind", ""))
+    own = {name: value for name, value in table.items() if name not in common}
+    head_table = {name: value for name, value in table.items() if name in common}
+    head = read(document, head_table, TriggerTable, key, where)
+    if struct is None:
+        if "kind" in table:
+            message = f"unknown kind {table['kind']!r}{nearest(str(table['kind']), kinds)}"
+            document.problem((*key, "kind"), where, message)
+        return None
+    description = read(document, own, struct, key, where, also=common)
+    seed = None
+    if head and head.seed is not None:
+        try:
+            seed = parse_expression(head.seed)
+        except TrigemuError as error:
+            document.problem((*key, "seed"), where, str(error))
+    if description is None or head is None:
+        return None
+    own_prescale = description.own_prescale(rate) if isinstance(description, BitKind) else 1.0
+    if own_prescale < 1:
+        message = f"its rate is above the crossing rate of {rate:g} Hz"
+        document.problem(key, where, message)
+    if isinstance(description, Kind):
+        _try_compile(document, description, scope, own, key, where)
+    place = f"{document.path}:{document.lines.get(key, 1)}"
+    return Trigger(
+        name=head.name,
+        kind=head.kind,
+        description=description,
+        group=head.group,
+        prescale=head.prescale * own_prescale,
+        coherent=head.coherent,
+        enabled=head.enabled,
+        seed=seed,
+        place=place,
+    )
+
+
+def _try_compile(
+    document: Document,
+    description: Kind,
+    scope: Scope,
+    table: dict[str, Any],
+    key: tuple[str | int, ...],
+    where: str,
+) -> None:
+    try:
+        description.compile(Context(scope))
+    except TrigemuError as error:
+        message = str(error)
+        at = next((name for name, v in table.items() if isinstance(v, str) and repr(v) in message), "")
+        document.problem((*key, at), where, f"{at}: {message}" if at else message)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        document.problem(key, where, f"its kind failed to compile it: {reason}")
+
+
+def _check_inputs(document: Document, triggers: list[Trigger], names: set[str]) -> None:
+    """Names in logic and seeds; those of triggers that could not be read are left alone."""
+    numbers = {table.get("name"): i for i, table in enumerate(document.data["trigger"])}
+    for trigger in triggers:
+        for name in dict.fromkeys(trigger.inputs()):
+            if name not in names:
+                key = "seed" if trigger.seed and name in trigger.seed.names() else "expression"
+                document.problem(
+                    ("trigger", numbers[trigger.name], key),
+                    f"trigger {trigger.name!r}",
+                    f"{key}: unknown trigger {name!r}{nearest(name, names - {trigger.name})}",
+                )
+
+
+def _order(document: Document, triggers: list[Trigger]) -> tuple[str, ...]:
+    by_name = {trigger.name: trigger for trigger in triggers}
+    order: dict[str, None] = {}
+
+    def place(name: str, open_: tuple[str, ...]) -> None:
+        if name in order or name not in by_name:
+            return
+        if name in open_:
+            cycle = " → ".join((*open_[open_.index(name) :], name))
+            number = next(i for i, t in enumerate(document.data["trigger"]) if t.get("name") == name)
+            message = f"depends on itself: {cycle}"
+            document.problem(("trigger", number), f"trigger {name!r}", message)
+            order[name] = None
+            return
+        for other in by_name[name].inputs():
+            place(other, (*open_, name))
+        order[name] = None
+
+    for trigger in triggers:
+        place(trigger.name, ())
+    return tuple(order)
+
+
+__all__ = ["Menu", "TableError", "Trigger", "read_menu"]

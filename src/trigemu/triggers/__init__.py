@@ -1,0 +1,14 @@
+"""Trigger kinds of the core, one a file. `base` is the contract."""
+
+from trigemu.triggers.base import BitKind, Kind
+from trigemu.triggers.combination import Combination
+from trigemu.triggers.logic import Logic
+from trigemu.triggers.random import Random
+from trigemu.triggers.threshold import Threshold
+
+KINDS: dict[str, type[Kind] | type[BitKind]] = {
+    "threshold": Threshold,
+    "combination": Combination,
+    "logic": Logic,
+    "random": Random,
+}

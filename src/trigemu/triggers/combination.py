@@ -1,0 +1,307 @@
+"""`combination`: up to six different objects, each within windows, and cuts on pairs of them.
+
+    legs = [ { object = "muon", pt = { min = 4.0 }, eta = { abs_max = 2.0 } },
+             { object = "muon", pt = { min = 4.0 } } ]
+    pairs = [ { legs = [0, 1], mass = { min = 7.0, max = 18.0 }, charge = "opposite" } ]
+
+It fires if there is any choice of different objects that satisfies everything. Δη, Δφ and Δz0 of a pair
+are absolute values, its mass that of massless objects.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import msgspec
+import numpy as np
+
+from trigemu.events import BoolArray, FloatArray, IntArray
+from trigemu.kernels import delta_phi, delta_r, kernel, pair_mass
+from trigemu.objects import Derivation, Window, window_mistakes
+from trigemu.tables import Table
+from trigemu.triggers.base import Context, Kind
+from trigemu.workspace import Workspace
+
+MAX_LEGS = 6
+#: The cuts of a pair, in the order of the kernel, and the columns that each reads.
+_PAIR_CUTS = {
+    "mass": ("pt", "eta", "phi"),
+    "dr": ("eta", "phi"),
+    "deta": ("eta",),
+    "dphi": ("phi",),
+    "dz0": ("z0",),
+}
+_PAIR_COLUMNS = ("pt", "eta", "phi", "z0", "charge")
+
+
+class Leg(Table, frozen=True):
+    """An object, and windows on any of its columns."""
+
+    further: ClassVar[str | None] = "windows"
+
+    object: str
+    windows: dict[str, Window] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from window_mistakes(self.windows)
+
+
+class Range(Table, frozen=True):
+    """min ≤ v ≤ max."""
+
+    min: float | None = None
+    max: float | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.min is None and self.max is None:
+            yield "", "an empty range: give min, max or both"
+        if self.min is not None and self.max is not None and self.min > self.max:
+            yield "min", f"min = {self.min} is above max = {self.max}"
+
+
+class Pair(Table, frozen=True):
+    """Cuts on two legs: mass in GeV; ΔR, |Δη|, |Δφ| in radians; |Δz0| in the unit of the column."""
+
+    legs: tuple[int, int]
+    mass: Range | None = None
+    dr: Range | None = None
+    deta: Range | None = None
+    dphi: Range | None = None
+    dz0: Range | None = None
+    charge: Literal["opposite", "same"] | None = None
+
+
+class Combination(Kind, frozen=True):
+    """Different objects, one a leg, with cuts on pairs."""
+
+    legs: tuple[Leg, ...]
+    pairs: tuple[Pair, ...] = ()
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not 1 <= len(self.legs) <= MAX_LEGS:
+            yield "legs", f"{len(self.legs)} legs: expected 1 to {MAX_LEGS}"
+        for i, pair in enumerate(self.pairs):
+            first, second = pair.legs
+            if first == second or not all(0 <= leg < len(self.legs) for leg in pair.legs):
+                allowed = f"two different ones of 0 … {len(self.legs) - 1}"
+                yield "pairs", f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
+
+    def compile(self, context: Context) -> CompiledCombination:
+        columns: list[set[str]] = [set() for _ in self.legs]
+        for pair in self.pairs:
+            read = {c for cut, cs in _PAIR_CUTS.items() if getattr(pair, cut) for c in cs}
+            read |= {"charge"} if pair.charge else set()
+            for number in pair.legs:
+                columns[number] |= read
+        legs = []
+        for leg, read in zip(self.legs, columns, strict=True):
+            derivation = context.objects(leg.object, *leg.windows, *read)
+            legs.append(_Leg(derivation, tuple(sorted(leg.windows.items())), frozenset(read)))
+        return CompiledCombination(tuple(legs), self.pairs)
+
+
+#: Alternatives, each the windows of a leg.
+Windows = tuple[tuple[tuple[str, Window], ...], ...]
+
+
+@dataclass(frozen=True)
+class _Leg:
+    objects: Derivation
+    windows: tuple[tuple[str, Window], ...]
+    columns: frozenset[str]
+
+
+@dataclass(frozen=True)
+class CompiledCombination:
+    legs: tuple[_Leg, ...]
+    pairs: tuple[Pair, ...]
+    cut: None = None
+
+    def evaluate(self, work: Workspace) -> BoolArray:
+        candidate = np.ones(len(work.events), np.bool_)
+        for objects, legs in self._by_objects().items():
+            for windows, needed in (*Counter(legs).items(), *_together(legs)):
+                candidate &= _count(work, objects, windows) >= needed
+        if len(self.legs) == 1:
+            return candidate
+        return self._search(work, candidate)
+
+    def _search(self, work: Workspace, candidate: BoolArray) -> BoolArray:
+        """Few events have enough objects for every leg: only those are searched, in a table of the
+        candidates with the columns that the pairs ask for."""
+        events = np.flatnonzero(candidate)
+        starts = np.empty((len(self.legs), len(events) + 1), np.int64)
+        parts = []
+        total = 0
+        for i, leg in enumerate(self.legs):
+            offsets = work.objects(leg.objects).offsets
+            starts[i], chosen = _candidates(events, offsets, work.passing(leg.objects, leg.windows))
+            starts[i] += total
+            total += len(chosen)
+            part = np.zeros((len(chosen), 1 + len(_PAIR_COLUMNS)))
+            part[:, 0] = work.rows(leg.objects)[chosen]
+            for k, column in enumerate(_PAIR_COLUMNS, start=1):
+                if column in leg.columns:
+                    part[:, k] = work.column(leg.objects, column)[chosen]
+            parts.append(part)
+        bases = [leg.objects.base for leg in self.legs]
+        base = np.array([bases.index(name) for name in bases])
+        candidate[events] = _search(starts, np.concatenate(parts), base, *self._cuts())
+        return candidate
+
+    def _by_objects(self) -> dict[Derivation, list[Windows]]:
+        legs: dict[Derivation, list[Windows]] = {}
+        for leg in self.legs:
+            legs.setdefault(leg.objects, []).append((leg.windows,))
+        return legs
+
+    def _cuts(self) -> tuple[IntArray, FloatArray, IntArray]:
+        """Of each pair: its legs, the smaller first; the bounds of its cuts; ±1 the sign of the
+        product of its charges, 0 for any."""
+        legs = np.array([sorted(pair.legs) for pair in self.pairs], np.int64).reshape(-1, 2)
+        bounds = np.empty((len(self.pairs), len(_PAIR_CUTS), 2))
+        bounds[:] = -math.inf, math.inf
+        for i, pair in enumerate(self.pairs):
+            for j, cut in enumerate(_PAIR_CUTS):
+                window = getattr(pair, cut)
+                if window and window.min is not None:
+                    bounds[i, j, 0] = window.min
+                if window and window.max is not None:
+                    bounds[i, j, 1] = window.max
+        signs = {None: 0, "same": 1, "opposite": -1}
+        return legs, bounds, np.array([signs[pair.charge] for pair in self.pairs], np.int64)
+
+
+def _together(legs: list[Windows]) -> Iterator[tuple[Windows, int]]:
+    """Legs of one collection need, together, as many objects as they are."""
+    if len(set(legs)) > 1:
+        yield tuple(windows for (windows,) in dict.fromkeys(legs)), len(legs)
+
+
+def _count(work: Workspace, objects: Derivation, alternatives: Windows) -> IntArray:
+    """int64[n]: how many objects lie in all windows of one of the alternatives."""
+
+    def count() -> IntArray:
+        passing = work.passing(objects, alternatives[0])
+        for windows in alternatives[1:]:
+            passing = passing | work.passing(objects, windows)
+        return _count_passing(work.objects(objects).offsets, passing)
+
+    return work.once(("count", objects, alternatives), count)
+
+
+@kernel
+def _count_passing(offsets: IntArray, passing: BoolArray) -> IntArray:
+    counts = np.empty(len(offsets) - 1, np.int64)
+    for event in range(len(counts)):
+        count = 0
+        for i in range(offsets[event], offsets[event + 1]):
+            count += passing[i]
+        counts[event] = count
+    return counts
+
+
+@kernel
+def _candidates(events: IntArray, offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
+    """Where the candidates of each of some events start, int64[s + 1], and which they are."""
+    starts = np.empty(len(events) + 1, np.int64)
+    starts[0] = 0
+    count = 0
+    for s in range(len(events)):
+        for i in range(offsets[events[s]], offsets[events[s] + 1]):
+            count += passing[i]
+        starts[s + 1] = count
+    chosen = np.empty(count, np.int64)
+    count = 0
+    for event in events:
+        for i in range(offsets[event], offsets[event + 1]):
+            if passing[i]:
+                chosen[count] = i
+                count += 1
+    return starts, chosen
+
+
+@kernel
+def _cut(bounds: FloatArray, pair: int, quantity: int) -> bool:
+    """Whether there is a cut; without one a column may be missing."""
+    return bool(bounds[pair, quantity, 0] > -math.inf or bounds[pair, quantity, 1] < math.inf)
+
+
+@kernel
+def _in(value: float, bounds: FloatArray, pair: int, quantity: int) -> bool:
+    return bool(bounds[pair, quantity, 0] <= value <= bounds[pair, quantity, 1])
+
+
+@kernel
+def _pair_passes(o: FloatArray, i: int, j: int, bounds: FloatArray, pair: int, sign: int) -> bool:
+    """Candidates i and j of o: row, pt, eta, phi, z0, charge."""
+    if sign != 0 and o[i, 5] * o[j, 5] * sign <= 0:
+        return False
+    if _cut(bounds, pair, 2) and not _in(abs(o[i, 2] - o[j, 2]), bounds, pair, 2):
+        return False
+    if _cut(bounds, pair, 3) and not _in(abs(delta_phi(o[i, 3], o[j, 3])), bounds, pair, 3):
+        return False
+    if _cut(bounds, pair, 4) and not _in(abs(o[i, 4] - o[j, 4]), bounds, pair, 4):
+        return False
+    if _cut(bounds, pair, 1) and not _in(delta_r(o[i, 2], o[i, 3], o[j, 2], o[j, 3]), bounds, pair, 1):
+        return False
+    return not _cut(bounds, pair, 0) or _in(
+        pair_mass(o[i, 1], o[i, 2], o[i, 3], o[j, 1], o[j, 2], o[j, 3]), bounds, pair, 0
+    )
+
+
+@kernel
+def _fits(
+    leg: int,
+    chosen: IntArray,
+    objects: FloatArray,
+    base: IntArray,
+    pairs: IntArray,
+    bounds: FloatArray,
+    signs: IntArray,
+) -> bool:
+    """Whether the candidate chosen for a leg goes with those chosen for the legs before it."""
+    i = chosen[leg]
+    for other in range(leg):
+        if base[other] == base[leg] and objects[chosen[other], 0] == objects[i, 0]:
+            return False
+    for p in range(len(signs)):
+        if pairs[p, 1] == leg and not _pair_passes(objects, chosen[pairs[p, 0]], i, bounds, p, signs[p]):
+            return False
+    return True
+
+
+@kernel
+def _search(
+    starts: IntArray,
+    objects: FloatArray,
+    base: IntArray,
+    pairs: IntArray,
+    bounds: FloatArray,
+    signs: IntArray,
+) -> BoolArray:
+    """Depth first: choose a candidate for each leg in turn, step back where none is left."""
+    legs, n = starts.shape[0], starts.shape[1] - 1
+    fired = np.zeros(n, np.bool_)
+    chosen = np.zeros(legs, np.int64)
+    for s in range(n):
+        leg = 0
+        chosen[0] = starts[0, s]
+        while leg >= 0:
+            if chosen[leg] == starts[leg, s + 1]:
+                leg -= 1
+                if leg >= 0:
+                    chosen[leg] += 1
+            elif not _fits(leg, chosen, objects, base, pairs, bounds, signs):
+                chosen[leg] += 1
+            elif leg == legs - 1:
+                fired[s] = True
+                break
+            else:
+                leg += 1
+                chosen[leg] = starts[leg, s]
+    return fired

@@ -1,0 +1,29 @@
+"""`random`: crossings at a fixed rate, whatever is in them.
+
+rate_hz = 1000.0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from trigemu.events import BoolArray
+from trigemu.triggers.base import BitKind
+
+
+class Random(BitKind, frozen=True):
+    """Every event fires, prescaled by the crossing rate over `rate_hz`."""
+
+    rate_hz: float
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.rate_hz <= 0:
+            yield "rate_hz", f"rate_hz = {self.rate_hz}: expected a rate above 0 Hz"
+
+    def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
+        return np.ones(n, np.bool_)
+
+    def own_prescale(self, crossing_rate_hz: float) -> float:
+        return crossing_rate_hz / self.rate_hz
