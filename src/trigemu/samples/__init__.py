@@ -1,0 +1,191 @@
+"""Samples of events: a catalogue in TOML says which files there are and what their weights mean."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import fsspec
+import numpy as np
+
+from trigemu.errors import SampleError, TrigemuError, nearest
+from trigemu.events import Events, make_events
+from trigemu.observables import Need
+from trigemu.samples.nanoaod import NanoAOD
+from trigemu.samples.normalise import CatalogueTable, SampleTable, hz_per_unit_weight
+from trigemu.samples.source import Schema, Source
+from trigemu.tables import load, read
+
+FORMATS: dict[str, Callable[[str], Source]] = {"nanoaod": NanoAOD}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Files of one process. number: its place in the catalogue, the key of the pattern table.
+    hz_per_weight: what a generator weight of 1 is worth. rate_hz: all its events, kept or not.
+    sha256: of each file, None for those that are not on this machine and have none in the catalogue.
+    """
+
+    number: int
+    table: SampleTable
+    sources: tuple[Source, ...]
+    hz_per_weight: float
+    rate_hz: float
+    sha256: tuple[str | None, ...]
+
+    @property
+    def name(self) -> str:
+        return self.table.name
+
+    @property
+    def entries(self) -> int:
+        return sum(source.entries for source in self.sources)
+
+    @property
+    def schema(self) -> Schema:
+        return self.sources[0].schema
+
+    def read(self, source: int, start: int, stop: int, needs: Iterable[Need]) -> Events:
+        """Events `start` to `stop` of a file, with the needed columns and their weights in Hz."""
+        file = self.sources[source]
+        with _naming(self.name, file.path):
+            columns = file.read(start, stop, tuple(needs))
+        weight = columns.weight.astype(np.float64) * self.hz_per_weight
+        return make_events(
+            self.name,
+            weight,
+            columns.collections,
+            columns.scalars,
+            id=columns.id,
+            parent=columns.parent,
+            first=start,
+        )
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Samples whose weights add up. crossing_rate_hz: R0, the rate that a `crossing` background sums to."""
+
+    table: CatalogueTable
+    samples: tuple[Sample, ...]
+    path: Path
+    sha256: str
+
+    @property
+    def background(self) -> tuple[Sample, ...]:
+        return tuple(sample for sample in self.samples if sample.table.role == "background")
+
+    @property
+    def crossing_rate_hz(self) -> float:
+        return self.table.crossing_rate_hz
+
+    def sample(self, name: str) -> Sample:
+        """SampleError names the nearest known sample."""
+        for sample in self.samples:
+            if sample.name == name:
+                return sample
+        raise SampleError(f"unknown sample {name!r}{nearest(name, (s.name for s in self.samples))}")
+
+
+def embedded_catalogue() -> Path:
+    """The catalogue of the sample that comes with the package."""
+    return Path(str(resources.files("trigemu.samples").joinpath("embedded", "catalogue.toml")))
+
+
+def open_catalogue(path: Path | str | None = None) -> Catalogue:
+    """Open the files of a catalogue, the embedded one by default; TableError or SampleError names what
+    is wrong. Files whose sha256 stands in the catalogue are verified."""
+    file = embedded_catalogue() if path is None else Path(path)
+    document = load(file)
+    for key in document.data:
+        if key not in ("catalogue", "sample"):
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, ('catalogue', 'sample'))}")
+    head = read(document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]")
+    tables: list[SampleTable] = []
+    entries = document.data.get("sample", [])
+    if not isinstance(entries, list) or not entries:
+        document.problem(("sample",), "", "a catalogue needs at least one [[sample]]")
+        entries = []
+    for i, entry in enumerate(entries):
+        name = entry.get("name", f"number {i + 1}") if isinstance(entry, dict) else i
+        where = f"sample {name!r}"
+        table = read(document, entry, SampleTable, ("sample", i), where)
+        if table and table.format not in FORMATS:
+            message = f"unknown format {table.format!r}{nearest(table.format, FORMATS)}"
+            document.problem(("sample", i, "format"), where, message)
+        if table and table.name in {other.name for other in tables}:
+            document.problem(("sample", i, "name"), where, "another sample has this name")
+        if table:
+            tables.append(table)
+    document.finish()
+    assert head is not None
+    samples = tuple(_open(head, table, number, file.parent) for number, table in enumerate(tables))
+    return Catalogue(head, samples, file, document.sha256)
+
+
+def _open(head: CatalogueTable, table: SampleTable, number: int, folder: Path) -> Sample:
+    paths = [path for pattern in table.files for path in _find(table.name, pattern, folder)]
+    if table.sha256 and len(table.sha256) != len(paths):
+        raise SampleError(
+            f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
+            f"in their order"
+        )
+    digests = [
+        _verify(table.name, path, table.sha256[i] if table.sha256 else None) for i, path in enumerate(paths)
+    ]
+    sources = tuple(FORMATS[table.format](path) for path in paths)
+    total = 0.0
+    for source in sources:
+        with _naming(table.name, source.path):
+            total += source.sum_of_weights
+            entries, _ = source.entries, source.schema
+        if source.schema != sources[0].schema:
+            raise SampleError(
+                f"sample {table.name!r}: {source.path} has other branches than {sources[0].path}"
+            )
+        if not entries and len(sources) == 1:
+            raise SampleError(f"sample {table.name!r}: {source.path} has no events")
+    hz = hz_per_unit_weight(head, table, total)
+    return Sample(number, table, sources, hz, hz * total, tuple(digests))
+
+
+def _find(sample: str, pattern: str, folder: Path) -> list[str]:
+    if "://" in pattern:
+        return [pattern]
+    path = (folder / Path(pattern).expanduser()).absolute()
+    found = sorted(str(file) for file in Path(path.anchor).glob(str(path.relative_to(path.anchor))))
+    if not found:
+        raise SampleError(f"sample {sample!r}: no file {folder / pattern}")
+    return found
+
+
+def _verify(sample: str, path: str, expected: str | None) -> str | None:
+    if "://" in path and expected is None:
+        return None
+    with _naming(sample, path), fsspec.open(path, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    if expected is not None and digest != expected.lower():
+        raise SampleError(
+            f"sample {sample!r}: {path} has sha256 {digest}, its catalogue says {expected}: the file is "
+            f"damaged or another one"
+        )
+    return digest
+
+
+@contextmanager
+def _naming(sample: str, path: str) -> Iterator[None]:
+    """Whatever goes wrong with a file, of whichever library, names the sample and the file."""
+    try:
+        yield
+    except TrigemuError as error:
+        raise SampleError(f"sample {sample!r}: {path}: {error}") from error
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise SampleError(
+            f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete, "
+            f"and of this format?"
+        ) from error

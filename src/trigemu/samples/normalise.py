@@ -1,0 +1,76 @@
+"""Weights → Hz. A total comes from the sample's own metadata, never from what survived a skim."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from trigemu.errors import SampleError
+from trigemu.tables import Table
+
+CM2_PER_PB = 1e-36
+
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+
+
+class CatalogueTable(Table, frozen=True):
+    """[catalogue]. In the convention `crossing` one event is one bunch crossing and the background adds
+    up to `crossing_rate_hz`; in `luminosity` one event is one interaction at `luminosity_cm2s`."""
+
+    name: str
+    convention: Literal["crossing", "luminosity"]
+    luminosity_cm2s: Positive | None = None
+    crossing_rate_hz: Positive = 40e6
+    generated_by: str | None = None
+
+
+class SampleTable(Table, frozen=True):
+    """[[sample]]. `rate_hz` is what its crossings amount to, `cross_section_pb` × `filter_efficiency` ×
+    `k_factor` what its interactions do; `require` is the default denominator of efficiencies."""
+
+    name: str
+    role: Literal["background", "signal"]
+    files: tuple[str, ...]
+    format: str = "nanoaod"
+    sha256: tuple[str, ...] = ()
+    rate_hz: Positive | None = None
+    cross_section_pb: Positive | None = None
+    filter_efficiency: Positive = 1.0
+    k_factor: Positive = 1.0
+    require: str | None = None
+    description: str = ""
+
+
+def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_weights: float) -> float:
+    """What a generator weight of 1 is worth in Hz, or 1 for a signal without a cross-section.
+
+    crossing: rate_hz / Σw; luminosity: σ ε k L / Σw, with Σw over all generated events.
+    """
+    if not sum_of_weights > 0:
+        raise SampleError(
+            f"sample {sample.name!r}: the sum of its generator weights is {sum_of_weights:g}, "
+            f"expected a positive number"
+        )
+    if catalogue.convention == "crossing" and sample.role == "background":
+        if sample.rate_hz is None:
+            raise _missing(sample, "rate_hz", "crossing")
+        return sample.rate_hz / sum_of_weights
+    if sample.cross_section_pb is None:
+        if sample.role == "signal":
+            return 1.0
+        raise _missing(sample, "cross_section_pb", "luminosity")
+    if catalogue.luminosity_cm2s is None:
+        raise SampleError(
+            f"sample {sample.name!r} has a cross-section, its catalogue no luminosity_cm2s: give it "
+            f"under [catalogue], in cm⁻² s⁻¹"
+        )
+    effective = sample.cross_section_pb * sample.filter_efficiency * sample.k_factor
+    return effective * CM2_PER_PB * catalogue.luminosity_cm2s / sum_of_weights
+
+
+def _missing(sample: SampleTable, key: str, convention: str) -> SampleError:
+    return SampleError(
+        f"sample {sample.name!r} needs {key} in its catalogue entry: it is a background of the "
+        f"convention {convention!r}"
+    )
