@@ -1,0 +1,55 @@
+"""trigemu emulates a trigger menu: which events it takes, at which rates, at what cost.
+
+    samples ──► Events ──► triggers ──► decision bits ──► pattern table ──► rates ──► compare / report
+    (ROOT,      (columns,  (plugins,    (uint64 words     (pattern → n,      (total,
+     generator)  weights    one kind     per event)        Σw, Σw²;           unique,
+                 in Hz)     per file)                       mergeable)        overlap …)
+
+Each stage knows only those to its left. `emulate.py` is the loop that joins them; read it next.
+
+    import trigemu
+    menu = trigemu.read_menu("menus/primary.toml")
+    print(trigemu.run(menu))
+"""
+
+from __future__ import annotations
+
+from trigemu.samples import Catalogue, open_catalogue  # isort: split
+
+from trigemu.events import Collection, Events, make_events  # isort: split
+
+from trigemu.menu import Menu, read_menu  # isort: split
+
+from trigemu.decisions import Plan, decide, make_plan  # isort: split
+
+from trigemu.patterns import PatternTable  # isort: split
+
+from trigemu.emulate import Emulation, emulate  # isort: split
+
+from trigemu.rates import MenuRates, Rate, TriggerRates, rates, run  # isort: split
+
+from trigemu.errors import TrigemuError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Catalogue",
+    "Collection",
+    "Emulation",
+    "Events",
+    "Menu",
+    "MenuRates",
+    "PatternTable",
+    "Plan",
+    "Rate",
+    "TrigemuError",
+    "TriggerRates",
+    "decide",
+    "emulate",
+    "make_events",
+    "make_plan",
+    "open_catalogue",
+    "rates",
+    "read_menu",
+    "run",
+]

@@ -1,0 +1,148 @@
+"""Events × triggers → packed bits.
+
+A plan is the union of the triggers of some menus: what compiles to the same thing is evaluated once and
+has one bit, whichever menus it stands in. `logic`, `random`, seeds and prescales act on the bits later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trigemu.errors import PluginError, SampleError, TrigemuError, nearest
+from trigemu.events import BoolArray, Events, FloatArray
+from trigemu.kernels import kernel
+from trigemu.menu import Menu, Trigger
+from trigemu.observables import Need
+from trigemu.patterns import Words
+from trigemu.samples import Sample
+from trigemu.triggers.base import Compiled, Context, Kind
+from trigemu.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A compiled trigger and the first trigger it was compiled for, which messages name."""
+
+    compiled: Compiled
+    trigger: Trigger
+
+
+@dataclass(frozen=True)
+class Plan:
+    """slots: what is evaluated; slot b gives bit b. bits: of each menu, trigger name → bit. needs: the
+    columns that are read, each with the first trigger that asks for it."""
+
+    slots: tuple[Slot, ...]
+    bits: tuple[Mapping[str, int], ...]
+    needs: Mapping[Need, Trigger]
+
+    @property
+    def words(self) -> int:
+        """uint64 words a pattern."""
+        return max(1, -(-len(self.slots) // 64))
+
+    def check(self, sample: Sample) -> None:
+        """TrigemuError with all columns that a sample does not have, and the triggers that need them."""
+        schema = sample.schema
+        problems = []
+        for (collection, column), trigger in self.needs.items():
+            known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
+            if collection and collection not in schema.collections:
+                what = f"collection {collection!r}{nearest(collection, schema.collections)}"
+            elif column not in known:
+                name = f"{collection}.{column}" if collection else column
+                what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, known)}"
+            else:
+                continue
+            where = f"{trigger.place}: trigger {trigger.name!r}"
+            problems.append(f"{where}: sample {sample.name!r} has no {what}")
+        if problems:
+            raise SampleError("\n".join(dict.fromkeys(problems)))
+
+
+def make_plan(menus: Sequence[Menu]) -> Plan:
+    """Compile the triggers of some menus, each distinct one once."""
+    slots: list[Slot] = []
+    known: dict[Hashable, int] = {}
+    bits: list[dict[str, int]] = []
+    needs: dict[Need, Trigger] = {}
+    for menu in menus:
+        bits.append({})
+        for trigger in menu.triggers:
+            if not isinstance(trigger.description, Kind):
+                continue
+            context = Context(menu.scope)
+            compiled = trigger.description.compile(context)
+            same = compiled if isinstance(compiled, Hashable) else id(compiled)
+            bit = known.setdefault(same, len(slots))
+            if bit == len(slots):
+                slots.append(Slot(compiled, trigger))
+            bits[-1][trigger.name] = bit
+            for need in sorted(context.needs):
+                needs.setdefault(need, trigger)
+    return Plan(tuple(slots), tuple(bits), needs)
+
+
+def decide(events: Events, plan: Plan) -> Words:
+    """uint64[n, plan.words]: bit b % 64 of word b // 64 is the raw decision of slot b."""
+    work = Workspace(events)
+    words = np.zeros((len(events), plan.words), np.uint64)
+    for bit, slot in enumerate(plan.slots):
+        result = _evaluate(slot, work)
+        if slot.compiled.cut is None:
+            _pack(words, bit, result)
+            continue
+        at = _pack_above(words, bit, result, slot.compiled.cut)
+        if at >= 0:
+            raise PluginError(
+                f"{slot.trigger.place}: trigger {slot.trigger.name!r}: its score is not a number (NaN) in "
+                f"sample {events.sample!r}, event {events.id[at]}; a score without a value is -inf"
+            )
+    return words
+
+
+def _evaluate(slot: Slot, work: Workspace) -> Any:
+    """bool[n] or float64[n], whichever the trigger is said to give."""
+    trigger = slot.trigger
+    where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+    try:
+        result = slot.compiled.evaluate(work)
+    except TrigemuError:
+        raise
+    except Exception as error:
+        sample, first = work.events.sample, work.events.id[0]
+        reason = f"{type(error).__name__}: {error}"
+        raise PluginError(f"{where} failed on sample {sample!r}, from event {first}: {reason}") from error
+    wanted = np.bool_ if slot.compiled.cut is None else np.float64
+    expected = f"{np.dtype(wanted)}[{len(work.events)}]"
+    if not isinstance(result, np.ndarray):
+        raise PluginError(f"{where} gave a {type(result).__name__}, expected {expected}")
+    if result.dtype != wanted or result.shape != (len(work.events),):
+        shape = ", ".join(map(str, result.shape))
+        raise PluginError(f"{where} gave {result.dtype}[{shape}], expected {expected}")
+    return result
+
+
+@kernel
+def _pack(words: Words, bit: int, fired: BoolArray) -> None:
+    word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+    for event in range(len(fired)):
+        if fired[event]:
+            words[event, word] |= mask
+
+
+@kernel
+def _pack_above(words: Words, bit: int, score: FloatArray, cut: float) -> int:
+    """The first event whose score is NaN, or −1."""
+    word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+    nan = -1
+    for event in range(len(score)):
+        if score[event] > cut:
+            words[event, word] |= mask
+        elif score[event] != score[event] and nan < 0:
+            nan = event
+    return nan

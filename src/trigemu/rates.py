@@ -1,0 +1,338 @@
+"""Every rate of a menu and its uncertainty, from the pattern table alone.
+
+An event of weight w in which trigger t fires is accepted by t with probability a_t = d_t / p_t (times that of
+its seeds). One primitive, for any set S of triggers and one event:
+
+    or(S) = 1 − Π over coherent sets C of (1 − max of a_t, t in S ∩ C)
+
+    total of t: or({t})         unique of t: or(M) − or(M without t)         the menu M: or(M)
+    share of t: or(M) · a_t / Σ a_s        overlap of s and t: or({s}) + or({t}) − or({s, t})
+
+and likewise for groups. Each rate is Σ w f with f one of these, its uncertainty √(Σ w² f²): weighted events
+are treated as Poisson, which is conservative where the fraction of events that pass is near 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu import exact
+from trigemu.emulate import Emulation, emulate
+from trigemu.errors import SampleError
+from trigemu.events import BoolArray, FloatArray, IntArray
+from trigemu.kernels import kernel
+from trigemu.menu import Menu, Trigger
+from trigemu.patterns import PatternTable
+from trigemu.samples import Catalogue, open_catalogue
+from trigemu.triggers.random import Random
+
+#: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
+ZERO_EVENTS_LIMIT = 1.14
+#: A menu that takes more of the crossings than this cannot be summed over interactions.
+MAX_LUMINOSITY_SHARE = 0.01
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A rate and what stands behind it.
+
+    hz ± error_hz. events: how many events enter; effective_events: (Σwf)²/Σ(wf)². upper_limit_hz: at 68 %,
+    None where there are events. unseen: samples of which no event enters although one would weigh more
+    than error_hz, so that the error is too small.
+    """
+
+    hz: float
+    error_hz: float
+    events: int
+    effective_events: float
+    upper_limit_hz: float | None
+    unseen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TriggerRates:
+    """The rates of a trigger or (kind "group") of a group; threshold: the cut on its score, if any."""
+
+    name: str
+    kind: str
+    group: str | None
+    prescale: float | None
+    threshold: float | None
+    total: Rate
+    unique: Rate
+    share: Rate
+
+
+@dataclass(frozen=True)
+class MenuRates:
+    """All rates of a menu. overlap, overlap_error: float64[t, t] in Hz over the enabled triggers, the
+    diagonal being their totals. warnings: what a user should know before using the numbers."""
+
+    menu: Menu
+    catalogue: Catalogue
+    rate: Rate
+    triggers: tuple[TriggerRates, ...]
+    groups: tuple[TriggerRates, ...]
+    overlap: FloatArray
+    overlap_error: FloatArray
+    warnings: tuple[str, ...]
+
+
+def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
+    """The rates of a menu of an emulation, its only one by default."""
+    menu = menu or emulation.menus[0]
+    bits = emulation.plan.bits[emulation.menus.index(menu)]
+    catalogue = emulation.catalogue
+    _check_random(menu, catalogue)
+    sums = _Sums(menu, catalogue, emulation.table)
+    for rows in _blocks(emulation.table):
+        sums.add(rows, acceptances(emulation.table.words[rows], menu, bits))
+    rate, triggers, groups = sums.rates(_thresholds(emulation, bits))
+    overlap, error = sums.overlap()
+    return MenuRates(
+        menu, catalogue, rate, triggers, groups, overlap, error, _warnings(menu, catalogue, triggers)
+    )
+
+
+def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:
+    """The rates of one menu on a catalogue, the embedded one by default."""
+    return rates(emulate([menu], catalogue or open_catalogue(), workers=workers))
+
+
+def acceptances(words: np.ndarray, menu: Menu, bits: Mapping[str, int]) -> FloatArray:
+    """float64[m, t]: the acceptance probability of each enabled trigger for each of m patterns."""
+    raw: dict[str, BoolArray] = {}
+    accepted: dict[str, FloatArray] = {}
+    for name in menu.order:
+        trigger = menu.trigger(name)
+        if name in bits:
+            word, bit = divmod(bits[name], 64)
+            fired = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
+        else:
+            fired = trigger.description.decide(raw, len(words))  # type: ignore[union-attr]
+        if trigger.seed:
+            fired = fired & trigger.seed.evaluate(raw)
+        raw[name] = fired
+        accepted[name] = fired / trigger.prescale if trigger.enabled else np.zeros(len(words))
+        if trigger.seed:
+            seeds = [menu.trigger(seed) for seed in trigger.seed.names()]
+            columns = np.column_stack([accepted[seed.name] for seed in seeds])
+            accepted[name] = accepted[name] * or_of(columns, coherent_sets(seeds))
+    return np.column_stack([accepted[trigger.name] for trigger in menu.enabled])
+
+
+def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
+    """The positions of the triggers that share a prescale counter; a trigger alone is a set."""
+    sets: dict[tuple[str, object], list[int]] = {}
+    for position, trigger in enumerate(triggers):
+        key = ("set", trigger.coherent) if trigger.coherent else ("alone", position)
+        sets.setdefault(key, []).append(position)
+    return list(sets.values())
+
+
+def or_of(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
+    """float64[m]: the probability that any trigger accepts, from float64[m, t]."""
+    missed = np.ones(len(accepted))
+    for members in sets:
+        missed *= 1.0 - accepted[:, members].max(axis=1)
+    return 1.0 - missed
+
+
+def _uniques(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
+    """float64[m, t]: or(M) − or(M without t), as a product, so that nothing cancels."""
+    best = np.column_stack([accepted[:, members].max(axis=1) for members in sets])
+    others = np.ones_like(best)  # of the other sets: the probability that all miss
+    others[:, 1:] = np.cumprod(1.0 - best[:, :-1], axis=1)
+    after = np.ones_like(best)
+    after[:, :-1] = np.cumprod((1.0 - best[:, ::-1])[:, :-1], axis=1)[:, ::-1]
+    others *= after
+    unique = np.empty_like(accepted)
+    for number, members in enumerate(sets):
+        for member in members:
+            rest = [other for other in members if other != member]
+            without = accepted[:, rest].max(axis=1) if rest else 0.0
+            unique[:, member] = others[:, number] * (best[:, number] - without)
+    return unique
+
+
+class _Sums:
+    """Running sums of one menu over blocks of patterns.
+
+    The columns of all arrays: the menu; total, unique and share of each trigger; the same of each group.
+    """
+
+    def __init__(self, menu: Menu, catalogue: Catalogue, table: PatternTable) -> None:
+        self.menu, self.catalogue, self.table = menu, catalogue, table
+        self.triggers = menu.enabled
+        self.sets = coherent_sets(self.triggers)
+        names = dict.fromkeys(t.group for t in self.triggers if t.group)
+        self.groups = {n: [i for i, t in enumerate(self.triggers) if t.group == n] for n in names}
+        t, g = len(self.triggers), len(self.groups)
+        self._weight = exact.ColumnSums(1 + 3 * t + 3 * g)
+        self._square = exact.ColumnSums(1 + 3 * t + 3 * g)
+        self._events = np.zeros(1 + 3 * t + 3 * g, np.int64)
+        self._seen = np.zeros((len(catalogue.samples), 1 + 3 * t + 3 * g), np.bool_)
+        self._largest_accepted = np.zeros(t + g)
+        self._overlap = np.zeros((2, t, t, exact.LIMBS), np.int64)
+        self._set_of = np.empty(t, np.int64)
+        for number, members in enumerate(self.sets):
+            self._set_of[members] = number
+        crossing = catalogue.table.convention == "crossing"
+        self._scale = menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
+        self._largest = np.zeros(len(catalogue.samples))
+        np.maximum.at(self._largest, table.sample, table.largest * self._scale)
+
+    def add(self, rows: slice, accepted: FloatArray) -> None:
+        sum_w = self.table.sum_w[rows] * self._scale
+        sum_w2 = self.table.sum_w2[rows] * self._scale**2
+        fractions, either = self._fractions(accepted)
+        self._weight.add(sum_w[:, None] * fractions)
+        self._square.add(sum_w2[:, None] * fractions**2)
+        self._events += self.table.n[rows] @ (fractions > 0)
+        for sample in np.unique(self.table.sample[rows]):
+            self._seen[sample] |= (fractions[self.table.sample[rows] == sample] > 0).any(axis=0)
+        largest = self.table.largest[rows, None] * self._scale * np.hstack([accepted, either])
+        np.maximum(self._largest_accepted, largest.max(axis=0), out=self._largest_accepted)
+        _add_overlaps(self._overlap, accepted, self._set_of, sum_w, sum_w2)
+        exact.carry(self._overlap.reshape(-1, exact.LIMBS))
+
+    def _fractions(self, accepted: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """f of each column, and or(G) of each group."""
+        any_ = or_of(accepted, self.sets)
+        sum_ = accepted.sum(axis=1)
+        share = accepted * np.divide(any_, sum_, out=np.zeros_like(any_), where=sum_ > 0)[:, None]
+        totals, uniques, shares = [], [], []
+        for members in self.groups.values():
+            rest = [i for i in range(len(self.triggers)) if i not in members]
+            totals.append(or_of(accepted[:, members], self._sets_of(members)))
+            uniques.append(any_ - or_of(accepted[:, rest], self._sets_of(rest)))
+            shares.append(share[:, members].sum(axis=1))
+        groups = np.column_stack([*totals, *uniques, *shares]) if totals else np.empty((len(any_), 0))
+        columns = (any_[:, None], accepted, _uniques(accepted, self.sets), share, groups)
+        return np.hstack(columns), groups[:, : len(self.groups)]
+
+    def _sets_of(self, members: list[int]) -> list[list[int]]:
+        return coherent_sets([self.triggers[member] for member in members])
+
+    def rates(
+        self, thresholds: Mapping[str, float | None]
+    ) -> tuple[Rate, tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
+        """Of the menu, of its triggers, of its groups."""
+        self._hz, self._hz2 = self._weight.result(), self._square.result()
+        largest = float(self._largest.max(initial=0.0))
+        t, g = len(self.triggers), len(self.groups)
+        prescales = [trigger.prescale for trigger in self.triggers]
+        lowest = [min(prescales[i] for i in members) for members in self.groups.values()]
+        could_enter = [largest / p for p in (*prescales, *lowest)]
+
+        def of(first: int, position: int, number: int) -> tuple[Rate, Rate, Rate]:
+            own = self._largest_accepted[number] or could_enter[number]
+            columns = [first + quantity * position for quantity in range(3)]
+            limits = (could_enter[number], float(own), could_enter[number])
+            total, unique, share = (self._rate(c, w) for c, w in zip(columns, limits, strict=True))
+            return total, unique, share
+
+        triggers = tuple(
+            TriggerRates(
+                trigger.name,
+                trigger.kind,
+                trigger.group,
+                trigger.prescale,
+                thresholds.get(trigger.name),
+                *of(1 + i, t, i),
+            )
+            for i, trigger in enumerate(self.triggers)
+        )
+        groups = tuple(
+            TriggerRates(name, "group", name, None, None, *of(1 + 3 * t + i, g, t + i))
+            for i, name in enumerate(self.groups)
+        )
+        return self._rate(0, max(could_enter, default=largest)), triggers, groups
+
+    def _rate(self, column: int, largest: float) -> Rate:
+        """`largest`: the largest weight × acceptance that could have entered."""
+        hz, hz2 = float(self._hz[column]), float(self._hz2[column])
+        error = float(np.sqrt(hz2))
+        events = int(self._events[column])
+        if not events:
+            return Rate(0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * largest)
+        unseen = tuple(
+            sample.name
+            for sample in self.catalogue.background
+            if not self._seen[sample.number, column] and self._largest[sample.number] > error
+        )
+        return Rate(hz, error, events, hz**2 / hz2 if hz2 else 0.0, None, unseen)
+
+    def overlap(self) -> tuple[FloatArray, FloatArray]:
+        """float64[t, t] in Hz and its uncertainty."""
+        t = len(self.triggers)
+        flat = exact.to_float(self._overlap.reshape(-1, exact.LIMBS)).reshape(2, t, t)
+        both = flat + np.triu(flat, 1).transpose(0, 2, 1)
+        return both[0], np.sqrt(both[1])
+
+
+@kernel
+def _add_overlaps(
+    limbs: IntArray, accepted: FloatArray, set_of: IntArray, sum_w: FloatArray, sum_w2: FloatArray
+) -> None:
+    """Add or({s}) + or({t}) − or({s, t}) to the upper triangle: the product of two acceptances, or for
+    triggers of one coherent set the smaller one."""
+    t = accepted.shape[1]
+    fired = np.empty(t, np.int64)
+    for row in range(accepted.shape[0]):
+        count = 0
+        for i in range(t):
+            if accepted[row, i] > 0.0:
+                fired[count] = i
+                count += 1
+        for k in range(count):
+            i = fired[k]
+            for l in range(k, count):  # noqa: E741
+                j = fired[l]
+                if set_of[i] == set_of[j]:
+                    f = min(accepted[row, i], accepted[row, j])
+                else:
+                    f = accepted[row, i] * accepted[row, j]
+                exact.add(limbs[0, i, j], sum_w[row] * f)
+                exact.add(limbs[1, i, j], sum_w2[row] * (f * f))
+
+
+def _blocks(table: PatternTable) -> Iterator[slice]:
+    for start in range(0, len(table), _BLOCK):
+        yield slice(start, start + _BLOCK)
+
+
+def _thresholds(emulation: Emulation, bits: Mapping[str, int]) -> dict[str, float | None]:
+    return {name: emulation.plan.slots[bit].compiled.cut for name, bit in bits.items()}
+
+
+def _check_random(menu: Menu, catalogue: Catalogue) -> None:
+    for trigger in menu.enabled:
+        if isinstance(trigger.description, Random) and catalogue.table.convention == "luminosity":
+            raise SampleError(
+                f"{trigger.place}: trigger {trigger.name!r}: a random trigger takes crossings, but the "
+                f"events of {catalogue.path} are interactions (convention 'luminosity')"
+            )
+
+
+def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ...]) -> tuple[str, ...]:
+    warnings = []
+    summed = sum(trigger.total.hz for trigger in triggers)
+    limit = MAX_LUMINOSITY_SHARE * menu.crossing_rate_hz
+    if catalogue.table.convention == "luminosity" and summed > limit:
+        warnings.append(
+            f"the triggers' rates sum to {summed:g} Hz, more than 1 % of the crossing rate: the sample "
+            f"counts interactions one by one, so what needs several in one crossing is missing or "
+            f"counted twice"
+        )
+    total = sum(sample.rate_hz for sample in catalogue.background)
+    if catalogue.table.convention == "crossing" and abs(total / catalogue.crossing_rate_hz - 1) > 1e-6:
+        warnings.append(
+            f"the background of {catalogue.table.name!r} sums to {total:g} Hz, not to its "
+            f"crossing_rate_hz of {catalogue.crossing_rate_hz:g} Hz"
+        )
+    return tuple(warnings)
