@@ -1,0 +1,49 @@
+"""The command line: each command a few lines over the public API, loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from trigemu.errors import TrigemuError
+
+#: Command → the module that holds it.
+COMMANDS = {
+    "run": "run",
+    "samples": "samples",
+    "check-menu": "menus",
+    "schema": "menus",
+    "generate": "generate",
+}
+
+
+class _Commands(click.Group):
+    """Imports the module of a command only when it is asked for: start-up is what users wait for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"trigemu.cli.{COMMANDS[name]}")
+        command: click.Command = getattr(module, name.replace("-", "_"))
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="trigemu")
+def cli() -> None:
+    """Emulate a trigger menu: the total, unique and overlap rate of every trigger."""
+
+
+def main() -> None:
+    """Mistakes of the user end with a message and status 2, without a traceback."""
+    try:
+        cli()
+    except TrigemuError as error:
+        for line in str(error).splitlines():
+            click.echo(f"trigemu: {line}", err=True)
+        sys.exit(2)

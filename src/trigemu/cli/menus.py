@@ -1,0 +1,34 @@
+"""`trigemu check-menu` and `trigemu schema`"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu.cli import options
+from trigemu.plugins import available, search_path
+from trigemu.schema import menu_schema
+
+
+@click.command("check-menu")
+@options.menu
+@options.samples
+@options.plugin_path
+def check_menu(menu: Path, catalogue: Path | None, plugin_path: tuple[Path, ...]) -> None:
+    """Check a MENU, and that the samples have the columns it needs."""
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    plan = trigemu.make_plan([read])
+    for sample in trigemu.open_catalogue(catalogue).samples:
+        plan.check(sample)
+    click.echo(f"{menu}: {len(read.triggers)} triggers, {len(read.enabled)} enabled, no mistakes")
+
+
+@click.command()
+@options.plugin_path
+def schema(plugin_path: tuple[Path, ...]) -> None:
+    """Print the JSON schema of a menu, with the kinds of all plugins that are found."""
+    folders = search_path(plugin_path)
+    click.echo(json.dumps(menu_schema(available(folders), folders), indent=2))

@@ -1,0 +1,46 @@
+"""`trigemu run`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import output
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.progress import bar
+from trigemu.files import write_text
+from trigemu.plugins import search_path
+
+
+@click.command()
+@options.menu
+@options.samples
+@options.workers
+@options.plugin_path
+@click.option("--overlap", is_flag=True, help="Print the overlap of every pair of triggers too.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all numbers as JSON.")
+@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write the rates as CSV.")
+def run(
+    menu: Path,
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+    overlap: bool,
+    json_file: Path | None,
+    csv_file: Path | None,
+) -> None:
+    """Run a MENU over samples and print each trigger's rates."""
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    samples = trigemu.open_catalogue(catalogue)
+    with bar("events", sum(sample.entries for sample in samples.background)) as advance:
+        result = trigemu.rates(trigemu.emulate([read], samples, workers=workers, progress=advance))
+    console().print(output.rate_table(result))
+    if overlap:
+        console().print("", output.overlap_table(result), sep="\n")
+    if json_file:
+        write_text(json_file, output.as_json(result, trigemu.__version__))
+    if csv_file:
+        write_text(csv_file, output.as_csv(result))

@@ -1,0 +1,27 @@
+"""`trigemu samples`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+import trigemu
+from trigemu.cli.console import console
+
+
+@click.command()
+@click.argument("catalogue", type=click.Path(path_type=Path), required=False)
+def samples(catalogue: Path | None) -> None:
+    """List the samples of a CATALOGUE, the embedded one by default."""
+    opened = trigemu.open_catalogue(catalogue)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("sample", "role", "format", "files", "events", "rate", "description"):
+        table.add_column(name, justify="right" if name in ("files", "events", "rate") else "left")
+    for sample in opened.samples:
+        entry = sample.table
+        rate = f"{sample.rate_hz:.4g} Hz" if entry.cross_section_pb or entry.rate_hz else ""
+        files, events = str(len(sample.sources)), str(sample.entries)
+        table.add_row(entry.name, entry.role, entry.format, files, events, rate, entry.description)
+    console().print(f"{opened.table.name}: {opened.table.convention} weights, {opened.path}", table, sep="\n")

@@ -1,0 +1,181 @@
+"""Rates as JSON, CSV and a table for a terminal. Numbers only: nothing is computed here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trigemu.rates import MenuRates, Rate, TriggerRates
+
+_QUANTITIES = ("total", "unique", "share")
+
+
+def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
+    """The JSON document of `trigemu run`; rates in Hz, absent numbers null."""
+    menu, catalogue = result.menu, result.catalogue
+    return {
+        "menu": {
+            "name": menu.name,
+            "crossing_rate_hz": menu.crossing_rate_hz,
+            "rate_hz": result.rate.hz,
+            "rate_error_hz": result.rate.error_hz,
+            "events": result.rate.events,
+            "effective_events": result.rate.effective_events,
+        },
+        "triggers": [_row(trigger) for trigger in result.triggers],
+        "groups": [_row(group) for group in result.groups],
+        "overlap": {
+            "names": [trigger.name for trigger in result.triggers],
+            "hz": result.overlap.tolist(),
+            "error_hz": result.overlap_error.tolist(),
+        },
+        "samples": [
+            {"name": sample.name, "events": sample.entries, "rate_hz": sample.rate_hz}
+            for sample in catalogue.background
+        ],
+        "half": None,
+        "warnings": list(result.warnings),
+        "provenance": {
+            "version": version,
+            "menu": {"path": str(menu.path), "sha256": menu.sha256},
+            "catalogue": {"path": str(catalogue.path), "sha256": catalogue.sha256},
+            "samples": {
+                sample.name: dict(zip((source.path for source in sample.sources), sample.sha256, strict=True))
+                for sample in catalogue.background
+            },
+            "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
+            "models": {},
+        },
+    }
+
+
+def as_json(result: MenuRates, version: str) -> str:
+    return json.dumps(as_dict(result, version), indent=2, allow_nan=False) + "\n"
+
+
+def as_csv(result: MenuRates) -> str:
+    """A line for each trigger and group, then one for the menu as its own group."""
+    rows = [_row(trigger) for trigger in (*result.triggers, *result.groups)]
+    whole = {"name": result.menu.name, "kind": "menu"} | _rate("total", result.rate)
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(rows[0]) if rows else list(whole), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows([*rows, whole])
+    return stream.getvalue()
+
+
+def _row(trigger: TriggerRates) -> dict[str, Any]:
+    row = {
+        "name": trigger.name,
+        "kind": trigger.kind,
+        "group": trigger.group,
+        "prescale": trigger.prescale,
+        "threshold": trigger.threshold,
+        "threshold_error": None,
+    }
+    for quantity in _QUANTITIES:
+        row |= _rate(quantity, getattr(trigger, quantity))
+    return row
+
+
+def _rate(quantity: str, rate: Rate) -> dict[str, Any]:
+    return {
+        f"{quantity}_hz": rate.hz,
+        f"{quantity}_error_hz": rate.error_hz,
+        f"{quantity}_events": rate.events,
+        f"{quantity}_effective_events": rate.effective_events,
+        f"{quantity}_upper_limit_hz": rate.upper_limit_hz,
+    }
+
+
+def format_rate(rate: Rate) -> str:
+    """`18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %."""
+    if rate.upper_limit_hz is not None:
+        return f"< {_in_unit(rate.upper_limit_hz, 0.0)}"
+    return _in_unit(rate.hz, rate.error_hz) + (" *" if rate.unseen else "")
+
+
+def _in_unit(hz: float, error_hz: float) -> str:
+    size = max(abs(hz), abs(error_hz))
+    unit, scale = next(
+        ((u, s) for u, s in (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)) if size >= s), ("mHz", 1e-3)
+    )
+    if error_hz <= 0:
+        return f"{hz / scale:.3g} {unit}"
+    digits = max(0, 1 - math.floor(math.log10(error_hz / scale)))
+    return f"{hz / scale:.{digits}f} ± {error_hz / scale:.{digits}f} {unit}"
+
+
+def rate_table(result: MenuRates) -> RenderableType:
+    """What `trigemu run` prints."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("trigger", overflow="fold")
+    table.add_column("prescale", justify="right")
+    for quantity in _QUANTITIES:
+        table.add_column(quantity, justify="right", no_wrap=True)
+    table.add_column("events", justify="right", no_wrap=True)
+    for trigger in result.triggers:
+        table.add_row(*_cells(trigger))
+    if result.groups:
+        table.add_row("")
+    for group in result.groups:
+        table.add_row(*_cells(group), style="cyan")
+    table.add_row("")
+    whole = format_rate(result.rate)
+    table.add_row(f"menu {result.menu.name}", "", whole, "", "", _events(result.rate), style="bold")
+    return Group(table, *(Text(note, style="dim") for note in _notes(result)))
+
+
+def _cells(trigger: TriggerRates) -> list[str]:
+    name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
+    prescale = "" if trigger.prescale in (None, 1.0) else f"{trigger.prescale:.4g}"
+    values = [format_rate(getattr(trigger, quantity)) for quantity in _QUANTITIES]
+    return [name, prescale, *values, _events(trigger.total)]
+
+
+def _events(rate: Rate) -> str:
+    return f"{rate.events} ({rate.effective_events:.3g})"
+
+
+def _notes(result: MenuRates) -> Iterator[str]:
+    samples = " + ".join(sample.name for sample in result.catalogue.background)
+    kind = result.catalogue.table.convention
+    yield ""
+    yield f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}."
+    yield "Events: how many enter the total, and how many of equal weight they are worth."
+    every = [getattr(t, q) for t in (*result.triggers, *result.groups) for q in _QUANTITIES]
+    if any(rate.upper_limit_hz is not None for rate in every):
+        yield "<: no event; upper limit at 68 %."
+    unseen = sorted({name for rate in (result.rate, *every) for name in rate.unseen})
+    if unseen:
+        yield (
+            f"*: none of these events is from {', '.join(unseen)}, where a single one would weigh more "
+            f"than the error: the error is too small."
+        )
+    yield from (f"Warning: {warning}." for warning in result.warnings)
+
+
+def overlap_table(result: MenuRates) -> RenderableType:
+    """Overlap rates in Hz, the totals on the diagonal; columns are numbered to stay narrow."""
+    table = Table(box=None, pad_edge=False, header_style="bold", title="Overlap in Hz", title_justify="left")
+    table.add_column("", justify="right")
+    table.add_column("trigger", overflow="fold")
+    for number in range(1, len(result.triggers) + 1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    for i, trigger in enumerate(result.triggers):
+        values = [f"{hz:.4g} ± {e:.2g}" if hz else "0" for hz, e in _lower(result, i)]
+        table.add_row(str(i + 1), trigger.name, *values)
+    return table
+
+
+def _lower(result: MenuRates, row: int) -> Iterator[tuple[float, float]]:
+    for column in range(row + 1):
+        yield float(result.overlap[row, column]), float(result.overlap_error[row, column])

@@ -1,0 +1,93 @@
+"""The JSON schema of a menu, plugins included, so that editors complete and check it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trigemu import plugins
+from trigemu.menu import MenuTable, TriggerTable
+from trigemu.objects import ObjectTable, SumTable
+from trigemu.tables import Table
+from trigemu.triggers import KINDS
+
+_REFERENCE = "#/$defs/{name}"
+
+
+def menu_schema(
+    plugin_names: Iterable[str] = (), plugin_path: Iterable[Path] | None = None
+) -> dict[str, Any]:
+    """JSON Schema (2020-12) of a menu file that may use some plugins."""
+    kinds = dict(KINDS)
+    for name in plugin_names:
+        kinds |= plugins.find(name, plugin_path).kinds()
+    parts = [MenuTable, ObjectTable, SumTable, TriggerTable, *kinds.values()]
+    _, definitions = msgspec.json.schema_components(parts, ref_template=_REFERENCE)
+    gather = {struct.__name__: struct.further for struct in _tables(Table) if struct.further}
+    for name, definition in definitions.items():
+        field = gather.get(name)
+        if field:
+            further = definition["properties"].pop(field)
+            definition["additionalProperties"] = further["additionalProperties"]
+    common = definitions.pop("TriggerTable")
+    variants = []
+    for kind, struct in kinds.items():
+        own = definitions.pop(struct.__name__)
+        variants.append(
+            {
+                "title": kind,
+                "description": own.get("description", ""),
+                "type": "object",
+                "properties": common["properties"] | {"kind": {"const": kind}} | own["properties"],
+                "required": [*common["required"], *own["required"]],
+                "additionalProperties": False,
+            }
+        )
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "trigemu menu",
+        "type": "object",
+        "properties": {
+            "menu": {"$ref": _REFERENCE.format(name="MenuTable")},
+            "objects": _named("ObjectTable"),
+            "sums": _named("SumTable"),
+            "trigger": {"type": "array", "minItems": 1, "items": {"oneOf": variants}},
+        },
+        "required": ["trigger"],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+    without_null: dict[str, Any] = _without_null(schema)
+    return without_null
+
+
+def _named(definition: str) -> dict[str, Any]:
+    reference = {"$ref": _REFERENCE.format(name=definition)}
+    return {"type": "object", "additionalProperties": reference}
+
+
+def _tables(struct: type[Table]) -> Iterator[type[Table]]:
+    yield struct
+    for child in struct.__subclasses__():
+        yield from _tables(child)
+
+
+def _without_null(node: Any) -> Any:
+    """TOML knows no null: a key is left out instead."""
+    if isinstance(node, list):
+        return [_without_null(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made = {
+        name: _without_null(value)
+        for name, value in node.items()
+        if not (name == "default" and value is None)
+    }
+    options = [option for option in made.get("anyOf", []) if option != {"type": "null"}]
+    if len(options) == 1:
+        del made["anyOf"]
+        made |= options[0]
+    return made
