@@ -1,0 +1,30 @@
+"""`trigemu generate`: a simulated sample from a configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trigemu import generate as sample
+from trigemu.cli.progress import bar
+
+
+@click.command()
+@click.argument("config")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    help="Folder for catalogue, ROOT files and, in interactions/, what an interrupted run continues from.",
+)
+@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+def generate(config: str, output: Path, workers: int) -> None:
+    """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("first")."""
+    settings = sample.load(config)
+    with bar("generating", settings.interactions) as advance:
+        catalogue = sample.generate(
+            settings, output, workers=workers, progress=lambda step, total: advance(step)
+        )
+    click.echo(catalogue)

@@ -1,0 +1,140 @@
+"""Stage one: blocks of interactions, each made from the seed, its slice and its number alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from trigemu.generate import interactions, pythia
+from trigemu.generate.config import Config, Slice
+from trigemu.generate.interactions import Block, Interactions, Summary
+from trigemu.generate.reconstruct import fastjet_module, reconstruct
+
+# Goes up whenever what a block contains changes: blocks of another revision are made again.
+REVISION = 1
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One block to make: picklable, and all that its content depends on."""
+
+    part: Slice
+    number: int
+    seed: int
+    path: Path
+    key: str
+
+
+def tasks(config: Config, folder: Path) -> list[Task]:
+    """All blocks of a configuration, whether or not they are there already."""
+    version = pythia.version()
+    return [
+        Task(part, number, config.seed, _path(folder, part, number), key)
+        for part in config.slices
+        for number in range(part.blocks)
+        for key in [_key(part, config.seed, number, version)]
+    ]
+
+
+def make_all(config: Config, folder: Path, workers: int, progress: Progress | None) -> None:
+    """Make the blocks that are missing in folder; progress(step, total) counts interactions."""
+    fastjet_module()
+    for part in config.slices:
+        pythia.check(part)
+    missing = [t for t in tasks(config, folder) if interactions.key_of(t.path) != t.key]
+    missing.sort(key=lambda t: t.number / t.part.blocks)  # so that all slices grow together
+    step = progress or (lambda step, total: None)
+    step(config.interactions - sum(t.part.block_size for t in missing), config.interactions)
+    for task in _run(missing, workers):
+        step(task.part.block_size, config.interactions)
+
+
+def read_all(config: Config, part: Slice, folder: Path) -> Iterator[Block]:
+    """The blocks of a slice, in order."""
+    for number in range(part.blocks):
+        yield interactions.load(_path(folder, part, number))
+
+
+def make(task: Task) -> Block:
+    """Generate one block; the same task gives the same block everywhere."""
+    entropy = _digest(task.part.name, task.seed, task.number)
+    generator = pythia.Generator(task.part, 1 + entropy % pythia.SEED_MAX)
+    rng = np.random.default_rng(entropy)
+    kept: list[Interactions] = []
+    generated, generated_sumw = 0, 0.0
+    for particles in generator.batches(task.part.block_size):
+        found = reconstruct(particles, rng)
+        generated += len(found)
+        generated_sumw += float(np.sum(found.scalars["weight"]))
+        kept.append(found.of(_accepted(task.part, particles)))
+    rows = interactions.concatenate(kept)
+    weight = rows.scalars["weight"]
+    cross_section = generator.cross_section()
+    summary = Summary(
+        generated=generated,
+        accepted=len(rows),
+        cross_section_pb=cross_section.pb,
+        cross_section_error_pb=cross_section.error_pb,
+        generated_sumw=generated_sumw,
+        sumw=float(np.sum(weight)),
+        sumw2=float(np.sum(weight**2)),
+    )
+    return Block(summary, rows)
+
+
+def _accepted(part: Slice, particles: pythia.Particles) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+    keep = np.ones(len(particles.weight), bool)
+    if part.pt_hat_max is not None:
+        keep &= particles.pt_hat < part.pt_hat_max
+    if part.prompt_photon_pt_hat_max is not None:
+        keep &= ~(particles.photon & (particles.pt_hat >= part.prompt_photon_pt_hat_max))
+    return keep
+
+
+def _make_and_save(task: Task) -> None:
+    interactions.save(make(task), task.path, task.key)
+
+
+def _run(missing: list[Task], workers: int) -> Iterator[Task]:
+    if workers == 1 or len(missing) < 2:
+        for task in missing:
+            _make_and_save(task)
+            yield task
+        return
+    # Spawned, because what C++ libraries hold does not survive a fork.
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = {pool.submit(_make_and_save, task): task for task in missing}
+        try:
+            for future in as_completed(futures):
+                future.result()
+                yield futures[future]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def _path(folder: Path, part: Slice, number: int) -> Path:
+    return folder / part.name / f"{number:05d}.npz"
+
+
+def _digest(name: str, seed: int, number: int) -> int:
+    text = f"{seed}/{name}/{number}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:16], "big")
+
+
+def _key(part: Slice, seed: int, number: int, version: str) -> str:
+    """A hash of everything the block's content depends on, so not of the number of blocks."""
+    fields = msgspec.to_builtins(part)
+    relevant = ("name", "settings", "block_size", "pt_hat_max", "prompt_photon_pt_hat_max")
+    what = [REVISION, version, seed, number, {k: fields[k] for k in relevant}]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()

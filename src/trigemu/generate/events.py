@@ -1,0 +1,149 @@
+"""Stage two: events as columns, made from stored interactions.
+
+What is random here has a stream of its own per event, drawn from the seed and the event's parent alone: it
+depends neither on other events nor on how they are grouped, and tuning it re-runs no generator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trigemu.generate import detector
+from trigemu.generate.config import Fakes
+from trigemu.generate.interactions import Interactions, Objects
+
+Array = NDArray[Any]
+
+EVENT_BITS = 56  # of `parent`, for the number of the interaction within its slice
+MANTISSA_BITS = 12  # of momenta: steps of 1.2e-4 to 2.4e-4, a tenth of the best resolution
+ANGLE_STEP = 1 / 2048  # of η and φ: 5e-4, a fiftieth of a calorimeter cell
+
+# Names of the streams of random numbers; those of single jets have the jet's place in the event added.
+_MET_RADIUS, _MET_ANGLE, _IS_FAKE, _FAKE_ENERGY = (stream << 32 for stream in range(1, 5))
+
+
+@dataclass(frozen=True, slots=True)
+class EventColumns:
+    """n events: scalars by their name in the file, objects by kind ("jet" …) in descending pT.
+
+    Photons have a column `fake` (int32), electrons and muons `charge` (int32)."""
+
+    scalars: dict[str, Array]
+    objects: dict[str, Objects]
+
+
+def make(rows: Interactions, first: int, slice_number: int, seed: int, fakes: Fakes) -> EventColumns:
+    """One event from each interaction; `first` is the number of the first of them within the slice."""
+    number = np.uint64(first) + np.arange(len(rows), dtype=np.uint64)
+    parent = np.uint64(slice_number << EVENT_BITS) | number
+    objects = {kind: _rounded(o) for kind, o in rows.objects.items()}
+    objects["photon"] = with_fakes(objects["jet"], objects["photon"], parent, seed, fakes)
+    selected = {kind: _final(kind, o) for kind, o in objects.items()}
+    met_pt, met_phi = missing_momentum(rows, parent, seed)
+    scalars = {
+        "run": np.ones(len(rows), np.uint32),
+        "event": number,
+        "parent": parent,
+        "genWeight": rows.scalars["weight"],
+        "pTHat": round_mantissa(rows.scalars["pt_hat"]),
+        "MET_pt": round_mantissa(met_pt),
+        "MET_phi": round_angle(met_phi),
+    }
+    return EventColumns(scalars, selected)
+
+
+def with_fakes(jets: Objects, photons: Objects, parent: Array, seed: int, fakes: Fakes) -> Objects:
+    """The photons of n events and those that jets fake, in descending pT; the jets stay jets as well.
+
+    A jet that is a true photon or electron fakes none. parent: uint64[n]."""
+    event = np.repeat(np.arange(len(parent)), jets.counts)
+    place = np.arange(len(event)) - np.repeat(np.cumsum(jets.counts) - jets.counts, jets.counts)
+    pt, eta = jets.columns["pt"], jets.columns["eta"]
+    probability = detector.fake_probability(pt, eta, fakes.probability, fakes.slope)
+    taken = uniform(seed, parent[event], _IS_FAKE + place) < probability
+    taken &= jets.columns["hadronic"] > 0
+    low, high = fakes.energy_fraction
+    fraction = low + (high - low) * uniform(seed, parent[event], _FAKE_ENERGY + place)
+
+    of = np.concatenate([np.repeat(np.arange(len(parent)), photons.counts), event[taken]])
+    both = {
+        "pt": np.concatenate([photons.columns["pt"], round_mantissa(pt * fraction)[taken]]),
+        "eta": np.concatenate([photons.columns["eta"], eta[taken]]),
+        "phi": np.concatenate([photons.columns["phi"], jets.columns["phi"][taken]]),
+        "fake": np.repeat([0, 1], [photons.counts.sum(), taken.sum()]).astype(np.int32),
+    }
+    order = np.lexsort((-both["pt"], of))
+    counts = np.bincount(of, minlength=len(parent))
+    return Objects(counts, {name: column[order] for name, column in both.items()})
+
+
+def missing_momentum(rows: Interactions, parent: Array, seed: int) -> tuple[Array, Array]:
+    """Magnitude (GeV) and φ in (−π, π] of reconstructed missing momentum, float64[n]."""
+    # Box and Muller's pair of normal numbers; 1 − u keeps the logarithm finite.
+    radius = np.sqrt(-2.0 * np.log(1.0 - uniform(seed, parent, _MET_RADIUS)))
+    angle = 2.0 * np.pi * uniform(seed, parent, _MET_ANGLE)
+    x, y = (
+        detector.missing_momentum(
+            rows.scalars[f"invisible_{axis}"].astype(np.float64),
+            rows.scalars[f"mismeasured_{axis}"],
+            rows.scalars["soft_et"],
+            radius * turn(angle),
+        )
+        for axis, turn in (("x", np.cos), ("y", np.sin))
+    )
+    return np.hypot(x, y), np.arctan2(y, x)
+
+
+def uniform(seed: int, parent: Array, stream: Array | int) -> Array:
+    """Uniform numbers in [0, 1), float64, a pure function of seed, parent (uint64) and stream."""
+    start = np.asarray(parent, np.uint64) ^ _mix(np.array([seed], np.uint64))
+    state = _mix(_mix(start) + np.asarray(stream, np.uint64))
+    return (state >> np.uint64(11)) * 2.0**-53
+
+
+def _mix(x: Array) -> Array:
+    """One step of SplitMix64 (Steele, Lea, Flood, doi:10.1145/2660193.2660195)."""
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed: Array = x ^ (x >> np.uint64(31))
+    return mixed
+
+
+def round_mantissa(values: Array) -> Array:
+    """float32 rounded to MANTISSA_BITS: what compresses well and loses nothing of the resolution."""
+    drop = 23 - MANTISSA_BITS
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    half = np.uint32(1 << (drop - 1))
+    return ((bits + half) & np.uint32(2**32 - (1 << drop))).view(np.float32)
+
+
+def round_angle(values: Array) -> Array:
+    """float32 rounded to multiples of ANGLE_STEP; an angle stays within (−π, π)."""
+    last = np.floor(np.pi / ANGLE_STEP)
+    steps = np.rint(np.asarray(values, np.float64) / ANGLE_STEP)
+    return (np.clip(steps, -last, last) * ANGLE_STEP).astype(np.float32)
+
+
+def _rounded(objects: Objects) -> Objects:
+    eta = np.rint(objects.columns["eta"].astype(np.float64) / ANGLE_STEP) * ANGLE_STEP
+    columns = {
+        **objects.columns,
+        "pt": round_mantissa(objects.columns["pt"]),
+        "eta": eta.astype(np.float32),
+        "phi": round_angle(objects.columns["phi"]),
+    }
+    return Objects(objects.counts, columns)
+
+
+def _final(kind: str, objects: Objects) -> Objects:
+    """Objects above the final threshold, without what only stage two needs."""
+    chosen = objects.where(objects.columns["pt"] > detector.FINAL_PT[kind])
+    columns = {k: c for k, c in chosen.columns.items() if k != "hadronic"}
+    if "charge" in columns:
+        columns["charge"] = columns["charge"].astype(np.int32)
+    return Objects(chosen.counts, columns)

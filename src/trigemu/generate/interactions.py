@@ -1,0 +1,153 @@
+"""Generated interactions as columns, before anything random that tuning may change.
+
+One interaction is one pp collision. What is kept of it is what a crossing or an event is later made
+of: reconstructed jets, isolated photons, electrons and muons above thresholds that lie below those of
+the final objects, and the ingredients of missing transverse momentum.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+SCALARS = (
+    "weight",  # float64, the generator's, exactly representable in float32
+    "pt_hat",  # float32, GeV, of the hardest scattering
+    "invisible_x",  # float32, GeV: neutrinos and all that leaves the calorimeter's acceptance
+    "invisible_y",
+    "mismeasured_x",  # float32, GeV: true minus reconstructed, summed over jets above 20 GeV
+    "mismeasured_y",
+    "soft_et",  # float32, GeV: scalar sum in the calorimeter outside jets above 20 GeV
+)
+# Columns of each kind of object beside pt (GeV), eta and phi (float32), int8 all of them. `hadronic` is 0
+# for a jet that is a true isolated photon or electron, and so cannot be mistaken for another one.
+OBJECTS: dict[str, tuple[str, ...]] = {
+    "jet": ("hadronic",),
+    "photon": (),
+    "electron": ("charge",),
+    "muon": ("charge",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """The objects of one kind of n interactions: counts int64[n], columns flat over all of them."""
+
+    counts: Array
+    columns: dict[str, Array]
+
+    def of(self, rows: Array) -> Objects:
+        """Those of the interactions where the bool[n] array rows is true."""
+        keep = np.repeat(rows, self.counts)
+        return Objects(self.counts[rows], {k: c[keep] for k, c in self.columns.items()})
+
+    def where(self, keep: Array) -> Objects:
+        """Those for which keep, a bool array over the objects, is true."""
+        event = np.repeat(np.arange(len(self.counts)), self.counts)
+        counts = np.bincount(event[keep], minlength=len(self.counts))
+        return Objects(counts, {k: c[keep] for k, c in self.columns.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Interactions:
+    """Columns of n interactions: scalars by the names of SCALARS, objects by those of OBJECTS."""
+
+    scalars: dict[str, Array]
+    objects: dict[str, Objects]
+
+    def __len__(self) -> int:
+        return len(self.scalars["weight"])
+
+    def of(self, rows: Array) -> Interactions:
+        """The interactions where the bool[n] array rows is true."""
+        return Interactions(
+            {k: c[rows] for k, c in self.scalars.items()},
+            {k: o.of(rows) for k, o in self.objects.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a block needs for its normalisation; cross-sections in pb, sums over accepted interactions."""
+
+    generated: int
+    accepted: int
+    cross_section_pb: float  # of the generated process, before the slice's own cuts
+    cross_section_error_pb: float
+    generated_sumw: float
+    sumw: float
+    sumw2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One file of interactions."""
+
+    summary: Summary
+    interactions: Interactions
+
+
+def concatenate(parts: list[Interactions]) -> Interactions:
+    """Join interactions in the given order."""
+    return Interactions(
+        {k: np.concatenate([p.scalars[k] for p in parts]) for k in SCALARS},
+        {
+            kind: Objects(
+                np.concatenate([p.objects[kind].counts for p in parts]),
+                {
+                    c: np.concatenate([p.objects[kind].columns[c] for p in parts])
+                    for c in ("pt", "eta", "phi", *extra)
+                },
+            )
+            for kind, extra in OBJECTS.items()
+        },
+    )
+
+
+def save(block: Block, path: Path, key: str) -> None:
+    """Write a block as npz under a temporary name, then rename it: a block is there whole or not at all."""
+    arrays: dict[str, Array] = dict(block.interactions.scalars)
+    for kind, objects in block.interactions.objects.items():
+        arrays[f"{kind}_n"] = objects.counts.astype(np.uint8)
+        arrays.update({f"{kind}_{c}": column for c, column in objects.columns.items()})
+    summary = {f: getattr(block.summary, f) for f in Summary.__slots__}
+    arrays["header"] = np.array(json.dumps({"key": key, **summary}))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with temporary.open("wb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+    temporary.replace(path)
+
+
+def key_of(path: Path) -> str | None:
+    """The key a block was saved with, or None where there is no readable block."""
+    try:
+        with path.open("rb") as opened, np.load(opened) as file:
+            return str(json.loads(str(file["header"]))["key"])
+    except (OSError, BadZipFile, KeyError, ValueError):
+        return None
+
+
+def load(path: Path) -> Block:
+    """Read a block back."""
+    with path.open("rb") as opened, np.load(opened) as file:
+        header = json.loads(str(file["header"]))
+        scalars = {k: file[k] for k in SCALARS}
+        objects = {
+            kind: Objects(
+                file[f"{kind}_n"].astype(np.int64),
+                {c: file[f"{kind}_{c}"] for c in ("pt", "eta", "phi", *extra)},
+            )
+            for kind, extra in OBJECTS.items()
+        }
+    del header["key"]
+    return Block(Summary(**header), Interactions(scalars, objects))

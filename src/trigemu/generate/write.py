@@ -1,0 +1,119 @@
+"""The native file format (ROOT, NanoAOD's names) and the catalogue that lists the files."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import awkward as ak
+import numpy as np
+import tomlkit
+import uproot
+from numpy.typing import NDArray
+
+from trigemu.generate.config import Config, Slice
+from trigemu.generate.events import EventColumns
+from trigemu.generate.interactions import Objects
+
+Array = NDArray[Any]
+
+COMPRESSION = uproot.ZSTD(15)
+COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon": "Muon"}
+
+
+@dataclass(frozen=True, slots=True)
+class Normalisation:
+    """What weights a slice: cross-section in pb, and sums over its accepted interactions per block."""
+
+    cross_section_pb: float
+    filter_efficiency: float
+    count: Array
+    sumw: Array
+    sumw2: Array
+
+
+def root_file(path: Path, events: EventColumns, norm: Normalisation) -> str:
+    """Write trees Events and Runs; returns the sha256. Equal content gives equal bytes."""
+    branches: dict[str, Any] = dict(events.scalars)
+    for kind, name in COLLECTIONS.items():
+        branches[name] = _jagged(events.objects[kind])
+    runs = {
+        "genEventCount": norm.count.astype(np.int64),
+        "genEventSumw": norm.sumw.astype(np.float64),
+        "genEventSumw2": norm.sumw2.astype(np.float64),
+    }
+    content = _reproducible(path.name, {"Events": branches, "Runs": runs})
+    _replace(path, content)
+    return hashlib.sha256(content).hexdigest()
+
+
+def catalogue(
+    path: Path, config: Config, generated_by: str, samples: list[tuple[Slice, Normalisation, str]]
+) -> None:
+    """Write the catalogue of (slice, normalisation, sha256 of its file)."""
+    document = tomlkit.document()
+    head = tomlkit.table()
+    head.update(
+        {
+            "name": config.name,
+            "convention": config.convention,
+            "luminosity_cm2s": config.luminosity_cm2s,
+            "crossing_rate_hz": config.crossing_rate_hz,
+            "generated_by": generated_by,
+        }
+    )
+    document["catalogue"] = head
+    tables = tomlkit.aot()
+    for part, norm, sha256 in samples:
+        tables.append(tomlkit.item(dict(_sample(part, norm, sha256))))
+    document["sample"] = tables
+    _replace(path, tomlkit.dumps(document).encode())
+
+
+def file_name(part: Slice) -> str:
+    """The name of a slice's file, relative to the catalogue."""
+    return f"{part.name}.root"
+
+
+def _sample(part: Slice, norm: Normalisation, sha256: str) -> Iterator[tuple[str, Any]]:
+    yield "name", part.name
+    yield "role", part.role
+    yield "format", "nanoaod"
+    yield "files", [file_name(part)]
+    yield "sha256", [sha256]
+    yield "cross_section_pb", norm.cross_section_pb
+    yield "filter_efficiency", norm.filter_efficiency
+    yield "k_factor", part.k_factor
+    if part.require is not None:
+        yield "require", part.require
+    yield "description", part.description
+
+
+def _jagged(objects: Objects) -> ak.Array:
+    return ak.unflatten(ak.zip(objects.columns), objects.counts)
+
+
+def _reproducible(name: str, trees: dict[str, dict[str, Any]]) -> bytes:
+    """A ROOT file in memory, without the clock and the random identity uproot would put into it."""
+    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"trigemu/{name}")
+    file = io.BytesIO()
+    with (
+        mock.patch("uproot._util.datetime_to_code", return_value=0),
+        uproot.recreate(file, compression=COMPRESSION, uuid_function=lambda: identity) as root,
+    ):
+        for tree, branches in trees.items():
+            root.mktree(tree, branches)
+        return file.getvalue()  # here, because uproot closes what it was given
+
+
+def _replace(path: Path, content: bytes) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_bytes(content)
+    temporary.replace(path)

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trigemu.generate import config, pythia
+
+GOOD = """
+name = "small"
+seed = 1
+luminosity_cm2s = 1e34
+
+[fakes]
+probability = 1e-3
+
+[[slice]]
+name = "hard"
+description = "QCD jets"
+settings = ["HardQCD:all = on", "PhaseSpace:pTHatMin = 20."]
+blocks = 2
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "small.toml"
+    path.write_text(text)
+    return path
+
+
+def test_shipped_configurations_load() -> None:
+    assert "first" in config.shipped()
+    for name in config.shipped():
+        loaded = config.load(name)
+        assert loaded.name == name
+        for part in loaded.slices:
+            pythia.check(part)
+
+
+def test_path_and_defaults(tmp_path: Path) -> None:
+    loaded = config.load(written(tmp_path, GOOD))
+    assert loaded.convention == "luminosity"
+    assert loaded.interactions == 2 * loaded.slices[0].block_size
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("blocks = 2", "block = 2", ["slice.0", "'block'", "did you mean 'blocks'"]),
+        ("seed = 1", "sead = 1", ["top level", "'sead'", "did you mean 'seed'"]),
+        ("probability = 1e-3", "p = 1", ["fakes", "unknown key 'p'", "energy_fraction"]),
+        ("blocks = 2", 'blocks = "2"', ["slice.0.blocks = '2'", "int"]),
+        ("blocks = 2", "blocks = 0", ["slice.0.blocks = 0", ">= 1"]),
+        ("probability = 1e-3", "probability = 1.5", ["fakes.probability = 1.5", "<= 1"]),
+        ("probability = 1e-3", "slope = 1.0", ["fakes", "missing", "`probability`"]),
+        ("seed = 1", "seed = 1\nconvention = 'x'", ["convention = 'x'"]),
+        ('name = "hard"', 'name = "../hard"', ["slice.0.name = '../hard'"]),
+        ("seed = 1", "seed = ", ["not valid TOML", "line 3"]),
+        ("1e-3", "1e-3\nenergy_fraction = [1.0, 0.5]", ["energy_fraction", "empty"]),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, old: str, new: str, parts: list[str]) -> None:
+    path = written(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(config.ConfigError) as error:
+        config.load(path)
+    for part in [str(path), *parts]:
+        assert part in str(error.value)
+
+
+def test_slice_names_are_unique(tmp_path: Path) -> None:
+    part = GOOD[GOOD.index("[[slice]]") :]
+    with pytest.raises(config.ConfigError, match="'hard' is used twice"):
+        config.load(written(tmp_path, GOOD + part))
+
+
+def test_absent_configuration_names_shipped_ones() -> None:
+    with pytest.raises(config.ConfigError, match="did you mean 'first'"):
+        config.load("firsst")

@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tomllib
+from pathlib import Path
+
+import awkward as ak
+import msgspec
+import numpy as np
+import pytest
+import uproot
+from click.testing import CliRunner
+
+from trigemu.cli.generate import generate as command
+from trigemu.errors import MissingExtraError
+from trigemu.generate import Config, ConfigError, generate
+
+FILES = ["catalogue.toml", "hard.root", "soft.root"]
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+
+
+def test_two_workers_from_scratch_give_the_same_files(tiny: Config, sample: Path, tmp_path: Path) -> None:
+    assert generate(tiny, tmp_path, workers=2) == tmp_path / "catalogue.toml"
+    assert digests(tmp_path) == digests(sample)
+
+
+def test_catalogue_and_files_agree(sample: Path) -> None:
+    catalogue = tomllib.loads((sample / "catalogue.toml").read_text(encoding="utf-8"))
+    for entry in catalogue["sample"]:
+        path = sample / entry["files"][0]
+        assert entry["sha256"] == [hashlib.sha256(path.read_bytes()).hexdigest()]
+        with uproot.open(path) as file:
+            events, runs = file["Events"].arrays(), file["Runs"].arrays()
+        assert ak.sum(runs.genEventCount) == len(events)
+        assert ak.sum(runs.genEventSumw) == pytest.approx(ak.sum(events.genWeight))
+        assert ak.sum(runs.genEventSumw2) == pytest.approx(ak.sum(events.genWeight**2))
+    soft, hard = catalogue["sample"]
+    assert soft["cross_section_pb"] == pytest.approx(56.4e9, rel=0.01)
+    assert 0 < soft["filter_efficiency"] < 1
+    assert hard["filter_efficiency"] == 1.0
+
+
+def test_events_are_ordered_and_identified(sample: Path) -> None:
+    parents = []
+    for name in ("soft", "hard"):
+        events = uproot.open(sample / f"{name}.root")["Events"].arrays()
+        assert len(np.unique(events.event)) == len(events)
+        parents.append(ak.to_numpy(events.parent))
+        for kind in ("Jet", "Photon", "Electron", "Muon"):
+            assert ak.all(events[f"n{kind}"] == ak.num(events[f"{kind}_pt"]))
+            assert ak.all(events[f"{kind}_pt"][:, 1:] <= events[f"{kind}_pt"][:, :-1])
+            assert ak.all(np.abs(ak.values_astype(events[f"{kind}_phi"], float)) < np.pi)
+        assert ak.all(np.abs(events.MET_phi) < np.pi)
+        assert ak.all(events.Jet_pt > 20)
+        assert ak.all(events.Photon_pt > 10)
+        if name == "hard":
+            assert ak.sum(events.Photon_fake) > 10
+    together = np.concatenate(parents)
+    assert len(np.unique(together)) == len(together)
+
+
+def test_tuning_stage_two_makes_no_interactions(tiny: Config, sample: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample, tmp_path / "copy")
+    steps: list[int] = []
+    tuned = msgspec.structs.replace(
+        tiny, fakes=msgspec.structs.replace(tiny.fakes, probability=0.0), luminosity_cm2s=2e34
+    )
+    generate(tuned, tmp_path / "copy", progress=lambda step, total: steps.append(step))
+    assert steps == [tiny.interactions]
+    with uproot.open(tmp_path / "copy" / "hard.root") as file:
+        assert ak.sum(file["Events/Photon_fake"].array()) == 0
+
+
+def test_command(tiny_path: Path, sample: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample / "interactions", tmp_path / "interactions")
+    result = CliRunner().invoke(command, [str(tiny_path), "-o", str(tmp_path)])
+    assert result.exit_code == 0
+    assert result.stdout.strip() == str(tmp_path / "catalogue.toml")
+    assert digests(tmp_path) == digests(sample)
+
+
+def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="neither a file nor a shipped configuration"):
+        generate("nothing", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("package", ["pythia8mc", "fastjet"])
+def test_missing_extra(tiny: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    from trigemu.generate import reconstruct
+
+    reconstruct.fastjet_module.cache_clear()
+    monkeypatch.setitem(__import__("sys").modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"'{package}'.*trigemu\[generate\]"):
+        generate(tiny, tmp_path / "out", workers=2)
+    assert not (tmp_path / "out").exists()

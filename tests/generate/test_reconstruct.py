@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from trigemu.generate import detector, pythia, reconstruct
+from trigemu.generate.config import Slice
+from trigemu.generate.pythia import Particles
+
+
+def toy(rng: np.random.Generator, counts: list[int], pdg: int = 211) -> Particles:
+    """Massless particles of one kind, clustered enough in η and φ to make jets of several."""
+    m = sum(counts)
+    pt = rng.exponential(4.0, m) + 0.1
+    eta, phi = rng.normal(0, 1.0, m), rng.uniform(-math.pi, math.pi, m)
+    return Particles(
+        offsets=np.concatenate([[0], np.cumsum(counts)]),
+        id=np.full(m, pdg),
+        prompt=np.ones(m, bool),
+        px=pt * np.cos(phi),
+        py=pt * np.sin(phi),
+        pz=pt * np.sinh(eta),
+        e=pt * np.cosh(eta),
+        weight=np.ones(len(counts)),
+        pt_hat=np.ones(len(counts)),
+        photon=np.zeros(len(counts), bool),
+    )
+
+
+def slow_anti_kt(momenta: list[tuple[float, ...]], radius: float) -> list[tuple[float, ...]]:
+    """Anti-kT by its definition, E-scheme: merge or finish whatever has the smallest distance."""
+
+    def kinematics(p: tuple[float, ...]) -> tuple[float, float, float]:
+        x, y, z, e = p
+        return math.hypot(x, y), 0.5 * math.log((e + z) / (e - z)), math.atan2(y, x)
+
+    jets, left = [], list(momenta)
+    while left:
+        known = [kinematics(p) for p in left]
+        best = (math.inf, 0, 0)
+        for i, (pt, rapidity, phi) in enumerate(known):
+            best = min(best, (pt**-2, i, i))
+            for j in range(i):
+                dphi = math.remainder(phi - known[j][2], 2 * math.pi)
+                dr2 = (rapidity - known[j][1]) ** 2 + dphi**2
+                best = min(best, (min(pt**-2, known[j][0] ** -2) * dr2 / radius**2, i, j))
+        _, i, j = best
+        first = left.pop(i)
+        if i == j:
+            jets.append(first)
+        else:
+            second = left.pop(j)
+            left.append(tuple(a + b for a, b in zip(first, second, strict=True)))
+    return jets
+
+
+def test_jets_agree_with_the_definition_of_anti_kt() -> None:
+    particles = toy(np.random.default_rng(1), [35, 1, 40, 30, 25])
+    jets = reconstruct.cluster(particles, np.ones(len(particles.id), bool))
+    found = 0
+    for event in range(5):
+        rows = slice(*particles.offsets[event : event + 2])
+        momenta = list(
+            zip(*(getattr(particles, c)[rows].tolist() for c in ("px", "py", "pz", "e")), strict=True)
+        )
+        expected = slow_anti_kt(momenta, detector.JET_RADIUS)
+        truth = sorted(j for j in expected if math.hypot(j[0], j[1]) > detector.TRUE_PT["jet"])
+        mine = jets.where(jets.event == event)
+        x, y = mine.pt * np.cos(mine.phi), mine.pt * np.sin(mine.phi)
+        z = mine.pt * np.sinh(mine.eta)
+        ours = sorted(zip(x.tolist(), y.tolist(), z.tolist(), strict=True))
+        assert len(ours) == len(truth)
+        assert np.array(ours) == pytest.approx(np.array(truth)[:, :3])
+        found += len(truth)
+    assert found > 20
+
+
+def test_cone_sums_agree_with_brute_force() -> None:
+    particles = toy(np.random.default_rng(2), [30, 0, 45, 60])
+    everything = reconstruct._candidates(particles, np.ones(len(particles.id), bool))
+    chosen = everything.where(everything.pt > 8)
+    sums = reconstruct.cone_pt(chosen, everything, 0.8, 4)
+    close = reconstruct.near(chosen, everything.where(everything.pt < 2), 4)
+    for k in range(len(chosen.pt)):
+        total, any_close = 0.0, False
+        for i in range(len(everything.pt)):
+            if everything.event[i] != chosen.event[k] or i == chosen.index[k]:
+                continue
+            dphi = math.remainder(everything.phi[i] - chosen.phi[k], 2 * math.pi)
+            dr = math.hypot(everything.eta[i] - chosen.eta[k], dphi)
+            total += everything.pt[i] if dr < 0.8 else 0.0
+            any_close |= dr < detector.JET_RADIUS and everything.pt[i] < 2
+        assert sums[k] == pytest.approx(total)
+        assert close[k] == any_close
+    assert sums.max() > 5
+    assert 0 < close.sum() < len(close)
+
+
+def test_polar_keeps_phi_in_its_interval() -> None:
+    pt, eta, phi = reconstruct.polar(
+        np.array([-1.0, -1.0, 0.0, 3.0]), np.array([-0.0, 0.0, 0.0, 4.0]), np.array([0, 0, 5.0, 0])
+    )
+    assert phi[:2].tolist() == [math.pi, math.pi]
+    assert np.isfinite(eta).all()
+    assert pt[3] == 5
+
+
+def test_isolated_photon_and_its_jet() -> None:
+    """A lone photon is found and its jet marked; one in a spray of pions is neither."""
+    particles = toy(np.random.default_rng(3), [1, 6])
+    eta, phi = np.full(7, 0.5), np.full(7, 1.0)
+    pt = np.array([50.0, 50.0, 9.0, 9.0, 9.0, 9.0, 9.0])
+    phi[2:] += np.linspace(-0.2, 0.2, 5)
+    alike = Particles(
+        offsets=particles.offsets,
+        id=np.array([22, 22, 211, 211, 211, 211, 211]),
+        prompt=np.ones(7, bool),
+        px=pt * np.cos(phi),
+        py=pt * np.sin(phi),
+        pz=pt * np.sinh(eta),
+        e=pt * np.cosh(eta),
+        weight=np.ones(2),
+        pt_hat=np.ones(2),
+        photon=np.ones(2, bool),
+    )
+    found = [reconstruct.reconstruct(alike, np.random.default_rng(seed)) for seed in range(200)]
+    jets = [f.objects["jet"].columns["hadronic"].tolist() for f in found]
+    assert all(h == [0, 1] for h in jets)
+    counts = np.array([f.objects["photon"].counts for f in found])
+    assert counts[:, 1].sum() == 0
+    assert counts[:, 0].mean() == pytest.approx(0.95, abs=0.05)
+    assert np.allclose([f.scalars["invisible_x"] for f in found], 0)
+
+
+@pytest.fixture(scope="module")
+def hard() -> Particles:
+    settings = ["HardQCD:all = on", "PhaseSpace:pTHatMin = 40."]
+    part = Slice(name="t", description="", settings=settings, blocks=1)
+    (particles,) = pythia.Generator(part, 1).batches(150)
+    return particles
+
+
+def test_objects_are_ordered_and_inside_acceptance(hard: Particles) -> None:
+    found = reconstruct.reconstruct(hard, np.random.default_rng(1))
+    for kind, objects in found.objects.items():
+        event = np.repeat(np.arange(len(found)), objects.counts)
+        pt, phi = objects.columns["pt"], objects.columns["phi"].astype(float)
+        same = event[1:] == event[:-1]
+        assert (np.diff(pt)[same] <= 0).all()
+        assert (pt > detector.STORED_PT[kind]).all()
+        assert (np.abs(phi) <= np.float32(np.pi)).all()
+    assert found.objects["jet"].counts.mean() > 2
+    assert set(np.unique(found.objects["muon"].columns["charge"])) <= {-1, 1}
+
+
+def test_momentum_balance(hard: Particles) -> None:
+    """Jets, soft part and invisible momentum of an event leave little: mismeasured ones are the rest."""
+    found = reconstruct.reconstruct(hard, np.random.default_rng(1))
+    assert found.scalars["mismeasured_x"].std() > 5
+    assert np.median(np.abs(found.scalars["invisible_x"])) < 5
+    assert (found.scalars["soft_et"] >= 0).all()
+    again = reconstruct.reconstruct(hard, np.random.default_rng(1))
+    assert np.array_equal(found.objects["jet"].columns["pt"], again.objects["jet"].columns["pt"])
+
+
+def test_no_banner_on_stdout() -> None:
+    code = "from trigemu.generate import reconstruct; reconstruct.fastjet_module(); print('mine')"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "mine\n"
