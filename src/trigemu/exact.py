@@ -14,6 +14,9 @@ from trigemu.kernels import kernel
 
 LIMBS = 8
 LOWEST_BIT = -160
+#: A sum times a fraction takes more: 14 limbs from 2⁻²⁸⁸.
+FRACTION_BIT = -128
+WIDE = 14
 #: Adding more values than this between two carries could overflow a limb.
 ADDITIONS = 2**30
 
@@ -50,39 +53,71 @@ def add(limbs: IntArray, value: float) -> None:
 
 @kernel
 def carry(limbs: IntArray) -> None:
-    """Bring int64[m, LIMBS] into the one form a value has: all limbs but the last in 0 … 2³² − 1."""
+    """Bring int64[m, …] into the one form a value has: all limbs but the last in 0 … 2³² − 1."""
     for row in range(limbs.shape[0]):
-        for i in range(LIMBS - 1):
+        for i in range(limbs.shape[1] - 1):
             limbs[row, i + 1] += limbs[row, i] >> 32
             limbs[row, i] &= 0xFFFFFFFF
 
 
-def to_float(limbs: IntArray) -> FloatArray:
-    """int64[m, LIMBS] → float64[m], each correctly rounded once."""
-    scale = 1 << -LOWEST_BIT
-    return np.array(
-        [sum(limb << (32 * i) for i, limb in enumerate(row)) / scale for row in limbs.tolist()],
-        np.float64,
-    )
+@kernel
+def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
+    """Add fraction × the sum in int64[LIMBS], carried, to int64[WIDE]; 0 ≤ fraction ≤ 1.
+
+    A fraction is cut off below 2⁻¹²⁸; apart from that the product is exact, so that Σ w f does not
+    depend on how events with one f are split into sums.
+    """
+    bits = np.float64(fraction).view(np.uint64)
+    position = np.int64((bits >> _52) & np.uint64(0x7FF)) - 1075 - FRACTION_BIT
+    if position <= -53:
+        return
+    mantissa = (bits & _MANTISSA) | _IMPLICIT
+    if position < 0:
+        mantissa >>= np.uint64(-position)
+        position = np.int64(0)
+    first, shift = position >> 5, np.uint64(position & 31)
+    low = (mantissa & _LOW) << shift
+    high = (mantissa >> _32) << shift
+    parts = (low & _LOW, (low >> _32) + (high & _LOW), high >> _32)
+    for k in range(3):
+        part = parts[k]
+        if part == np.uint64(0):
+            continue
+        for i in range(LIMBS - 1):
+            product = np.uint64(limbs[i]) * part
+            wide[first + k + i] += np.int64(product & _LOW)
+            wide[first + k + i + 1] += np.int64(product >> _32)
+        top = limbs[LIMBS - 1] * np.int64(part)
+        wide[first + k + LIMBS - 1] += top & 0xFFFFFFFF
+        wide[first + k + LIMBS] += top >> 32
 
 
 @kernel
-def _add_columns(limbs: IntArray, values: FloatArray) -> None:
-    for row in range(values.shape[0]):
-        for column in range(values.shape[1]):
-            if values[row, column] != 0.0:
-                add(limbs[column], values[row, column])
+def _add_columns(wide: IntArray, limbs: IntArray, fractions: FloatArray) -> None:
+    for row in range(fractions.shape[0]):
+        for column in range(fractions.shape[1]):
+            if fractions[row, column] != 0.0:
+                add_scaled(wide[column], limbs[row], fractions[row, column])
+
+
+def to_float(limbs: IntArray) -> FloatArray:
+    """int64[m, LIMBS] or int64[m, WIDE] → float64[m], each correctly rounded once."""
+    lowest = LOWEST_BIT if limbs.shape[-1] == LIMBS else LOWEST_BIT + FRACTION_BIT
+    scale = 1 << -lowest
+    sums = (sum(limb << (32 * i) for i, limb in enumerate(row)) for row in limbs.tolist())
+    return np.array([total / scale for total in sums], np.float64)
 
 
 class ColumnSums:
-    """Running exact sums of the columns of float64[m, n] blocks."""
+    """Σ over entries of fraction × sum, for many columns of fractions, exact until `result`."""
 
     def __init__(self, columns: int) -> None:
-        self._limbs = np.zeros((columns, LIMBS), np.int64)
+        self._wide = np.zeros((columns, WIDE), np.int64)
 
-    def add(self, values: FloatArray) -> None:
-        _add_columns(self._limbs, values)
-        carry(self._limbs)
+    def add(self, limbs: IntArray, fractions: FloatArray) -> None:
+        """limbs: int64[m, LIMBS], carried; fractions: float64[m, columns], m below 2²⁶."""
+        _add_columns(self._wide, limbs, fractions)
+        carry(self._wide)
 
     def result(self) -> FloatArray:
-        return to_float(self._limbs)
+        return to_float(self._wide)

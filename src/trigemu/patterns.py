@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -44,16 +43,6 @@ class PatternTable:
 
     def __add__(self, other: PatternTable) -> PatternTable:
         return merge([self, other])
-
-    @cached_property
-    def sum_w(self) -> FloatArray:
-        """Σw of each entry in Hz, rounded once."""
-        return exact.to_float(self.weight)
-
-    @cached_property
-    def sum_w2(self) -> FloatArray:
-        """Σw² of each entry in Hz², rounded once."""
-        return exact.to_float(self.square)
 
 
 def empty(words: int) -> PatternTable:

@@ -135,11 +135,16 @@ def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
 
 
 def or_of(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
-    """float64[m]: the probability that any trigger accepts, from float64[m, t]."""
-    missed = np.ones(len(accepted))
+    """float64[m]: the probability that any trigger accepts, from float64[m, t].
+
+    Added up so that one set gives its own value, an empty one changes nothing and a 1 stays 1, to the
+    last bit: what is zero must not become an event of weight 1e-17.
+    """
+    either = np.zeros(len(accepted))
     for members in sets:
-        missed *= 1.0 - accepted[:, members].max(axis=1)
-    return 1.0 - missed
+        best = accepted[:, members].max(axis=1)
+        either = best + either * (1.0 - best)
+    return either
 
 
 def _uniques(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
@@ -177,7 +182,7 @@ class _Sums:
         self._events = np.zeros(1 + 3 * t + 3 * g, np.int64)
         self._seen = np.zeros((len(catalogue.samples), 1 + 3 * t + 3 * g), np.bool_)
         self._largest_accepted = np.zeros(t + g)
-        self._overlap = np.zeros((2, t, t, exact.LIMBS), np.int64)
+        self._overlap = np.zeros((2, t, t, exact.WIDE), np.int64)
         self._set_of = np.empty(t, np.int64)
         for number, members in enumerate(self.sets):
             self._set_of[members] = number
@@ -187,18 +192,17 @@ class _Sums:
         np.maximum.at(self._largest, table.sample, table.largest * self._scale)
 
     def add(self, rows: slice, accepted: FloatArray) -> None:
-        sum_w = self.table.sum_w[rows] * self._scale
-        sum_w2 = self.table.sum_w2[rows] * self._scale**2
+        weight, square = self.table.weight[rows], self.table.square[rows]
         fractions, either = self._fractions(accepted)
-        self._weight.add(sum_w[:, None] * fractions)
-        self._square.add(sum_w2[:, None] * fractions**2)
+        self._weight.add(weight, fractions)
+        self._square.add(square, fractions**2)
         self._events += self.table.n[rows] @ (fractions > 0)
         for sample in np.unique(self.table.sample[rows]):
             self._seen[sample] |= (fractions[self.table.sample[rows] == sample] > 0).any(axis=0)
         largest = self.table.largest[rows, None] * self._scale * np.hstack([accepted, either])
         np.maximum(self._largest_accepted, largest.max(axis=0), out=self._largest_accepted)
-        _add_overlaps(self._overlap, accepted, self._set_of, sum_w, sum_w2)
-        exact.carry(self._overlap.reshape(-1, exact.LIMBS))
+        _add_overlaps(self._overlap, accepted, self._set_of, weight, square)
+        exact.carry(self._overlap.reshape(-1, exact.WIDE))
 
     def _fractions(self, accepted: FloatArray) -> tuple[FloatArray, FloatArray]:
         """f of each column, and or(G) of each group."""
@@ -207,22 +211,20 @@ class _Sums:
         share = accepted * np.divide(any_, sum_, out=np.zeros_like(any_), where=sum_ > 0)[:, None]
         totals, uniques, shares = [], [], []
         for members in self.groups.values():
-            rest = [i for i in range(len(self.triggers)) if i not in members]
-            totals.append(or_of(accepted[:, members], self._sets_of(members)))
-            uniques.append(any_ - or_of(accepted[:, rest], self._sets_of(rest)))
+            inside = np.isin(np.arange(len(self.triggers)), members)
+            totals.append(or_of(accepted * inside, self.sets))
+            uniques.append(any_ - or_of(accepted * ~inside, self.sets))
             shares.append(share[:, members].sum(axis=1))
         groups = np.column_stack([*totals, *uniques, *shares]) if totals else np.empty((len(any_), 0))
         columns = (any_[:, None], accepted, _uniques(accepted, self.sets), share, groups)
         return np.hstack(columns), groups[:, : len(self.groups)]
 
-    def _sets_of(self, members: list[int]) -> list[list[int]]:
-        return coherent_sets([self.triggers[member] for member in members])
-
     def rates(
         self, thresholds: Mapping[str, float | None]
     ) -> tuple[Rate, tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
         """Of the menu, of its triggers, of its groups."""
-        self._hz, self._hz2 = self._weight.result(), self._square.result()
+        self._hz = self._weight.result() * self._scale
+        self._hz2 = self._square.result() * self._scale**2
         largest = float(self._largest.max(initial=0.0))
         t, g = len(self.triggers), len(self.groups)
         prescales = [trigger.prescale for trigger in self.triggers]
@@ -270,14 +272,14 @@ class _Sums:
     def overlap(self) -> tuple[FloatArray, FloatArray]:
         """float64[t, t] in Hz and its uncertainty."""
         t = len(self.triggers)
-        flat = exact.to_float(self._overlap.reshape(-1, exact.LIMBS)).reshape(2, t, t)
+        flat = exact.to_float(self._overlap.reshape(-1, exact.WIDE)).reshape(2, t, t)
         both = flat + np.triu(flat, 1).transpose(0, 2, 1)
-        return both[0], np.sqrt(both[1])
+        return both[0] * self._scale, np.sqrt(both[1]) * self._scale
 
 
 @kernel
 def _add_overlaps(
-    limbs: IntArray, accepted: FloatArray, set_of: IntArray, sum_w: FloatArray, sum_w2: FloatArray
+    sums: IntArray, accepted: FloatArray, set_of: IntArray, weight: IntArray, square: IntArray
 ) -> None:
     """Add or({s}) + or({t}) − or({s, t}) to the upper triangle: the product of two acceptances, or for
     triggers of one coherent set the smaller one."""
@@ -297,8 +299,8 @@ def _add_overlaps(
                     f = min(accepted[row, i], accepted[row, j])
                 else:
                     f = accepted[row, i] * accepted[row, j]
-                exact.add(limbs[0, i, j], sum_w[row] * f)
-                exact.add(limbs[1, i, j], sum_w2[row] * (f * f))
+                exact.add_scaled(sums[0, i, j], weight[row], f)
+                exact.add_scaled(sums[1, i, j], square[row], f * f)
 
 
 def _blocks(table: PatternTable) -> Iterator[slice]:
