@@ -1,0 +1,293 @@
+"""All rates against a brute-force evaluation in plain Python, event by event."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toys import memory_catalogue, menu_from, toy_events
+
+from trigemu import MenuRates, Rate, TrigemuError, emulate, rates
+
+#: TOML of a trigger's own keys, and what it means.
+EVENT_KINDS: list[tuple[str, Any]] = [
+    ('kind = "threshold"\nobservable = "jet[0].pt"\nabove = 30', lambda e: pt(e, "jet", 0) > 30),
+    ('kind = "threshold"\nobservable = "jet[1].pt"\nabove = 15', lambda e: pt(e, "jet", 1) > 15),
+    ('kind = "threshold"\nobservable = "photon[0].pt"\nabove = 10', lambda e: pt(e, "photon", 0) > 10),
+    ('kind = "threshold"\nobservable = "ht"\nabove = 70', lambda e: sum(j["pt"] for j in e["jet"]) > 70),
+    ('kind = "threshold"\nobservable = "met"\nabove = 40', lambda e: e["met"] > 40),
+    (
+        'kind = "threshold"\nobservable = "n_jet"\nabove = -1\nrequires = "n_muon == 1"',
+        lambda e: len(e["muon"]) == 1,
+    ),
+    (
+        'kind = "combination"\nlegs = [{object = "muon"}, {object = "muon"}]\n'
+        'pairs = [{legs = [0, 1], charge = "opposite"}]',
+        lambda e: len({m["charge"] for m in e["muon"]}) == 2,
+    ),
+    (
+        'kind = "combination"\nlegs = [{object = "jet", eta = {abs_max = 1.0}}]',
+        lambda e: any(abs(j["eta"]) <= 1.0 for j in e["jet"]),
+    ),
+]
+
+
+def pt(event: dict[str, Any], name: str, index: int) -> float:
+    return event[name][index]["pt"] if index < len(event[name]) else -math.inf
+
+
+@st.composite
+def menus(draw: st.DrawFn) -> list[dict[str, Any]]:
+    triggers: list[dict[str, Any]] = []
+    for i in range(draw(st.integers(2, 8))):
+        names = [t["name"] for t in triggers]
+        bits = ["random", *(["logic"] if names else [])]
+        kind = draw(st.sampled_from([*range(len(EVENT_KINDS)), *bits]))
+        trigger: dict[str, Any] = {
+            "name": f"T{i}",
+            "kind": kind,
+            "prescale": draw(st.sampled_from([1.0, 1.0, 2.0, 3.5, 100.0])),
+            "coherent": draw(st.sampled_from([None, None, "a", "b"])),
+            "group": draw(st.sampled_from([None, "x", "y"])),
+            "enabled": draw(st.sampled_from([True, True, True, False])),
+            "seed": None,
+        }
+        if kind == "logic":
+            trigger["expression"] = draw(expressions(names))
+        if names and draw(st.integers(0, 3)) == 0:
+            trigger["seed"] = draw(expressions(names))
+        triggers.append(trigger)
+    triggers[0]["enabled"] = True
+    return draw(st.permutations(triggers))
+
+
+def expressions(names: list[str]) -> st.SearchStrategy[str]:
+    leaf = st.sampled_from(names)
+    return st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            inner.map(lambda a: f"not ({a})"),
+            st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda t: f"({t[0]}) {t[1]} {t[2]}"),
+        ),
+        max_leaves=4,
+    )
+
+
+def as_toml(triggers: list[dict[str, Any]], crossing_rate: float) -> str:
+    text = f"[menu]\ncrossing_rate_hz = {crossing_rate}\n"
+    for t in triggers:
+        text += f'[[trigger]]\nname = "{t["name"]}"\nprescale = {t["prescale"]}\n'
+        text += f"enabled = {str(t['enabled']).lower()}\n"
+        text += "".join(f'{k} = "{t[k]}"\n' for k in ("coherent", "group", "seed") if t[k])
+        own = {
+            "random": 'kind = "random"\nrate_hz = 1000.0',
+            "logic": f'kind = "logic"\nexpression = "{t.get("expression")}"',
+        }
+        text += (own[t["kind"]] if t["kind"] in own else EVENT_KINDS[t["kind"]][0]) + "\n"
+    return text
+
+
+def either(accepted: dict[str, float], triggers: list[dict[str, Any]]) -> float:
+    """or(S), as DESIGN defines it."""
+    sets: dict[Any, float] = {}
+    for t in triggers:
+        key = t["coherent"] or (t["name"],)
+        sets[key] = max(sets.get(key, 0.0), accepted[t["name"]])
+    return 1 - math.prod(1 - a for a in sets.values())
+
+
+def accept(event: dict[str, Any], triggers: list[dict[str, Any]], rate: float) -> dict[str, float]:
+    by_name = {t["name"]: t for t in triggers}
+    raw: dict[str, bool] = {}
+    accepted: dict[str, float] = {}
+    for name in sorted(by_name):  # T0, T1 …: each refers to earlier ones only
+        t = by_name[name]
+        if t["kind"] == "random":
+            fired = True
+        elif t["kind"] == "logic":
+            fired = eval(t["expression"], {}, raw)
+        else:
+            fired = EVENT_KINDS[t["kind"]][1](event)
+        prescale = t["prescale"] * (rate / 1000.0 if t["kind"] == "random" else 1.0)
+        factor = 1.0
+        if t["seed"]:
+            fired = fired and eval(t["seed"], {}, raw)
+            seeds = [
+                by_name[n] for n in by_name if n in t["seed"].replace("(", " ").replace(")", " ").split()
+            ]
+            factor = either(accepted, seeds)
+        raw[name] = fired
+        accepted[name] = (fired / prescale) * factor if t["enabled"] else 0.0
+    return accepted
+
+
+def _note(
+    out: dict[str, list[tuple[str, float, float]]], sample: str, weight: float, quantity: str, f: float
+) -> None:
+    out.setdefault(quantity, []).append((sample, weight, f))
+
+
+def brute_force(
+    samples: dict[str, list[dict[str, Any]]], triggers: list[dict[str, Any]], scale: float, rate: float
+) -> dict[str, list[tuple[str, float, float]]]:
+    """Quantity → (sample, weight, f) of every event."""
+    on = [t for t in triggers if t["enabled"]]
+    groups = sorted({t["group"] for t in on if t["group"]})
+    out: dict[str, list[tuple[str, float, float]]] = {}
+
+    for sample, events in samples.items():
+        for event in events:
+            note = partial(_note, out, sample, event["weight"] * scale)
+            a = accept(event, triggers, rate)
+            whole, summed = either(a, on), sum(a[t["name"]] for t in on)
+            note("menu", whole)
+            for t in on:
+                share = whole * a[t["name"]] / summed if summed else 0.0
+                note(f"total {t['name']}", either(a, [t]))
+                note(f"unique {t['name']}", whole - either(a, [u for u in on if u is not t]))
+                note(f"share {t['name']}", share)
+                for u in on:
+                    both = either(a, [t] if u is t else [t, u])
+                    note(f"overlap {t['name']} {u['name']}", either(a, [t]) + either(a, [u]) - both)
+            for group in groups:
+                inside = [t for t in on if t["group"] == group]
+                share = sum(whole * a[t["name"]] / summed if summed else 0.0 for t in inside)
+                note(f"total group {group}", either(a, inside))
+                note(f"unique group {group}", whole - either(a, [t for t in on if t not in inside]))
+                note(f"share group {group}", share)
+    return out
+
+
+def close(measured: float, expected: float, scale: float) -> bool:
+    return math.isclose(measured, expected, rel_tol=1e-9, abs_tol=1e-12 * scale)
+
+
+def check_rate(rate: Rate, entries: list[tuple[str, float, float]], limit: float | None) -> None:
+    """Products and differences round differently: what is zero in one is 1e-16 in the other."""
+    total = sum(abs(w) for _, w, _ in entries)
+    seen = [(s, w, f) for s, w, f in entries if f > 1e-13]
+    assert close(rate.hz, math.fsum(w * f for _, w, f in seen), total)
+    assert close(rate.error_hz, math.sqrt(math.fsum((w * f) ** 2 for _, w, f in seen)), total)
+    assert rate.events == len(seen)
+    if seen:
+        assert rate.upper_limit_hz is None
+        assert math.isclose(
+            rate.effective_events,
+            math.fsum(w * f for _, w, f in seen) ** 2 / math.fsum((w * f) ** 2 for _, w, f in seen),
+            rel_tol=1e-9,
+        )
+        unseen = {s for s, w, _ in entries if w > rate.error_hz} - {s for s, _, _ in seen}
+        assert set(rate.unseen) == unseen
+    else:
+        assert limit is not None
+        assert rate.upper_limit_hz == pytest.approx(1.14 * limit)
+
+
+@settings(max_examples=60)
+@given(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]))
+def test_all_rates_equal_a_brute_force(triggers: list[dict[str, Any]], seed: int, rate: float) -> None:
+    samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, rate))
+    result = rates(emulate([menu], memory_catalogue(samples)))
+    expected = brute_force(samples, triggers, rate / 40e6, rate)
+    largest = max(w for _, w, _ in expected["menu"])
+    check_rate(result.rate, expected["menu"], largest / min(t.prescale for t in result.triggers))
+    own_prescale = {
+        t["name"]: t["prescale"] * (rate / 1000 if t["kind"] == "random" else 1) for t in triggers
+    }
+    for t in (*result.triggers, *result.groups):
+        name = f"group {t.name}" if t.kind == "group" else t.name
+        members = [u.name for u in result.triggers if u.group == t.name] if t.kind == "group" else [t.name]
+        limit = largest / min(own_prescale[member] for member in members)
+        own = max((w * f for _, w, f in expected[f"total {name}"] if f), default=limit)
+        check_rate(t.total, expected[f"total {name}"], limit)
+        check_rate(t.unique, expected[f"unique {name}"], own)
+        check_rate(t.share, expected[f"share {name}"], limit)
+    check_overlap(result, expected)
+
+
+def check_overlap(result: MenuRates, expected: dict[str, list[tuple[str, float, float]]]) -> None:
+    names = [t.name for t in result.triggers]
+    for i, s in enumerate(names):
+        for j, t in enumerate(names):
+            entries = expected[f"overlap {s} {t}"]
+            total = sum(w for _, w, _ in entries)
+            assert close(result.overlap[i, j], math.fsum(w * f for _, w, f in entries), total)
+            error = math.sqrt(math.fsum((w * f) ** 2 for _, w, f in entries))
+            assert close(result.overlap_error[i, j], error, total)
+
+
+@settings(max_examples=30)
+@given(menus(), st.integers(0, 2**32))
+def test_laws(triggers: list[dict[str, Any]], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6))
+    result = rates(emulate([menu], memory_catalogue({"a": toy_events(seed, 50)})))
+    tolerance = 1e-9 * max(result.rate.hz, 1e-300)
+    for t in (*result.triggers, *result.groups):
+        assert t.total.hz >= t.unique.hz - tolerance >= -2 * tolerance
+        assert result.rate.hz >= t.total.hz - tolerance
+        assert t.total.hz + tolerance >= t.share.hz >= 0
+    assert math.fsum(t.share.hz for t in result.triggers) == pytest.approx(result.rate.hz, rel=1e-9)
+    assert (result.overlap == result.overlap.T).all()
+    assert np.diag(result.overlap) == pytest.approx([t.total.hz for t in result.triggers], rel=1e-9)
+
+
+def test_two_coherent_triggers_share_their_prescaled_events(tmp_path: Path) -> None:
+    """Prescales 2 and 4 on one counter keep 1/2 of the events; on two counters 1 − 1/2 · 3/4."""
+    one = 'kind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    text = f'[[trigger]]\nname = "A"\nprescale = 2\n{one}C\n[[trigger]]\nname = "B"\nprescale = 4\n{one}C\n'
+    catalogue = memory_catalogue({"a": toy_events(1, 10)})
+    total = sum(s.rate_hz for s in catalogue.samples)
+    coherent = menu_from(tmp_path, text.replace("C", 'coherent = "c"'))
+    assert rates(emulate([coherent], catalogue)).rate.hz == pytest.approx(total / 2)
+    apart = menu_from(tmp_path, text.replace("C", ""))
+    assert rates(emulate([apart], catalogue)).rate.hz == pytest.approx(total * 5 / 8)
+
+
+def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 500\n')
+    events = toy_events(3, 20)
+    for event in events:
+        event["weight"] = 2e6
+    result = rates(emulate([menu], memory_catalogue({"a": events})))
+    assert result.triggers[0].total.hz == pytest.approx(500.0)
+    assert not result.warnings
+    interactions = memory_catalogue({"a": events}, convention="luminosity")
+    with pytest.raises(TrigemuError, match=r"'R'.*takes crossings"):
+        rates(emulate([menu], interactions))
+
+
+def test_a_luminosity_sample_warns_above_one_percent_of_the_crossings(tmp_path: Path) -> None:
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    events = toy_events(5, 10)
+    for weight, warns in ((30_000.0, False), (50_000.0, True)):
+        for event in events:
+            event["weight"] = weight
+        result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}, "luminosity")))
+        assert bool(result.warnings) is warns
+
+
+@pytest.mark.parametrize("n", [1, 64, 65, 300])
+def test_menus_of_many_triggers(tmp_path: Path, n: int) -> None:
+    """Thresholds that rise one by one: each unique rate but the first is zero, totals fall."""
+    text = "".join(
+        f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {i / 4}\n'
+        for i in range(n)
+    )
+    events = toy_events(7, 200)
+    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+    for i, trigger in enumerate(result.triggers):
+        passing = [e["weight"] for e in events if pt(e, "jet", 0) > i / 4]
+        assert trigger.total.hz == math.fsum(passing)
+        assert trigger.total.events == len(passing)
+        assert i == 0 or trigger.unique.events == 0
+    assert result.rate.hz == result.triggers[0].total.hz

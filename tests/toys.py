@@ -1,0 +1,154 @@
+"""Toy events as plain Python objects, and the same as samples; menus from text."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import uproot
+
+from trigemu import Menu, read_menu
+from trigemu.events import Collection
+from trigemu.samples import Catalogue, Sample
+from trigemu.samples.normalise import CatalogueTable, SampleTable
+from trigemu.samples.source import Columns, Schema
+
+COLUMNS = ("pt", "eta", "phi", "charge")
+COLLECTIONS = ("jet", "photon", "muon")
+
+
+def toy_event(rng: random.Random, weight: float | None = None) -> dict[str, Any]:
+    """One event: weight in Hz, met, and a list of objects (dicts) a collection, falling in pT."""
+    event: dict[str, Any] = {
+        "weight": rng.expovariate(1.0) * 10 ** rng.uniform(-6, 3) if weight is None else weight,
+        "met": _single(rng.expovariate(1 / 20)),
+        "met_phi": _single(rng.uniform(-3.14, 3.14)),
+    }
+    for name, mean in zip(COLLECTIONS, (2.5, 0.8, 1.2), strict=True):
+        count = min(rng.randrange(7), int(rng.expovariate(1 / mean)))
+        objects = [
+            {
+                "pt": _single(5 + rng.expovariate(1 / 20)),
+                "eta": _single(rng.uniform(-2.5, 2.5)),
+                "phi": _single(rng.uniform(-3.14, 3.14)),
+                "charge": rng.choice((-1, 1)),
+            }
+            for _ in range(count)
+        ]
+        event[name] = sorted(objects, key=lambda o: -o["pt"])
+    return event
+
+
+def toy_events(seed: int, n: int) -> list[dict[str, Any]]:
+    rng = random.Random(seed)
+    return [toy_event(rng) for _ in range(n)]
+
+
+def _single(value: float) -> float:
+    """A float64 that is exactly a float32, so that both sides of a comparison see one number."""
+    return float(np.float32(value))
+
+
+def columns(events: Sequence[dict[str, Any]]) -> Columns:
+    collections = {}
+    for name in COLLECTIONS:
+        offsets = np.cumsum([0, *(len(event[name]) for event in events)])
+        flat = [o for event in events for o in event[name]]
+        collections[name] = Collection(
+            offsets,
+            {
+                column: np.array([o[column] for o in flat], "i4" if column == "charge" else "f4")
+                for column in COLUMNS
+            },
+        )
+    numbers = np.arange(len(events), dtype=np.uint64)
+    scalars = {name: np.array([e[name] for e in events], "f4") for name in ("met", "met_phi")}
+    weight = np.array([event["weight"] for event in events], float)
+    return Columns(weight, numbers, numbers, collections, scalars)
+
+
+@dataclass
+class Memory:
+    """A source whose events are in memory; `boundaries` as a file with baskets of 50 would have them."""
+
+    events: Sequence[dict[str, Any]]
+    path: str = "memory"
+    boundaries: tuple[int, ...] = field(init=False)
+    entries: int = field(init=False)
+    sum_of_weights: float = 1.0
+    schema: Schema = field(
+        default_factory=lambda: Schema(
+            dict.fromkeys(COLLECTIONS, frozenset(COLUMNS)), frozenset(("met", "met_phi"))
+        )
+    )
+
+    def __post_init__(self) -> None:
+        self.entries = len(self.events)
+        self.boundaries = (*range(0, self.entries, 50), self.entries)
+
+    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Columns:
+        return columns(self.events[start:stop])
+
+
+def memory_catalogue(
+    samples: dict[str, Sequence[dict[str, Any]]], convention: str = "crossing", rate: float = 40e6
+) -> Catalogue:
+    """Weights of the events are taken as Hz, as they are."""
+    head = CatalogueTable(name="toy", convention=convention, crossing_rate_hz=rate)
+    made = tuple(
+        Sample(
+            number,
+            SampleTable(name=name, role="background", files=("memory",), rate_hz=1.0),
+            (Memory(events),),
+            1.0,
+            sum(event["weight"] for event in events),
+            (None,),
+        )
+        for number, (name, events) in enumerate(samples.items())
+    )
+    return Catalogue(head, made, Path("toy.toml"), "")
+
+
+def write_root(
+    path: Path,
+    events: Sequence[dict[str, Any]],
+    basket: int = 10_000,
+    sum_of_weights: float | None = None,
+) -> None:
+    """The events as a NanoAOD-like file."""
+    arrays: dict[str, Any] = {}
+    for name in COLLECTIONS:
+        fields = {
+            c: ak.values_astype(
+                ak.Array([[o[c] for o in event[name]] for event in events] + [[0.0]])[:-1],
+                np.int32 if c == "charge" else np.float32,
+            )
+            for c in COLUMNS
+        }
+        arrays[name.title()] = ak.zip(fields)
+    arrays["genWeight"] = np.array([event["weight"] for event in events], float)
+    arrays["event"] = np.arange(len(events), dtype=np.uint64)
+    for name, branch in (("met", "MET_pt"), ("met_phi", "MET_phi")):
+        arrays[branch] = np.array([event[name] for event in events], "f4")
+    total = sum(e["weight"] for e in events) if sum_of_weights is None else sum_of_weights
+    with uproot.recreate(path) as file:
+        types = {
+            name: array.dtype if isinstance(array, np.ndarray) else array.type.content
+            for name, array in arrays.items()
+        }
+        file.mktree("Events", types, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
+        for start in range(0, len(events), basket):
+            file["Events"].extend({n: a[start : start + basket] for n, a in arrays.items()})
+        file.mktree("Runs", {"genEventSumw": "f8"})
+        file["Runs"].extend({"genEventSumw": np.array([total])})
+
+
+def menu_from(folder: Path, text: str) -> Menu:
+    file = folder / "menu.toml"
+    file.write_text(text)
+    return read_menu(file)
