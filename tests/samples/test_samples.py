@@ -1,0 +1,140 @@
+"""Catalogues: what is opened, verified and refused."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import uproot
+from toys import toy_events, write_root
+
+from trigemu import Catalogue, TrigemuError, open_catalogue
+
+
+def catalogue(folder: Path, entry: str = "", head: str = "") -> Catalogue:
+    text = (
+        f'[catalogue]\nname = "toy"\nconvention = "luminosity"\nluminosity_cm2s = 1e34\n{head}\n'
+        f'[[sample]]\nname = "a"\nrole = "background"\ncross_section_pb = 1000.0\n{entry}\n'
+    )
+    (folder / "catalogue.toml").write_text(text)
+    return open_catalogue(folder / "catalogue.toml")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    write_root(tmp_path / "a.root", toy_events(1, 50))
+    return tmp_path / "a.root"
+
+
+def test_weights_come_from_the_sums_and_not_from_what_survived(tmp_path: Path) -> None:
+    events = toy_events(1, 50)
+    write_root(tmp_path / "a.root", events, sum_of_weights=1e5)
+    sample = catalogue(tmp_path, 'files = ["a.root"]').samples[0]
+    assert sample.rate_hz == pytest.approx(10.0)
+    read = sample.read(0, 0, 50, ())
+    assert read.weight == pytest.approx([e["weight"] * 10.0 / 1e5 for e in events])
+
+
+def test_globs_add_up(tmp_path: Path) -> None:
+    write_root(tmp_path / "a1.root", toy_events(1, 20), sum_of_weights=30.0)
+    write_root(tmp_path / "a2.root", toy_events(2, 30), sum_of_weights=70.0)
+    sample = catalogue(tmp_path, 'files = ["a?.root"]').samples[0]
+    assert (sample.entries, sample.hz_per_weight) == (50, pytest.approx(0.1))
+    assert [Path(source.path).name for source in sample.sources] == ["a1.root", "a2.root"]
+
+
+def test_sha256_is_verified(tmp_path: Path, file: Path) -> None:
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    opened = catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest.upper()}"]')
+    assert opened.samples[0].sha256 == (digest,)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(
+        TrigemuError, match=rf"sample 'a': .*a\.root has sha256 .* its catalogue says {digest}"
+    ):
+        catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}"]')
+    with pytest.raises(TrigemuError, match="2 sha256 for 1 files"):
+        catalogue(tmp_path, 'files = ["a.root"]\nsha256 = ["00", "00"]')
+
+
+def test_the_embedded_catalogue_is_whole() -> None:
+    opened = open_catalogue()
+    assert opened.background
+    assert {sample.table.role for sample in opened.samples} == {"background", "signal"}
+    assert all(sample.table.sha256 for sample in opened.samples)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('files = ["none.root"]', r"sample 'a': no file .*none\.root"),
+        ('files = ["a.root"]\nformat = "nanoad"', "unknown format 'nanoad'; did you mean 'nanoaod'"),
+        ('files = ["a.root"]\nk_facter = 2', r"catalogue\.toml:11: sample 'a': unknown key 'k_facter'; did"),
+        ('files = ["a.root"]\nk_factor = -1.0', r"k_factor = -1\.0: expected a number > 0"),
+        ('files = ["catalogue.toml"]', r"sample 'a': .*catalogue\.toml cannot be read"),
+        ('files = ["a.root"]\n[[sample]]\nname = "a"\nrole = "signal"\nfiles = ["a.root"]', "has this name"),
+    ],
+)
+def test_mistakes_of_a_catalogue(tmp_path: Path, file: Path, entry: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        catalogue(tmp_path, entry)
+
+
+def test_an_unknown_sample_names_the_nearest(tmp_path: Path, file: Path) -> None:
+    opened = catalogue(tmp_path, 'files = ["a.root"]')
+    assert opened.sample("a").name == "a"
+    with pytest.raises(TrigemuError, match=r"unknown sample 'aa'.*\(known: a\)"):
+        opened.sample("aa")
+
+
+def open_and_read(folder: Path) -> None:
+    sample = catalogue(folder, 'files = ["a.root"]').samples[0]
+    sample.read(0, 0, sample.entries, [("jet", "eta"), ("muon", "charge"), ("", "met")])
+
+
+def test_truncated_files_are_refused(tmp_path: Path, file: Path) -> None:
+    content = file.read_bytes()
+    for part in (0.02, 0.5, 0.9):
+        file.write_bytes(content[: int(len(content) * part)])
+        with pytest.raises(TrigemuError, match=r"sample 'a': .*a\.root cannot be read"):
+            open_and_read(tmp_path)
+
+
+def test_foreign_files_are_refused(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("other", {"x": "f8"})
+    with pytest.raises(TrigemuError, match=r"no tree 'Events' \(there is: other;1\)"):
+        catalogue(tmp_path, 'files = ["a.root"]')
+
+
+def test_a_simulation_without_its_sums_cannot_be_normalised(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("Events", {"genWeight": "f8"})
+        root["Events"].extend({"genWeight": np.ones(3)})
+    with pytest.raises(TrigemuError, match="Runs/genEventSumw"):
+        catalogue(tmp_path, 'files = ["a.root"]')
+
+
+def test_recorded_events_weigh_the_same(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("Events", {"MET_pt": "f4"})
+        root["Events"].extend({"MET_pt": np.arange(4, dtype="f4")})
+    sample = catalogue(tmp_path, 'files = ["a.root"]').samples[0]
+    assert sample.read(0, 0, 4, [("", "met")]).weight == pytest.approx([2.5] * 4)
+
+
+def test_empty_samples_are_refused(tmp_path: Path) -> None:
+    write_root(tmp_path / "a.root", [], sum_of_weights=5.0)
+    with pytest.raises(TrigemuError, match=r"sample 'a': .*a\.root has no events"):
+        catalogue(tmp_path, 'files = ["a.root"]')
+
+
+def test_files_of_one_sample_have_the_same_branches(tmp_path: Path, file: Path) -> None:
+    with uproot.recreate(tmp_path / "a2.root") as root:
+        root.mktree("Events", {"MET_pt": "f4"})
+        root["Events"].extend({"MET_pt": np.arange(4, dtype="f4")})
+    with pytest.raises(TrigemuError, match=r"a2\.root has other branches than .*a\.root"):
+        catalogue(tmp_path, 'files = ["a*.root"]')
