@@ -136,12 +136,15 @@ def _checked_collection(sample: str, name: str, c: Collection, n: int, first: in
             raise SampleError(
                 f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
             )
-        at = _check_objects(offsets, column, key == "pt")
-        if at >= 0:
-            problem = "objects do not descend in pT" if key == "pt" else "is not a number (NaN)"
-            if key == "pt" and np.isnan(column[offsets[at] : offsets[at + 1]]).any():
-                problem = "is not a number (NaN)"
-            raise SampleError(f"sample {sample!r}, event {first + at}: {name}.{key} {problem}")
+        nan = first_nan(column[: offsets[-1]])
+        if nan >= offsets[0]:
+            event = first + int(np.searchsorted(offsets, nan, side="right")) - 1
+            raise SampleError(f"sample {sample!r}, event {event}: {name}.{key} is not a number (NaN)")
+    if "pt" in columns:
+        event = first_unordered(offsets, columns["pt"])
+        if event >= 0:
+            where = f"sample {sample!r}, event {first + event}"
+            raise SampleError(f"{where}: {name}.pt objects do not descend in pT")
     return Collection(offsets, columns)
 
 
@@ -151,10 +154,9 @@ def _check_length(sample: str, name: str, length: int, n: int) -> None:
 
 
 def _check_nan(sample: str, name: str, column: Array, first: int) -> None:
-    missing = np.flatnonzero(column != column)
-    if len(missing):
-        at = first + int(missing[0])
-        raise SampleError(f"sample {sample!r}, event {at}: {name} is not a number (NaN)")
+    nan = first_nan(column)
+    if nan >= 0:
+        raise SampleError(f"sample {sample!r}, event {first + nan}: {name} is not a number (NaN)")
 
 
 def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
@@ -165,13 +167,45 @@ def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
 
 
 @kernel
-def _check_objects(offsets: IntArray, column: Array, descending: bool) -> int:
-    """The first event with a NaN, or with a value above the one before it; −1 where all is well."""
+def first_nan(column: Array) -> int:
+    """The first row that is NaN, or −1."""
+    if not any_nan(column):
+        return -1
+    for i in range(len(column)):
+        if column[i] != column[i]:
+            return i
+    return -1
+
+
+@kernel
+def any_nan(column: Array) -> bool:
+    """Without an early exit, so that it is vectorised."""
+    found = False
+    for i in range(len(column)):
+        found |= column[i] != column[i]
+    return found
+
+
+@kernel
+def first_unordered(offsets: IntArray, pt: Array) -> int:
+    """The first event whose objects do not descend in pT, or −1."""
+    if _ascents_within(offsets, pt) == 0:
+        return -1
     for event in range(len(offsets) - 1):
-        for i in range(offsets[event], offsets[event + 1]):
-            bad = column[i] != column[i]
-            if descending and i > offsets[event] and column[i] > column[i - 1]:
-                bad = True
-            if bad:
+        for i in range(offsets[event] + 1, offsets[event + 1]):
+            if pt[i] > pt[i - 1]:
                 return event
     return -1
+
+
+@kernel
+def _ascents_within(offsets: IntArray, pt: Array) -> int:
+    """All ascents but those from one event to the next; one flat loop, which is vectorised."""
+    ascents = 0
+    for i in range(offsets[0] + 1, offsets[-1]):
+        ascents += pt[i] > pt[i - 1]
+    for event in range(len(offsets) - 1):
+        start = offsets[event]
+        if offsets[event + 1] > start > offsets[0]:
+            ascents -= pt[start] > pt[start - 1]
+    return ascents

@@ -79,8 +79,11 @@ class Element(Number):
     column: str
 
     def _evaluate(self, work: Workspace) -> FloatArray:
-        offsets = work.objects(self.of).offsets
-        return _element(work.column(self.of, self.column), offsets, self.index)
+        objects = work.objects(self.of)
+        column = work.base_column(self.of.base, self.column)
+        if objects.rows is None:
+            return _element(column, objects.offsets, self.index)
+        return _selected_element(column, objects.rows, objects.offsets, self.index)
 
     def needs(self) -> Iterator[Need]:
         yield self.of.base, self.column
@@ -348,6 +351,17 @@ def _element(column: Array, offsets: IntArray, index: int) -> FloatArray:
     for event in range(n):
         at = offsets[event] + index
         values[event] = np.float64(column[at]) if at < offsets[event + 1] else math.nan
+    return values
+
+
+@kernel
+def _selected_element(column: Array, rows: IntArray, offsets: IntArray, index: int) -> FloatArray:
+    """The same of selected rows: a column of which one element is read need not be gathered."""
+    n = len(offsets) - 1
+    values = np.empty(n, np.float64)
+    for event in range(n):
+        at = offsets[event] + index
+        values[event] = np.float64(column[rows[at]]) if at < offsets[event + 1] else math.nan
     return values
 
 

@@ -78,12 +78,16 @@ class Workspace:
     def _missing(self, what: str, hint: str) -> SampleError:
         return SampleError(f"sample {self.events.sample!r} has no {what}{hint}")
 
-    def _gather(self, derivation: Derivation, name: str) -> Array:
-        _, rows = self._base(derivation.base)
-        columns = self.events.collections[derivation.base].columns
+    def base_column(self, base: str, name: str) -> Array:
+        """A column of the sample's own collection, from the first object of these events on."""
+        _, rows = self._base(base)
+        columns = self.events.collections[base].columns
         if name not in columns:
-            raise self._missing(f"column {derivation.base}.{name}", nearest(name, columns))
-        column = columns[name][rows]
+            raise self._missing(f"column {base}.{name}", nearest(name, columns))
+        return columns[name][rows]
+
+    def _gather(self, derivation: Derivation, name: str) -> Array:
+        column = self.base_column(derivation.base, name)
         selected = self.objects(derivation).rows
         return column if selected is None else column[selected]
 
@@ -103,6 +107,8 @@ class Workspace:
             eta, phi = self.column(start, "eta"), self.column(start, "phi")
             near_eta, near_phi = self.column(other, "eta"), self.column(other, "phi")
             passing = _clear(before.offsets, near, eta, phi, near_eta, near_phi, dr, passing)
+        if passing.all():
+            return before
         offsets, rows_ = _select(before.offsets, passing)
         return Objects(offsets, rows_ if before.rows is None else before.rows[rows_])
 

@@ -54,7 +54,7 @@ class Sample:
         file = self.sources[source]
         with _naming(self.name, file.path):
             columns = file.read(start, stop, tuple(needs))
-        weight = columns.weight.astype(np.float64) * self.hz_per_weight
+        weight = np.multiply(columns.weight, self.hz_per_weight, dtype=np.float64)
         return make_events(
             self.name,
             weight,

@@ -21,8 +21,7 @@ import numpy as np
 import uproot
 
 from trigemu.errors import SampleError
-from trigemu.events import Array, Collection, IntArray
-from trigemu.kernels import kernel
+from trigemu.events import Array, Collection, IntArray, first_unordered
 from trigemu.observables import Need
 from trigemu.samples.source import Columns, Schema
 
@@ -42,7 +41,7 @@ class NanoAOD:
 
     @cached_property
     def _file(self) -> Any:
-        return uproot.open(self.path)
+        return uproot.open(self.path, array_cache=None)  # chunks are read once
 
     @cached_property
     def _events(self) -> Any:
@@ -126,16 +125,7 @@ def _collection(jagged: dict[str, ak.Array]) -> Collection:
         columns[name] = ak.to_numpy(layout.content)[: own[-1]]
     assert offsets is not None
     pt = columns["pt"]
-    if not _descends(offsets, pt):
+    if first_unordered(offsets, pt) >= 0:
         order = np.lexsort((np.negative(pt), np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
         columns = {name: column[order] for name, column in columns.items()}
     return Collection(offsets, columns)
-
-
-@kernel
-def _descends(offsets: IntArray, pt: Array) -> bool:
-    for event in range(len(offsets) - 1):
-        for i in range(offsets[event] + 1, offsets[event + 1]):
-            if pt[i] > pt[i - 1]:
-                return False
-    return True
