@@ -10,6 +10,7 @@ Python's own parser reads the text; only what is named here is made of it, and n
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -35,45 +36,52 @@ from trigemu.observables import (
 
 #: Function → the number of vectors it takes.
 _VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
+#: No event has as many objects.
+MAX_INDEX = 9999
 
 
 def parse_observable(text: str, scope: Scope) -> Number:
     """The number a text stands for; TrigemuError says what of it is not in the language."""
-    with _quoting(text):
+    with quoting(text):
         return _Reader(text, scope).number(parse_tree(text))
 
 
 def parse_condition(text: str, scope: Scope) -> Condition:
     """The condition a text stands for; TrigemuError says what of it is not in the language."""
-    with _quoting(text):
+    with quoting(text):
         return _Reader(text, scope).condition(parse_tree(text))
 
 
 @contextmanager
-def _quoting(text: str) -> Iterator[None]:
+def quoting(text: str) -> Iterator[None]:
+    """What goes wrong with a text is told after the text itself."""
     try:
         yield
     except TrigemuError as error:
         raise TrigemuError(f"{text!r}: {error}") from None
+    except (RecursionError, MemoryError):
+        raise TrigemuError(f"{text!r}: is nested too deeply") from None
 
 
 def parse_tree(text: str) -> ast.expr:
-    """The syntax tree of an expression; TrigemuError where it is none."""
+    """The syntax tree of an expression, on one line or several; TrigemuError where it is none."""
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return ast.parse(_one_line(text), mode="eval").body
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None)
         at = f" at column {column}" if column else ""
         raise TrigemuError(f"cannot be read{at}: {getattr(error, 'msg', error)}") from None
-    except (RecursionError, MemoryError):
-        raise TrigemuError("is nested too deeply") from None
+
+
+def _one_line(text: str) -> str:
+    return re.sub(r"\s*\n\s*", " ", text.strip())
 
 
 class _Reader:
     """Python's syntax tree → the nodes above, all names resolved."""
 
     def __init__(self, text: str, scope: Scope) -> None:
-        self.text, self.scope = text.strip(), scope
+        self.text, self.scope = _one_line(text), scope
 
     def read(self, node: ast.expr) -> Number | Vector | Condition:
         match node:
@@ -89,7 +97,7 @@ class _Reader:
             case ast.Subscript():
                 return self._element(node)
             case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
-                return self._call(function, [self.read(a) for a in arguments])
+                return self._call(function, arguments)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return Arithmetic("negative", (self.number(operand),))
             case ast.UnaryOp(op=ast.Not(), operand=operand):
@@ -138,18 +146,20 @@ class _Reader:
     def _element(self, node: ast.Subscript) -> ObjectVector:
         match node:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as index)):
-                return ObjectVector(self.scope.object(name), int(index))
+                if not isinstance(index, bool) and index <= MAX_INDEX:
+                    return ObjectVector(self.scope.object(name), index)
         source = self._source(node)
         raise TrigemuError(f"{source!r}: objects are written NAME[NUMBER], counted from 0")
 
-    def _call(self, function: str, arguments: list[Number | Vector | Condition]) -> Number:
+    def _call(self, function: str, nodes: list[ast.expr]) -> Number:
         if function == "abs":
-            if len(arguments) != 1 or not isinstance(arguments[0], Number):
+            if len(nodes) != 1:
                 raise TrigemuError("abs(…) takes one number")
-            return Arithmetic("abs", (arguments[0],))
+            return Arithmetic("abs", (self.number(nodes[0]),))
         if function not in _VECTOR_FUNCTIONS:
             known = {*_VECTOR_FUNCTIONS, "abs"}
             raise TrigemuError(f"unknown function {function!r}{nearest(function, known)}")
+        arguments = [self.read(node) for node in nodes]
         vectors = tuple(a for a in arguments if isinstance(a, Vector))
         several = function == "m" and len(arguments) >= 1
         if len(vectors) != len(arguments) or not (several or len(vectors) == _VECTOR_FUNCTIONS[function]):

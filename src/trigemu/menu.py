@@ -5,7 +5,7 @@ All mistakes of a file are reported at once, each with its line, trigger, value 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,14 +14,28 @@ import msgspec
 
 from trigemu import plugins as plugin_finder
 from trigemu.errors import PluginError, TrigemuError, nearest
-from trigemu.objects import ObjectTable, Scope, SumTable, make_scope
+from trigemu.objects import Derivation, ObjectTable, Scope, SumTable, make_scope
+from trigemu.observables import Comparison, Condition, Constant, Number
 from trigemu.plugins import Plugin
-from trigemu.tables import Document, Table, TableError, load, read
+from trigemu.tables import Document, Key, Table, TableError, dotted, load, read
 from trigemu.triggers import KINDS
 from trigemu.triggers.base import BitKind, Context, Kind
 from trigemu.triggers.logic import Expression, parse_expression
 
-Kinds = Mapping[str, type[Kind] | type[BitKind]]
+
+@dataclass(frozen=True)
+class Kinds:
+    """The kinds that a menu may use, and the folders of further plugins."""
+
+    table: Mapping[str, type[Kind] | type[BitKind]]
+    path: tuple[Path, ...]
+
+    def unknown(self, kind: str) -> str:
+        """What to do about a name that is none of them."""
+        remedy = nearest(kind, self.table)
+        if kind in plugin_finder.available(self.path):
+            remedy = f"; there is a plugin of this name: list it as plugins = [{kind!r}] under [menu]"
+        return f"unknown kind {kind!r}{remedy}"
 
 
 class MenuTable(Table, frozen=True):
@@ -103,8 +117,8 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
         if key not in ("menu", "objects", "sums", "trigger"):
             known = ("menu", "objects", "sums", "trigger")
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
-    head = read(document, document.data.get("menu", {}), MenuTable, ("menu",), "[menu]")
-    head = head or MenuTable()
+    table = document.data.get("menu", {})
+    head = read(document, table, MenuTable, ("menu",), "[menu]") or MenuTable(plugins=_plugin_names(table))
     found, kinds = _find_plugins(document, head.plugins, plugin_path)
     scope = make_scope(
         _tables(document, "objects", ObjectTable),
@@ -126,21 +140,28 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
     )
 
 
+def _plugin_names(head: Any) -> tuple[str, ...]:
+    """Those of a [menu] with mistakes: its kinds are known all the same."""
+    names = head.get("plugins") if isinstance(head, dict) else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
 def _find_plugins(
     document: Document, names: Iterable[str], path: Iterable[Path] | None
 ) -> tuple[tuple[Plugin, ...], Kinds]:
     found = []
     kinds = dict(KINDS)
+    folders = plugin_finder.search_path() if path is None else tuple(path)
     for i, name in enumerate(names):
         try:
-            plugin = plugin_finder.find(name, path)
+            plugin = plugin_finder.find(name, folders)
             for kind, struct in plugin.kinds().items():
                 if kinds.setdefault(kind, struct) is not struct:
                     raise PluginError(f"plugin {name!r} redefines the kind {kind!r}")
             found.append(plugin)
         except PluginError as error:
             document.problem(("menu", "plugins", i), "[menu]", str(error))
-    return tuple(found), kinds
+    return tuple(found), Kinds(kinds, folders)
 
 
 def _tables(document: Document, section: str, struct: type[Any]) -> dict[str, Any]:
@@ -148,11 +169,10 @@ def _tables(document: Document, section: str, struct: type[Any]) -> dict[str, An
     if not isinstance(tables, dict):
         document.problem((section,), "", f"expected tables [{section}.NAME]")
         return {}
-    made = {
+    return {
         name: read(document, table, struct, (section, name), f"[{section}.{name}]")
         for name, table in tables.items()
     }
-    return {name: table for name, table in made.items() if table is not None}
 
 
 def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
@@ -177,35 +197,42 @@ def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> li
 
 
 def _trigger(
-    document: Document, table: Any, key: tuple[str | int, ...], kinds: Kinds, scope: Scope, rate: float
+    document: Document, table: Any, key: Key, kinds: Kinds, scope: Scope, rate: float
 ) -> Trigger | None:
     if not isinstance(table, dict):
         document.problem(key, "", "expected a table [[trigger]]")
         return None
     where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
     common = {field.encode_name for field in msgspec.structs.fields(TriggerTable)}
-    struct = kinds.get(table.get("kind", ""))
+    kind = table.get("kind")
+    struct = kinds.table.get(kind) if isinstance(kind, str) else None
     own = {name: value for name, value in table.items() if name not in common}
     head_table = {name: value for name, value in table.items() if name in common}
     head = read(document, head_table, TriggerTable, key, where)
-    if struct is None:
-        if "kind" in table:
-            message = f"unknown kind {table['kind']!r}{nearest(str(table['kind']), kinds)}"
-            document.problem((*key, "kind"), where, message)
-        return None
-    description = read(document, own, struct, key, where, also=common)
+    head = head or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
     seed = None
-    if head and head.seed is not None:
-        try:
-            seed = parse_expression(head.seed)
-        except TrigemuError as error:
-            document.problem((*key, "seed"), where, str(error))
-    if description is None or head is None:
+    try:
+        if isinstance(table.get("seed"), str):
+            seed = parse_expression(table["seed"])
+    except TrigemuError as error:
+        document.problem((*key, "seed"), where, f"seed: {error}")
+    if struct is None:
+        if isinstance(kind, str):
+            document.problem((*key, "kind"), where, kinds.unknown(kind))
         return None
-    own_prescale = description.own_prescale(rate) if isinstance(description, BitKind) else 1.0
-    if own_prescale < 1:
+    try:
+        description = read(document, own, struct, key, where, also=common)
+        own_prescale = description.own_prescale(rate) if isinstance(description, BitKind) else 1.0
+        if isinstance(description, BitKind):
+            description.inputs()
+    except Exception as error:
+        _failed(document, "read", error, key, where)
+        return None
+    if description is None:
+        return None
+    if not own_prescale >= 1:
         message = f"its rate is above the crossing rate of {rate:g} Hz"
-        document.problem(key, where, message)
+        document.problem((*key, "rate_hz"), where, message)
     if isinstance(description, Kind):
         _try_compile(document, description, scope, own, key, where)
     place = f"{document.path}:{document.lines.get(key, 1)}"
@@ -222,34 +249,81 @@ def _trigger(
     )
 
 
+class _Checking(Context):
+    """Notes what has no meaning and goes on, so that all mistakes of a trigger are told at once."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__(scope)
+        self.mistakes: list[tuple[str, str]] = []
+
+    def observable(self, text: str) -> Number:
+        try:
+            return super().observable(text)
+        except TrigemuError as error:
+            self.mistakes.append((text, str(error)))
+            return Constant(0.0)
+
+    def condition(self, text: str) -> Condition:
+        try:
+            return super().condition(text)
+        except TrigemuError as error:
+            self.mistakes.append((text, str(error)))
+            return Comparison(">", Constant(0.0), Constant(0.0))
+
+    def objects(self, name: str, *columns: str) -> Derivation:
+        try:
+            return super().objects(name, *columns)
+        except TrigemuError as error:
+            self.mistakes.append((name, str(error)))
+            return Derivation(name)
+
+
 def _try_compile(
-    document: Document,
-    description: Kind,
-    scope: Scope,
-    table: dict[str, Any],
-    key: tuple[str | int, ...],
-    where: str,
+    document: Document, description: Kind, scope: Scope, table: dict[str, Any], key: Key, where: str
 ) -> None:
+    context = _Checking(scope)
     try:
-        description.compile(Context(scope))
+        compiled = description.compile(context)
+        if not (hasattr(compiled, "cut") and callable(getattr(compiled, "evaluate", None))):
+            raise TypeError(f"expected an object with cut and evaluate, not {type(compiled).__name__}")
     except TrigemuError as error:
-        message = str(error)
-        at = next((name for name, v in table.items() if isinstance(v, str) and repr(v) in message), "")
-        document.problem((*key, at), where, f"{at}: {message}" if at else message)
+        context.mistakes.append(("", str(error)))
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        document.problem(key, where, f"its kind failed to compile it: {reason}")
+        if not context.mistakes:
+            _failed(document, "compile", error, key, where)
+    places = dict(_texts(table, ()))
+    told: set[Key] = set()
+    for text, message in context.mistakes:
+        meant = [at for at, value in places.items() if value == text]
+        meant += [at for at, value in places.items() if value and repr(value) in message]
+        at = next((at for at in meant if at not in told), ())
+        if at or not (told or meant):
+            told.add(at)
+            document.problem((*key, *at), where, f"{dotted(at)}: {message}" if at else message)
+
+
+def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
+    """All texts in a table, and the keys that lead to them."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(inner, (*key, name))
+
+
+def _failed(document: Document, what: str, error: Exception, key: Key, where: str) -> None:
+    reason = f"{type(error).__name__}: {error}"
+    document.problem(key, where, f"its kind failed to {what} it: {reason}")
 
 
 def _check_inputs(document: Document, triggers: list[Trigger], names: set[str]) -> None:
     """Names in logic and seeds; those of triggers that could not be read are left alone."""
-    numbers = {table.get("name"): i for i, table in enumerate(document.data["trigger"])}
     for trigger in triggers:
         for name in dict.fromkeys(trigger.inputs()):
             if name not in names:
                 key = "seed" if trigger.seed and name in trigger.seed.names() else "expression"
                 document.problem(
-                    ("trigger", numbers[trigger.name], key),
+                    ("trigger", _number(document, trigger.name), key),
                     f"trigger {trigger.name!r}",
                     f"{key}: unknown trigger {name!r}{nearest(name, names - {trigger.name})}",
                 )
@@ -264,9 +338,8 @@ def _order(document: Document, triggers: list[Trigger]) -> tuple[str, ...]:
             return
         if name in open_:
             cycle = " → ".join((*open_[open_.index(name) :], name))
-            number = next(i for i, t in enumerate(document.data["trigger"]) if t.get("name") == name)
             message = f"depends on itself: {cycle}"
-            document.problem(("trigger", number), f"trigger {name!r}", message)
+            document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
             order[name] = None
             return
         for other in by_name[name].inputs():
@@ -276,6 +349,12 @@ def _order(document: Document, triggers: list[Trigger]) -> tuple[str, ...]:
     for trigger in triggers:
         place(trigger.name, ())
     return tuple(order)
+
+
+def _number(document: Document, name: str) -> int:
+    """The place in the file of the first trigger of that name."""
+    tables = document.data["trigger"]
+    return next(i for i, table in enumerate(tables) if isinstance(table, dict) and table.get("name") == name)
 
 
 __all__ = ["Menu", "TableError", "Trigger", "read_menu"]

@@ -6,6 +6,7 @@ the work, and menus with different ones can be evaluated in one pass (`workspace
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -125,8 +126,11 @@ class Scope:
 Report = Callable[[tuple[str, ...], str], None]
 
 
-def make_scope(objects: Mapping[str, ObjectTable], sums: Mapping[str, SumTable], report: Report) -> Scope:
-    """Resolve [objects] and [sums]; mistakes go to `report(key, message)`.
+def make_scope(
+    objects: Mapping[str, ObjectTable | None], sums: Mapping[str, SumTable | None], report: Report
+) -> Scope:
+    """Resolve [objects] and [sums], None where a table has mistakes; further ones go to
+    `report(key, message)`.
 
     `from` means another object of the menu, or else the sample's collection of that name; `with` means
     the menu's object. HT and MHT are made of the jets unless [sums] says otherwise, and each follows
@@ -146,27 +150,31 @@ def make_scope(objects: Mapping[str, ObjectTable], sums: Mapping[str, SumTable],
         source = derive(table.from_, (*open_, name)) if other else Derivation(table.from_)
         overlap = None
         if table.remove_overlap:
-            near = table.remove_overlap.with_
-            if near not in objects and near not in STANDARD:
-                raise TrigemuError(f"unknown object {near!r}{nearest(near, {*objects, *STANDARD})}")
-            overlap = (derive(near, (*open_, name)), table.remove_overlap.dr)
+            overlap = (derive(table.remove_overlap.with_, (*open_, name)), table.remove_overlap.dr)
         windows = tuple(sorted(table.windows.items()))
         start = source if other else None
         made[name] = Derivation(source.base, start, windows, overlap)
         return made[name]
 
-    for name in objects:
+    for name, object_table in objects.items():
+        if not name.isidentifier() or keyword.iskeyword(name):
+            report(("objects", name), "expected a name of letters, digits and _, not beginning with a digit")
+        near = object_table and object_table.remove_overlap and object_table.remove_overlap.with_
+        if near and near not in objects and near not in STANDARD:
+            message = f"unknown object {near!r}{nearest(near, {*objects, *STANDARD})}"
+            report(("objects", name, "remove_overlap", "with"), message)
         try:
             derive(name, ())
         except TrigemuError as error:
             report(("objects", name), str(error))
-            made[name] = Derivation(name)
-    for name in STANDARD:
+    for name in (*objects, *STANDARD):
         made.setdefault(name, Derivation(name))
     members: dict[str, tuple[Derivation, ...]] = {}
     for name, table in sums.items():
         if name not in ("ht", "mht"):
             report(("sums", name), f"unknown sum {name!r}{nearest(name, ('ht', 'mht'))}")
+        if table is None:
+            continue
         unknown = [object_ for object_ in table.of if object_ not in made]
         for object_ in unknown:
             report(("sums", name, "of"), f"unknown object {object_!r}{nearest(object_, made)}")

@@ -6,6 +6,7 @@ window on any column of an object) names the field that gathers them in the clas
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import math
 import re
@@ -30,8 +31,8 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
     further: ClassVar[str | None] = None
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        """(key, message) for what the types of the fields cannot say."""
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        """(key, message) for what the types of the fields cannot say; a key or those that lead to it."""
         return iter(())
 
 
@@ -93,6 +94,8 @@ def load(path: Path) -> Document:
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
         raise TableError([Problem(str(path), line, "", f"not valid TOML: {error}")]) from None
+    except RecursionError:
+        raise TableError([Problem(str(path), 1, "", "is nested too deeply")]) from None
     return Document(path, data, _Lines(text).found, hashlib.sha256(content).hexdigest())
 
 
@@ -102,11 +105,11 @@ def read(
     """Make a struct of a table, noting every mistake in the document; None if there was any. `also`
     are names that may be meant by an unknown key."""
     before = len(document.problems)
+    fields = {f.encode_name: f for f in msgspec.structs.fields(struct) if f.name != struct.further}
     if not isinstance(table, dict):
-        document.problem(key, where, f"{_dotted(key)} = {table!r}: expected a table")
+        document.problem(key, where, f"{dotted(key)} = {table!r}: expected a table of {', '.join(fields)}")
         return None
     values = {}
-    fields = {f.encode_name: f for f in msgspec.structs.fields(struct) if f.name != struct.further}
     further: dict[str, Any] = {}
     for name, value in table.items():
         if name in fields:
@@ -119,47 +122,81 @@ def read(
             document.problem((*key, name), where, message)
     if struct.further:
         kind = next(f.type for f in msgspec.structs.fields(struct) if f.name == struct.further)
-        values[struct.further] = _value(document, further, kind, key, where)
+        entry = typing.get_args(kind)[1]
+        values[struct.further] = {
+            name: _further(document, value, entry, (*key, name), where, fields)
+            for name, value in further.items()
+        }
     for name, missing in fields.items():
         if missing.required and name not in table:
             document.problem(key, where, f"the key {name!r} is missing")
     if len(document.problems) > before:
         return None
     made = struct(**values)
-    for name, message in made.mistakes():
-        document.problem((*key, name), where, message)
+    inner = f"{dotted(key)}: " if len(key) > 2 else ""
+    for at, message in made.mistakes():
+        document.problem((*key, *((at,) if isinstance(at, str) else at)), where, inner + message)
     return None if len(document.problems) > before else made
+
+
+def _further(document: Document, value: Any, kind: Any, key: Key, where: str, fields: Iterable[str]) -> Any:
+    """An entry that may have any name: where it cannot be read, its name may be a misspelt field."""
+    before = len(document.problems)
+    made = _value(document, value, kind, key, where)
+    close = difflib.get_close_matches(str(key[-1]), fields, n=1, cutoff=0.75)
+    if len(document.problems) > before and close:
+        del document.problems[before:]
+        document.problem(key, where, f"unknown key {key[-1]!r}; did you mean {close[0]!r}?")
+    return made
 
 
 def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> Any:
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin in (typing.Union, types.UnionType):
-        tables = [a for a in arguments if isinstance(a, type) and issubclass(a, Table)]
-        if tables and isinstance(value, dict):
-            return read(document, value, tables[0], key, where)
-    elif isinstance(kind, type) and issubclass(kind, Table):
+    if origin in (typing.Union, types.UnionType) and arguments[1:] == (type(None),):
+        return _value(document, value, arguments[0], key, where)  # TOML has no null
+    if _is_table(kind):
         return read(document, value, kind, key, where)
-    elif origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
+    if origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
         parts = enumerate(value)
         return tuple(read(document, part, arguments[0], (*key, i), where) for i, part in parts)
-    elif origin is dict and isinstance(value, dict) and _is_table(arguments[1]):
+    if origin is dict and isinstance(value, dict) and _is_table(arguments[1]):
         items = value.items()
         return {name: read(document, v, arguments[1], (*key, name), where) for name, v in items}
     try:
-        if isinstance(value, float) and math.isnan(value):
-            raise msgspec.ValidationError("expected a number, not NaN")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise msgspec.ValidationError("expected a finite number")
+        if origin is typing.Literal and value not in arguments:
+            allowed = " or ".join(map(repr, arguments))
+            raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        reason = str(error)
-        document.problem(key, where, f"{_dotted(key)} = {value!r}: {reason[0].lower()}{reason[1:]}")
+        reason = _TYPES.sub(lambda found: _IN_TOML[found[1]], str(error))
+        document.problem(key, where, f"{dotted(key)} = {value!r}: {reason[0].lower()}{reason[1:]}")
         return None
+
+
+#: What msgspec calls the types of values, and what a reader of TOML does.
+_IN_TOML = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+_TYPES = re.compile(f"`({'|'.join(_IN_TOML)})`")
+
+
+def _close(value: Any, allowed: Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(value), allowed, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _is_table(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Table)
 
 
-def _dotted(key: Key) -> str:
+def dotted(key: Key) -> str:
     """`legs[1].pt` for ("trigger", 3, "legs", 1, "pt"): the part below the entry that `where` names."""
     if len(key) > 2 and isinstance(key[1], int):
         key = key[2:]
@@ -215,7 +252,7 @@ class _Lines:
         while True:
             self._skip(newlines=False)
             part = self._take(self._part)
-            parts.append(part[1:-1] if part[:1] in "\"'" else part)
+            parts.append(next(iter(tomllib.loads(f"{part} = 0"))))  # decodes quotes and escapes
             self._skip(newlines=False)
             if self.text[self.at : self.at + 1] != ".":
                 return tuple(parts)

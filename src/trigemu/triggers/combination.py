@@ -19,10 +19,10 @@ from typing import ClassVar, Literal
 import msgspec
 import numpy as np
 
-from trigemu.events import BoolArray, FloatArray, IntArray
+from trigemu.events import Array, BoolArray, FloatArray, IntArray
 from trigemu.kernels import delta_phi, delta_r, kernel, pair_mass
 from trigemu.objects import Derivation, Window, window_mistakes
-from trigemu.tables import Table
+from trigemu.tables import Key, Table
 from trigemu.triggers.base import Context, Kind
 from trigemu.workspace import Workspace
 
@@ -81,14 +81,14 @@ class Combination(Kind, frozen=True):
     legs: tuple[Leg, ...]
     pairs: tuple[Pair, ...] = ()
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not 1 <= len(self.legs) <= MAX_LEGS:
             yield "legs", f"{len(self.legs)} legs: expected 1 to {MAX_LEGS}"
         for i, pair in enumerate(self.pairs):
             first, second = pair.legs
             if first == second or not all(0 <= leg < len(self.legs) for leg in pair.legs):
                 allowed = f"two different ones of 0 … {len(self.legs) - 1}"
-                yield "pairs", f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
+                yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
 
     def compile(self, context: Context) -> CompiledCombination:
         columns: list[set[str]] = [set() for _ in self.legs]
@@ -135,22 +135,24 @@ class CompiledCombination:
         candidates with the columns that the pairs ask for."""
         events = np.flatnonzero(candidate)
         starts = np.empty((len(self.legs), len(events) + 1), np.int64)
-        parts = []
+        chosen = []
         total = 0
         for i, leg in enumerate(self.legs):
             offsets = work.objects(leg.objects).offsets
-            starts[i], chosen = _candidates(events, offsets, work.passing(leg.objects, leg.windows))
+            starts[i], rows = _candidates(events, offsets, work.passing(leg.objects, leg.windows))
             starts[i] += total
-            total += len(chosen)
-            part = np.zeros((len(chosen), 1 + len(_PAIR_COLUMNS)))
-            part[:, 0] = work.rows(leg.objects)[chosen]
+            total += len(rows)
+            chosen.append(rows)
+        objects = np.empty((1 + len(_PAIR_COLUMNS), total))
+        for i, (leg, rows) in enumerate(zip(self.legs, chosen, strict=True)):
+            part = slice(starts[i, 0], starts[i, -1])
+            _fill(objects[0, part], work.rows(leg.objects), rows)
             for k, column in enumerate(_PAIR_COLUMNS, start=1):
                 if column in leg.columns:
-                    part[:, k] = work.column(leg.objects, column)[chosen]
-            parts.append(part)
+                    _fill(objects[k, part], work.column(leg.objects, column), rows)
         bases = [leg.objects.base for leg in self.legs]
         base = np.array([bases.index(name) for name in bases])
-        candidate[events] = _search(starts, np.concatenate(parts), base, *self._cuts())
+        candidate[events] = _search(starts, objects, base, *self._cuts())
         return candidate
 
     def _by_objects(self) -> dict[Derivation, list[Windows]]:
@@ -226,6 +228,12 @@ def _candidates(events: IntArray, offsets: IntArray, passing: BoolArray) -> tupl
 
 
 @kernel
+def _fill(line: FloatArray, column: Array, rows: IntArray) -> None:
+    for i in range(len(rows)):
+        line[i] = column[rows[i]]
+
+
+@kernel
 def _cut(bounds: FloatArray, pair: int, quantity: int) -> bool:
     """Whether there is a cut; without one a column may be missing."""
     return bool(bounds[pair, quantity, 0] > -math.inf or bounds[pair, quantity, 1] < math.inf)
@@ -238,41 +246,20 @@ def _in(value: float, bounds: FloatArray, pair: int, quantity: int) -> bool:
 
 @kernel
 def _pair_passes(o: FloatArray, i: int, j: int, bounds: FloatArray, pair: int, sign: int) -> bool:
-    """Candidates i and j of o: row, pt, eta, phi, z0, charge."""
-    if sign != 0 and o[i, 5] * o[j, 5] * sign <= 0:
+    """Candidates i and j of o, whose lines are row, pt, eta, phi, z0, charge."""
+    if sign != 0 and o[5, i] * o[5, j] * sign <= 0:
         return False
-    if _cut(bounds, pair, 2) and not _in(abs(o[i, 2] - o[j, 2]), bounds, pair, 2):
+    if _cut(bounds, pair, 2) and not _in(abs(o[2, i] - o[2, j]), bounds, pair, 2):
         return False
-    if _cut(bounds, pair, 3) and not _in(abs(delta_phi(o[i, 3], o[j, 3])), bounds, pair, 3):
+    if _cut(bounds, pair, 3) and not _in(abs(delta_phi(o[3, i], o[3, j])), bounds, pair, 3):
         return False
-    if _cut(bounds, pair, 4) and not _in(abs(o[i, 4] - o[j, 4]), bounds, pair, 4):
+    if _cut(bounds, pair, 4) and not _in(abs(o[4, i] - o[4, j]), bounds, pair, 4):
         return False
-    if _cut(bounds, pair, 1) and not _in(delta_r(o[i, 2], o[i, 3], o[j, 2], o[j, 3]), bounds, pair, 1):
+    if _cut(bounds, pair, 1) and not _in(delta_r(o[2, i], o[3, i], o[2, j], o[3, j]), bounds, pair, 1):
         return False
     return not _cut(bounds, pair, 0) or _in(
-        pair_mass(o[i, 1], o[i, 2], o[i, 3], o[j, 1], o[j, 2], o[j, 3]), bounds, pair, 0
+        pair_mass(o[1, i], o[2, i], o[3, i], o[1, j], o[2, j], o[3, j]), bounds, pair, 0
     )
-
-
-@kernel
-def _fits(
-    leg: int,
-    chosen: IntArray,
-    objects: FloatArray,
-    base: IntArray,
-    pairs: IntArray,
-    bounds: FloatArray,
-    signs: IntArray,
-) -> bool:
-    """Whether the candidate chosen for a leg goes with those chosen for the legs before it."""
-    i = chosen[leg]
-    for other in range(leg):
-        if base[other] == base[leg] and objects[chosen[other], 0] == objects[i, 0]:
-            return False
-    for p in range(len(signs)):
-        if pairs[p, 1] == leg and not _pair_passes(objects, chosen[pairs[p, 0]], i, bounds, p, signs[p]):
-            return False
-    return True
 
 
 @kernel
@@ -284,7 +271,11 @@ def _search(
     bounds: FloatArray,
     signs: IntArray,
 ) -> BoolArray:
-    """Depth first: choose a candidate for each leg in turn, step back where none is left."""
+    """Depth first: choose a candidate for each leg in turn, step back where none is left.
+
+    In one piece on purpose: with the test of a candidate in a kernel of its own it takes five times
+    as long.
+    """
     legs, n = starts.shape[0], starts.shape[1] - 1
     fired = np.zeros(n, np.bool_)
     chosen = np.zeros(legs, np.int64)
@@ -292,11 +283,20 @@ def _search(
         leg = 0
         chosen[0] = starts[0, s]
         while leg >= 0:
-            if chosen[leg] == starts[leg, s + 1]:
+            i = chosen[leg]
+            if i == starts[leg, s + 1]:
                 leg -= 1
                 if leg >= 0:
                     chosen[leg] += 1
-            elif not _fits(leg, chosen, objects, base, pairs, bounds, signs):
+                continue
+            fits = True
+            for other in range(leg):
+                if base[other] == base[leg] and objects[0, chosen[other]] == objects[0, i]:
+                    fits = False
+            for p in range(len(signs)):
+                if fits and pairs[p, 1] == leg:
+                    fits = _pair_passes(objects, chosen[pairs[p, 0]], i, bounds, p, signs[p])
+            if not fits:
                 chosen[leg] += 1
             elif leg == legs - 1:
                 fired[s] = True

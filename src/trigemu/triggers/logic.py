@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.errors import TrigemuError
 from trigemu.events import BoolArray
-from trigemu.language import parse_tree
+from trigemu.language import parse_tree, quoting
 from trigemu.triggers.base import BitKind
 
 
@@ -46,10 +46,8 @@ class Expression:
 
 def parse_expression(text: str) -> Expression:
     """TrigemuError where a text is not trigger names joined by and, or, not."""
-    try:
+    with quoting(text):
         return _read(parse_tree(text))
-    except TrigemuError as error:
-        raise TrigemuError(f"{text!r}: {error}") from None
 
 
 def _read(node: ast.expr) -> Expression:
