@@ -23,8 +23,8 @@ LAYERS = [
     {"menu"},
     {"schema", "decisions"},
     {"emulate"},
-    {"rates"},
-    {"output"},
+    {"rates", "spectra"},
+    {"output", "report"},
     {"generate"},
     {"cli"},
 ]

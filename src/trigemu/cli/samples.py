@@ -13,7 +13,12 @@ from trigemu.cli.console import console
 
 @click.command()
 @click.argument("catalogue", type=click.Path(path_type=Path), required=False)
-def samples(catalogue: Path | None) -> None:
+@click.option(
+    "--plots",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Draw the spectra of all samples into this folder.",
+)
+def samples(catalogue: Path | None, plots: Path | None) -> None:
     """List the samples of a CATALOGUE, the embedded one by default."""
     opened = trigemu.open_catalogue(catalogue)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -25,3 +30,19 @@ def samples(catalogue: Path | None) -> None:
         files, events = str(len(sample.sources)), str(sample.entries)
         table.add_row(entry.name, entry.role, entry.format, files, events, rate, entry.description)
     console().print(f"{opened.table.name}: {opened.table.convention} weights, {opened.path}", table, sep="\n")
+    if plots:
+        _draw(opened, plots)
+
+
+def _draw(catalogue: trigemu.Catalogue, folder: Path) -> None:
+    from trigemu.report.spectra import draw_spectrum
+    from trigemu.report.style import save
+    from trigemu.spectra import spectra
+
+    signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
+    for spectrum in spectra(catalogue):
+        q = spectrum.quantity
+        made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.sum_w2, signals)
+        path = folder / f"{q.label.replace(' ', '_')}.png"
+        save(made, path)
+        click.echo(path)

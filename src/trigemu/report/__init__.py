@@ -1,0 +1,1 @@
+"""Figures from plain arrays: what is drawn here knows nothing of events."""

@@ -1,0 +1,54 @@
+"""Spectra, one line a sample and one for their sum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from trigemu.events import FloatArray
+from trigemu.report.style import COLOURS, figure, log_axis
+
+
+def draw_spectrum(
+    label: str,
+    unit: str,
+    edges: FloatArray,
+    sum_w: Mapping[str, FloatArray],
+    sum_w2: Mapping[str, FloatArray],
+    signals: frozenset[str] = frozenset(),
+) -> Figure:
+    """Rate per bin width against a quantity: sum_w, sum_w2 float64[bins] of each sample. Signals are
+    dashed and not part of the sum; bands are ±√Σw²."""
+    width = np.diff(edges) if unit else np.ones(len(edges) - 1)
+    with figure() as (made, axes):
+        background = [name for name in sum_w if name not in signals]
+        lines = {name: (sum_w[name], sum_w2[name]) for name in sum_w}
+        total = (sum(sum_w[name] for name in background), sum(sum_w2[name] for name in background))
+        if background:
+            lines["sum of the background"] = np.asarray(total[0]), np.asarray(total[1])
+        for number, (name, (rate, square)) in enumerate(lines.items()):
+            colour = "black" if name not in sum_w else COLOURS[number % len(COLOURS)]
+            rate, error = rate / width, np.sqrt(square) / width
+            axes.stairs(
+                np.where(rate > 0, rate, np.nan),
+                edges,
+                color=colour,
+                label=name,
+                linestyle="--" if name in signals else "-",
+                linewidth=2.2 if name not in sum_w else 1.5,
+                zorder=1 if name not in sum_w else 2,
+            )
+            low, high = np.maximum(rate - error, 1e-3 * rate), rate + error
+            axes.stairs(high, edges, baseline=low, fill=True, color=colour, alpha=0.25, linewidth=0)
+        if edges[0] > 0 and edges[-1] / edges[0] > 5:
+            axes.set_xscale("log")
+            if edges[-1] / edges[0] < 1e4:
+                log_axis(axes.xaxis)
+        axes.set_yscale("log")
+        axes.set_xlim(edges[0], edges[-1])
+        axes.set_xlabel(f"{label} [{unit}]" if unit else label)
+        axes.set_ylabel(f"rate [Hz/{unit}]" if unit else "rate [Hz]")
+        axes.legend(fontsize=11, ncols=2)
+    return made

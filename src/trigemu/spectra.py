@@ -1,0 +1,91 @@
+"""Spectra of a catalogue's samples: what is in them, in Hz."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.emulate import CHUNK_EVENTS, chunks_of
+from trigemu.events import FloatArray
+from trigemu.objects import make_scope
+from trigemu.observables import Number
+from trigemu.samples import Catalogue, Sample
+from trigemu.triggers.base import Context
+from trigemu.workspace import Workspace
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is filled: an observable, or "weight"; edges: float64[bins + 1] in `unit`."""
+
+    name: str
+    label: str
+    unit: str
+    edges: FloatArray
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Of each sample, by name: Σw and Σw² in Hz and Hz², float64[bins]. What lies above the last edge
+    is counted in the last bin, so that a spectrum adds up to its rate."""
+
+    quantity: Quantity
+    sum_w: Mapping[str, FloatArray]
+    sum_w2: Mapping[str, FloatArray]
+
+
+def _counts(n: int) -> FloatArray:
+    return np.arange(n + 2, dtype=np.float64) - 0.5
+
+
+QUANTITIES = (
+    Quantity("jet[0].pt", "leading jet pT", "GeV", np.geomspace(20, 500, 41)),
+    Quantity("photon[0].pt", "leading photon pT", "GeV", np.geomspace(10, 200, 41)),
+    Quantity("electron[0].pt", "leading electron pT", "GeV", np.geomspace(5, 200, 31)),
+    Quantity("muon[0].pt", "leading muon pT", "GeV", np.geomspace(3, 200, 31)),
+    Quantity("n_jet", "number of jets", "", _counts(10)),
+    Quantity("n_photon", "number of photons", "", _counts(5)),
+    Quantity("ht", "HT", "GeV", np.linspace(0, 600, 61)),
+    Quantity("met", "missing ET", "GeV", np.linspace(0, 200, 41)),
+    Quantity("n_interaction", "number of interactions", "", _counts(60)),
+    Quantity("weight", "weight", "Hz", np.geomspace(1e-6, 1e7, 53)),
+)
+
+
+def spectra(catalogue: Catalogue) -> tuple[Spectrum, ...]:
+    """All quantities that the samples have, in one pass over the catalogue."""
+    context = Context(make_scope({}, {}, lambda key, message: None))
+    wanted = {
+        number: None if quantity.name == "weight" else context.observable(quantity.name)
+        for number, quantity in enumerate(QUANTITIES)
+    }
+    filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
+    for sample in catalogue.samples:
+        for number, (sums, squares) in _of_sample(sample, wanted).items():
+            filled[number][0][sample.name] = sums
+            filled[number][1][sample.name] = squares
+    return tuple(Spectrum(QUANTITIES[q], *parts) for q, parts in enumerate(filled) if parts[0])
+
+
+def _of_sample(
+    sample: Sample, wanted: Mapping[int, Number | None]
+) -> dict[int, tuple[FloatArray, FloatArray]]:
+    known = {(c, column) for c, columns in sample.schema.collections.items() for column in columns}
+    known |= {("", scalar) for scalar in sample.schema.scalars}
+    offered = {q: o for q, o in wanted.items() if o is None or set(o.needs()) <= known}
+    needs = {need for observable in offered.values() if observable for need in observable.needs()}
+    sums = {q: np.zeros((2, len(QUANTITIES[q].edges) - 1)) for q in offered}
+    for chunk in chunks_of(sample, CHUNK_EVENTS):
+        events = sample.read(chunk.source, chunk.start, chunk.stop, needs)
+        work = Workspace(events)
+        for q, observable in offered.items():
+            values = observable.evaluate(work) if observable else np.abs(events.weight)
+            has_value = ~np.isnan(values)
+            edges = QUANTITIES[q].edges
+            inside = np.clip(values[has_value], None, np.nextafter(edges[-1], edges[0]))
+            for power in (1, 2):
+                weights = events.weight[has_value] ** power
+                sums[q][power - 1] += np.histogram(inside, edges, weights=weights)[0]
+    return {q: (rows[0], rows[1]) for q, rows in sums.items()}
