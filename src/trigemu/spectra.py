@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import hist
 import numpy as np
 
 from trigemu.emulate import CHUNK_EVENTS, chunks_of
@@ -76,16 +77,17 @@ def _of_sample(
     known |= {("", scalar) for scalar in sample.schema.scalars}
     offered = {q: o for q, o in wanted.items() if o is None or set(o.needs()) <= known}
     needs = {need for observable in offered.values() if observable for need in observable.needs()}
-    sums = {q: np.zeros((2, len(QUANTITIES[q].edges) - 1)) for q in offered}
+    filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in offered}
     for chunk in chunks_of(sample, CHUNK_EVENTS):
         events = sample.read(chunk.source, chunk.start, chunk.stop, needs)
         work = Workspace(events)
         for q, observable in offered.items():
             values = observable.evaluate(work) if observable else np.abs(events.weight)
             has_value = ~np.isnan(values)
-            edges = QUANTITIES[q].edges
-            inside = np.clip(values[has_value], None, np.nextafter(edges[-1], edges[0]))
-            for power in (1, 2):
-                weights = events.weight[has_value] ** power
-                sums[q][power - 1] += np.histogram(inside, edges, weights=weights)[0]
-    return {q: (rows[0], rows[1]) for q, rows in sums.items()}
+            filled[q].fill(values[has_value], weight=events.weight[has_value])
+    made = {}
+    for q, histogram in filled.items():
+        view = histogram.view(flow=True)
+        view[-2] += view[-1]
+        made[q] = view.value[1:-1], view.variance[1:-1]
+    return made
