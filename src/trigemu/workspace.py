@@ -161,16 +161,8 @@ def _clear(
     return clear
 
 
-@kernel
 def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
-    new = np.empty_like(offsets)
-    rows = np.empty(len(passing), np.int64)
-    m = 0
-    new[0] = 0
-    for event in range(len(offsets) - 1):
-        for i in range(offsets[event], offsets[event + 1]):
-            if passing[i]:
-                rows[m] = i
-                m += 1
-        new[event + 1] = m
-    return new, rows[:m]
+    """The passing rows, int64[m], and where those of each event start among them, int64[n + 1]."""
+    before = np.zeros(len(passing) + 1, np.int64)
+    np.cumsum(passing, out=before[1:])
+    return before[offsets], np.flatnonzero(passing)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.events import FloatArray
+from trigemu.kernels import kernel
 from trigemu.observables import Condition, Number
 from trigemu.triggers.base import Context, Kind
 from trigemu.workspace import Workspace
@@ -39,7 +40,15 @@ class CompiledThreshold:
 
     def evaluate(self, work: Workspace) -> FloatArray:
         values = self.observable.evaluate(work)
-        has_value = ~np.isnan(values)
+        score = _or_minus_infinity(values)
         if self.requires:
-            has_value &= self.requires.evaluate(work)
-        return np.where(has_value, values, -np.inf)
+            score[~self.requires.evaluate(work)] = -np.inf
+        return score
+
+
+@kernel
+def _or_minus_infinity(values: FloatArray) -> FloatArray:
+    score = np.empty_like(values)
+    for i in range(len(values)):
+        score[i] = values[i] if values[i] == values[i] else -np.inf
+    return score
