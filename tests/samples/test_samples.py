@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -43,6 +46,51 @@ def test_globs_add_up(tmp_path: Path) -> None:
     sample = catalogue(tmp_path, 'files = ["a?.root"]').samples[0]
     assert (sample.entries, sample.hz_per_weight) == (50, pytest.approx(0.1))
     assert [Path(source.path).name for source in sample.sources] == ["a1.root", "a2.root"]
+
+
+class Ranges(SimpleHTTPRequestHandler):
+    """Serves parts of files, as the servers of open data do and Python's own does not."""
+
+    def do_GET(self) -> None:
+        file, wanted = Path(self.translate_path(self.path)), self.headers.get("Range")
+        if not file.is_file() or not wanted:
+            super().do_GET()
+            return
+        content = file.read_bytes()
+        first, _, last = wanted.removeprefix("bytes=").partition("-")
+        part = content[int(first) : int(last or len(content)) + 1]
+        self.send_response(206)
+        self.send_header("Content-Length", str(len(part)))
+        self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(content)}")
+        self.end_headers()
+        self.wfile.write(part)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
+    handler = partial(Ranges, directory=tmp_path)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        opened = catalogue(tmp_path, f'files = ["{url}/a.root"]')
+        local = catalogue(tmp_path, 'files = ["a.root"]')
+        needs = [("jet", "eta")]
+        remote, here = (c.samples[0].read(0, 0, 50, needs) for c in (opened, local))
+        assert (remote.weight == here.weight).all()
+        assert opened.samples[0].sha256 == (None,)
+        verified = catalogue(tmp_path, f'files = ["{url}/a.root"]\nsha256 = ["{digest}"]')
+        assert verified.samples[0].sha256 == (digest,)
+        with pytest.raises(TrigemuError, match=rf"sample 'a': {url}/none\.root cannot be read"):
+            catalogue(tmp_path, f'files = ["{url}/none.root"]')
+        server.shutdown()
+
+
+def test_a_protocol_without_its_package_says_so(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"needs a package that is not there.*xrootd"):
+        catalogue(tmp_path, 'files = ["root://localhost//a.root"]')
 
 
 def test_sha256_is_verified(tmp_path: Path, file: Path) -> None:

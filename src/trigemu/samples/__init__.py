@@ -183,6 +183,8 @@ def _naming(sample: str, path: str) -> Iterator[None]:
         yield
     except TrigemuError as error:
         raise SampleError(f"sample {sample!r}: {path}: {error}") from error
+    except ImportError as error:
+        raise SampleError(f"sample {sample!r}: {path} needs a package that is not there: {error}") from error
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise SampleError(
