@@ -11,10 +11,23 @@ from trigemu.errors import TrigemuError
 def write_text(path: Path | str, text: str) -> None:
     """Write under a temporary name beside the file, then rename; TrigemuError where that fails."""
     target = Path(path)
+    check_writable(target)
     temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(target)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise TrigemuError(f"cannot write {target}: {error.strerror}") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: Path | str) -> None:
+    """TrigemuError where a file of that name cannot be, before work is spent on what it shall hold."""
+    target = Path(path)
+    if target.is_dir():
+        raise TrigemuError(f"cannot write {target}: it is a folder")
+    if not target.parent.is_dir():
+        raise TrigemuError(f"cannot write {target}: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise TrigemuError(f"cannot write {target}: its folder is not writable")

@@ -10,7 +10,6 @@ Python's own parser reads the text; only what is named here is made of it, and n
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -65,23 +64,27 @@ def quoting(text: str) -> Iterator[None]:
 
 def parse_tree(text: str) -> ast.expr:
     """The syntax tree of an expression, on one line or several; TrigemuError where it is none."""
+    if not text.strip():
+        raise TrigemuError("is empty")
     try:
-        return ast.parse(_one_line(text), mode="eval").body
+        return ast.parse(_in_one(text), mode="eval").body
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None)
         at = f" at column {column}" if column else ""
         raise TrigemuError(f"cannot be read{at}: {getattr(error, 'msg', error)}") from None
 
 
-def _one_line(text: str) -> str:
-    return re.sub(r"\s*\n\s*", " ", text.strip())
+def _in_one(text: str) -> str:
+    """In parentheses if it goes over several lines, which is how Python continues one."""
+    text = text.strip()
+    return f"({text}\n)" if "\n" in text else text
 
 
 class _Reader:
     """Python's syntax tree → the nodes above, all names resolved."""
 
     def __init__(self, text: str, scope: Scope) -> None:
-        self.text, self.scope = _one_line(text), scope
+        self.text, self.scope = _in_one(text), scope
 
     def read(self, node: ast.expr) -> Number | Vector | Condition:
         match node:

@@ -299,7 +299,7 @@ def _try_compile(
         at = next((at for at in meant if at not in told), ())
         if at or not (told or meant):
             told.add(at)
-            document.problem((*key, *at), where, f"{dotted(at)}: {message}" if at else message)
+            document.problem((*key, *at), where, f"{dotted((*key, *at))}: {message}" if at else message)
 
 
 def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:

@@ -167,7 +167,8 @@ def make_scope(
             derive(name, ())
         except TrigemuError as error:
             report(("objects", name), str(error))
-    for name in (*objects, *STANDARD):
+        made.setdefault(name, Derivation(name))
+    for name in STANDARD:
         made.setdefault(name, Derivation(name))
     members: dict[str, tuple[Derivation, ...]] = {}
     for name, table in sums.items():

@@ -16,6 +16,8 @@ from rich.text import Text
 from trigemu.rates import MenuRates, Rate, TriggerRates
 
 _QUANTITIES = ("total", "unique", "share")
+#: Those of 40 MHz over 1 Hz, without an exponent.
+_PRESCALE_DIGITS = 8
 
 
 def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
@@ -104,14 +106,17 @@ def format_rate(rate: Rate) -> str:
 
 
 def _in_unit(hz: float, error_hz: float) -> str:
-    size = max(abs(hz), abs(error_hz))
+    size = float(f"{max(abs(hz), abs(error_hz)):.3g}")
+    if not size:
+        return "0 Hz"
     unit, scale = next(
         ((u, s) for u, s in (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)) if size >= s), ("mHz", 1e-3)
     )
     if error_hz <= 0:
         return f"{hz / scale:.3g} {unit}"
-    digits = max(0, 1 - math.floor(math.log10(error_hz / scale)))
-    return f"{hz / scale:.{digits}f} ± {error_hz / scale:.{digits}f} {unit}"
+    digits = 1 - math.floor(math.log10(float(f"{error_hz / scale:.1e}")))
+    value, error = (f"{round(x / scale, digits):.{max(0, digits)}f}" for x in (hz, error_hz))
+    return f"{value} ± {error} {unit}"
 
 
 def rate_table(result: MenuRates) -> RenderableType:
@@ -136,7 +141,7 @@ def rate_table(result: MenuRates) -> RenderableType:
 
 def _cells(trigger: TriggerRates) -> list[str]:
     name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
-    prescale = "" if trigger.prescale in (None, 1.0) else f"{trigger.prescale:.4g}"
+    prescale = "" if trigger.prescale in (None, 1.0) else f"{trigger.prescale:.{_PRESCALE_DIGITS}g}"
     values = [format_rate(getattr(trigger, quantity)) for quantity in _QUANTITIES]
     return [name, prescale, *values, _events(trigger.total)]
 

@@ -42,10 +42,12 @@ class Plugin:
         if spec is None or spec.loader is None:
             raise PluginError(f"plugin {self.name!r}: {self.file} is no Python module")
         module = importlib.util.module_from_spec(spec)
+        for part in [known for known in sys.modules if known.startswith(f"{module_name}.")]:
+            del sys.modules[part]  # of another plugin of this name
         sys.modules[module_name] = module  # pickles of its kinds are found under this name
         try:
             spec.loader.exec_module(module)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             del sys.modules[module_name]
             reason = f"{type(error).__name__}: {error}"
             raise PluginError(f"plugin {self.name!r} ({self.file}) cannot be loaded: {reason}") from error
@@ -94,7 +96,10 @@ def available(folders: Iterable[Path]) -> dict[str, list[Plugin]]:
     """All plugins that can be found, by name."""
     files: list[tuple[str, Path]] = []
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
-        spec = importlib.util.find_spec(point.value.partition(":")[0])
+        try:
+            spec = importlib.util.find_spec(point.value.partition(":")[0])
+        except Exception:  # its package cannot be imported: that must not hide the others
+            continue
         if spec and spec.origin:
             files.append((point.name, Path(spec.origin)))
     for folder in folders:

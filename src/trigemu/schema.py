@@ -25,17 +25,19 @@ def menu_schema(
     for name in plugin_names:
         kinds |= plugins.find(name, plugin_path).kinds()
     parts = [MenuTable, ObjectTable, SumTable, TriggerTable, *kinds.values()]
-    _, definitions = msgspec.json.schema_components(parts, ref_template=_REFERENCE)
+    references, definitions = msgspec.json.schema_components(parts, ref_template=_REFERENCE)
+    names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
     gather = {struct.__name__: struct.further for struct in _tables(Table) if struct.further}
-    for name, definition in definitions.items():
-        field = gather.get(name)
-        if field:
-            further = definition["properties"].pop(field)
+    for definition in definitions.values():
+        further = definition["properties"].pop(gather.get(definition["title"]), None)
+        if further:
             definition["additionalProperties"] = further["additionalProperties"]
-    common = definitions.pop("TriggerTable")
+    common = definitions[names[TriggerTable]]
+    own_tables = {kind: definitions[names[struct]] for kind, struct in kinds.items()}
+    for struct in (TriggerTable, *kinds.values()):
+        definitions.pop(names[struct], None)
     variants = []
-    for kind, struct in kinds.items():
-        own = definitions.pop(struct.__name__)
+    for kind, own in own_tables.items():
         variants.append(
             {
                 "title": kind,

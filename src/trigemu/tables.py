@@ -166,7 +166,7 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
         if isinstance(value, float) and not math.isfinite(value):
             raise msgspec.ValidationError("expected a finite number")
         if origin is typing.Literal and value not in arguments:
-            allowed = " or ".join(map(repr, arguments))
+            allowed = " or ".join(map(repr, sorted(arguments)))
             raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

@@ -76,7 +76,8 @@ class Workspace:
         return offsets, slice(offsets[0], offsets[-1])
 
     def _missing(self, what: str, hint: str) -> SampleError:
-        return SampleError(f"sample {self.events.sample!r} has no {what}{hint}")
+        reason = "; only columns that a kind asks its context for are read"
+        return SampleError(f"sample {self.events.sample!r} has no {what}{hint}{reason}")
 
     def base_column(self, base: str, name: str) -> Array:
         """A column of the sample's own collection, from the first object of these events on."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import sys
+from typing import Any
 
 import click
 
@@ -32,6 +32,15 @@ class _Commands(click.Group):
         command: click.Command = getattr(module, name.replace("-", "_"))
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Mistakes of the user end with a message and status 2, without a traceback."""
+        try:
+            return super().invoke(ctx)
+        except TrigemuError as error:
+            for line in str(error).splitlines():
+                click.echo(f"trigemu: {line}", err=True)
+            ctx.exit(2)
+
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="trigemu")
@@ -40,10 +49,4 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Mistakes of the user end with a message and status 2, without a traceback."""
-    try:
-        cli()
-    except TrigemuError as error:
-        for line in str(error).splitlines():
-            click.echo(f"trigemu: {line}", err=True)
-        sys.exit(2)
+    cli(prog_name="trigemu")

@@ -8,4 +8,5 @@ from rich.console import Console
 
 
 def console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else 100, highlight=False, soft_wrap=False)
+    width = None if sys.stdout.isatty() else 100
+    return Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)

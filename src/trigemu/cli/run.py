@@ -11,7 +11,7 @@ from trigemu import output
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar
-from trigemu.files import write_text
+from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 
 
@@ -33,6 +33,8 @@ def run(
     csv_file: Path | None,
 ) -> None:
     """Run a MENU over samples and print each trigger's rates."""
+    for file in filter(None, (json_file, csv_file)):
+        check_writable(file)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     samples = trigemu.open_catalogue(catalogue)
     with bar("events", sum(sample.entries for sample in samples.background)) as advance:

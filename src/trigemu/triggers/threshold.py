@@ -28,7 +28,7 @@ class Threshold(Kind, frozen=True):
     requires: str | None = None
 
     def compile(self, context: Context) -> CompiledThreshold:
-        requires = context.condition(self.requires) if self.requires else None
+        requires = None if self.requires is None else context.condition(self.requires)
         return CompiledThreshold(context.observable(self.observable), requires, self.above)
 
 
