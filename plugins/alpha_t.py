@@ -1,0 +1,46 @@
+"""`alpha_t`, a worked example of a plugin: αT of two jets (Randall and Tucker-Smith, arXiv:0806.1049).
+
+αT = ET(j2) / MT = pT2 / √(2 pT1 pT2 (1 − cos Δφ)) is ½ for two jets that balance each other, less where one
+is mismeasured, and more where something invisible recoils against both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.events import FloatArray
+from trigemu.observables import Number
+from trigemu.triggers.base import Context, Kind
+from trigemu.workspace import Workspace
+
+
+class AlphaT(Kind, frozen=True):
+    """αT of the two leading objects of a collection, above a value."""
+
+    above: float
+    object: str = "jet"
+
+    def compile(self, context: Context) -> CompiledAlphaT:
+        first, second = f"{self.object}[0]", f"{self.object}[1]"
+        needed = f"{first}.pt", f"{second}.pt", f"dphi({first}, {second})"
+        pt1, pt2, dphi = map(context.observable, needed)
+        return CompiledAlphaT(pt1, pt2, dphi, self.above)
+
+
+@dataclass(frozen=True)
+class CompiledAlphaT:
+    pt1: Number
+    pt2: Number
+    dphi: Number
+    cut: float
+
+    def evaluate(self, work: Workspace) -> FloatArray:
+        pt1, pt2, dphi = (number.evaluate(work) for number in (self.pt1, self.pt2, self.dphi))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            alpha_t = pt2 / np.sqrt(2 * pt1 * pt2 * (1 - np.cos(dphi)))
+        return np.where(np.isnan(alpha_t), -np.inf, alpha_t)  # NaN: there are no two jets
+
+
+KINDS = {"alpha_t": AlphaT}
