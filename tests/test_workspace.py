@@ -1,0 +1,165 @@
+"""Derived collections against lists of plain Python objects."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toys import COLLECTIONS, COLUMNS, columns, toy_events
+
+from trigemu.errors import SampleError
+from trigemu.events import Collection, Events, make_events
+from trigemu.objects import Derivation, Window
+from trigemu.workspace import Workspace
+
+EVENTS = toy_events(5, 300)
+
+Object = dict[str, float]
+
+
+def events_of(events: list[dict[str, Any]]) -> Events:
+    c = columns(events)
+    return make_events("toy", c.weight, c.collections, c.scalars)
+
+
+def in_window(value: float, name: str, w: Window) -> bool:
+    low = -math.inf if w.min is None else w.min
+    high = math.inf if w.max is None else w.max
+    wraps = name == "phi" and low > high
+    inside = (value >= low or value <= high) if wraps else low <= value <= high
+    return (
+        inside
+        and (w.abs_min is None or abs(value) >= w.abs_min)
+        and (w.abs_max is None or abs(value) <= w.abs_max)
+        and (w.any_of is None or value in w.any_of)
+    )
+
+
+def distance(a: Object, b: Object) -> float:
+    dphi = abs(a["phi"] - b["phi"])
+    return math.hypot(a["eta"] - b["eta"], min(dphi, 2 * math.pi - dphi))
+
+
+def derive(event: dict[str, Any], d: Derivation) -> list[Object]:
+    """A derivation, object by object."""
+    kept = derive(event, d.source) if d.source else event[d.base]
+    kept = [o for o in kept if all(in_window(o[name], name, w) for name, w in d.windows)]
+    if d.overlap:
+        others, dr = derive(event, d.overlap[0]), d.overlap[1]
+        kept = [o for o in kept if all(distance(o, other) >= dr for other in others)]
+    return kept
+
+
+def values(work: Workspace, d: Derivation, name: str) -> list[list[float]]:
+    offsets, column = work.objects(d).offsets, work.column(d, name).tolist()
+    assert offsets[0] == 0
+    return [column[a:b] for a, b in pairwise(offsets)]
+
+
+BOUND = st.one_of(st.none(), st.integers(-3, 3).map(lambda i: i + 0.5))
+
+
+@st.composite
+def windows(draw: st.DrawFn) -> tuple[tuple[str, Window], ...]:
+    made: dict[str, Window] = {}
+    for name in draw(st.lists(st.sampled_from(COLUMNS), max_size=2, unique=True)):
+        if name == "charge":
+            made[name] = draw(st.sampled_from([Window(any_of=(1,)), Window(any_of=(-1, 1)), Window(min=0)]))
+        elif name == "pt":
+            made[name] = Window(
+                min=draw(st.sampled_from([8.0, 20.0])), max=draw(st.sampled_from([None, 60.0]))
+            )
+        else:
+            low, high = draw(BOUND), draw(BOUND)
+            if None not in (low, high) and low > high and name != "phi":
+                low, high = high, low
+            absolute = draw(st.sampled_from([(None, None), (0.3, None), (None, 2.0), (0.5, 1.5)]))
+            made[name] = Window(min=low, max=high, abs_min=absolute[0], abs_max=absolute[1])
+    return tuple(sorted(made.items()))
+
+
+@st.composite
+def derivations(draw: st.DrawFn, depth: int = 3) -> Derivation:
+    base = draw(st.sampled_from(COLLECTIONS))
+    source = draw(st.none() | derivations(depth - 1)) if depth else None
+    near = draw(st.none() | derivations(depth - 1)) if depth else None
+    overlap = (near, draw(st.sampled_from([0.2, 0.8, 1.5]))) if near else None
+    return Derivation(source.base if source else base, source, draw(windows()), overlap)
+
+
+@settings(max_examples=100)
+@given(derivations(), st.integers(0, 299), st.integers(0, 300))
+def test_derivations_against_brute_force_on_any_view(d: Derivation, start: int, length: int) -> None:
+    stop = min(300, start + length)
+    expected = [derive(event, d) for event in EVENTS[start:stop]]
+    for work in (Workspace(events_of(EVENTS)[start:stop]), Workspace(events_of(EVENTS[start:stop]))):
+        for name in COLUMNS:
+            assert values(work, d, name) == [[o[name] for o in objects] for objects in expected]
+
+
+@given(derivations())
+@settings(max_examples=50)
+def test_rows_say_where_the_objects_stand(d: Derivation) -> None:
+    whole = events_of(EVENTS)[40:170]
+    work = Workspace(whole)
+    base = whole.collections[d.base]
+    first = base.offsets[0]
+    for name in COLUMNS:
+        np.testing.assert_array_equal(work.column(d, name), base.columns[name][first + work.rows(d)])
+
+
+def test_a_phi_window_wraps_and_others_do_not() -> None:
+    offsets = np.array([0, 4])
+    phi = np.array([3.1, -3.1, 0.0, 2.0], "f4")
+    pt = np.array([4, 3, 2, 1], "f4")
+    events = make_events("s", np.ones(1), {"jet": Collection(offsets, {"pt": pt, "phi": phi, "eta": phi})})
+    work = Workspace(events)
+    base = Derivation("jet")
+    wrapped = work.passing(base, (("phi", Window(min=2.5, max=-2.5)),))
+    assert wrapped.tolist() == [True, True, False, False]
+    assert work.passing(base, (("phi", Window(min=-2.5, max=2.5)),)).tolist() == [False, False, True, True]
+
+
+def test_windows_are_closed_and_compared_in_float64() -> None:
+    """0.1 in float32 is above 0.1 in float64."""
+    values = np.array([0.1], "f4")
+    pt = np.ones(1, "f4")
+    events = make_events("s", np.ones(1), {"jet": Collection(np.array([0, 1]), {"pt": pt, "x": values})})
+    work = Workspace(events)
+
+    def passes(window: Window) -> bool:
+        return bool(work.passing(Derivation("jet"), (("x", window),))[0])
+
+    single = float(np.float32(0.1))
+    assert passes(Window(min=single, max=single))
+    assert passes(Window(min=0.1))
+    assert not passes(Window(max=0.1))
+    assert passes(Window(abs_min=single, abs_max=single))
+    assert not passes(Window(abs_max=0.1))
+
+
+def test_each_thing_is_made_once() -> None:
+    work = Workspace(events_of(EVENTS))
+    cut = Derivation("jet", None, (("pt", Window(min=20.0)),))
+    same = Derivation("jet", None, (("pt", Window(min=20.0)),))
+    assert work.objects(cut) is work.objects(same)
+    assert work.column(cut, "eta") is work.column(same, "eta")
+    calls: list[int] = []
+    for _ in range(3):
+        assert work.once("key", lambda: calls.append(1) or len(calls)) == 1
+    assert calls == [1]
+
+
+def test_what_a_sample_does_not_have() -> None:
+    work = Workspace(events_of(EVENTS))
+    with pytest.raises(SampleError, match=r"sample 'toy' has no collection 'jets'; did you mean 'jet'\?"):
+        work.objects(Derivation("jets"))
+    with pytest.raises(SampleError, match=r"has no column jet\.ptt; did you mean 'pt'\?"):
+        work.column(Derivation("jet"), "ptt")
+    with pytest.raises(SampleError, match=r"has no 'met_ph'; did you mean 'met_phi'\?"):
+        work.scalar("met_ph")

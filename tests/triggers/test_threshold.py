@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trigemu import TrigemuError
+from trigemu.events import Collection, make_events
+from trigemu.objects import Scope
+from trigemu.triggers.base import Context
+from trigemu.triggers.threshold import Threshold
+from trigemu.workspace import Workspace
+
+Event = dict[str, Any]
+Fires = Callable[..., list[bool]]
+
+
+@settings(max_examples=60)
+@given(st.floats(0, 60, width=32), st.integers(0, 3), st.booleans())
+def test_above_is_strict_and_requires_comes_first(
+    plain_events: list[Event], fires: Fires, above: float, index: int, asked: bool
+) -> None:
+    requires = "n_muon >= 2" if asked else None
+    kind = Threshold(observable=f"jet[{index}].pt", above=above, requires=requires)
+    assert fires(kind) == [
+        len(e["jet"]) > index and e["jet"][index]["pt"] > above and (len(e["muon"]) >= 2 or not asked)
+        for e in plain_events
+    ]
+
+
+def test_the_value_itself_is_not_above_it(plain_events: list[Event], fires: Fires) -> None:
+    event = next(e for e in plain_events if e["jet"])
+    pt = event["jet"][0]["pt"]
+    below = math.nextafter(pt, 0.0)
+    assert fires(Threshold(observable="jet[0].pt", above=pt), events=[event]) == [False]
+    assert fires(Threshold(observable="jet[0].pt", above=below), events=[event]) == [True]
+
+
+def test_the_score_is_the_observable(scope: Scope) -> None:
+    """And −inf where there is no value, or where the event was not asked."""
+    offsets = np.array([0, 1, 1, 3])
+    pt = np.array([30.0, 20.0, 10.0], "f4")
+    work = Workspace(make_events("s", np.ones(3), {"jet": Collection(offsets, {"pt": pt})}))
+
+    def score(requires: str | None) -> list[float]:
+        compiled = Threshold(observable="-jet[0].pt", above=0.0, requires=requires).compile(Context(scope))
+        assert compiled.cut == 0.0
+        return compiled.evaluate(work).tolist()
+
+    assert score(None) == [-30.0, -math.inf, -20.0]
+    assert score("n_jet < 2") == [-30.0, -math.inf, -math.inf]
+    assert score(None) == [-30.0, -math.inf, -20.0]  # what others share is left as it was
+
+
+@pytest.mark.parametrize(
+    ("observable", "requires", "message"),
+    [
+        ("jte[0].pt", None, "'jte[0].pt': unknown object 'jte'; did you mean 'jet'?"),
+        ("ht > 3", None, "'ht > 3' is not a number"),
+        ("ht", "met", "'met' is not a condition"),
+        ("ht", "", "'': is empty"),
+    ],
+)
+def test_mistakes(scope: Scope, observable: str, requires: str | None, message: str) -> None:
+    kind = Threshold(observable=observable, above=1.0, requires=requires)
+    with pytest.raises(TrigemuError) as error:
+        kind.compile(Context(scope))
+    assert message in str(error.value)
