@@ -296,6 +296,7 @@ LEG = '{ object = "jet" }'
         (trigger('kind = "random"\nrate_hz = 4.1e7'), 4, "its rate is above the crossing rate of 4e+07 Hz"),
         (trigger(RANDOM + '\nseed = "1 + 1"'), 5, "seed: '1 + 1': '1 + 1' is not a trigger"),
         (trigger('kind = "logic"\nexpression = "T"'), 1, "depends on itself: T → T"),
+        (trigger(RANDOM + "\nenabled = false"), 1, "no trigger is enabled"),
         (trigger('kind = "logic"\nexpression = "not (a < b)"'), 4, "'a < b' is not a trigger name"),
         (trigger('kind = "threshold"\nabove = 1\nobservable = ""'), 5, "observable: '': is empty"),
         (trigger('kind = "combination"\nlegs = []'), 4, "0 legs: expected 1 to 6"),
@@ -404,6 +405,14 @@ KINDS = {"mine": Mine, "bits": Bits}
             "failed to compile it: TypeError: expected an object with cut and evaluate",
         ),
         ("COMPILE", "context.objects('mun')", "mine", "unknown object 'mun'; did you mean 'muon'?"),
+        (
+            "COMPILE",
+            "from dataclasses import make_dataclass\n"
+            "        made = make_dataclass('C', ['cut', 'evaluate'], frozen=True)\n"
+            "        return made(None, lambda work: None) if self.above > 1 else made([], print)",
+            "mine",
+            "its kind failed to compile it: TypeError: unhashable type: 'list'",
+        ),
         ("MISTAKES", "raise KeyError('x')", "mine", "its kind failed to read it: KeyError: 'x'"),
         ("INPUTS", "raise KeyError('x')", "bits", "its kind failed to read it: KeyError: 'x'"),
         ("MISTAKES", "yield 'above', 'is odd'", "mine", "is odd"),

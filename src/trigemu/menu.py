@@ -5,7 +5,7 @@ All mistakes of a file are reported at once, each with its line, trigger, value 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -193,6 +193,8 @@ def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> li
             if trigger:
                 triggers.append(trigger)
     _check_inputs(document, triggers, set(lines))
+    if triggers and not any(trigger.enabled for trigger in triggers):
+        document.problem(("trigger", 0), "", "no trigger is enabled: a menu needs at least one that is")
     return triggers
 
 
@@ -286,6 +288,8 @@ def _try_compile(
         compiled = description.compile(context)
         if not (hasattr(compiled, "cut") and callable(getattr(compiled, "evaluate", None))):
             raise TypeError(f"expected an object with cut and evaluate, not {type(compiled).__name__}")
+        if isinstance(compiled, Hashable):
+            hash(compiled)
     except TrigemuError as error:
         context.mistakes.append(("", str(error)))
     except Exception as error:
