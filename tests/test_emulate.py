@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 from pathlib import Path
@@ -148,6 +149,18 @@ def test_a_missing_column_is_reported_before_anything_is_read(
         line = lines.index(f'name = "{name}"')
         assert f"menu.toml:{line}: trigger '{name}': sample 'a' has no {what}" in message
     assert "did you mean 'met'?" in message
+
+
+def test_a_worker_that_is_ended_is_reported(
+    catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["trigemu.emulate"], "_evaluate_in_worker", _end_this_process)
+    with pytest.raises(TrigemuError, match="a worker was ended from outside"):
+        emulate([menu_from(tmp_path, MENU)], catalogue, workers=2, chunk_events=100)
+
+
+def _end_this_process(chunk: Chunk) -> None:
+    os._exit(1)
 
 
 def test_a_catalogue_without_background_has_no_rates(tmp_path: Path) -> None:

@@ -15,11 +15,10 @@ from trigemu.observables import (
     Count,
     Junction,
     Number,
-    ObjectVector,
-    OfVectors,
     Scalar,
     ScalarSum,
 )
+from trigemu.vectors import ObjectVector, OfVectors
 
 JET, PHOTON = Derivation("jet"), Derivation("photon")
 SCOPE = Scope((("jet", JET), ("photon", PHOTON)), (JET,), (JET, PHOTON))

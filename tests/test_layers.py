@@ -17,7 +17,8 @@ LAYERS = [
     {"events", "objects"},
     {"exact", "workspace"},
     {"observables", "patterns"},
-    {"language", "samples"},
+    {"vectors", "samples"},
+    {"language"},
     {"triggers"},
     {"plugins"},
     {"menu"},
@@ -27,6 +28,7 @@ LAYERS = [
     {"output", "report"},
     {"generate"},
     {"cli"},
+    {"__main__"},
 ]
 
 

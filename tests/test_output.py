@@ -170,7 +170,6 @@ def rate(hz: float, error: float, limit: float | None = None, unseen: tuple[str,
         (rate(0.0, 0.0), "0 Hz"),
         (rate(0.0, 0.0, 12.34), "< 12.3 Hz"),
         (rate(0.0, 0.0, 999.7), "< 1 kHz"),
-        (rate(3.0, 1.0, unseen=("soft",)), "3.0 ± 1.0 Hz *"),
     ],
 )
 def test_rates_as_text(shown: Rate, text: str) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import MenuRates, Rate, TrigemuError, emulate, rates
+from trigemu import MenuRates, Rate, TrigemuError, emulate, rates, read_menu
 
 #: TOML of a trigger's own keys, and what it means.
 EVENT_KINDS: list[tuple[str, Any]] = [
@@ -292,3 +292,28 @@ def test_menus_of_many_triggers(tmp_path: Path, n: int) -> None:
         assert trigger.total.events == len(passing)
         assert i == 0 or trigger.unique.events == 0
     assert result.rate.hz == result.triggers[0].total.hz
+
+
+def test_a_trigger_whose_seeds_are_off_is_pointed_out(tmp_path: Path) -> None:
+    one = 'kind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    text = f'[[trigger]]\nname = "A"\nenabled = false\n{one}[[trigger]]\nname = "B"\nseed = "A"\n{one}'
+    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": toy_events(1, 10)})))
+    assert result.rate.events == 0
+    assert "'B' accepts nothing: all of its seeds are disabled" in result.warnings
+
+
+@pytest.mark.parametrize(
+    ("decide", "message"),
+    [("1 / 0", "ZeroDivisionError"), ("[True] * n", r"gave list, expected an array bool\[")],
+)
+def test_a_bit_kind_that_fails_is_named(tmp_path: Path, decide: str, message: str) -> None:
+    (tmp_path / "broken.py").write_text(
+        "from trigemu.triggers.base import BitKind\n"
+        f"class Broken(BitKind, frozen=True):\n    def decide(self, raw, n): return {decide}\n"
+        'KINDS = {"broken": Broken}\n'
+    )
+    text = '[menu]\nplugins = ["broken"]\n[[trigger]]\nname = "B"\nkind = "broken"\n'
+    (tmp_path / "menu.toml").write_text(text)
+    menu = read_menu(tmp_path / "menu.toml", [tmp_path])
+    with pytest.raises(TrigemuError, match=rf"menu\.toml:3: trigger 'B' \(kind 'broken'\) .*{message}"):
+        rates(emulate([menu], memory_catalogue({"a": toy_events(1, 10)})))

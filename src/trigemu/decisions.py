@@ -51,11 +51,12 @@ class Plan:
         problems = []
         for (collection, column), trigger in self.needs.items():
             known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
+            offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
             if collection and collection not in schema.collections:
                 what = f"collection {collection!r}{nearest(collection, schema.collections)}"
             elif column not in known:
                 name = f"{collection}.{column}" if collection else column
-                what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, known)}"
+                what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, offered)}"
             else:
                 continue
             where = f"{trigger.place}: trigger {trigger.name!r}"
@@ -111,8 +112,10 @@ def _evaluate(slot: Slot, work: Workspace) -> Any:
     where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
     try:
         result = slot.compiled.evaluate(work)
-    except TrigemuError:
-        raise
+    except SampleError:
+        raise  # it names the sample and the column
+    except TrigemuError as error:
+        raise PluginError(f"{where}: {error}") from error
     except Exception as error:
         sample, first = work.events.sample, work.events.id[0]
         reason = f"{type(error).__name__}: {error}"

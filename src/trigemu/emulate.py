@@ -15,10 +15,11 @@ import multiprocessing
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from trigemu.decisions import Plan, decide, make_plan
-from trigemu.errors import SampleError
+from trigemu.errors import SampleError, TrigemuError
 from trigemu.menu import Menu
 from trigemu.patterns import PatternTable, count, empty, merge
 from trigemu.samples import Catalogue, Sample
@@ -113,6 +114,10 @@ def _in_workers(
     with ProcessPoolExecutor(workers, context, _start_worker, job) as pool:
         try:
             yield from zip(chunks, pool.map(_evaluate_in_worker, chunks), strict=True)
+        except BrokenProcessPool:
+            raise TrigemuError(
+                "a worker was ended from outside, perhaps for want of memory: try fewer --workers"
+            ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

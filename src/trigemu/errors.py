@@ -28,6 +28,7 @@ class MissingExtraError(TrigemuError):
 def nearest(name: str, known: Iterable[str]) -> str:
     """A closing remark for an unknown name: the nearest known one and all that are allowed."""
     names = sorted(set(known))
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    folded = {known_name.casefold(): known_name for known_name in reversed(names)}
+    close = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
     return f"{hint} (known: {', '.join(names) or 'none'})"

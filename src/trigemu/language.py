@@ -22,16 +22,11 @@ from trigemu.observables import (
     Constant,
     Count,
     Junction,
-    MissingEt,
-    MissingMomentum,
     Number,
-    ObjectVector,
-    OfVectors,
     Scalar,
     ScalarSum,
-    Vector,
-    VectorSum,
 )
+from trigemu.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
 
 #: Function → the number of vectors it takes.
 _VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}

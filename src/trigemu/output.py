@@ -102,7 +102,7 @@ def format_rate(rate: Rate) -> str:
     """`18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %."""
     if rate.upper_limit_hz is not None:
         return f"< {_in_unit(rate.upper_limit_hz, 0.0)}"
-    return _in_unit(rate.hz, rate.error_hz) + (" *" if rate.unseen else "")
+    return _in_unit(rate.hz, rate.error_hz)
 
 
 def _in_unit(hz: float, error_hz: float) -> str:
@@ -134,7 +134,7 @@ def rate_table(result: MenuRates) -> RenderableType:
     for group in result.groups:
         table.add_row(*_cells(group), style="cyan")
     table.add_row("")
-    whole = format_rate(result.rate)
+    whole = _marked(result.rate)
     table.add_row(f"menu {result.menu.name}", "", whole, "", "", _events(result.rate), style="bold")
     return Group(table, *(Text(note, style="dim") for note in _notes(result)))
 
@@ -142,8 +142,13 @@ def rate_table(result: MenuRates) -> RenderableType:
 def _cells(trigger: TriggerRates) -> list[str]:
     name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
     prescale = "" if trigger.prescale in (None, 1.0) else f"{trigger.prescale:.{_PRESCALE_DIGITS}g}"
-    values = [format_rate(getattr(trigger, quantity)) for quantity in _QUANTITIES]
+    values = [_marked(getattr(trigger, quantity)) for quantity in _QUANTITIES]
     return [name, prescale, *values, _events(trigger.total)]
+
+
+def _marked(rate: Rate) -> str:
+    """With a mark, or its room, so that the numbers stand below each other."""
+    return format_rate(rate) + (" *" if rate.unseen else "  ")
 
 
 def _events(rate: Rate) -> str:

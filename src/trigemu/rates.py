@@ -21,12 +21,13 @@ import numpy as np
 
 from trigemu import exact
 from trigemu.emulate import Emulation, emulate
-from trigemu.errors import SampleError
+from trigemu.errors import PluginError, SampleError
 from trigemu.events import BoolArray, FloatArray, IntArray
 from trigemu.kernels import kernel
 from trigemu.menu import Menu, Trigger
 from trigemu.patterns import PatternTable
 from trigemu.samples import Catalogue, open_catalogue
+from trigemu.triggers.base import BitKind
 from trigemu.triggers.random import Random
 
 #: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
@@ -113,7 +114,7 @@ def acceptances(words: np.ndarray, menu: Menu, bits: Mapping[str, int]) -> Float
             word, bit = divmod(bits[name], 64)
             fired = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
         else:
-            fired = trigger.description.decide(raw, len(words))  # type: ignore[union-attr]
+            fired = _of_bits(trigger, raw, len(words))
         if trigger.seed:
             fired = fired & trigger.seed.evaluate(raw)
         raw[name] = fired
@@ -123,6 +124,18 @@ def acceptances(words: np.ndarray, menu: Menu, bits: Mapping[str, int]) -> Float
             columns = np.column_stack([accepted[seed.name] for seed in seeds])
             accepted[name] = accepted[name] * or_of(columns, coherent_sets(seeds))
     return np.column_stack([accepted[trigger.name] for trigger in menu.enabled])
+
+
+def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
+    assert isinstance(trigger.description, BitKind)
+    where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+    try:
+        fired = trigger.description.decide(raw, n)
+    except Exception as error:
+        raise PluginError(f"{where} failed: {type(error).__name__}: {error}") from error
+    if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
+        raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]")
+    return fired
 
 
 def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
@@ -331,6 +344,10 @@ def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ..
             f"counts interactions one by one, so what needs several in one crossing is missing or "
             f"counted twice"
         )
+    for trigger in menu.enabled:
+        seeds = [menu.trigger(name) for name in trigger.seed.names()] if trigger.seed else []
+        if seeds and not any(seed.enabled for seed in seeds):
+            warnings.append(f"{trigger.name!r} accepts nothing: all of its seeds are disabled")
     total = sum(sample.rate_hz for sample in catalogue.background)
     if catalogue.table.convention == "crossing" and abs(total / catalogue.crossing_rate_hz - 1) > 1e-6:
         warnings.append(

@@ -220,8 +220,8 @@ def test_all_mistakes_are_told_a_line_each(place: Any, refused: Refused) -> None
 def test_a_truncated_root_file(place: Any, refused: Refused, root_file: bytes, fraction: float) -> None:
     (place.folder / "all.root").write_bytes(root_file[: int(len(root_file) * fraction)])
     text = refused()
-    assert f"sample 'all': {place.folder / 'all.root'} cannot be read" in text
-    assert "is it complete, and of this format?" in text
+    assert f"sample 'all': {place.folder / 'all.root'}" in text
+    assert "is it complete, and of this format?" in text or "it was cut short" in text
 
 
 def test_a_file_that_is_no_root_file(place: Any, refused: Refused) -> None:

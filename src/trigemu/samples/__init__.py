@@ -142,7 +142,7 @@ def _open(head: CatalogueTable, table: SampleTable, number: int, folder: Path) -
     for source in sources:
         with _naming(table.name, source.path):
             total += source.sum_of_weights
-            entries, _ = source.entries, source.schema
+            entries, _, _ = source.entries, source.schema, source.boundaries
         if source.schema != sources[0].schema:
             raise SampleError(
                 f"sample {table.name!r}: {source.path} has other branches than {sources[0].path}"

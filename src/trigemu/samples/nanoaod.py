@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import awkward as ak
@@ -41,7 +42,11 @@ class NanoAOD:
 
     @cached_property
     def _file(self) -> Any:
-        return uproot.open(self.path, array_cache=None)  # chunks are read once
+        file = uproot.open(self.path, array_cache=None)  # chunks are read once
+        size = Path(self.path).stat().st_size if Path(self.path).is_file() else file.file.fEND
+        if size < file.file.fEND:
+            raise SampleError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
+        return file
 
     @cached_property
     def _events(self) -> Any:
