@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -138,6 +139,14 @@ def test_the_table_shows_the_numbers(result: MenuRates) -> None:
     assert "<: no event; upper limit at 68 %." in notes
 
 
+def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
+    first, *others = result.triggers
+    marked = replace(first, total=replace(first.total, unseen=("soft",)))
+    table = rendered(output.rate_table(replace(result, triggers=(marked, *others))))
+    assert f"{output.format_rate(first.total)} *" in table
+    assert "none of these events is from soft" in table
+
+
 def test_the_overlap_table_is_its_lower_half(result: MenuRates) -> None:
     lines = rendered(output.overlap_table(result)).splitlines()[2:]
     for i, line in enumerate(lines):
@@ -150,8 +159,8 @@ def test_the_overlap_table_is_its_lower_half(result: MenuRates) -> None:
             assert float(cell.split()[0]) == pytest.approx(result.overlap[i, j], rel=1e-3)
 
 
-def rate(hz: float, error: float, limit: float | None = None, unseen: tuple[str, ...] = ()) -> Rate:
-    return Rate(hz, error, 10, 5.0, limit, unseen)
+def rate(hz: float, error: float, limit: float | None = None) -> Rate:
+    return Rate(hz, error, 10, 5.0, limit)
 
 
 @pytest.mark.parametrize(
