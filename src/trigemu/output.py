@@ -147,12 +147,20 @@ def _cells(trigger: TriggerRates) -> list[str]:
 
 
 def _marked(rate: Rate) -> str:
-    """With a mark, or its room, so that the numbers stand below each other."""
-    return format_rate(rate) + (" *" if rate.unseen else "  ")
+    """Narrow, so that a table fits 100 columns; with a mark, or its room, so that numbers stand below
+    each other."""
+    return format_rate(rate).replace(" ± ", "±") + ("*" if rate.unseen else " ")
 
 
 def _events(rate: Rate) -> str:
-    return f"{rate.events} ({rate.effective_events:.3g})"
+    return f"{_short(rate.events)} ({_short(rate.effective_events)})"
+
+
+def _short(count: float) -> str:
+    """Three digits: 37900 is 37.9k."""
+    size = float(f"{count:.3g}")
+    unit, scale = next(((u, s) for u, s in (("G", 1e9), ("M", 1e6), ("k", 1e3)) if size >= s), ("", 1.0))
+    return f"{size / scale:.3g}{unit}"
 
 
 def _notes(result: MenuRates) -> Iterator[str]:

@@ -51,7 +51,7 @@ QUANTITIES = (
     Quantity("ht", "HT", "GeV", np.linspace(0, 600, 61)),
     Quantity("met", "missing ET", "GeV", np.linspace(0, 200, 41)),
     Quantity("n_interaction", "number of interactions", "", _counts(60)),
-    Quantity("weight", "weight", "Hz", np.geomspace(1e-6, 1e7, 53)),
+    Quantity("weight", "weight in Hz", "", np.geomspace(1e-6, 1e7, 53)),
 )
 
 

@@ -10,6 +10,9 @@ from matplotlib.figure import Figure
 from trigemu.events import FloatArray
 from trigemu.report.style import COLOURS, figure, log_axis
 
+#: Of the highest rate: what lies lower is a matter of single events.
+DECADES_SHOWN = 1e-10
+
 
 def draw_spectrum(
     label: str,
@@ -48,7 +51,10 @@ def draw_spectrum(
                 log_axis(axes.xaxis)
         axes.set_yscale("log")
         axes.set_xlim(edges[0], edges[-1])
+        highest = max((float(np.max(rate / width)) for rate, _ in lines.values()), default=0.0)
+        if highest > 0:
+            axes.set_ylim(highest * DECADES_SHOWN, 3 * highest)
         axes.set_xlabel(f"{label} [{unit}]" if unit else label)
         axes.set_ylabel(f"rate [Hz/{unit}]" if unit else "rate [Hz]")
-        axes.legend(fontsize=11, ncols=2)
+        axes.legend(fontsize=11, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     return made
