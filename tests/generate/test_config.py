@@ -29,7 +29,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_shipped_configurations_load() -> None:
-    assert "first" in config.shipped()
+    assert {"embedded", "first"} <= set(config.shipped())
     for name in config.shipped():
         loaded = config.load(name)
         assert loaded.name == name
@@ -40,6 +40,7 @@ def test_shipped_configurations_load() -> None:
 def test_path_and_defaults(tmp_path: Path) -> None:
     loaded = config.load(written(tmp_path, GOOD))
     assert loaded.convention == "luminosity"
+    assert loaded.crossings is None
     assert loaded.interactions == 2 * loaded.slices[0].block_size
 
 
@@ -53,7 +54,15 @@ def test_path_and_defaults(tmp_path: Path) -> None:
         ("blocks = 2", "blocks = 0", ["slice.0.blocks = 0", ">= 1"]),
         ("probability = 1e-3", "probability = 1.5", ["fakes.probability = 1.5", "<= 1"]),
         ("probability = 1e-3", "slope = 1.0", ["fakes", "missing", "`probability`"]),
-        ("seed = 1", "seed = 1\nconvention = 'x'", ["convention = 'x'"]),
+        ("seed = 1", "seed = 1\nconvention = 'x'", ["top level", "unknown key 'convention'"]),
+        ("[fakes]", "[crossings]\nbusy = 1\n[fakes]", ["crossings", "unknown key 'busy'", "busy_factor"]),
+        ("[fakes]", "[crossings]\nfake_share_max = 1\n[fakes]", ["crossings.fake_share_max = 1", "< 1"]),
+        (
+            "[fakes]",
+            "[crossings]\nbusy_fraction = 0.5\nbusy_factor = 3\n[fakes]",
+            ["crossings.busy_factor = 3", "must not exceed 1"],
+        ),
+        ("blocks = 2", "blocks = 2\nrole = 'signal'\n[crossings]", ["role 'background'"]),
         ('name = "hard"', 'name = "../hard"', ["slice.0.name = '../hard'"]),
         ("seed = 1", "seed = ", ["not valid TOML", "line 3"]),
         ("1e-3", "1e-3\nenergy_fraction = [1.0, 0.5]", ["energy_fraction", "empty"]),
@@ -65,6 +74,13 @@ def test_mistakes_are_named(tmp_path: Path, old: str, new: str, parts: list[str]
         config.load(path)
     for part in [str(path), *parts]:
         assert part in str(error.value)
+
+
+def test_crossings_change_what_weights_mean(tmp_path: Path) -> None:
+    loaded = config.load(written(tmp_path, GOOD + "\n[crossings]\nphoton_weight_hz = 0.5\n"))
+    assert loaded.crossings is not None
+    assert loaded.crossings.photon_weight_hz == 0.5
+    assert loaded.convention == "crossing"
 
 
 def test_slice_names_are_unique(tmp_path: Path) -> None:

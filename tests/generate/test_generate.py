@@ -1,20 +1,25 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import shutil
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import awkward as ak
 import msgspec
 import numpy as np
 import pytest
+import tomlkit
 import uproot
 from click.testing import CliRunner
 
 from trigemu.cli.generate import generate as command
 from trigemu.errors import MissingExtraError
 from trigemu.generate import Config, ConfigError, generate
+from trigemu.generate.config import Crossings
+from trigemu.samples import open_catalogue
 
 FILES = ["catalogue.toml", "hard.root", "soft.root"]
 
@@ -73,6 +78,66 @@ def test_tuning_stage_two_makes_no_interactions(tiny: Config, sample: Path, tmp_
     assert steps == [tiny.interactions]
     with uproot.open(tmp_path / "copy" / "hard.root") as file:
         assert ak.sum(file["Events/Photon_fake"].array()) == 0
+
+
+def crossings_of(tiny: Config, **fields: object) -> Config:
+    """The tiny configuration as crossings of both slices, that share its blocks of interactions."""
+    soft, hard = tiny.slices
+    hard = msgspec.structs.replace(hard, role="background", require=None, uses=2)
+    model = Crossings(photon_weight_hz=1e4, object_weight_hz=1e3, quiet_weight_hz=1e6)
+    return msgspec.structs.replace(
+        tiny,
+        luminosity_cm2s=1e33,
+        slices=[msgspec.structs.replace(soft, uses=3), hard],
+        crossings=model,
+        **fields,
+    )
+
+
+def test_crossings_from_blocks_or_from_scratch(tiny: Config, sample: Path, tmp_path: Path) -> None:
+    """The same bytes from blocks of an earlier run and from none, by any number of workers."""
+    shutil.copytree(sample / "interactions", tmp_path / "a" / "interactions")
+    config = crossings_of(tiny)
+    for folder, workers in ((tmp_path / "a", 1), (tmp_path / "b", 2)):
+        generate(config, folder, workers=workers)
+    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+    generate(config, tmp_path / "b")
+    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+
+
+def test_trigemu_reads_crossings_that_add_up(tiny: Config, sample: Path, tmp_path: Path) -> None:
+    shutil.copytree(sample / "interactions", tmp_path / "interactions")
+    catalogue = open_catalogue(generate(crossings_of(tiny), tmp_path))
+    total = []
+    for entry in catalogue.background:
+        events = entry.read(0, 0, entry.entries, [("photon", "fake"), ("", "n_interaction")])
+        total.append(math.fsum(events.weight))
+        assert total[-1] == pytest.approx(entry.rate_hz, rel=1e-12)
+        assert events.scalars["n_interaction"].dtype == np.int32
+    assert math.fsum(total) == pytest.approx(40e6, rel=1e-12)
+
+
+def test_tuning_reports_every_step(
+    tiny: Config, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from trigemu.generate import tuning
+
+    shutil.copytree(sample / "interactions", tmp_path / "interactions")
+    monkeypatch.setattr(tuning, "STEPS", 2)
+    monkeypatch.setattr(tuning, "improved", lambda step: step.config)
+    config = crossings_of(tiny)
+    path = tmp_path / "crossings.toml"
+    path.write_text(tomlkit.dumps(_without_none(msgspec.to_builtins(config))))
+    result = CliRunner().invoke(command, [str(path), "-o", str(tmp_path), "--tune"], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert result.stdout.count("luminosity_cm2s = 1e+33") == 2
+    assert result.stdout.count("J100") == 2
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _without_none(v) for k, v in value.items() if v is not None}
+    return [_without_none(v) for v in value] if isinstance(value, list | tuple) else value
 
 
 def test_command(tiny_path: Path, sample: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from trigemu.generate import events, write
 from trigemu.generate.config import Config
 from trigemu.generate.interactions import Objects
 
-NORM = write.Normalisation(2e9, 0.5, np.array([2, 1]), np.array([1.5, 0.5]), np.array([1.25, 0.25]))
+NORM = write.Normalisation(2e9, 0.5, np.array([2, 1]), np.array([1.5, 0.5]), np.array([1.25, 0.25]), 2.0)
 
 
 def columns() -> events.EventColumns:
@@ -75,6 +75,24 @@ def test_equal_content_gives_equal_bytes(tmp_path: Path) -> None:
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["x.root"]
 
 
+def test_long_samples_have_several_baskets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "BASKET", 2)
+    write.root_file(tmp_path / "x.root", columns(), NORM)
+    with uproot.open(tmp_path / "x.root") as file:
+        tree = file["Events"]
+        assert tree.common_entry_offsets() == [0, 2, 3]
+        assert tree["Jet_pt"].array().tolist() == [[0, 1], [], [2]]
+        assert tree["event"].array().tolist() == [0, 1, 2]
+
+
+def test_a_class_of_crossings_has_a_rate(tiny: Config, tmp_path: Path) -> None:
+    norm = write.Normalisation(1.0, 1.0, NORM.count, NORM.sumw, NORM.sumw2, rate_hz=3e7)
+    write.catalogue(tmp_path / "c.toml", tiny, "x", [(tiny.slices[0], norm, "ab" * 32)])
+    (entry,) = tomllib.loads((tmp_path / "c.toml").read_text(encoding="utf-8"))["sample"]
+    assert entry["rate_hz"] == 3e7
+    assert "cross_section_pb" not in entry
+
+
 def test_catalogue(tiny: Config, tmp_path: Path) -> None:
     path = tmp_path / "catalogue.toml"
     write.catalogue(path, tiny, 'by "hand"', [(part, NORM, "ab" * 32) for part in tiny.slices])
@@ -95,7 +113,7 @@ def test_catalogue(tiny: Config, tmp_path: Path) -> None:
         "sha256": ["ab" * 32],
         "cross_section_pb": pytest.approx(2e9),
         "filter_efficiency": 0.5,
-        "k_factor": 1.0,
+        "k_factor": 2.0,
         "description": "Non-diffractive",
     }
     assert hard["require"] == "n_jet >= 1"

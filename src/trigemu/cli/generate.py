@@ -8,6 +8,7 @@ import click
 
 from trigemu import generate as sample
 from trigemu.cli.progress import bar
+from trigemu.generate.tuning import table
 
 
 @click.command()
@@ -20,10 +21,20 @@ from trigemu.cli.progress import bar
     help="Folder for catalogue, ROOT files and, in interactions/, what an interrupted run continues from.",
 )
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
-def generate(config: str, output: Path, workers: int) -> None:
-    """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("first")."""
+@click.option("--tune", is_flag=True, help="Adjust luminosity and fakes to published rates, and print them.")
+def generate(config: str, output: Path, workers: int, tune: bool) -> None:
+    """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("embedded")."""
     settings = sample.load(config)
     with bar("generating", settings.interactions) as advance:
+        if tune:
+            sample.tune(
+                settings,
+                output,
+                workers=workers,
+                progress=lambda step, total: advance(step),
+                report=lambda step: click.echo(table(step)),
+            )
+            return
         catalogue = sample.generate(
             settings, output, workers=workers, progress=lambda step, total: advance(step)
         )

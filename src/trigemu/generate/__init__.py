@@ -1,8 +1,8 @@
 """Simulated samples: Pythia interactions, a small detector model, and the events made of them.
 
-    configuration ──► interactions ──► events ──► ROOT files + catalogue.toml
-    (TOML)            (stage one:      (stage two:
-                      blocks on disk)  fakes, MET, thresholds)
+    configuration ──► interactions ──► events or ──► ROOT files + catalogue.toml
+    (TOML)            (stage one:      crossings
+                      blocks on disk)  (stage two: pile-up, fakes, MET, thresholds)
 
 Stage one is slow, runs in any number of processes, and continues where it was interrupted; stage two takes
 seconds and can be tuned without it.
@@ -10,16 +10,16 @@ seconds and can be tuned without it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
 from trigemu import __version__
-from trigemu.generate import blocks, events, interactions, pythia, write
+from trigemu.generate import blocks, crossings, events, interactions, pools, pythia, recipes, tuning, write
 from trigemu.generate.config import Config, ConfigError, Slice, load, shipped
 
-__all__ = ["Config", "ConfigError", "Slice", "generate", "generate_interactions", "load", "shipped"]
+__all__ = ["Config", "ConfigError", "Slice", "generate", "generate_interactions", "load", "shipped", "tune"]
 
 INTERACTIONS = "interactions"  # the folder of stage one, inside the output
 
@@ -40,18 +40,24 @@ def generate(
     """
     settings = config if isinstance(config, Config) else load(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
-    samples = []
-    for number, part in enumerate(settings.slices):
-        columns, norm = _slice(settings, number, output / INTERACTIONS)
-        digest = write.root_file(output / write.file_name(part), columns, norm)
-        samples.append((part, norm, digest))
-    made_by = (
-        f"trigemu {__version__}, configuration {settings.name}, seed {settings.seed}, "
-        f"Pythia {pythia.version()}"
-    )
-    path = output / "catalogue.toml"
-    write.catalogue(path, settings, made_by, samples)
-    return path
+    return _write(settings, output)
+
+
+def tune(
+    config: str | Path | Config,
+    output: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    report: Callable[[tuning.Step], None] = lambda step: None,
+) -> Config:
+    """Adjust luminosity and fakes of a configuration with [crossings] to the paper's rates (`tuning.py`).
+
+    Generates what interactions are missing, then runs stage two alone, once a step; each step is reported.
+    """
+    settings = config if isinstance(config, Config) else load(config)
+    generate_interactions(settings, output, workers=workers, progress=progress)
+    return tuning.tune(settings, lambda changed: _write(changed, output), report)
 
 
 def generate_interactions(
@@ -66,6 +72,35 @@ def generate_interactions(
     blocks.make_all(settings, output / INTERACTIONS, workers, progress)
 
 
+def _write(settings: Config, output: Path) -> Path:
+    """Stage two, from the interactions that are in output to its catalogue."""
+    samples = []
+    for part, columns, norm in _samples(settings, output / INTERACTIONS):
+        digest = write.root_file(output / write.file_name(part), columns, norm)
+        samples.append((part, norm, digest))
+    made_by = (
+        f"trigemu {__version__}, configuration {settings.name}, seed {settings.seed}, "
+        f"Pythia {pythia.version()}"
+    )
+    path = output / "catalogue.toml"
+    write.catalogue(path, settings, made_by, samples)
+    return path
+
+
+def _samples(
+    config: Config, folder: Path
+) -> Iterator[tuple[Slice, events.EventColumns, write.Normalisation]]:
+    """Stage two: each slice with its events, in order."""
+    if config.crossings is None:
+        for number, part in enumerate(config.slices):
+            yield part, *_slice(config, number, folder)
+        return
+    loaded = [pools.load(config, number, folder) for number in range(len(config.slices))]
+    classes = [pool for pool in loaded if pool.part.role == "background"]
+    for pool in loaded:
+        yield pool.part, *crossings.make(recipes.recipe(config, classes, pool))
+
+
 def _slice(config: Config, number: int, folder: Path) -> tuple[events.EventColumns, write.Normalisation]:
     part = config.slices[number]
     parts = list(blocks.read_all(config, part, folder))
@@ -78,5 +113,6 @@ def _slice(config: Config, number: int, folder: Path) -> tuple[events.EventColum
         count=np.array([s.accepted for s in summaries]),
         sumw=np.array([s.sumw for s in summaries]),
         sumw2=np.array([s.sumw2 for s in summaries]),
+        k_factor=part.k_factor,
     )
     return events.make(rows, 0, number, config.seed, config.fakes), norm

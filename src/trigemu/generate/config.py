@@ -31,6 +31,27 @@ class Fakes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     energy_fraction: tuple[Positive, Positive] = (0.85, 1.0)
 
 
+class Crossings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Events are bunch crossings. The background slices, lowest first, are the classes of crossings.
+
+    Weights in Hz: a crossing lighter than its target is kept with the probability weight / target and then
+    weighs the target. Crossings with an electron or muon are all kept.
+    """
+
+    # Jets that fake photons come together: this share of the crossings fakes busy_factor times more often
+    # than on average, the others less.
+    busy_fraction: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    busy_factor: Annotated[float, Meta(ge=1)] = 1.0
+    # Where the jets of a crossing would fake more photons than this on average, they do it all less often.
+    fakes_max: Positive = 0.05
+    photon_weight_hz: Positive = 1.0  # of crossings with a photon; faking is favoured to come near it
+    object_weight_hz: Positive = 1.0  # of others with a leading jet of 100 GeV; as pT^−3
+    quiet_weight_hz: Positive = 1.0  # of those without any final object
+    fake_share_max: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # the largest probability to fake at all
+    multiple_boost: Annotated[float, Meta(ge=1)] = 1.0  # how much more often two or more fakes are drawn
+    signal_photons: Annotated[int, Meta(ge=0)] = 0  # signal crossings with fewer are counted, not stored
+
+
 class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One process and how much of it to generate."""
 
@@ -44,6 +65,11 @@ class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pt_hat_max: Positive | None = None  # GeV; harder interactions are another slice's
     prompt_photon_pt_hat_max: Positive | None = None  # GeV; the same where a photon is produced
     k_factor: Positive = 1.0
+    # What follows concerns crossings only.
+    uses: Count = 1  # how many crossings are built on one interaction
+    photons: bool = True  # whether they have this process's true photons; else fakes stand for those
+    # GeV; interactions with a jet above 3 p̂T and this hold a scattering harder than their hardest: left out
+    jet_excess_max: Positive | None = None
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"slices": "slice"}):
@@ -53,9 +79,14 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"s
     seed: Annotated[int, Meta(ge=0, lt=2**62)]
     luminosity_cm2s: Positive
     fakes: Fakes
-    slices: Annotated[list[Slice], Meta(min_length=1, max_length=256)]
-    convention: Literal["luminosity"] = "luminosity"
+    slices: Annotated[list[Slice], Meta(min_length=1, max_length=255)]
     crossing_rate_hz: Positive = 40e6
+    crossings: Crossings | None = None  # without: an event is one interaction
+
+    @property
+    def convention(self) -> Literal["luminosity", "crossing"]:
+        """What the weights of the events mean (`trigemu.samples`)."""
+        return "luminosity" if self.crossings is None else "crossing"
 
     @property
     def interactions(self) -> int:
@@ -99,6 +130,14 @@ def _check(config: Config, path: Path) -> None:
         raise ConfigError(
             f"{path}: fakes.energy_fraction: [{low}, {high}] is empty; give [smallest, largest]"
         )
+    busy = config.crossings
+    if busy is not None and busy.busy_fraction * busy.busy_factor > 1:
+        raise ConfigError(
+            f"{path}: crossings.busy_factor = {busy.busy_factor}: times busy_fraction = "
+            f"{busy.busy_fraction} it must not exceed 1"
+        )
+    if busy is not None and all(s.role == "signal" for s in config.slices):
+        raise ConfigError(f"{path}: slice: crossings need at least one of role 'background'")
 
 
 def _explain(message: str, document: dict[str, Any]) -> str:
@@ -118,6 +157,6 @@ def _explain(message: str, document: dict[str, Any]) -> str:
 
 
 def _fields(keys: list[str]) -> list[str]:
-    kinds: dict[str, type[msgspec.Struct]] = {"slice": Slice, "fakes": Fakes}
+    kinds: dict[str, type[msgspec.Struct]] = {"slice": Slice, "fakes": Fakes, "crossings": Crossings}
     kind = kinds[keys[0]] if keys else Config
     return [f.encode_name for f in msgspec.structs.fields(kind)]

@@ -114,19 +114,19 @@ def _mix(x: Array) -> Array:
     return mixed
 
 
-def round_mantissa(values: Array) -> Array:
-    """float32 rounded to MANTISSA_BITS: what compresses well and loses nothing of the resolution."""
-    drop = 23 - MANTISSA_BITS
+def round_mantissa(values: Array, kept: int = MANTISSA_BITS) -> Array:
+    """float32 rounded to some bits of mantissa: what compresses well and loses nothing of the resolution."""
+    drop = 23 - kept
     bits = np.asarray(values, np.float32).view(np.uint32)
     half = np.uint32(1 << (drop - 1))
     return ((bits + half) & np.uint32(2**32 - (1 << drop))).view(np.float32)
 
 
-def round_angle(values: Array) -> Array:
-    """float32 rounded to multiples of ANGLE_STEP; an angle stays within (−π, π)."""
-    last = np.floor(np.pi / ANGLE_STEP)
-    steps = np.rint(np.asarray(values, np.float64) / ANGLE_STEP)
-    return (np.clip(steps, -last, last) * ANGLE_STEP).astype(np.float32)
+def round_angle(values: Array, step: float = ANGLE_STEP) -> Array:
+    """float32 rounded to multiples of a step; an angle stays within (−π, π)."""
+    last = np.floor(np.pi / step)
+    steps = np.rint(np.asarray(values, np.float64) / step)
+    return (np.clip(steps, -last, last) * step).astype(np.float32)
 
 
 def _rounded(objects: Objects) -> Objects:

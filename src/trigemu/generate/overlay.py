@@ -1,0 +1,98 @@
+"""What the interactions of a crossing add up to: objects side by side, momenta summed.
+
+Objects are laid over each other as they are: no two are merged, and pile-up adds nothing to the cone of an
+isolated one. Missing momentum is the sum over the interactions, its fluctuation that of their summed ΣE_T.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trigemu.generate import detector
+from trigemu.generate.interactions import OBJECTS, SCALARS, Objects
+from trigemu.generate.pools import Pool
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Interactions of one pool in n crossings: crossing int64[m] ascending, rows int64[m] of the pool.
+
+    own: whether the pool is that of the crossings' class."""
+
+    pool: Pool
+    crossing: Array
+    rows: Array
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """n crossings before fakes. interactions: int64[n]. sums: of each scalar of the interactions.
+
+    objects: by kind; beside pt, eta, phi and a kind's own columns each has `source`, the number of the
+    interaction it comes from (uint64), and `own`, whether that is one of the crossing's class."""
+
+    interactions: Array
+    sums: dict[str, Array]
+    objects: dict[str, Objects]
+
+
+def overlay(drawn: list[Drawn], n: int) -> Crossing:
+    """Put the interactions of n crossings together."""
+    return Crossing(
+        np.sum([np.bincount(d.crossing, minlength=n) for d in drawn], axis=0),
+        {
+            name: np.sum(
+                [np.bincount(d.crossing, d.pool.rows.scalars[name][d.rows], n) for d in drawn], axis=0
+            )
+            for name in SCALARS
+            if name not in ("weight", "pt_hat")
+        },
+        {kind: _objects(drawn, kind, n) for kind in OBJECTS},
+    )
+
+
+def missing_momentum(crossing: Crossing, normal_x: Array, normal_y: Array) -> tuple[Array, Array]:
+    """Magnitude (GeV) and φ of reconstructed missing momentum, from two normal numbers per crossing."""
+    sums = crossing.sums
+    x, y = (
+        detector.missing_momentum(
+            sums[f"invisible_{axis}"], sums[f"mismeasured_{axis}"], sums["soft_et"], normal
+        )
+        for axis, normal in (("x", normal_x), ("y", normal_y))
+    )
+    return np.hypot(x, y), np.arctan2(y, x)
+
+
+def merged(parts: list[tuple[Array, dict[str, Array]]], n: int) -> Objects:
+    """Objects of n crossings in descending pT, from lists of them with the crossing of each."""
+    crossing = np.concatenate([of for of, _ in parts])
+    columns = {name: np.concatenate([c[name] for _, c in parts]) for name in parts[0][1]}
+    order = np.lexsort((-columns["pt"], crossing))
+    counts = np.bincount(crossing, minlength=n)
+    return Objects(counts, {name: column[order] for name, column in columns.items()})
+
+
+def crossing_of(objects: Objects) -> Array:
+    """int64, flat: the crossing of each object."""
+    return np.repeat(np.arange(len(objects.counts)), objects.counts)
+
+
+def _objects(drawn: list[Drawn], kind: str, n: int) -> Objects:
+    return merged([_of_pool(d, kind) for d in drawn], n)
+
+
+def _of_pool(drawn: Drawn, kind: str) -> tuple[Array, dict[str, Array]]:
+    objects, offsets = drawn.pool.rows.objects[kind], drawn.pool.offsets[kind]
+    counts = objects.counts[drawn.rows]
+    index = np.arange(counts.sum()) + np.repeat(offsets[drawn.rows] - np.cumsum(counts) + counts, counts)
+    columns = {name: column[index] for name, column in objects.columns.items()}
+    columns["source"] = np.repeat(drawn.pool.ids(drawn.rows), counts)
+    columns["own"] = np.full(len(index), drawn.own)
+    return np.repeat(drawn.crossing, counts), columns

@@ -1,0 +1,151 @@
+"""Pools of interactions that crossings are drawn from, and how many of them a crossing has.
+
+The classes of crossings, lowest first, are the background slices in the order of the configuration. A
+crossing belongs to the highest class of which it has an interaction; µ = σ L / f is the mean number of a
+class in one crossing, f the crossing rate. Every draw is a function of uniform numbers that the caller gives.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trigemu.generate import blocks, interactions
+from trigemu.generate.config import Config, Slice
+from trigemu.generate.events import EVENT_BITS, round_angle, round_mantissa, uniform
+from trigemu.generate.interactions import Interactions, Objects
+
+Array = NDArray[Any]
+
+CM2_PER_PB = 1e-36
+
+EXCESS_SLOPE = 3.0  # leading jet over p̂T, above which an interaction may be left out
+
+_DECK = 5 << 32  # the stream of random numbers that shuffles
+
+# Steps of what is stored, worth a fraction of the resolution: bits of mantissa of pT, steps of η and φ.
+PT_BITS = {"jet": 8, "photon": 9, "electron": 11, "muon": 11}
+ANGLE_STEPS = {"jet": 1 / 128, "photon": 1 / 256, "electron": 1 / 1024, "muon": 1 / 1024}
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """All interactions of a slice. number: of the slice within the configuration.
+
+    weight: float64[n], the generator's with a mean of 1. cross_section_pb: with filter efficiency and
+    k-factor. offsets: by kind, where the objects of each interaction begin.
+    """
+
+    part: Slice
+    number: int
+    rows: Interactions
+    weight: Array
+    cross_section_pb: float
+    cumulative: Array
+    offsets: dict[str, Array]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def draw(self, u: Array) -> Array:
+        """Rows with probabilities in proportion to their weights, from uniform numbers."""
+        at = np.searchsorted(self.cumulative, u * self.cumulative[-1], side="right")
+        return np.asarray(np.minimum(at, len(self) - 1))
+
+    def deck(self, turns: int, seed: int) -> Array:
+        """Rows in random order, each once per turn: int64[turns · len(self)]."""
+        own = (self.number << EVENT_BITS) + np.arange(len(self), dtype=np.uint64)
+        keys = [uniform(seed, own, _DECK + turn) for turn in range(turns)]
+        return np.concatenate([np.argsort(key, kind="stable") for key in keys])
+
+    def ids(self, rows: Array) -> Array:
+        """uint64: the number of the interaction, unique over all slices."""
+        return np.uint64(self.number << EVENT_BITS) | rows.astype(np.uint64)
+
+
+def make_pool(part: Slice, number: int, rows: Interactions, cross_section_pb: float) -> Pool:
+    """A pool of rounded interactions; cross_section_pb includes efficiency and k-factor."""
+    if part.jet_excess_max is not None:
+        keep = _excess(rows) <= part.jet_excess_max
+        cross_section_pb *= rows.scalars["weight"][keep].sum() / rows.scalars["weight"].sum()
+        rows = rows.of(keep)
+    objects = {kind: _rounded(kind, o) for kind, o in rows.objects.items()}
+    if not part.photons:
+        photons = objects["photon"]
+        objects["photon"] = photons.where(np.zeros(len(photons.columns["pt"]), bool))
+    weight = rows.scalars["weight"] / np.mean(rows.scalars["weight"])
+    offsets = {kind: np.concatenate([[0], np.cumsum(o.counts)]) for kind, o in objects.items()}
+    return Pool(
+        part,
+        number,
+        Interactions(rows.scalars, objects),
+        weight,
+        cross_section_pb,
+        np.cumsum(weight),
+        offsets,
+    )
+
+
+def load(config: Config, number: int, folder: Path) -> Pool:
+    """The pool of a slice, from the blocks of stage one."""
+    part = config.slices[number]
+    parts = list(blocks.read_all(config, part, folder))
+    summaries = [block.summary for block in parts]
+    cross_section = np.average(
+        [s.cross_section_pb for s in summaries], weights=[s.generated for s in summaries]
+    )
+    efficiency = sum(s.sumw for s in summaries) / sum(s.generated_sumw for s in summaries)
+    rows = interactions.concatenate([block.interactions for block in parts])
+    return make_pool(part, number, rows, float(cross_section) * efficiency * part.k_factor)
+
+
+def means(pools: list[Pool], config: Config) -> Array:
+    """float64[c]: µ of each class, the mean number of its interactions in a crossing."""
+    scale = CM2_PER_PB * config.luminosity_cm2s / config.crossing_rate_hz
+    return np.array([pool.cross_section_pb * scale for pool in pools])
+
+
+def class_rates(mu: Array, crossing_rate: float) -> Array:
+    """float64[c] in the unit of crossing_rate, to which they add up: (1 − e^−µ) Π over higher of e^−µ.
+
+    Crossings without any interaction belong to the lowest class."""
+    higher = np.concatenate([np.cumsum(mu[::-1])[::-1][1:], [0.0]])
+    own = -np.expm1(-mu)
+    own[0] = 1.0
+    return np.asarray(crossing_rate * own * np.exp(-higher))
+
+
+def poisson(mu: float, u: Array, *, at_least_one: bool = False) -> Array:
+    """Poisson numbers int64 from uniform ones by inversion; at_least_one: given that there is one."""
+    last = int(mu + 12.0 * math.sqrt(mu) + 40.0)
+    k = np.arange(last + 1)
+    log_factorial = np.array([math.lgamma(i + 1.0) for i in k])
+    below = np.cumsum(np.exp(k * math.log(mu) - mu - log_factorial)) if mu > 0 else np.ones(1)
+    if at_least_one:
+        u = math.exp(-mu) - u * math.expm1(-mu)
+    number = np.searchsorted(below, u, side="right")
+    return np.clip(number, int(at_least_one), last).astype(np.int64)
+
+
+def _excess(rows: Interactions) -> Array:
+    """float64[n]: how far, in GeV, an interaction's leading jet lies above EXCESS_SLOPE · p̂T."""
+    jets, lead = rows.objects["jet"], np.zeros(len(rows))
+    np.maximum.at(lead, np.repeat(np.arange(len(rows)), jets.counts), jets.columns["pt"])
+    return np.asarray(lead - EXCESS_SLOPE * rows.scalars["pt_hat"])
+
+
+def _rounded(kind: str, objects: Objects) -> Objects:
+    step = ANGLE_STEPS[kind]
+    eta = np.rint(objects.columns["eta"].astype(np.float64) / step) * step
+    columns = {
+        **objects.columns,
+        "pt": round_mantissa(objects.columns["pt"], PT_BITS[kind]),
+        "eta": eta.astype(np.float32),
+        "phi": round_angle(objects.columns["phi"], step),
+    }
+    return Objects(objects.counts, columns)

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from trigemu.generate import fakes
+from trigemu.generate.config import Crossings
+
+BUSY = Crossings(busy_fraction=0.1, busy_factor=6.0, photon_weight_hz=0.5, multiple_boost=4.0)
+P = np.array([0.05, 0.02, 0.1, 0.08])
+OFFSETS = np.array([0, 3, 3, 4])
+
+
+def subsets(p: np.ndarray, model: Crossings) -> dict[tuple[int, ...], float]:
+    """The probability of each set of jets that fake, from the definition."""
+    found = {}
+    for chosen in itertools.product((0, 1), repeat=len(p)):
+        total = 0.0
+        for z, share in zip(*fakes.busy_modes(model), strict=True):
+            x = np.minimum(z * p, 1.0)
+            total += share * float(np.prod(np.where(chosen, x, 1 - x)))
+        found[chosen] = total
+    return found
+
+
+def test_the_factor_is_one_on_average() -> None:
+    z, share = fakes.busy_modes(BUSY)
+    assert share.sum() == pytest.approx(1.0)
+    assert (z * share).sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("model", [Crossings(), BUSY])
+def test_probabilities_agree_with_enumeration(model: Crossings) -> None:
+    found = fakes.multiplicity(OFFSETS, P, model)
+    for i in range(3):
+        every = subsets(P[OFFSETS[i] : OFFSETS[i + 1]], model)
+        for k, mine in enumerate((found.none[i], found.one[i])):
+            assert mine == pytest.approx(sum(v for s, v in every.items() if sum(s) == k))
+        several = sum(v for s, v in every.items() if sum(s) >= 2)
+        assert found.several[i] == pytest.approx(several, abs=1e-15)
+
+
+def test_a_jet_that_surely_fakes() -> None:
+    found = fakes.multiplicity(np.array([0, 2]), np.array([1.0, 0.5]), Crossings())
+    assert (found.none[0], found.one[0], found.several[0]) == pytest.approx((0.0, 0.5, 0.5))
+
+
+@pytest.mark.parametrize("chosen", [0, 1, 2])
+def test_which_jets_fake_follows_the_truth(chosen: int) -> None:
+    n, rng = 200_000, np.random.default_rng(1)
+    p = P[:3]
+    offsets = np.arange(n + 1) * 3
+    taken = fakes.which(
+        offsets, np.tile(p, n), np.full(n, chosen), rng.random(n), rng.random(3 * n), BUSY
+    ).reshape(n, 3)
+    counts = taken.sum(axis=1)
+    assert (counts >= 2).all() if chosen == 2 else (counts == chosen).all()
+    every = {s: v for s, v in subsets(p, BUSY).items() if min(sum(s), 2) == chosen}
+    total = sum(every.values())
+    for s, v in every.items():
+        expected = v / total
+        error = np.sqrt(expected * (1 - expected) / n)
+        assert (taken == s).all(axis=1).mean() == pytest.approx(expected, abs=4 * error + 1e-12)
+
+
+def test_the_biased_draw_is_unbiased_once_weighted() -> None:
+    """Weighted rates of any set of jets faking agree with plain simulation, and cost less."""
+    n, rng = 100_000, np.random.default_rng(2)
+    p = np.tile(P[:3] / 5, n)
+    offsets = np.arange(n + 1) * 3
+    hz = np.full(n, 10.0)
+    true = fakes.multiplicity(offsets, p, BUSY)
+    no = np.zeros(n, bool)
+    proposal = fakes.propose(true, hz, no, no, BUSY)
+    chosen = proposal.choose(rng.random(n), rng.random(n))
+    weight = proposal.ratio(true, chosen)
+    assert weight.mean() == pytest.approx(1.0, abs=4 * weight.std() / np.sqrt(n))
+    taken = fakes.which(offsets, p, chosen, rng.random(n), rng.random(3 * n), BUSY).reshape(n, 3)
+    for s, expected in subsets(P[:3] / 5, BUSY).items():
+        mine = weight * (taken == s).all(axis=1)
+        assert mine.mean() == pytest.approx(expected, abs=4 * mine.std() / np.sqrt(n) + 1e-12)
+    assert (chosen > 0).mean() > 5 * true.any.mean()
+    # what fakes weighs what was asked for, and several fakes less by the boost
+    hz_with = (hz * weight)[chosen == 2]
+    assert hz_with == pytest.approx(np.full(len(hz_with), 0.5 / 4))
+
+
+def test_what_is_not_to_be_favoured() -> None:
+    true = fakes.multiplicity(np.array([0, 1, 2, 3, 4]), np.array([0.01, 0.01, 0.01, 0.01]), Crossings())
+    hz = np.array([1000.0, 1000.0, 1000.0, 1e-6])
+    real, rare = np.array([0, 1, 0, 0], bool), np.array([0, 0, 1, 0], bool)
+    q = fakes.propose(true, hz, real, rare, Crossings(fake_share_max=0.9)).any
+    assert q == pytest.approx([0.9, 0.01, 0.9, 0.01])
+    q = fakes.propose(true, hz / 10, real, rare, Crossings(photon_weight_hz=0.5)).any
+    assert q[2] == pytest.approx(0.3)
+
+
+def test_crowded_crossings_fake_less() -> None:
+    p = fakes.crowded(OFFSETS, P, 0.085)
+    assert p == pytest.approx([0.025, 0.01, 0.05, 0.08])

@@ -1,0 +1,62 @@
+"""Small pools of interactions made by hand, for tests of crossings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trigemu.generate.config import Config, Crossings, Fakes, Slice
+from trigemu.generate.interactions import OBJECTS, SCALARS, Interactions, Objects
+from trigemu.generate.pools import Pool, make_pool
+
+CM2_PER_PB = 1e-36
+
+
+def interactions(jets: list[list[float]], weight: np.ndarray | None = None, **others: object) -> Interactions:
+    """One interaction per list of jet pT (descending, GeV) at η = 0.5; others: photon, muon … likewise."""
+    n = len(jets)
+    scalars = {k: np.zeros(n, np.float32) for k in SCALARS}
+    scalars["weight"] = np.ones(n) if weight is None else weight
+    scalars["pt_hat"] = np.full(n, 1000, np.float32)
+    lists = {"jet": jets, **others}
+    return Interactions(scalars, {kind: _objects(lists.get(kind, [[]] * n), kind) for kind in OBJECTS})
+
+
+def pool(
+    name: str, number: int, rows: Interactions, cross_section_pb: float = 1e10, **fields: object
+) -> Pool:
+    """A pool of a slice with these fields."""
+    part = Slice(name=name, description="", settings=["x"], blocks=1, **fields)
+    return make_pool(part, number, rows, cross_section_pb)
+
+
+def config(pools: list[Pool], mu: float, fakes: Fakes | None = None, **model: object) -> Config:
+    """A configuration whose first pool has µ = mu."""
+    luminosity = mu * 40e6 / (pools[0].cross_section_pb * CM2_PER_PB)
+    return Config(
+        name="toy",
+        seed=3,
+        luminosity_cm2s=luminosity,
+        fakes=fakes or Fakes(probability=0.0),
+        slices=[p.part for p in pools],
+        crossings=Crossings(**{"photon_weight_hz": 1e-9, "object_weight_hz": 1e-9} | model),
+    )
+
+
+def soft_rows(n: int, seed: int = 1, rate: float = 0.5) -> Interactions:
+    """Poisson many jets of 10 to 30 GeV each, falling steeply."""
+    rng = np.random.default_rng(seed)
+    counts = rng.poisson(rate, n)
+    return interactions([sorted(8 + rng.exponential(5, c), reverse=True) for c in counts])
+
+
+def hard_rows(n: int, seed: int = 2) -> Interactions:
+    """Two jets each, of 30 to 200 GeV with a spectrum of pT^−5, generated flat in log pT and weighted."""
+    pt = np.exp(np.random.default_rng(seed).uniform(np.log(30), np.log(200), n))
+    return interactions([[p, 0.8 * p] for p in pt], pt**-4.0)
+
+
+def _objects(lists: list[list[float]], kind: str) -> Objects:
+    pt = np.concatenate([np.asarray(x, np.float32) for x in lists])
+    columns = {"pt": pt, "eta": np.full(len(pt), 0.5, np.float32), "phi": np.zeros(len(pt), np.float32)}
+    columns |= {name: np.ones(len(pt), np.int8) for name in OBJECTS[kind]}
+    return Objects(np.array([len(x) for x in lists]), columns)
