@@ -5,6 +5,7 @@ python benchmarks/repeat.py EVENTS FOLDER
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,11 +23,13 @@ BASKET = 131_072
 
 
 def repeated(catalogue: trigemu.Catalogue, needs: Iterable[Need], n: int) -> trigemu.Events:
-    """n events in memory: the background samples one after the other, again and again."""
-    parts = []
+    """n events in memory: of each background sample the same part, or all of them again and again."""
+    part = min(1.0, n / sum(sample.entries for sample in catalogue.background))
+    parts: list[trigemu.Events] = []
     while sum(map(len, parts)) < n:
         for sample in catalogue.background:
-            parts += [sample.read(i, 0, source.entries, needs) for i, source in enumerate(sample.sources)]
+            for number, source in enumerate(sample.sources):
+                parts.append(sample.read(number, 0, math.ceil(part * source.entries), needs))
     collections = {}
     for name in parts[0].collections:
         counts = np.concatenate([np.diff(part.collections[name].offsets) for part in parts])[:n]
