@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from trigemu.generate import config, pythia
+from trigemu.tables import TableError
 
 GOOD = """
 name = "small"
@@ -47,30 +48,30 @@ def test_path_and_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
-        ("blocks = 2", "block = 2", ["slice.0", "'block'", "did you mean 'blocks'"]),
-        ("seed = 1", "sead = 1", ["top level", "'sead'", "did you mean 'seed'"]),
-        ("probability = 1e-3", "p = 1", ["fakes", "unknown key 'p'", "energy_fraction"]),
-        ("blocks = 2", 'blocks = "2"', ["slice.0.blocks = '2'", "int"]),
-        ("blocks = 2", "blocks = 0", ["slice.0.blocks = 0", ">= 1"]),
-        ("probability = 1e-3", "probability = 1.5", ["fakes.probability = 1.5", "<= 1"]),
-        ("probability = 1e-3", "slope = 1.0", ["fakes", "missing", "`probability`"]),
-        ("seed = 1", "seed = 1\nconvention = 'x'", ["top level", "unknown key 'convention'"]),
-        ("[fakes]", "[crossings]\nbusy = 1\n[fakes]", ["crossings", "unknown key 'busy'", "busy_factor"]),
+        ("blocks = 2", "block = 2", [":13: unknown key 'block'; did you mean 'blocks'?"]),
+        ("seed = 1", "sead = 1", [":3: unknown key 'sead'; did you mean 'seed'?", "'seed' is missing"]),
+        ("probability = 1e-3", "p = 1", [":7: unknown key 'p'", "energy_fraction"]),
+        ("blocks = 2", 'blocks = "2"', [":13: blocks = '2'", "whole number"]),
+        ("blocks = 2", "blocks = 0", [":13: blocks = 0", ">= 1"]),
+        ("probability = 1e-3", "probability = 1.5", [":7: fakes.probability = 1.5", "<= 1"]),
+        ("probability = 1e-3", "slope = 1.0", [":6: the key 'probability' is missing"]),
+        ("seed = 1", "seed = 1\nconvention = 'x'", [":4: unknown key 'convention'"]),
+        ("[fakes]", "[crossings]\nbusy = 1\n[fakes]", [":7: unknown key 'busy'", "busy_factor"]),
         ("[fakes]", "[crossings]\nfake_share_max = 1\n[fakes]", ["crossings.fake_share_max = 1", "< 1"]),
         (
             "[fakes]",
             "[crossings]\nbusy_fraction = 0.5\nbusy_factor = 3\n[fakes]",
-            ["crossings.busy_factor = 3", "must not exceed 1"],
+            [":8: busy_factor = 3", "must not exceed 1"],
         ),
         ("blocks = 2", "blocks = 2\nrole = 'signal'\n[crossings]", ["role 'background'"]),
-        ('name = "hard"', 'name = "../hard"', ["slice.0.name = '../hard'"]),
+        ('name = "hard"', 'name = "../hard"', [":10: name = '../hard'"]),
         ("seed = 1", "seed = ", ["not valid TOML", "line 3"]),
-        ("1e-3", "1e-3\nenergy_fraction = [1.0, 0.5]", ["energy_fraction", "empty"]),
+        ("1e-3", "1e-3\nenergy_fraction = [1.0, 0.5]", [":8: energy_fraction = [1.0, 0.5] is empty"]),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, old: str, new: str, parts: list[str]) -> None:
     path = written(tmp_path, GOOD.replace(old, new))
-    with pytest.raises(config.ConfigError) as error:
+    with pytest.raises(TableError) as error:
         config.load(path)
     for part in [str(path), *parts]:
         assert part in str(error.value)
@@ -85,7 +86,7 @@ def test_crossings_change_what_weights_mean(tmp_path: Path) -> None:
 
 def test_slice_names_are_unique(tmp_path: Path) -> None:
     part = GOOD[GOOD.index("[[slice]]") :]
-    with pytest.raises(config.ConfigError, match="'hard' is used twice"):
+    with pytest.raises(TableError, match="'hard' is used twice"):
         config.load(written(tmp_path, GOOD + part))
 
 

@@ -152,6 +152,9 @@ def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="neither a file nor a shipped configuration"):
         generate("nothing", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="cannot write to"):
+        generate("first", tmp_path / "file" / "out")
 
 
 @pytest.mark.parametrize("package", ["pythia8mc", "fastjet"])

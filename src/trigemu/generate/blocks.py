@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from trigemu.generate import interactions, pythia
-from trigemu.generate.config import Config, Slice
+from trigemu.generate.config import Config, ConfigError, Slice
 from trigemu.generate.interactions import Block, Interactions, Summary
 from trigemu.generate.reconstruct import fastjet_module, reconstruct
 
@@ -51,6 +51,10 @@ def make_all(config: Config, folder: Path, workers: int, progress: Progress | No
     fastjet_module()
     for part in config.slices:
         pythia.check(part)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"cannot write to {folder}: {error.strerror}") from None
     missing = [t for t in tasks(config, folder) if interactions.key_of(t.path) != t.key]
     missing.sort(key=lambda t: t.number / t.part.blocks)  # so that all slices grow together
     step = progress or (lambda step, total: None)

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import msgspec
 from msgspec import Meta
 
+from trigemu import tables
 from trigemu.errors import TrigemuError, nearest
+from trigemu.tables import Key, Table
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 Positive = Annotated[float, Meta(gt=0)]
 Count = Annotated[int, Meta(ge=1)]
 
+MAX_SLICES = 255  # their numbers are one byte of an event's parent
+
 
 class ConfigError(TrigemuError):
-    """A configuration that cannot be used; the message names the file, the key and what is allowed."""
+    """A configuration that cannot be used as it was asked for."""
 
 
-class Fakes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Fakes(Table, frozen=True):
     """Jets that are taken for photons: p(pT) = probability · (pT / 20 GeV)^slope, at most 1."""
 
     probability: Annotated[float, Meta(ge=0, le=1)]  # of a jet of 20 GeV
@@ -30,8 +32,13 @@ class Fakes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     # the photon's pT over the jet's is uniform between these two
     energy_fraction: tuple[Positive, Positive] = (0.85, 1.0)
 
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        low, high = self.energy_fraction
+        if low > high:
+            yield "energy_fraction", f"energy_fraction = [{low}, {high}] is empty; give [smallest, largest]"
 
-class Crossings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class Crossings(Table, frozen=True):
     """Events are bunch crossings. The background slices, lowest first, are the classes of crossings.
 
     Weights in Hz: a crossing lighter than its target is kept with the probability weight / target and then
@@ -51,13 +58,21 @@ class Crossings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     multiple_boost: Annotated[float, Meta(ge=1)] = 1.0  # how much more often two or more fakes are drawn
     signal_photons: Annotated[int, Meta(ge=0)] = 0  # signal crossings with fewer are counted, not stored
 
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.busy_fraction * self.busy_factor > 1:
+            yield (
+                "busy_factor",
+                f"busy_factor = {self.busy_factor}: times busy_fraction = {self.busy_fraction} it must not "
+                f"exceed 1",
+            )
 
-class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class Slice(Table, frozen=True):
     """One process and how much of it to generate."""
 
     name: Name
     description: str
-    settings: Annotated[list[str], Meta(min_length=1)]  # Pythia's own, "HardQCD:all = on"
+    settings: Annotated[tuple[str, ...], Meta(min_length=1)]  # Pythia's own, "HardQCD:all = on"
     blocks: Count
     block_size: Count = 1000  # interactions tried per block
     role: Literal["background", "signal"] = "background"
@@ -72,16 +87,26 @@ class Slice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     jet_excess_max: Positive | None = None
 
 
-class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"slices": "slice"}):
+class Config(Table, frozen=True, rename={"slices": "slice"}):
     """A whole sample. The order of the slices numbers them, so new ones go to the end."""
 
     name: Name
     seed: Annotated[int, Meta(ge=0, lt=2**62)]
     luminosity_cm2s: Positive
     fakes: Fakes
-    slices: Annotated[list[Slice], Meta(min_length=1, max_length=255)]
+    slices: tuple[Slice, ...]
     crossing_rate_hz: Positive = 40e6
     crossings: Crossings | None = None  # without: an event is one interaction
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        names = [part.name for part in self.slices]
+        if not 1 <= len(names) <= MAX_SLICES:
+            yield "slice", f"{len(names)} slices: expected 1 to {MAX_SLICES}"
+        for number, name in enumerate(names):
+            if name in names[:number]:
+                yield ("slice", number, "name"), f"name = {name!r} is used twice; each must be unique"
+        if self.crossings is not None and all(part.role == "signal" for part in self.slices):
+            yield "slice", "crossings need at least one slice of role 'background'"
 
     @property
     def convention(self) -> Literal["luminosity", "crossing"]:
@@ -101,62 +126,15 @@ def shipped() -> list[str]:
 
 
 def load(config: str | Path) -> Config:
-    """Read a configuration: a path, or the name of a shipped one. Raises ConfigError."""
+    """Read a configuration: a path, or the name of a shipped one. Raises ConfigError and TableError."""
     path = Path(config)
     if str(config) in shipped() and not path.is_file():
         path = Path(str(resources.files("trigemu.generate") / "configs" / f"{config}.toml"))
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError:
+    if not path.is_file():
         hint = nearest(str(config), shipped())
-        raise ConfigError(f"{config}: neither a file nor a shipped configuration{hint}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from None
-    try:
-        result = msgspec.convert(document, Config)
-    except msgspec.ValidationError as error:
-        raise ConfigError(f"{path}: {_explain(str(error), document)}") from None
-    _check(result, path)
-    return result
-
-
-def _check(config: Config, path: Path) -> None:
-    names = [s.name for s in config.slices]
-    for name in names:
-        if names.count(name) > 1:
-            raise ConfigError(f"{path}: slice: the name {name!r} is used twice; each must be unique")
-    low, high = config.fakes.energy_fraction
-    if low > high:
-        raise ConfigError(
-            f"{path}: fakes.energy_fraction: [{low}, {high}] is empty; give [smallest, largest]"
-        )
-    busy = config.crossings
-    if busy is not None and busy.busy_fraction * busy.busy_factor > 1:
-        raise ConfigError(
-            f"{path}: crossings.busy_factor = {busy.busy_factor}: times busy_fraction = "
-            f"{busy.busy_fraction} it must not exceed 1"
-        )
-    if busy is not None and all(s.role == "signal" for s in config.slices):
-        raise ConfigError(f"{path}: slice: crossings need at least one of role 'background'")
-
-
-def _explain(message: str, document: dict[str, Any]) -> str:
-    """Add to a validation error the value that is there, or the names that could be."""
-    text, _, place = message.partition(" - at `$")
-    keys = re.findall(r"[^.\[\]`]+", place)
-    value: Any = document
-    for key in keys:
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    where = ".".join(keys) or "top level"
-    unknown = re.search(r"unknown field `(.*)`", text)
-    if unknown:
-        return f"{where}: unknown key {unknown[1]!r}{nearest(unknown[1], _fields(keys))}"
-    if "missing required field" in text:
-        return f"{where}: {text[0].lower()}{text[1:].replace('Object', 'table')}"
-    return f"{where} = {value!r}: {text}"
-
-
-def _fields(keys: list[str]) -> list[str]:
-    kinds: dict[str, type[msgspec.Struct]] = {"slice": Slice, "fakes": Fakes, "crossings": Crossings}
-    kind = kinds[keys[0]] if keys else Config
-    return [f.encode_name for f in msgspec.structs.fields(kind)]
+        raise ConfigError(f"{config}: neither a file nor a shipped configuration{hint}")
+    document = tables.load(path)
+    made = tables.read(document, document.data, Config, (), "")
+    document.finish()
+    assert made is not None
+    return made
