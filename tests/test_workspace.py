@@ -163,16 +163,3 @@ def test_what_a_sample_does_not_have() -> None:
         work.column(Derivation("jet"), "ptt")
     with pytest.raises(SampleError, match=r"has no 'met_ph'; did you mean 'met_phi'\?"):
         work.scalar("met_ph")
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [(3.0, 3.5), (-3.5, -3.0), (3.0, 3.0 + 2 * math.pi), (6.0, 6.5), (-1.0, 1.0), (-9.6, -9.2)],
-)
-def test_windows_in_phi_may_reach_beyond_a_turn(low: float, high: float) -> None:
-    phis = np.linspace(-3.14, 3.14, 629)
-    jets = Collection(np.arange(630), {"pt": np.ones(629), "phi": phis})
-    work = Workspace(make_events("toy", np.ones(629), {"jet": jets}))
-    found = work.passing(Derivation("jet"), (("phi", Window(min=low, max=high)),))
-    inside = [any(low <= phi + turn * 2 * math.pi <= high for turn in (-2, -1, 0, 1, 2)) for phi in phis]
-    assert found.tolist() == inside

@@ -5,7 +5,7 @@ All mistakes of a file are reported at once, each with its line, trigger, value 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import msgspec
 
 from trigemu import plugins as plugin_finder
+from trigemu.checking import failed, try_compile
 from trigemu.errors import PluginError, TrigemuError, nearest
-from trigemu.objects import Derivation, ObjectTable, Scope, SumTable, make_scope
-from trigemu.observables import Comparison, Condition, Constant, Number
+from trigemu.objects import ObjectTable, Scope, SumTable, make_scope
 from trigemu.plugins import Plugin
-from trigemu.tables import Document, Key, Table, TableError, dotted, load, read
+from trigemu.tables import Document, Key, Table, TableError, load, read
 from trigemu.triggers import KINDS
-from trigemu.triggers.base import BitKind, Context, Kind
+from trigemu.triggers.base import BitKind, Kind
 from trigemu.triggers.logic import Expression, parse_expression
 
 
@@ -228,7 +228,7 @@ def _trigger(
         if isinstance(description, BitKind):
             description.inputs()
     except Exception as error:
-        _failed(document, "read", error, key, where)
+        failed(document, "read", error, key, where)
         return None
     if description is None:
         return None
@@ -236,7 +236,7 @@ def _trigger(
         message = f"its rate is above the crossing rate of {rate:g} Hz"
         document.problem((*key, "rate_hz"), where, message)
     if isinstance(description, Kind):
-        _try_compile(document, description, scope, own, key, where)
+        try_compile(document, description, scope, own, key, where)
     place = f"{document.path}:{document.lines.get(key, 1)}"
     return Trigger(
         name=head.name,
@@ -249,75 +249,6 @@ def _trigger(
         seed=seed,
         place=place,
     )
-
-
-class _Checking(Context):
-    """Notes what has no meaning and goes on, so that all mistakes of a trigger are told at once."""
-
-    def __init__(self, scope: Scope) -> None:
-        super().__init__(scope)
-        self.mistakes: list[tuple[str, str]] = []
-
-    def observable(self, text: str) -> Number:
-        try:
-            return super().observable(text)
-        except TrigemuError as error:
-            self.mistakes.append((text, str(error)))
-            return Constant(0.0)
-
-    def condition(self, text: str) -> Condition:
-        try:
-            return super().condition(text)
-        except TrigemuError as error:
-            self.mistakes.append((text, str(error)))
-            return Comparison(">", Constant(0.0), Constant(0.0))
-
-    def objects(self, name: str, *columns: str) -> Derivation:
-        try:
-            return super().objects(name, *columns)
-        except TrigemuError as error:
-            self.mistakes.append((name, str(error)))
-            return Derivation(name)
-
-
-def _try_compile(
-    document: Document, description: Kind, scope: Scope, table: dict[str, Any], key: Key, where: str
-) -> None:
-    context = _Checking(scope)
-    try:
-        compiled = description.compile(context)
-        if not (hasattr(compiled, "cut") and callable(getattr(compiled, "evaluate", None))):
-            raise TypeError(f"expected an object with cut and evaluate, not {type(compiled).__name__}")
-        if isinstance(compiled, Hashable):
-            hash(compiled)
-    except TrigemuError as error:
-        context.mistakes.append(("", str(error)))
-    except Exception as error:
-        if not context.mistakes:
-            _failed(document, "compile", error, key, where)
-    places = dict(_texts(table, ()))
-    told: set[Key] = set()
-    for text, message in context.mistakes:
-        meant = [at for at, value in places.items() if value == text]
-        meant += [at for at, value in places.items() if value and repr(value) in message]
-        at = next((at for at in meant if at not in told), ())
-        if at or not (told or meant):
-            told.add(at)
-            document.problem((*key, *at), where, f"{dotted((*key, *at))}: {message}" if at else message)
-
-
-def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
-    """All texts in a table, and the keys that lead to them."""
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, dict | list):
-        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _texts(inner, (*key, name))
-
-
-def _failed(document: Document, what: str, error: Exception, key: Key, where: str) -> None:
-    reason = f"{type(error).__name__}: {error}"
-    document.problem(key, where, f"its kind failed to {what} it: {reason}")
 
 
 def _check_inputs(document: Document, triggers: list[Trigger], names: set[str]) -> None:

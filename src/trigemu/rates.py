@@ -1,9 +1,6 @@
 """Every rate of a menu and its uncertainty, from the pattern table alone.
 
-An event of weight w in which trigger t fires is accepted by t with probability a_t = d_t / p_t (times that of
-its seeds). One primitive, for any set S of triggers and one event:
-
-    or(S) = 1 − Π over coherent sets C of (1 − max of a_t, t in S ∩ C)
+With a_t and or(S), the acceptances of `acceptance.py`, and M all triggers of the menu:
 
     total of t: or({t})         unique of t: or(M) − or(M without t)         the menu M: or(M)
     share of t: or(M) · a_t / Σ a_s        overlap of s and t: or({s}) + or({t}) − or({s, t})
@@ -14,20 +11,20 @@ are treated as Poisson, which is conservative where the fraction of events that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from trigemu import exact
+from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
 from trigemu.emulate import Emulation, emulate
-from trigemu.errors import PluginError, SampleError
-from trigemu.events import BoolArray, FloatArray, IntArray
+from trigemu.errors import SampleError
+from trigemu.events import FloatArray, IntArray
 from trigemu.kernels import kernel
-from trigemu.menu import Menu, Trigger
+from trigemu.menu import Menu
 from trigemu.patterns import PatternTable
 from trigemu.samples import Catalogue, open_catalogue
-from trigemu.triggers.base import BitKind
 from trigemu.triggers.random import Random
 
 #: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
@@ -104,79 +101,6 @@ def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> 
     return rates(emulate([menu], catalogue or open_catalogue(), workers=workers))
 
 
-def acceptances(words: np.ndarray, menu: Menu, bits: Mapping[str, int]) -> FloatArray:
-    """float64[m, t]: the acceptance probability of each enabled trigger for each of m patterns."""
-    raw: dict[str, BoolArray] = {}
-    accepted: dict[str, FloatArray] = {}
-    for name in menu.order:
-        trigger = menu.trigger(name)
-        if name in bits:
-            word, bit = divmod(bits[name], 64)
-            fired = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
-        else:
-            fired = _of_bits(trigger, raw, len(words))
-        if trigger.seed:
-            fired = fired & trigger.seed.evaluate(raw)
-        raw[name] = fired
-        accepted[name] = fired / trigger.prescale if trigger.enabled else np.zeros(len(words))
-        if trigger.seed:
-            seeds = [menu.trigger(seed) for seed in trigger.seed.names()]
-            columns = np.column_stack([accepted[seed.name] for seed in seeds])
-            accepted[name] = accepted[name] * or_of(columns, coherent_sets(seeds))
-    return np.column_stack([accepted[trigger.name] for trigger in menu.enabled])
-
-
-def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
-    assert isinstance(trigger.description, BitKind)
-    where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
-    try:
-        fired = trigger.description.decide(raw, n)
-    except Exception as error:
-        raise PluginError(f"{where} failed: {type(error).__name__}: {error}") from error
-    if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
-        raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]")
-    return fired
-
-
-def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
-    """The positions of the triggers that share a prescale counter; a trigger alone is a set."""
-    sets: dict[tuple[str, object], list[int]] = {}
-    for position, trigger in enumerate(triggers):
-        key = ("set", trigger.coherent) if trigger.coherent else ("alone", position)
-        sets.setdefault(key, []).append(position)
-    return list(sets.values())
-
-
-def or_of(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
-    """float64[m]: the probability that any trigger accepts, from float64[m, t].
-
-    Added up so that one set gives its own value, an empty one changes nothing and a 1 stays 1, to the
-    last bit: what is zero must not become an event of weight 1e-17.
-    """
-    either = np.zeros(len(accepted))
-    for members in sets:
-        best = accepted[:, members].max(axis=1)
-        either = best + either * (1.0 - best)
-    return either
-
-
-def _uniques(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
-    """float64[m, t]: or(M) − or(M without t), as a product, so that nothing cancels."""
-    best = np.column_stack([accepted[:, members].max(axis=1) for members in sets])
-    others = np.ones_like(best)  # of the other sets: the probability that all miss
-    others[:, 1:] = np.cumprod(1.0 - best[:, :-1], axis=1)
-    after = np.ones_like(best)
-    after[:, :-1] = np.cumprod((1.0 - best[:, ::-1])[:, :-1], axis=1)[:, ::-1]
-    others *= after
-    unique = np.empty_like(accepted)
-    for number, members in enumerate(sets):
-        for member in members:
-            rest = [other for other in members if other != member]
-            without = accepted[:, rest].max(axis=1) if rest else 0.0
-            unique[:, member] = others[:, number] * (best[:, number] - without)
-    return unique
-
-
 class _Sums:
     """Running sums of one menu over blocks of patterns.
 
@@ -229,7 +153,7 @@ class _Sums:
             uniques.append(any_ - or_of(accepted * ~inside, self.sets))
             shares.append(share[:, members].sum(axis=1))
         groups = np.column_stack([*totals, *uniques, *shares]) if totals else np.empty((len(any_), 0))
-        columns = (any_[:, None], accepted, _uniques(accepted, self.sets), share, groups)
+        columns = (any_[:, None], accepted, unique_of(accepted, self.sets), share, groups)
         return np.hstack(columns), groups[:, : len(self.groups)]
 
     def rates(

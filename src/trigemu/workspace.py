@@ -119,8 +119,6 @@ class Workspace:
             column = self.column(derivation, name)
             low = -math.inf if window.min is None else window.min
             high = math.inf if window.max is None else window.max
-            if name == "phi" and column.dtype.kind == "f":
-                low, high = _in_one_turn(low, high)
             if low > high:  # φ wraps around
                 passing &= (column >= np.float64(low)) | (column <= np.float64(high))
             elif window.min is not None or window.max is not None:
@@ -131,17 +129,6 @@ class Workspace:
             if window.any_of is not None:
                 passing &= np.isin(column, window.any_of)
         return passing
-
-
-def _in_one_turn(low: float, high: float) -> tuple[float, float]:
-    """Bounds of a window in φ within ±π; columns hold φ in (−π, π]."""
-    if not math.isfinite(high - low):
-        return low, high
-    if high - low >= 2 * math.pi:
-        return -math.inf, math.inf
-    turns = (math.ceil((abs(bound) - math.pi) / (2 * math.pi)) for bound in (low, high))
-    turned = (b - math.copysign(2 * math.pi * n, b) for b, n in zip((low, high), turns, strict=True))
-    return next(turned), next(turned)
 
 
 @kernel
