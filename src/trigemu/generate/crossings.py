@@ -13,7 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trigemu.generate import detector, fakes, overlay
-from trigemu.generate.events import EVENT_BITS, EventColumns, round_angle, round_mantissa, uniform
+from trigemu.generate.events import (
+    EVENT_BITS,
+    EventColumns,
+    final,
+    round_angle,
+    round_mantissa,
+    uniform,
+)
 from trigemu.generate.interactions import Objects
 from trigemu.generate.overlay import Crossing, Drawn
 from trigemu.generate.pools import PT_BITS
@@ -69,7 +76,7 @@ def _chunk(what: Recipe, start: int, stop: int) -> tuple[EventColumns, Array, fl
     drawn, weight = contents(what, start, stop)
     crossing = overlay.overlay(drawn, n)
     weight = weight * what.hz
-    objects = {kind: _final(kind, o) for kind, o in crossing.objects.items() if kind != "photon"}
+    objects = {kind: final(kind, o) for kind, o in crossing.objects.items() if kind != "photon"}
     u, v = uniform(seed, keys, _MET), uniform(seed, keys, _MET + 1)
     radius = np.sqrt(-2.0 * np.log(1.0 - u))  # Box and Muller's pair of normal numbers
     normal = (radius * turn(2.0 * np.pi * v) for turn in (np.cos, np.sin))
@@ -132,7 +139,7 @@ def _with_fakes(
 
     p = fakes.crowded(offsets, p, model.fakes_max)
     true = fakes.multiplicity(offsets, p, model)
-    real = _final("photon", crossing.objects["photon"])
+    real = final("photon", crossing.objects["photon"])
     proposal = fakes.natural(true)
     if what.background:
         proposal = fakes.propose(true, weight, real.counts > 0, rare, model)
@@ -171,15 +178,6 @@ def _parents(
         best[of[better]] = pt[better]
         parent[of[better]] = own.columns["source"][lead[better]]
     return parent
-
-
-def _final(kind: str, objects: Objects) -> Objects:
-    """Objects above the final threshold, with int32 for what is one byte in the pool."""
-    chosen = objects.where(objects.columns["pt"] > detector.FINAL_PT[kind])
-    columns = {k: c for k, c in chosen.columns.items() if k != "hadronic"}
-    if "charge" in columns:
-        columns["charge"] = columns["charge"].astype(np.int32)
-    return Objects(chosen.counts, columns)
 
 
 def _stored(objects: Objects) -> Objects:

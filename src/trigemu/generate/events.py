@@ -40,9 +40,9 @@ def make(rows: Interactions, first: int, slice_number: int, seed: int, fakes: Fa
     """One event from each interaction; `first` is the number of the first of them within the slice."""
     number = np.uint64(first) + np.arange(len(rows), dtype=np.uint64)
     parent = np.uint64(slice_number << EVENT_BITS) | number
-    objects = {kind: _rounded(o) for kind, o in rows.objects.items()}
+    objects = {kind: rounded(o) for kind, o in rows.objects.items()}
     objects["photon"] = with_fakes(objects["jet"], objects["photon"], parent, seed, fakes)
-    selected = {kind: _final(kind, o) for kind, o in objects.items()}
+    selected = {kind: final(kind, o) for kind, o in objects.items()}
     met_pt, met_phi = missing_momentum(rows, parent, seed)
     scalars = {
         "run": np.ones(len(rows), np.uint32),
@@ -129,19 +129,20 @@ def round_angle(values: Array, step: float = ANGLE_STEP) -> Array:
     return (np.clip(steps, -last, last) * step).astype(np.float32)
 
 
-def _rounded(objects: Objects) -> Objects:
-    eta = np.rint(objects.columns["eta"].astype(np.float64) / ANGLE_STEP) * ANGLE_STEP
+def rounded(objects: Objects, bits: int = MANTISSA_BITS, step: float = ANGLE_STEP) -> Objects:
+    """pT rounded to some bits of mantissa, η and φ to multiples of a step."""
+    eta = np.rint(objects.columns["eta"].astype(np.float64) / step) * step
     columns = {
         **objects.columns,
-        "pt": round_mantissa(objects.columns["pt"]),
+        "pt": round_mantissa(objects.columns["pt"], bits),
         "eta": eta.astype(np.float32),
-        "phi": round_angle(objects.columns["phi"]),
+        "phi": round_angle(objects.columns["phi"], step),
     }
     return Objects(objects.counts, columns)
 
 
-def _final(kind: str, objects: Objects) -> Objects:
-    """Objects above the final threshold, without what only stage two needs."""
+def final(kind: str, objects: Objects) -> Objects:
+    """Objects above the final threshold, without what only stage two needs; charges as int32."""
     chosen = objects.where(objects.columns["pt"] > detector.FINAL_PT[kind])
     columns = {k: c for k, c in chosen.columns.items() if k != "hadronic"}
     if "charge" in columns:

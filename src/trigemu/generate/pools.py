@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from trigemu.generate import blocks, interactions
 from trigemu.generate.config import Config, Slice
-from trigemu.generate.events import EVENT_BITS, round_angle, round_mantissa, uniform
-from trigemu.generate.interactions import Interactions, Objects
+from trigemu.generate.events import EVENT_BITS, rounded, uniform
+from trigemu.generate.interactions import Interactions
 
 Array = NDArray[Any]
 
@@ -74,7 +74,7 @@ def make_pool(part: Slice, number: int, rows: Interactions, cross_section_pb: fl
         keep = _excess(rows) <= part.jet_excess_max
         cross_section_pb *= rows.scalars["weight"][keep].sum() / rows.scalars["weight"].sum()
         rows = rows.of(keep)
-    objects = {kind: _rounded(kind, o) for kind, o in rows.objects.items()}
+    objects = {kind: rounded(o, PT_BITS[kind], ANGLE_STEPS[kind]) for kind, o in rows.objects.items()}
     if not part.photons:
         photons = objects["photon"]
         objects["photon"] = photons.where(np.zeros(len(photons.columns["pt"]), bool))
@@ -137,15 +137,3 @@ def _excess(rows: Interactions) -> Array:
     jets, lead = rows.objects["jet"], np.zeros(len(rows))
     np.maximum.at(lead, np.repeat(np.arange(len(rows)), jets.counts), jets.columns["pt"])
     return np.asarray(lead - EXCESS_SLOPE * rows.scalars["pt_hat"])
-
-
-def _rounded(kind: str, objects: Objects) -> Objects:
-    step = ANGLE_STEPS[kind]
-    eta = np.rint(objects.columns["eta"].astype(np.float64) / step) * step
-    columns = {
-        **objects.columns,
-        "pt": round_mantissa(objects.columns["pt"], PT_BITS[kind]),
-        "eta": eta.astype(np.float32),
-        "phi": round_angle(objects.columns["phi"], step),
-    }
-    return Objects(objects.counts, columns)
