@@ -33,8 +33,8 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Emulation:
-    """What the loop gives: the pattern table of the union of the menus' triggers; bits: of each menu,
-    trigger name → bit."""
+    """What the loop gives: the pattern table of the union of the menus' triggers, whose bits the plan
+    names."""
 
     menus: tuple[Menu, ...]
     catalogue: Catalogue

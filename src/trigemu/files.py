@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from trigemu.errors import TrigemuError
@@ -12,14 +14,23 @@ def write_text(path: Path | str, text: str) -> None:
     """Write under a temporary name beside the file, then rename; TrigemuError where that fails."""
     target = Path(path)
     check_writable(target)
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
+    with replacing(target) as temporary:
         temporary.write_text(text, encoding="utf-8")
-        temporary.replace(target)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary name with the same ending beside a file; what is written there becomes the file at
+    the end, and is removed if anything fails. TrigemuError where the file cannot be written."""
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        yield temporary
+        temporary.replace(path)
     except OSError as error:
-        raise TrigemuError(f"cannot write {target}: {error.strerror}") from None
+        raise TrigemuError(f"cannot write {path}: {error.strerror}") from None
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
 
 
 def check_writable(path: Path | str) -> None:

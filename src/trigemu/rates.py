@@ -108,7 +108,7 @@ class _Sums:
     """
 
     def __init__(self, menu: Menu, catalogue: Catalogue, table: PatternTable) -> None:
-        self.menu, self.catalogue, self.table = menu, catalogue, table
+        self.catalogue, self.table = catalogue, table
         self.triggers = menu.enabled
         self.sets = coherent_sets(self.triggers)
         names = dict.fromkeys(t.group for t in self.triggers if t.group)

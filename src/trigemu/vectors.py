@@ -117,10 +117,15 @@ class OfVectors(Number):
     vectors: tuple[Vector, ...]
 
     def _evaluate(self, work: Workspace) -> FloatArray:
-        if all(isinstance(v, ObjectVector) for v in self.vectors):
-            return self._of_objects(work)
+        first = self.vectors[0]
+        if self.function == "m" and len(self.vectors) == 2:
+            return self._pair_mass(work)
+        if len(self.vectors) == 1 and isinstance(first, ObjectVector):
+            if self.function == "m":  # objects are massless, where there is one
+                return 0.0 * first.element("pt").evaluate(work)
+            return first.element(self.function).evaluate(work)
         if len(self.vectors) == 1:
-            return _of_components(self.function, self.vectors[0].components(work))
+            return _of_components(self.function, first.components(work))
         (eta1, phi1), (eta2, phi2) = (self._direction(v, work) for v in self.vectors)
         if self.function == "dphi":
             return _delta_phis(phi1, phi2)
@@ -128,21 +133,10 @@ class OfVectors(Number):
             return eta1 - eta2
         return _delta_rs(eta1, phi1, eta2, phi2)
 
-    def _of_objects(self, work: Workspace) -> FloatArray:
-        """Of objects themselves, from their own columns: nothing is rounded on the way."""
+    def _pair_mass(self, work: Workspace) -> FloatArray:
+        """Of two objects from their own columns, so that nothing cancels."""
         objects = cast("tuple[ObjectVector, ...]", self.vectors)
-        columns = [[o.element(c).evaluate(work) for c in ("pt", "eta", "phi")] for o in objects]
-        if len(objects) == 1:
-            pt = columns[0][0]
-            return {"pt": pt, "eta": columns[0][1], "phi": columns[0][2]}.get(self.function, 0.0 * pt)
-        (pt1, eta1, phi1), (pt2, eta2, phi2) = columns
-        if self.function == "m":
-            return _pair_masses(pt1, eta1, phi1, pt2, eta2, phi2)
-        if self.function == "dphi":
-            return _delta_phis(phi1, phi2)
-        if self.function == "deta":
-            return eta1 - eta2
-        return _delta_rs(eta1, phi1, eta2, phi2)
+        return _pair_masses(*(o.element(c).evaluate(work) for o in objects for c in ("pt", "eta", "phi")))
 
     def _direction(self, vector: Vector, work: Workspace) -> tuple[FloatArray, FloatArray]:
         phi = OfVectors("phi", (vector,)).evaluate(work)

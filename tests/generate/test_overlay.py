@@ -4,7 +4,7 @@ import generate_toys as toys
 import numpy as np
 import pytest
 
-from trigemu.generate import overlay
+from trigemu.generate import detector, overlay
 from trigemu.generate.overlay import Drawn
 
 
@@ -51,7 +51,7 @@ def test_missing_momentum_is_a_vector_sum() -> None:
     both = Drawn(pool, np.repeat(np.arange(n), 2), np.tile([0, 1], n), True)
     made = overlay.overlay([both], n)
     normal = np.random.default_rng(1).standard_normal((2, n))
-    pt, phi = overlay.missing_momentum(made, *normal)
+    pt, phi = detector.missing_vector(made.sums, *normal)
     x, y = pt * np.cos(phi), pt * np.sin(phi)
     assert (x.mean(), y.mean()) == pytest.approx((20, 15), abs=0.1)
     assert (x.std(), y.std()) == pytest.approx((5, 5), rel=0.02)

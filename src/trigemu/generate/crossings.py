@@ -17,6 +17,7 @@ from trigemu.generate.events import (
     EVENT_BITS,
     EventColumns,
     final,
+    normal_pair,
     round_angle,
     round_mantissa,
     uniform,
@@ -77,10 +78,7 @@ def _chunk(what: Recipe, start: int, stop: int) -> tuple[EventColumns, Array, fl
     crossing = overlay.overlay(drawn, n)
     weight = weight * what.hz
     objects = {kind: final(kind, o) for kind, o in crossing.objects.items() if kind != "photon"}
-    u, v = uniform(seed, keys, _MET), uniform(seed, keys, _MET + 1)
-    radius = np.sqrt(-2.0 * np.log(1.0 - u))  # Box and Muller's pair of normal numbers
-    normal = (radius * turn(2.0 * np.pi * v) for turn in (np.cos, np.sin))
-    met_pt, met_phi = overlay.missing_momentum(crossing, *normal)
+    met_pt, met_phi = detector.missing_vector(crossing.sums, *normal_pair(seed, keys, _MET, _MET + 1))
     jets = objects["jet"]
     always = (objects["electron"].counts + objects["muon"].counts > 0) | (met_pt > RARE_MET)
     rare = always | (np.bincount(overlay.crossing_of(jets), jets.columns["pt"] > RARE_JET_PT, n) > 0)

@@ -10,6 +10,7 @@ scale and resolution at 13 TeV (arXiv:2007.02645). [M]: ATLAS, missing transvers
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -110,3 +111,15 @@ def fake_probability(pt: Array, eta: Array, at_20: float, slope: float) -> Array
 def missing_momentum(invisible: Array, mismeasured: Array, soft_et: Array, normal: Array) -> Array:
     """One component of missing momentum, GeV: invisible + mismeasured jets + soft fluctuation."""
     return invisible + mismeasured + MET_SOFT * np.sqrt(soft_et) * normal
+
+
+def missing_vector(sums: Mapping[str, Array], normal_x: Array, normal_y: Array) -> tuple[Array, Array]:
+    """Magnitude (GeV) and φ of reconstructed missing momentum, float64[n], from the ingredients that
+    interactions keep and two normal numbers per event."""
+    x, y = (
+        missing_momentum(
+            sums[f"invisible_{axis}"].astype(np.float64), sums[f"mismeasured_{axis}"], sums["soft_et"], normal
+        )
+        for axis, normal in (("x", normal_x), ("y", normal_y))
+    )
+    return np.hypot(x, y), np.arctan2(y, x)

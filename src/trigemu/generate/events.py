@@ -83,19 +83,15 @@ def with_fakes(jets: Objects, photons: Objects, parent: Array, seed: int, fakes:
 
 def missing_momentum(rows: Interactions, parent: Array, seed: int) -> tuple[Array, Array]:
     """Magnitude (GeV) and φ in (−π, π] of reconstructed missing momentum, float64[n]."""
-    # Box and Muller's pair of normal numbers; 1 − u keeps the logarithm finite.
-    radius = np.sqrt(-2.0 * np.log(1.0 - uniform(seed, parent, _MET_RADIUS)))
-    angle = 2.0 * np.pi * uniform(seed, parent, _MET_ANGLE)
-    x, y = (
-        detector.missing_momentum(
-            rows.scalars[f"invisible_{axis}"].astype(np.float64),
-            rows.scalars[f"mismeasured_{axis}"],
-            rows.scalars["soft_et"],
-            radius * turn(angle),
-        )
-        for axis, turn in (("x", np.cos), ("y", np.sin))
-    )
-    return np.hypot(x, y), np.arctan2(y, x)
+    return detector.missing_vector(rows.scalars, *normal_pair(seed, parent, _MET_RADIUS, _MET_ANGLE))
+
+
+def normal_pair(seed: int, parent: Array, radius_stream: int, angle_stream: int) -> tuple[Array, Array]:
+    """Two normal numbers per event, float64[n] each (Box and Muller), from two streams of uniform ones."""
+    # 1 − u keeps the logarithm finite.
+    radius = np.sqrt(-2.0 * np.log(1.0 - uniform(seed, parent, radius_stream)))
+    angle = 2.0 * np.pi * uniform(seed, parent, angle_stream)
+    return radius * np.cos(angle), radius * np.sin(angle)
 
 
 def uniform(seed: int, parent: Array, stream: Array | int) -> Array:

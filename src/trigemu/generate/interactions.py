@@ -8,7 +8,6 @@ the final objects, and the ingredients of missing transverse momentum.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+
+from trigemu.files import replacing
 
 Array = NDArray[Any]
 
@@ -122,10 +123,8 @@ def save(block: Block, path: Path, key: str) -> None:
     summary = {f: getattr(block.summary, f) for f in Summary.__slots__}
     arrays["header"] = np.array(json.dumps({"key": key, **summary}))
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
+    with replacing(path) as temporary, temporary.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
-    temporary.replace(path)
 
 
 def key_of(path: Path) -> str | None:

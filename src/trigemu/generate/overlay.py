@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import detector
 from trigemu.generate.interactions import OBJECTS, SCALARS, Objects
 from trigemu.generate.pools import Pool
 
@@ -56,18 +55,6 @@ def overlay(drawn: list[Drawn], n: int) -> Crossing:
         },
         {kind: _objects(drawn, kind, n) for kind in OBJECTS},
     )
-
-
-def missing_momentum(crossing: Crossing, normal_x: Array, normal_y: Array) -> tuple[Array, Array]:
-    """Magnitude (GeV) and φ of reconstructed missing momentum, from two normal numbers per crossing."""
-    sums = crossing.sums
-    x, y = (
-        detector.missing_momentum(
-            sums[f"invisible_{axis}"], sums[f"mismeasured_{axis}"], sums["soft_et"], normal
-        )
-        for axis, normal in (("x", normal_x), ("y", normal_y))
-    )
-    return np.hypot(x, y), np.arctan2(y, x)
 
 
 def merged(parts: list[tuple[Array, dict[str, Array]]], n: int) -> Objects:

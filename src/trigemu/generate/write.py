@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import tomlkit
 import uproot
 from numpy.typing import NDArray
 
+from trigemu.files import replacing, write_text
 from trigemu.generate.config import Config, Slice
 from trigemu.generate.events import EventColumns
 from trigemu.generate.interactions import Objects
@@ -55,7 +55,8 @@ def root_file(path: Path, events: EventColumns, norm: Normalisation) -> str:
         "genEventSumw2": norm.sumw2.astype(np.float64),
     }
     content = _reproducible(path.name, {"Events": branches, "Runs": runs})
-    _replace(path, content)
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
     return hashlib.sha256(content).hexdigest()
 
 
@@ -79,7 +80,7 @@ def catalogue(
     for part, norm, sha256 in samples:
         tables.append(tomlkit.item(dict(_sample(part, norm, sha256))))
     document["sample"] = tables
-    _replace(path, tomlkit.dumps(document).encode())
+    write_text(path, tomlkit.dumps(document))
 
 
 def file_name(part: Slice) -> str:
@@ -121,9 +122,3 @@ def _reproducible(name: str, trees: dict[str, dict[str, Any]]) -> bytes:
             for start in range(BASKET, len(next(iter(branches.values()))), BASKET):
                 made.extend({k: b[start : start + BASKET] for k, b in branches.items()})
         return file.getvalue()  # here, because uproot closes what it was given
-
-
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_bytes(content)
-    temporary.replace(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from trigemu.errors import TrigemuError
+from trigemu.files import replacing
 
 #: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.
 COLOURS = (
@@ -44,12 +43,7 @@ def log_axis(axis: Axis) -> None:
 
 def save(made: Figure, path: Path) -> None:
     """Write whole or not at all; the ending of the name chooses the format."""
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
-    try:
+    with suppress(OSError):  # what is wrong with the folder is told where the file is written
         path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as temporary:
         made.savefig(temporary)
-        temporary.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise TrigemuError(f"cannot write {path}: {error.strerror}") from None
