@@ -12,21 +12,20 @@ import numpy as np
 
 from trigemu.events import FloatArray
 from trigemu.observables import Number
-from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.base import Context, ScoreKind
 from trigemu.workspace import Workspace
 
 
-class AlphaT(Kind, frozen=True):
+class AlphaT(ScoreKind, frozen=True):
     """αT of the two leading objects of a collection, above a value."""
 
-    above: float
     object: str = "jet"
 
     def compile(self, context: Context) -> CompiledAlphaT:
         first, second = f"{self.object}[0]", f"{self.object}[1]"
         needed = f"{first}.pt", f"{second}.pt", f"dphi({first}, {second})"
         pt1, pt2, dphi = map(context.observable, needed)
-        return CompiledAlphaT(pt1, pt2, dphi, self.above)
+        return CompiledAlphaT(pt1, pt2, dphi, self.cut)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import pytest
 from toys import Memory, memory_catalogue, menu_from, toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, output, rates
-from trigemu.emulate import Chunk, chunks_of
+from trigemu.chunks import Chunk, chunks_of
 from trigemu.patterns import empty
 
 MENU = """
@@ -89,7 +89,7 @@ def test_the_order_of_chunks_changes_no_bit(
         random.Random(5).shuffle(chunks)
         return chunks
 
-    monkeypatch.setattr(sys.modules["trigemu.emulate"], "chunks_of", shuffled)
+    monkeypatch.setattr(sys.modules["trigemu.chunks"], "chunks_of", shuffled)
     assert document(catalogue, tmp_path) == reference
 
 
@@ -154,7 +154,7 @@ def test_a_missing_column_is_reported_before_anything_is_read(
 def test_a_worker_that_is_ended_is_reported(
     catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["trigemu.emulate"], "_evaluate_in_worker", _end_this_process)
+    monkeypatch.setattr(sys.modules["trigemu.chunks"], "_perform_in_worker", _end_this_process)
     with pytest.raises(TrigemuError, match="a worker was ended from outside"):
         emulate([menu_from(tmp_path, MENU)], catalogue, workers=2, chunk_events=100)
 

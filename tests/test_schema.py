@@ -154,7 +154,7 @@ def test_a_kind_that_began_as_a_copy(tmp_path: Path) -> None:
 def test_it_describes_kinds_for_an_editor() -> None:
     schema = menu_schema()
     variants = schema["properties"]["trigger"]["items"]["oneOf"]
-    assert [v["title"] for v in variants] == ["threshold", "combination", "logic", "random"]
+    assert [v["title"] for v in variants] == ["threshold", "combination", "anomaly", "logic", "random"]
     assert all(v["description"] for v in variants)
     assert '"null"' not in json.dumps(schema)
     references = {word for word in json.dumps(schema).split('"') if word.startswith("#/$defs/")}

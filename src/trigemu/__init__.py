@@ -18,7 +18,9 @@ from trigemu.samples import Catalogue, open_catalogue  # isort: split
 
 from trigemu.events import Collection, Events, make_events  # isort: split
 
-from trigemu.menu import Menu, read_menu  # isort: split
+from trigemu.menu import Menu  # isort: split
+
+from trigemu.menu_file import read_menu  # isort: split
 
 from trigemu.decisions import Plan, decide, make_plan  # isort: split
 
@@ -26,7 +28,9 @@ from trigemu.patterns import PatternTable  # isort: split
 
 from trigemu.emulate import Emulation, emulate  # isort: split
 
-from trigemu.rates import MenuRates, Rate, TriggerRates, rates, run  # isort: split
+from trigemu.rates import rates, run  # isort: split
+
+from trigemu.results import MenuRates, Rate, TriggerRates  # isort: split
 
 from trigemu.errors import TrigemuError
 

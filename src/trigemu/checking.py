@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from pathlib import Path
 from typing import Any
 
 from trigemu.errors import TrigemuError
@@ -15,8 +16,8 @@ from trigemu.triggers.base import Context, Kind
 class _Checking(Context):
     """Notes what has no meaning and goes on, so that all mistakes of a trigger are told at once."""
 
-    def __init__(self, scope: Scope) -> None:
-        super().__init__(scope)
+    def __init__(self, scope: Scope, folder: Path) -> None:
+        super().__init__(scope, folder)
         self.mistakes: list[tuple[str, str]] = []
 
     def observable(self, text: str) -> Number:
@@ -45,7 +46,7 @@ def try_compile(
     document: Document, description: Kind, scope: Scope, table: dict[str, Any], key: Key, where: str
 ) -> None:
     """Compile a description to see whether it can be; its mistakes stand at the keys they come from."""
-    context = _Checking(scope)
+    context = _Checking(scope, document.path.parent)
     try:
         compiled = description.compile(context)
         if not (hasattr(compiled, "cut") and callable(getattr(compiled, "evaluate", None))):

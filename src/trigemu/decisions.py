@@ -18,8 +18,8 @@ from trigemu.kernels import kernel
 from trigemu.menu import Menu, Trigger
 from trigemu.observables import Need
 from trigemu.patterns import Words
-from trigemu.samples import Sample
-from trigemu.triggers.base import Compiled, Context, Kind
+from trigemu.samples import Catalogue, Sample
+from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
 from trigemu.workspace import Workspace
 
 
@@ -34,11 +34,14 @@ class Slot:
 @dataclass(frozen=True)
 class Plan:
     """slots: what is evaluated; slot b gives bit b. bits: of each menu, trigger name → bit. needs: the
-    columns that are read, each with the first trigger that asks for it."""
+    columns that are read, each with the first trigger that asks for it. models: of each menu, the files of
+    its models → sha256. trained_on: where those of all menus were fitted."""
 
     slots: tuple[Slot, ...]
     bits: tuple[Mapping[str, int], ...]
     needs: Mapping[Need, Trigger]
+    models: tuple[Mapping[str, str], ...] = ()
+    trained_on: tuple[TrainedOn, ...] = ()
 
     @property
     def words(self) -> int:
@@ -64,6 +67,13 @@ class Plan:
         if problems:
             raise SampleError("\n".join(dict.fromkeys(problems)))
 
+    def check_background(self, catalogue: Catalogue) -> None:
+        """TrigemuError where rates cannot be had: no background, or one that lacks columns."""
+        if not catalogue.background:
+            raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
+        for sample in catalogue.background:
+            self.check(sample)
+
 
 def make_plan(menus: Sequence[Menu]) -> Plan:
     """Compile the triggers of some menus, each distinct one once."""
@@ -71,12 +81,15 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
     known: dict[Hashable, int] = {}
     bits: list[dict[str, int]] = []
     needs: dict[Need, Trigger] = {}
+    models: list[dict[str, str]] = []
+    trained_on: list[TrainedOn] = []
     for menu in menus:
         bits.append({})
+        models.append({})
         for trigger in menu.triggers:
             if not isinstance(trigger.description, Kind):
                 continue
-            context = Context(menu.scope)
+            context = Context(menu.scope, menu.path.parent)
             compiled = trigger.description.compile(context)
             same = compiled if isinstance(compiled, Hashable) else id(compiled)
             bit = known.setdefault(same, len(slots))
@@ -85,12 +98,15 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
             bits[-1][trigger.name] = bit
             for need in sorted(context.needs):
                 needs.setdefault(need, trigger)
-    return Plan(tuple(slots), tuple(bits), needs)
+            models[-1] |= context.models
+            trained_on += context.trained
+    return Plan(tuple(slots), tuple(bits), needs, tuple(models), tuple(dict.fromkeys(trained_on)))
 
 
-def decide(events: Events, plan: Plan) -> Words:
-    """uint64[n, plan.words]: bit b % 64 of word b // 64 is the raw decision of slot b."""
-    work = Workspace(events)
+def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
+    """uint64[n, plan.words]: bit b % 64 of word b // 64 is the raw decision of slot b. `work`: a
+    workspace of the events, for who wants to use it further."""
+    work = work or Workspace(events)
     words = np.zeros((len(events), plan.words), np.uint64)
     for bit, slot in enumerate(plan.slots):
         result = _evaluate(slot, work)

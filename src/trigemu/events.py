@@ -43,6 +43,11 @@ class Collection:
         start, stop, _ = rows.indices(len(self))
         return Collection(self.offsets[start : stop + 1], self.columns)
 
+    def take(self, rows: IntArray) -> Collection:
+        """The objects of some events, in the order given."""
+        offsets, objects = objects_of(self.offsets, rows)
+        return Collection(offsets, {name: column[objects] for name, column in self.columns.items()})
+
 
 @dataclass(frozen=True)
 class Events:
@@ -73,6 +78,18 @@ class Events:
             id=self.id[rows],
             parent=self.parent[rows],
             collections={name: c[rows] for name, c in self.collections.items()},
+            scalars={name: column[rows] for name, column in self.scalars.items()},
+            core=slice(None),
+        )
+
+    def take(self, rows: IntArray) -> Events:
+        """A copy of some rows, in the order given, all of which count."""
+        return replace(
+            self,
+            weight=self.weight[rows],
+            id=self.id[rows],
+            parent=self.parent[rows],
+            collections={name: c.take(rows) for name, c in self.collections.items()},
             scalars={name: column[rows] for name, column in self.scalars.items()},
             core=slice(None),
         )
@@ -164,6 +181,19 @@ def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
     infinite = np.flatnonzero(~np.isfinite(column))
     if len(infinite):
         raise SampleError(f"sample {sample!r}, event {first + int(infinite[0])}: {name} is infinite")
+
+
+@kernel
+def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Offsets int64[m + 1] of m chosen events, and int64[o]: the rows of their objects."""
+    chosen = np.zeros(len(rows) + 1, np.int64)
+    for i in range(len(rows)):
+        chosen[i + 1] = chosen[i] + offsets[rows[i] + 1] - offsets[rows[i]]
+    objects = np.empty(chosen[-1], np.int64)
+    for i in range(len(rows)):
+        for k in range(chosen[i + 1] - chosen[i]):
+            objects[chosen[i] + k] = offsets[rows[i]] + k
+    return chosen, objects
 
 
 @kernel

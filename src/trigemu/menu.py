@@ -1,61 +1,40 @@
-"""A menu: TOML → frozen descriptions of triggers and of what their names mean.
-
-All mistakes of a file are reported at once, each with its line, trigger, value and what is allowed.
-"""
+"""What a menu is: frozen descriptions of triggers and of what their names mean."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Literal
 
-import msgspec
-
-from trigemu import plugins as plugin_finder
-from trigemu.checking import failed, try_compile
-from trigemu.errors import PluginError, TrigemuError, nearest
-from trigemu.objects import ObjectTable, Scope, SumTable, make_scope
+from trigemu.errors import TrigemuError, nearest
+from trigemu.objects import Scope
 from trigemu.plugins import Plugin
-from trigemu.tables import Document, Key, Table, TableError, load, read
-from trigemu.triggers import KINDS
-from trigemu.triggers.base import BitKind, Kind
-from trigemu.triggers.logic import Expression, parse_expression
+from trigemu.triggers.base import BitKind, Kind, ScoreKind
+from trigemu.triggers.logic import Expression
 
 
 @dataclass(frozen=True)
-class Kinds:
-    """The kinds that a menu may use, and the folders of further plugins."""
+class Budget:
+    """The rate in Hz, unique in the menu or total, that a threshold shall give."""
 
-    table: Mapping[str, type[Kind] | type[BitKind]]
-    path: tuple[Path, ...]
+    quantity: Literal["unique", "total"]
+    hz: float
 
-    def unknown(self, kind: str) -> str:
-        """What to do about a name that is none of them."""
-        remedy = nearest(kind, self.table)
-        if kind in plugin_finder.available(self.path):
-            remedy = f"; there is a plugin of this name: list it as plugins = [{kind!r}] under [menu]"
-        return f"unknown kind {kind!r}{remedy}"
+    @property
+    def key(self) -> str:
+        """How a menu writes it."""
+        return f"{self.quantity}_rate_hz"
 
 
-class MenuTable(Table, frozen=True):
-    """[menu]"""
+@dataclass(frozen=True)
+class Solution:
+    """The cut that meets a budget, and by how much it would move with the statistical error of the rate.
+    tie_hz: the rate at the one score on which the budget is reached, if several events share it."""
 
-    name: str | None = None
-    crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
-    plugins: tuple[str, ...] = ()
-
-
-class TriggerTable(Table, frozen=True):
-    """The keys that every [[trigger]] may have; the others belong to its kind."""
-
-    name: Annotated[str, msgspec.Meta(min_length=1)]
-    kind: str
-    group: str | None = None
-    prescale: Annotated[float, msgspec.Meta(ge=1)] = 1.0
-    coherent: str | None = None
-    enabled: bool = True
-    seed: str | None = None
+    cut: float
+    error: float
+    tie_hz: float
 
 
 @dataclass(frozen=True)
@@ -64,7 +43,9 @@ class Trigger:
 
     prescale: the kind's own and the menu's, ≥ 1. coherent: triggers of one such name share their
     prescale counter. enabled: whether it is part of the menu; one that is not still lends its raw
-    decision to `logic` and `seed`. place: file and line, for messages.
+    decision to `logic` and `seed`. budget: what the cut on its score is found from, by calibration, whose
+    result is the `solution`. fitted_on: the catalogue, by name, on which `above` was once found. place:
+    file and line, for messages.
     """
 
     name: str
@@ -76,11 +57,19 @@ class Trigger:
     enabled: bool
     seed: Expression | None
     place: str
+    budget: Budget | None = None
+    fitted_on: str | None = None
+    solution: Solution | None = None
 
     def inputs(self) -> tuple[str, ...]:
         """The triggers whose decisions it reads."""
         own = self.description.inputs() if isinstance(self.description, BitKind) else ()
         return (*own, *(self.seed.names() if self.seed else ()))
+
+    def solved(self, solution: Solution) -> Trigger:
+        """The same trigger with the cut of a solution."""
+        assert isinstance(self.description, ScoreKind)
+        return replace(self, description=self.description.at(solution.cut), solution=solution)
 
 
 @dataclass(frozen=True)
@@ -109,187 +98,12 @@ class Menu:
         """The triggers that make up the menu."""
         return tuple(trigger for trigger in self.triggers if trigger.enabled)
 
+    @property
+    def budgeted(self) -> tuple[Trigger, ...]:
+        """The enabled triggers whose cut is still to be found."""
+        return tuple(t for t in self.enabled if t.budget and not t.solution)
 
-def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Menu:
-    """Read and check a menu; TableError holds all its mistakes, PluginError a plugin that fails."""
-    document = load(Path(path))
-    for key in document.data:
-        if key not in ("menu", "objects", "sums", "trigger"):
-            known = ("menu", "objects", "sums", "trigger")
-            document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
-    table = document.data.get("menu", {})
-    head = read(document, table, MenuTable, ("menu",), "[menu]") or MenuTable(plugins=_plugin_names(table))
-    found, kinds = _find_plugins(document, head.plugins, plugin_path)
-    scope = make_scope(
-        _tables(document, "objects", ObjectTable),
-        _tables(document, "sums", SumTable),
-        lambda key, message: document.problem(key, f"[{'.'.join(key[:2])}]", message),
-    )
-    triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
-    order = _order(document, triggers)
-    document.finish()
-    return Menu(
-        name=head.name or Path(path).stem,
-        crossing_rate_hz=head.crossing_rate_hz,
-        plugins=found,
-        scope=scope,
-        triggers=tuple(triggers),
-        order=order,
-        path=Path(path),
-        sha256=document.sha256,
-    )
-
-
-def _plugin_names(head: Any) -> tuple[str, ...]:
-    """Those of a [menu] with mistakes: its kinds are known all the same."""
-    names = head.get("plugins") if isinstance(head, dict) else None
-    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
-
-
-def _find_plugins(
-    document: Document, names: Iterable[str], path: Iterable[Path] | None
-) -> tuple[tuple[Plugin, ...], Kinds]:
-    found = []
-    kinds = dict(KINDS)
-    folders = plugin_finder.search_path() if path is None else tuple(path)
-    for i, name in enumerate(names):
-        try:
-            plugin = plugin_finder.find(name, folders)
-            for kind, struct in plugin.kinds().items():
-                if kinds.setdefault(kind, struct) is not struct:
-                    raise PluginError(f"plugin {name!r} redefines the kind {kind!r}")
-            found.append(plugin)
-        except PluginError as error:
-            document.problem(("menu", "plugins", i), "[menu]", str(error))
-    return tuple(found), Kinds(kinds, folders)
-
-
-def _tables(document: Document, section: str, struct: type[Any]) -> dict[str, Any]:
-    tables = document.data.get(section, {})
-    if not isinstance(tables, dict):
-        document.problem((section,), "", f"expected tables [{section}.NAME]")
-        return {}
-    return {
-        name: read(document, table, struct, (section, name), f"[{section}.{name}]")
-        for name, table in tables.items()
-    }
-
-
-def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
-    tables = document.data.get("trigger", [])
-    if not isinstance(tables, list) or not tables:
-        document.problem(("trigger",), "", "a menu needs at least one [[trigger]]")
-        return []
-    triggers: list[Trigger] = []
-    lines: dict[str, int] = {}
-    for i, table in enumerate(tables):
-        trigger = _trigger(document, table, ("trigger", i), kinds, scope, rate)
-        name = table.get("name") if isinstance(table, dict) else None
-        if isinstance(name, str) and name in lines:
-            message = f"name = {name!r}: another trigger has this name (line {lines[name]})"
-            document.problem(("trigger", i, "name"), f"trigger {name!r}", message)
-        elif isinstance(name, str):
-            lines[name] = document.lines.get(("trigger", i), 1)
-            if trigger:
-                triggers.append(trigger)
-    _check_inputs(document, triggers, set(lines))
-    if triggers and not any(trigger.enabled for trigger in triggers):
-        document.problem(("trigger", 0), "", "no trigger is enabled: a menu needs at least one that is")
-    return triggers
-
-
-def _trigger(
-    document: Document, table: Any, key: Key, kinds: Kinds, scope: Scope, rate: float
-) -> Trigger | None:
-    if not isinstance(table, dict):
-        document.problem(key, "", "expected a table [[trigger]]")
-        return None
-    where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
-    common = {field.encode_name for field in msgspec.structs.fields(TriggerTable)}
-    kind = table.get("kind")
-    struct = kinds.table.get(kind) if isinstance(kind, str) else None
-    own = {name: value for name, value in table.items() if name not in common}
-    head_table = {name: value for name, value in table.items() if name in common}
-    head = read(document, head_table, TriggerTable, key, where)
-    head = head or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
-    seed = None
-    try:
-        if isinstance(table.get("seed"), str):
-            seed = parse_expression(table["seed"])
-    except TrigemuError as error:
-        document.problem((*key, "seed"), where, f"seed: {error}")
-    if struct is None:
-        if isinstance(kind, str):
-            document.problem((*key, "kind"), where, kinds.unknown(kind))
-        return None
-    try:
-        description = read(document, own, struct, key, where, also=common)
-        own_prescale = description.own_prescale(rate) if isinstance(description, BitKind) else 1.0
-        if isinstance(description, BitKind):
-            description.inputs()
-    except Exception as error:
-        failed(document, "read", error, key, where)
-        return None
-    if description is None:
-        return None
-    if not own_prescale >= 1:
-        message = f"its rate is above the crossing rate of {rate:g} Hz"
-        document.problem((*key, "rate_hz"), where, message)
-    if isinstance(description, Kind):
-        try_compile(document, description, scope, own, key, where)
-    place = f"{document.path}:{document.lines.get(key, 1)}"
-    return Trigger(
-        name=head.name,
-        kind=head.kind,
-        description=description,
-        group=head.group,
-        prescale=head.prescale * own_prescale,
-        coherent=head.coherent,
-        enabled=head.enabled,
-        seed=seed,
-        place=place,
-    )
-
-
-def _check_inputs(document: Document, triggers: list[Trigger], names: set[str]) -> None:
-    """Names in logic and seeds; those of triggers that could not be read are left alone."""
-    for trigger in triggers:
-        for name in dict.fromkeys(trigger.inputs()):
-            if name not in names:
-                key = "seed" if trigger.seed and name in trigger.seed.names() else "expression"
-                document.problem(
-                    ("trigger", _number(document, trigger.name), key),
-                    f"trigger {trigger.name!r}",
-                    f"{key}: unknown trigger {name!r}{nearest(name, names - {trigger.name})}",
-                )
-
-
-def _order(document: Document, triggers: list[Trigger]) -> tuple[str, ...]:
-    by_name = {trigger.name: trigger for trigger in triggers}
-    order: dict[str, None] = {}
-
-    def place(name: str, open_: tuple[str, ...]) -> None:
-        if name in order or name not in by_name:
-            return
-        if name in open_:
-            cycle = " → ".join((*open_[open_.index(name) :], name))
-            message = f"depends on itself: {cycle}"
-            document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
-            order[name] = None
-            return
-        for other in by_name[name].inputs():
-            place(other, (*open_, name))
-        order[name] = None
-
-    for trigger in triggers:
-        place(trigger.name, ())
-    return tuple(order)
-
-
-def _number(document: Document, name: str) -> int:
-    """The place in the file of the first trigger of that name."""
-    tables = document.data["trigger"]
-    return next(i for i, table in enumerate(tables) if isinstance(table, dict) and table.get("name") == name)
-
-
-__all__ = ["Menu", "TableError", "Trigger", "read_menu"]
+    def solved(self, solutions: Mapping[str, Solution]) -> Menu:
+        """The menu with the cuts of some triggers, by name."""
+        triggers = (t.solved(solutions[t.name]) if t.name in solutions else t for t in self.triggers)
+        return replace(self, triggers=tuple(triggers))

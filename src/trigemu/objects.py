@@ -9,12 +9,14 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import msgspec
 
 from trigemu.errors import TrigemuError, nearest
-from trigemu.tables import Table
+from trigemu.tables import Document, Table, read
+
+T = TypeVar("T", bound=Table)
 
 #: Objects that a menu may use without declaring them under [objects].
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
@@ -121,6 +123,26 @@ class Scope:
 
     def has_object(self, name: str) -> bool:
         return any(known == name for known, _ in self.objects)
+
+
+def read_scope(document: Document) -> Scope:
+    """[objects] and [sums] of a menu or of a model card, mistakes noted in the document."""
+    return make_scope(
+        _tables(document, "objects", ObjectTable),
+        _tables(document, "sums", SumTable),
+        lambda key, message: document.problem(key, f"[{'.'.join(key[:2])}]", message),
+    )
+
+
+def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | None]:
+    tables = document.data.get(section, {})
+    if not isinstance(tables, dict):
+        document.problem((section,), "", f"expected tables [{section}.NAME]")
+        return {}
+    return {
+        name: read(document, table, struct, (section, name), f"[{section}.{name}]")
+        for name, table in tables.items()
+    }
 
 
 Report = Callable[[tuple[str, ...], str], None]

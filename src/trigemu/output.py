@@ -13,7 +13,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.rates import MenuRates, Rate, TriggerRates
+from trigemu.halves import NAMES
+from trigemu.results import MenuRates, Rate, TriggerRates
 
 _QUANTITIES = ("total", "unique", "share")
 #: Those of 40 MHz over 1 Hz, without an exponent.
@@ -43,7 +44,7 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
             {"name": sample.name, "events": sample.entries, "rate_hz": sample.rate_hz}
             for sample in catalogue.background
         ],
-        "half": None,
+        "half": _half(result),
         "warnings": list(result.warnings),
         "provenance": {
             "version": version,
@@ -54,9 +55,16 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
                 for sample in catalogue.background
             },
             "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
-            "models": {},
+            "models": dict(result.models),
         },
     }
+
+
+def _half(result: MenuRates) -> dict[str, Any] | None:
+    if result.half is None:
+        return None
+    scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
+    return {"name": NAMES[result.half.number], "scales": scales}
 
 
 def as_json(result: MenuRates, version: str) -> str:
@@ -81,7 +89,7 @@ def _row(trigger: TriggerRates) -> dict[str, Any]:
         "group": trigger.group,
         "prescale": trigger.prescale,
         "threshold": trigger.threshold,
-        "threshold_error": None,
+        "threshold_error": trigger.threshold_error,
     }
     for quantity in _QUANTITIES:
         row |= _rate(quantity, getattr(trigger, quantity))

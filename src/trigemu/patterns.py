@@ -41,6 +41,22 @@ class PatternTable:
     def __len__(self) -> int:
         return len(self.n)
 
+    def bin(self, axis: int) -> PatternTable:
+        """The entries of one bin of the axis."""
+        rows = np.flatnonzero(self.axis == axis)
+        return PatternTable(*(getattr(self, name)[rows] for name in PatternTable.__annotations__))
+
+    def share_scales(self, axis: int, samples: int) -> FloatArray:
+        """float64[samples]: Σw of all bins over Σw of one, by which its sums stand for the whole sample;
+        1 for a sample without entries, infinite or NaN where the bin holds no weight."""
+        everything, one = exact.ColumnSums(samples), exact.ColumnSums(samples)
+        of_sample = (self.sample[:, None] == np.arange(samples)).astype(np.float64)
+        everything.add(self.weight, of_sample)
+        one.add(self.weight, of_sample * (self.axis == axis)[:, None])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scales = everything.result() / one.result()
+        return np.where(of_sample.any(axis=0), scales, 1.0)
+
     def __add__(self, other: PatternTable) -> PatternTable:
         return merge([self, other])
 
@@ -55,7 +71,7 @@ def empty(words: int) -> PatternTable:
 def count(sample: int, words: Words, weight: FloatArray, axis: IntArray | None = None) -> PatternTable:
     """Count the patterns of some events of one sample: words uint64[n, w], weight float64[n] in Hz."""
     bins = np.zeros(len(words), np.int64) if axis is None else axis
-    entry, first = _entries(words, bins)
+    entry, first = entries(words, bins)
     m = len(first)
     n = np.zeros(m, np.int64)
     largest = np.zeros(m)
@@ -123,7 +139,7 @@ def _same(words: Words, axis: IntArray, a: int, b: int) -> bool:
 
 
 @kernel
-def _entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
+def entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
     """The entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
     n = words.shape[0]
     entry = np.empty(n, np.int64)

@@ -12,18 +12,19 @@ are treated as Poisson, which is conservative where the fraction of events that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from trigemu import exact
 from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
+from trigemu.calibrate import half_scales
 from trigemu.emulate import Emulation, emulate
 from trigemu.errors import SampleError
 from trigemu.events import FloatArray, IntArray
 from trigemu.kernels import kernel
 from trigemu.menu import Menu
 from trigemu.patterns import PatternTable
+from trigemu.results import Half, MenuRates, Rate, TriggerRates
 from trigemu.samples import Catalogue, open_catalogue
 from trigemu.triggers.random import Random
 
@@ -34,66 +35,39 @@ MAX_LUMINOSITY_SHARE = 0.01
 _BLOCK = 4096
 
 
-@dataclass(frozen=True)
-class Rate:
-    """A rate and what stands behind it.
-
-    hz ± error_hz. events: how many events enter; effective_events: (Σwf)²/Σ(wf)². upper_limit_hz: at 68 %,
-    None where there are events. unseen: samples of which no event enters although one would weigh more
-    than error_hz, so that the error is too small.
-    """
-
-    hz: float
-    error_hz: float
-    events: int
-    effective_events: float
-    upper_limit_hz: float | None
-    unseen: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class TriggerRates:
-    """The rates of a trigger or (kind "group") of a group; threshold: the cut on its score, if any."""
-
-    name: str
-    kind: str
-    group: str | None
-    prescale: float | None
-    threshold: float | None
-    total: Rate
-    unique: Rate
-    share: Rate
-
-
-@dataclass(frozen=True)
-class MenuRates:
-    """All rates of a menu. overlap, overlap_error: float64[t, t] in Hz over the enabled triggers, the
-    diagonal being their totals. warnings: what a user should know before using the numbers."""
-
-    menu: Menu
-    catalogue: Catalogue
-    rate: Rate
-    triggers: tuple[TriggerRates, ...]
-    groups: tuple[TriggerRates, ...]
-    overlap: FloatArray
-    overlap_error: FloatArray
-    warnings: tuple[str, ...]
-
-
 def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
     """The rates of a menu of an emulation, its only one by default."""
-    menu = menu or emulation.menus[0]
-    bits = emulation.plan.bits[emulation.menus.index(menu)]
-    catalogue = emulation.catalogue
+    number = 0 if menu is None else _number(emulation, menu)
+    menu, bits = emulation.menus[number], emulation.plan.bits[number]
+    catalogue, table = emulation.catalogue, emulation.table
     _check_random(menu, catalogue)
-    sums = _Sums(menu, catalogue, emulation.table)
-    for rows in _blocks(emulation.table):
-        sums.add(rows, acceptances(emulation.table.words[rows], menu, bits))
+    scales = np.ones(len(catalogue.samples))
+    if emulation.half is not None:
+        scales = half_scales(table, emulation.half, catalogue)
+        table = table.bin(emulation.half)
+    sums = _Sums(menu, catalogue, table, scales)
+    for rows in _blocks(table):
+        sums.add(rows, acceptances(table.words[rows], menu, bits))
     rate, triggers, groups = sums.rates(_thresholds(emulation, bits))
     overlap, error = sums.overlap()
     return MenuRates(
-        menu, catalogue, rate, triggers, groups, overlap, error, _warnings(menu, catalogue, triggers)
+        menu=menu,
+        catalogue=catalogue,
+        rate=rate,
+        triggers=triggers,
+        groups=groups,
+        overlap=overlap,
+        overlap_error=error,
+        half=None if emulation.half is None else Half(emulation.half, tuple(scales)),
+        models=emulation.plan.models[number],
+        warnings=_warnings(menu, catalogue, triggers),
     )
+
+
+def _number(emulation: Emulation, menu: Menu) -> int:
+    """Menus are known as they were given and with their budgets solved."""
+    known = emulation.given if menu in emulation.given else emulation.menus
+    return known.index(menu)
 
 
 def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:
@@ -107,7 +81,7 @@ class _Sums:
     The columns of all arrays: the menu; total, unique and share of each trigger; the same of each group.
     """
 
-    def __init__(self, menu: Menu, catalogue: Catalogue, table: PatternTable) -> None:
+    def __init__(self, menu: Menu, catalogue: Catalogue, table: PatternTable, scales: FloatArray) -> None:
         self.catalogue, self.table = catalogue, table
         self.triggers = menu.enabled
         self.sets = coherent_sets(self.triggers)
@@ -125,20 +99,30 @@ class _Sums:
             self._set_of[members] = number
         crossing = catalogue.table.convention == "crossing"
         self._scale = menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
+        # Exact sums take fractions of at most 1: a power of two, which changes no bit, is taken out.
+        unit = 2.0 ** np.ceil(np.log2(scales.max(initial=1.0)))
+        self._scale *= unit
+        self._of_sample = scales / unit
         self._largest = np.zeros(len(catalogue.samples))
-        np.maximum.at(self._largest, table.sample, table.largest * self._scale)
+        np.maximum.at(self._largest, table.sample, self._heaviest(slice(None)))
+
+    def _heaviest(self, rows: slice) -> FloatArray:
+        """float64[m]: the largest weight of each entry in Hz."""
+        heaviest: FloatArray = self.table.largest[rows] * self._of_sample[self.table.sample[rows]]
+        return heaviest * self._scale
 
     def add(self, rows: slice, accepted: FloatArray) -> None:
         weight, square = self.table.weight[rows], self.table.square[rows]
         fractions, either = self._fractions(accepted)
-        self._weight.add(weight, fractions)
-        self._square.add(square, fractions**2)
+        scale = self._of_sample[self.table.sample[rows]]
+        self._weight.add(weight, fractions * scale[:, None])
+        self._square.add(square, (fractions * scale[:, None]) ** 2)
         self._events += self.table.n[rows] @ (fractions > 0)
         for sample in np.unique(self.table.sample[rows]):
             self._seen[sample] |= (fractions[self.table.sample[rows] == sample] > 0).any(axis=0)
-        largest = self.table.largest[rows, None] * self._scale * np.hstack([accepted, either])
+        largest = self._heaviest(rows)[:, None] * np.hstack([accepted, either])
         np.maximum(self._largest_accepted, largest.max(axis=0), out=self._largest_accepted)
-        _add_overlaps(self._overlap, accepted, self._set_of, weight, square)
+        _add_overlaps(self._overlap, accepted, self._set_of, weight, square, scale)
         exact.carry(self._overlap.reshape(-1, exact.WIDE))
 
     def _fractions(self, accepted: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -182,12 +166,13 @@ class _Sums:
                 trigger.group,
                 trigger.prescale,
                 thresholds.get(trigger.name),
+                trigger.solution.error if trigger.solution else None,
                 *of(1 + i, t, i),
             )
             for i, trigger in enumerate(self.triggers)
         )
         groups = tuple(
-            TriggerRates(name, "group", name, None, None, *of(1 + 3 * t + i, g, t + i))
+            TriggerRates(name, "group", name, None, None, None, *of(1 + 3 * t + i, g, t + i))
             for i, name in enumerate(self.groups)
         )
         return self._rate(0, max(could_enter, default=largest)), triggers, groups
@@ -216,7 +201,12 @@ class _Sums:
 
 @kernel
 def _add_overlaps(
-    sums: IntArray, accepted: FloatArray, set_of: IntArray, weight: IntArray, square: IntArray
+    sums: IntArray,
+    accepted: FloatArray,
+    set_of: IntArray,
+    weight: IntArray,
+    square: IntArray,
+    scale: FloatArray,
 ) -> None:
     """Add or({s}) + or({t}) − or({s, t}) to the upper triangle: the product of two acceptances, or for
     triggers of one coherent set the smaller one."""
@@ -236,6 +226,7 @@ def _add_overlaps(
                     f = min(accepted[row, i], accepted[row, j])
                 else:
                     f = accepted[row, i] * accepted[row, j]
+                f *= scale[row]
                 exact.add_scaled(sums[0, i, j], weight[row], f)
                 exact.add_scaled(sums[1, i, j], square[row], f * f)
 

@@ -9,11 +9,14 @@ from typing import Any
 import msgspec
 
 from trigemu import plugins
-from trigemu.menu import MenuTable, TriggerTable
+from trigemu.menu_file import MenuTable, TriggerTable
 from trigemu.objects import ObjectTable, SumTable
 from trigemu.tables import Table
 from trigemu.triggers import KINDS
+from trigemu.triggers.base import ScoreKind
 
+#: What a score is cut by: one of them.
+_CUTS = ("above", "unique_rate_hz", "total_rate_hz")
 _REFERENCE = "#/$defs/{name}"
 
 
@@ -38,15 +41,18 @@ def menu_schema(
         definitions.pop(names[struct], None)
     variants = []
     for kind, own in own_tables.items():
+        cuts = _CUTS if issubclass(kinds[kind], ScoreKind) else ()
+        shared = {k: v for k, v in common["properties"].items() if k in cuts or k not in _CUTS}
         variants.append(
             {
                 "title": kind,
                 "description": own.get("description", ""),
                 "type": "object",
-                "properties": common["properties"] | {"kind": {"const": kind}} | own["properties"],
+                "properties": shared | {"kind": {"const": kind}} | own["properties"],
                 "required": [*common["required"], *own["required"]],
                 "additionalProperties": False,
             }
+            | ({"oneOf": [{"required": [cut]} for cut in cuts]} if cuts else {})
         )
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

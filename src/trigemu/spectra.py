@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import hist
 import numpy as np
 
-from trigemu.emulate import CHUNK_EVENTS, chunks_of
+from trigemu.chunks import CHUNK_EVENTS, chunks_of
 from trigemu.events import FloatArray
 from trigemu.objects import make_scope
 from trigemu.observables import Number

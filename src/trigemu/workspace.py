@@ -41,6 +41,13 @@ class Workspace:
             value = self._made[key] = make()
             return value
 
+    def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
+        """A workspace of the chosen events alone, bool[n]: what is made there costs the others nothing.
+        `key` stands for the choice."""
+        if chosen.all():
+            return self
+        return self.once(("narrowed", key), lambda: Workspace(self.events.take(np.flatnonzero(chosen))))
+
     def objects(self, derivation: Derivation) -> Objects:
         return self.once(derivation, lambda: self._derive(derivation))
 

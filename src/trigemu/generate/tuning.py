@@ -17,8 +17,9 @@ from pathlib import Path
 import msgspec
 
 from trigemu.generate.config import Config, ConfigError
-from trigemu.menu import read_menu
-from trigemu.rates import Rate, run
+from trigemu.menu_file import read_menu
+from trigemu.rates import run
+from trigemu.results import Rate
 from trigemu.samples import open_catalogue
 
 # Hz. With a photon at all: 1.42 kHz are said to be 0.5 % of it.

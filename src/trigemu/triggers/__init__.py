@@ -1,5 +1,6 @@
 """Trigger kinds of the core, one a file. `base` is the contract."""
 
+from trigemu.triggers.anomaly import Anomaly
 from trigemu.triggers.base import BitKind, Kind
 from trigemu.triggers.combination import Combination
 from trigemu.triggers.logic import Logic
@@ -9,6 +10,7 @@ from trigemu.triggers.threshold import Threshold
 KINDS: dict[str, type[Kind] | type[BitKind]] = {
     "threshold": Threshold,
     "combination": Combination,
+    "anomaly": Anomaly,
     "logic": Logic,
     "random": Random,
 }

@@ -12,8 +12,12 @@ Two compiled triggers that compare equal are evaluated once, whichever menus the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, Self
+
+import msgspec
 
 from trigemu.events import BoolArray, FloatArray
 from trigemu.language import parse_condition, parse_observable
@@ -23,12 +27,31 @@ from trigemu.tables import Table
 from trigemu.workspace import Workspace
 
 
-class Context:
-    """What the names of a menu mean to a kind that compiles; it notes which columns are needed."""
+class TrainedOn(Table, frozen=True):
+    """Where a model was fitted: on the training half of the events in these files, known by sha256."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
+    catalogue: str
+    files: tuple[str, ...] = ()
+
+
+class Context:
+    """What the names of a menu mean to a kind that compiles, and where its files are.
+
+    It notes which columns are needed, which files of models were read (path → sha256), and on what
+    they were trained.
+    """
+
+    def __init__(self, scope: Scope, folder: Path = Path()) -> None:
+        self.scope, self.folder = scope, folder
         self.needs: set[Need] = set()
+        self.models: dict[str, str] = {}
+        self.trained: list[TrainedOn] = []
+
+    def within(self, scope: Scope, folder: Path) -> Context:
+        """The context of a file that has names of its own; what it notes is noted here too."""
+        inner = Context(scope, folder)
+        inner.needs, inner.models, inner.trained = self.needs, self.models, self.trained
+        return inner
 
     def observable(self, text: str) -> Number:
         """A number an event, in the observable language; TrigemuError where it cannot be read."""
@@ -68,6 +91,22 @@ class Kind(Table, frozen=True):
     def compile(self, context: Context) -> Compiled:
         """TrigemuError says what of the description has no meaning in this context."""
         raise NotImplementedError
+
+
+class ScoreKind(Kind, frozen=True, kw_only=True):
+    """A kind that gives a score; it fires where the score is above a cut, which may be found from a
+    rate budget (`calibrate.py`)."""
+
+    above: float | None = None
+
+    @property
+    def cut(self) -> float:
+        """Infinite, so that it never fires, until a budget is solved."""
+        return math.inf if self.above is None else self.above
+
+    def at(self, cut: float) -> Self:
+        """The same with this cut."""
+        return msgspec.structs.replace(self, above=cut)
 
 
 class BitKind(Table, frozen=True):

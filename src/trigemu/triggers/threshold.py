@@ -16,20 +16,19 @@ import numpy as np
 from trigemu.events import FloatArray
 from trigemu.kernels import kernel
 from trigemu.observables import Condition, Number
-from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.base import Context, ScoreKind
 from trigemu.workspace import Workspace
 
 
-class Threshold(Kind, frozen=True):
+class Threshold(ScoreKind, frozen=True):
     """The score is the observable."""
 
     observable: str
-    above: float
     requires: str | None = None
 
     def compile(self, context: Context) -> CompiledThreshold:
         requires = None if self.requires is None else context.condition(self.requires)
-        return CompiledThreshold(context.observable(self.observable), requires, self.above)
+        return CompiledThreshold(context.observable(self.observable), requires, self.cut)
 
 
 @dataclass(frozen=True)

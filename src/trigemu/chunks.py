@@ -1,0 +1,111 @@
+"""Samples in chunks, in any order, on any worker."""
+
+from __future__ import annotations
+
+import multiprocessing
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from trigemu.decisions import Plan, make_plan
+from trigemu.errors import TrigemuError
+from trigemu.events import Events
+from trigemu.menu import Menu
+from trigemu.samples import Catalogue, Sample
+
+#: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
+#: for a memory that does not grow with the sample.
+CHUNK_EVENTS = 131_072
+
+R = TypeVar("R")
+#: What is done with a chunk: (plan, number of the sample, events) → a result that can be pickled.
+Task = Callable[[Plan, int, Events], R]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Entries start to stop of one file of one sample."""
+
+    sample: int
+    source: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """Menus, their plan, and the samples it runs over."""
+
+    menus: tuple[Menu, ...]
+    plan: Plan
+    catalogue: Catalogue
+
+
+def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
+    """Cut the files of a sample into chunks of at most so many events, where reading can begin at no
+    extra cost if that is possible."""
+    for number, source in enumerate(sample.sources):
+        start = 0
+        cheap = [b for b in source.boundaries if b > 0]
+        while start < source.entries:
+            within = [b for b in cheap if start < b <= start + events]
+            stop = max(within, default=min(start + events, source.entries))
+            yield Chunk(sample.number, number, start, stop)
+            start = stop
+
+
+def over_background(
+    job: Job, task: Task[R], *, workers: int = 1, chunk_events: int = CHUNK_EVENTS
+) -> Iterable[tuple[Chunk, R]]:
+    """What a task makes of each chunk of the background, in the order of the chunks."""
+    chunks = [c for sample in job.catalogue.background for c in chunks_of(sample, chunk_events)]
+    workers = min(workers, len(chunks))
+    if workers <= 1:
+        return ((chunk, _perform(job, task, chunk)) for chunk in chunks)
+    return _in_workers(job, task, chunks, workers)
+
+
+def _perform(job: Job, task: Task[R], chunk: Chunk) -> R:
+    sample = job.catalogue.samples[chunk.sample]
+    events = sample.read(chunk.source, chunk.start, chunk.stop, job.plan.needs)
+    return task(job.plan, chunk.sample, events)
+
+
+def _in_workers(job: Job, task: Task[R], chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, R]]:
+    """Started by spawn: sessions and libraries do not survive a fork, and do not pickle."""
+    plugins = tuple({plugin for menu in job.menus for plugin in menu.plugins})
+    start = (plugins, pickle.dumps((job.menus, job.catalogue, task)))
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
+        try:
+            yield from zip(chunks, pool.map(_perform_in_worker, chunks), strict=True)
+        except BrokenProcessPool:
+            raise TrigemuError(
+                "a worker was ended from outside, perhaps for want of memory: try fewer --workers"
+            ) from None
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+_start: tuple[tuple[object, ...], bytes] | None = None
+_ready: tuple[Job, Task[Any]] | None = None
+
+
+def _start_worker(plugins: tuple[object, ...], pickled: bytes) -> None:
+    global _start
+    _start = (plugins, pickled)
+
+
+def _perform_in_worker(chunk: Chunk) -> Any:
+    global _ready
+    if _ready is None:
+        assert _start is not None
+        for plugin in _start[0]:
+            plugin.load()  # type: ignore[attr-defined]
+        menus, catalogue, task = pickle.loads(_start[1])
+        _ready = (Job(menus, make_plan(menus), catalogue), task)
+    return _perform(*_ready, chunk)

@@ -1,0 +1,262 @@
+"""A menu in TOML, read and checked.
+
+All mistakes of a file are reported at once, each with its line, trigger, value and what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from trigemu import plugins as plugin_finder
+from trigemu.checking import failed, try_compile
+from trigemu.errors import PluginError, TrigemuError, nearest
+from trigemu.menu import Budget, Menu, Trigger
+from trigemu.objects import Scope, read_scope
+from trigemu.plugins import Plugin
+from trigemu.tables import Document, Key, Table, load, read
+from trigemu.triggers import KINDS
+from trigemu.triggers.base import BitKind, Kind, ScoreKind
+from trigemu.triggers.logic import parse_expression
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The kinds that a menu may use, and the folders of further plugins."""
+
+    table: Mapping[str, type[Kind] | type[BitKind]]
+    path: tuple[Path, ...]
+
+    def unknown(self, kind: str) -> str:
+        """What to do about a name that is none of them."""
+        remedy = nearest(kind, self.table)
+        if kind in plugin_finder.available(self.path):
+            remedy = f"; there is a plugin of this name: list it as plugins = [{kind!r}] under [menu]"
+        return f"unknown kind {kind!r}{remedy}"
+
+
+class MenuTable(Table, frozen=True):
+    """[menu]"""
+
+    name: str | None = None
+    crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
+    plugins: tuple[str, ...] = ()
+
+
+class TriggerTable(Table, frozen=True):
+    """The keys that every [[trigger]] may have; the others belong to its kind."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    kind: str
+    group: str | None = None
+    prescale: Annotated[float, msgspec.Meta(ge=1)] = 1.0
+    coherent: str | None = None
+    enabled: bool = True
+    seed: str | None = None
+    unique_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    total_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    fitted_on: str | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if None not in (self.unique_rate_hz, self.total_rate_hz):
+            yield "total_rate_hz", "unique_rate_hz and total_rate_hz: a threshold can meet one of them"
+
+    @property
+    def budget(self) -> Budget | None:
+        if self.unique_rate_hz is not None:
+            return Budget("unique", self.unique_rate_hz)
+        return None if self.total_rate_hz is None else Budget("total", self.total_rate_hz)
+
+
+def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Menu:
+    """Read and check a menu; TableError holds all its mistakes, PluginError a plugin that fails."""
+    document = load(Path(path))
+    for key in document.data:
+        if key not in ("menu", "objects", "sums", "trigger"):
+            known = ("menu", "objects", "sums", "trigger")
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
+    table = document.data.get("menu", {})
+    head = read(document, table, MenuTable, ("menu",), "[menu]") or MenuTable(plugins=_plugin_names(table))
+    found, kinds = _find_plugins(document, head.plugins, plugin_path)
+    scope = read_scope(document)
+    triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
+    order = _order(document, triggers)
+    document.finish()
+    return Menu(
+        name=head.name or Path(path).stem,
+        crossing_rate_hz=head.crossing_rate_hz,
+        plugins=found,
+        scope=scope,
+        triggers=tuple(triggers),
+        order=order,
+        path=Path(path),
+        sha256=document.sha256,
+    )
+
+
+def _plugin_names(head: Any) -> tuple[str, ...]:
+    """Those of a [menu] with mistakes: its kinds are known all the same."""
+    names = head.get("plugins") if isinstance(head, dict) else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
+def _find_plugins(
+    document: Document, names: Iterable[str], path: Iterable[Path] | None
+) -> tuple[tuple[Plugin, ...], Kinds]:
+    found = []
+    kinds = dict(KINDS)
+    folders = plugin_finder.search_path() if path is None else tuple(path)
+    for i, name in enumerate(names):
+        try:
+            plugin = plugin_finder.find(name, folders)
+            for kind, struct in plugin.kinds().items():
+                if kinds.setdefault(kind, struct) is not struct:
+                    raise PluginError(f"plugin {name!r} redefines the kind {kind!r}")
+            found.append(plugin)
+        except PluginError as error:
+            document.problem(("menu", "plugins", i), "[menu]", str(error))
+    return tuple(found), Kinds(kinds, folders)
+
+
+def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
+    tables = document.data.get("trigger", [])
+    if not isinstance(tables, list) or not tables:
+        document.problem(("trigger",), "", "a menu needs at least one [[trigger]]")
+        return []
+    triggers: list[Trigger] = []
+    lines: dict[str, int] = {}
+    for i, table in enumerate(tables):
+        trigger = _trigger(document, table, ("trigger", i), kinds, scope, rate)
+        name = table.get("name") if isinstance(table, dict) else None
+        if isinstance(name, str) and name in lines:
+            message = f"name = {name!r}: another trigger has this name (line {lines[name]})"
+            document.problem(("trigger", i, "name"), f"trigger {name!r}", message)
+        elif isinstance(name, str):
+            lines[name] = document.lines.get(("trigger", i), 1)
+            if trigger:
+                triggers.append(trigger)
+    _check_inputs(document, triggers, set(lines))
+    if triggers and not any(trigger.enabled for trigger in triggers):
+        document.problem(("trigger", 0), "", "no trigger is enabled: a menu needs at least one that is")
+    return triggers
+
+
+def _trigger(
+    document: Document, table: Any, key: Key, kinds: Kinds, scope: Scope, rate: float
+) -> Trigger | None:
+    if not isinstance(table, dict):
+        document.problem(key, "", "expected a table [[trigger]]")
+        return None
+    where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
+    common = {field.encode_name for field in msgspec.structs.fields(TriggerTable)}
+    kind = table.get("kind")
+    struct = kinds.table.get(kind) if isinstance(kind, str) else None
+    own = {name: value for name, value in table.items() if name not in common}
+    head_table = {name: value for name, value in table.items() if name in common}
+    head = read(document, head_table, TriggerTable, key, where)
+    head = head or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
+    seed = None
+    try:
+        if isinstance(table.get("seed"), str):
+            seed = parse_expression(table["seed"])
+    except TrigemuError as error:
+        document.problem((*key, "seed"), where, f"seed: {error}")
+    if struct is None:
+        if isinstance(kind, str):
+            document.problem((*key, "kind"), where, kinds.unknown(kind))
+        return None
+    try:
+        description = read(document, own, struct, key, where, also=common)
+        own_prescale = description.own_prescale(rate) if isinstance(description, BitKind) else 1.0
+        if isinstance(description, BitKind):
+            description.inputs()
+    except Exception as error:
+        failed(document, "read", error, key, where)
+        return None
+    if description is None:
+        return None
+    if not own_prescale >= 1:
+        message = f"its rate is above the crossing rate of {rate:g} Hz"
+        document.problem((*key, "rate_hz"), where, message)
+    for name, message in _budget_mistakes(head, description):
+        document.problem((*key, name), where, message)
+    if isinstance(description, Kind):
+        try_compile(document, description, scope, own, key, where)
+    place = f"{document.path}:{document.lines.get(key, 1)}"
+    return Trigger(
+        name=head.name,
+        kind=head.kind,
+        description=description,
+        group=head.group,
+        prescale=head.prescale * own_prescale,
+        coherent=head.coherent,
+        enabled=head.enabled,
+        seed=seed,
+        place=place,
+        budget=head.budget,
+        fitted_on=head.fitted_on,
+    )
+
+
+def _budget_mistakes(head: TriggerTable, description: Kind | BitKind) -> Iterator[tuple[str, str]]:
+    """A score needs one thing to be cut by; what has no score has no budget."""
+    if not isinstance(description, ScoreKind):
+        if head.budget:
+            yield head.budget.key, f"{head.budget.key}: the kind {head.kind!r} has no score to cut on"
+    elif description.above is None and not head.budget:
+        yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz, total_rate_hz"
+    elif description.above is not None and head.budget:
+        yield "above", f"above and {head.budget.key}: give the cut or the rate to find it from, not both"
+
+
+def _check_inputs(document: Document, triggers: list[Trigger], names: set[str]) -> None:
+    """Names in logic and seeds; those of triggers that could not be read are left alone."""
+    budgets = {trigger.name: trigger.budget for trigger in triggers if trigger.budget}
+    for trigger in triggers:
+        for name in dict.fromkeys(trigger.inputs()):
+            key = "seed" if trigger.seed and name in trigger.seed.names() else "expression"
+            if name in budgets:
+                document.problem(
+                    ("trigger", _number(document, trigger.name), key),
+                    f"trigger {trigger.name!r}",
+                    f"{key}: {name!r} has {budgets[name].key}, and the decisions of a trigger whose cut is "
+                    f"found from a rate cannot be read by others; give it above",
+                )
+            if name not in names:
+                document.problem(
+                    ("trigger", _number(document, trigger.name), key),
+                    f"trigger {trigger.name!r}",
+                    f"{key}: unknown trigger {name!r}{nearest(name, names - {trigger.name})}",
+                )
+
+
+def _order(document: Document, triggers: list[Trigger]) -> tuple[str, ...]:
+    by_name = {trigger.name: trigger for trigger in triggers}
+    order: dict[str, None] = {}
+
+    def place(name: str, open_: tuple[str, ...]) -> None:
+        if name in order or name not in by_name:
+            return
+        if name in open_:
+            cycle = " → ".join((*open_[open_.index(name) :], name))
+            message = f"depends on itself: {cycle}"
+            document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
+            order[name] = None
+            return
+        for other in by_name[name].inputs():
+            place(other, (*open_, name))
+        order[name] = None
+
+    for trigger in triggers:
+        place(trigger.name, ())
+    return tuple(order)
+
+
+def _number(document: Document, name: str) -> int:
+    """The place in the file of the first trigger of that name."""
+    tables = document.data["trigger"]
+    return next(i for i, table in enumerate(tables) if isinstance(table, dict) and table.get("name") == name)

@@ -1,0 +1,150 @@
+"""`anomaly`: an event that a neural network finds unusual, by the score of an ONNX model.
+
+    card = "autoencoder.toml"           # relative to the menu
+    requires = "n_photon >= 1"          # optional: the other events are not asked, and cost nothing
+    unique_rate_hz = 1350.0             # or above = …
+
+The card says what the model reads; standardisation and masks are inside of the model.
+
+    [network]
+    file = "autoencoder.onnx"
+    sha256 = "…"
+
+    [[network.inputs]]
+    observables = ["n_jet", "ht"]       # an event without one of these has no score
+
+    [[network.inputs]]                  # the entries of one object, which are there or missing together
+    observables = ["jet[0].pt", "jet[0].eta"]
+    padding = 0.0                       # what the model reads in place of a missing value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.errors import TrigemuError
+from trigemu.events import BoolArray, FloatArray
+from trigemu.features import Inputs
+from trigemu.observables import Condition, Number
+from trigemu.tables import Table
+from trigemu.triggers.base import Context, ScoreKind
+from trigemu.triggers.card import Card, CardTable, ModelFile, open_card
+from trigemu.triggers.network import Network
+from trigemu.workspace import Workspace
+
+
+class InputBlock(Table, frozen=True):
+    """Inputs that follow each other, and what stands for them where their object is missing."""
+
+    observables: tuple[str, ...]
+    padding: float | None = None
+
+
+class NetworkTable(ModelFile, frozen=True):
+    """[network]"""
+
+    inputs: tuple[InputBlock, ...]
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not any(block.observables for block in self.inputs):
+            yield "inputs", "a network needs at least one input"
+
+
+class AnomalyCard(CardTable, frozen=True):
+    """The card of a network with a score."""
+
+    network: NetworkTable
+
+
+class Anomaly(ScoreKind, frozen=True):
+    """The score is what the model of a card gives."""
+
+    card: str
+    sha256: str | None = None
+    requires: str | None = None
+
+    def compile(self, context: Context) -> CompiledAnomaly:
+        requires = None if self.requires is None else context.condition(self.requires)
+        scorer = open_scorer(context, self.card, self.sha256)
+        return CompiledAnomaly(scorer, requires, self.cut)
+
+
+@dataclass(frozen=True)
+class CompiledAnomaly:
+    scorer: Scorer
+    requires: Condition | None
+    cut: float
+
+    def evaluate(self, work: Workspace) -> FloatArray:
+        asked, chosen = of_asked(work, self.requires)
+        return among(chosen, self.scorer.scores(asked))
+
+
+def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
+    """A workspace of the events that a condition chooses, and which they are, bool[n]."""
+    if requires is None:
+        return work, np.ones(len(work.events), np.bool_)
+    chosen = requires.evaluate(work)
+    return work.narrowed(requires, chosen), chosen
+
+
+def among(chosen: BoolArray, scores: FloatArray) -> FloatArray:
+    """float64[n]: the scores of the chosen events, −inf for the others."""
+    everywhere = np.full(len(chosen), -np.inf)
+    everywhere[chosen] = scores
+    return everywhere
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A network and what it reads; known by the content of its model."""
+
+    inputs: Inputs
+    sha256: str
+    network: Network
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scorer) and (self.inputs, self.sha256) == (other.inputs, other.sha256)
+
+    def __hash__(self) -> int:
+        return hash((self.inputs, self.sha256))
+
+    def scores(self, work: Workspace) -> FloatArray:
+        """float64[n] of all events of a workspace; −inf where an input is missing that has no padding."""
+        return work.once(self, lambda: self._scores(work))
+
+    def _scores(self, work: Workspace) -> FloatArray:
+        features, complete = self.inputs.evaluate(work)
+        return np.where(complete, self.network.score(features), -np.inf)
+
+
+def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
+    """The network of a card; TableError or TrigemuError says what is wrong with card or model."""
+    card = open_card(context, name, sha256, AnomalyCard)
+    table = card.table.network
+    inputs = _inputs(card)
+    content = card.model(table, ("network",))
+    card.finish()
+    try:
+        return Scorer(inputs, table.sha256.lower(), Network(content, len(inputs)))
+    except TrigemuError as error:
+        card.problem(("network", "file"), f"{table.file} {error}")
+        card.finish()
+        raise
+
+
+def _inputs(card: Card[AnomalyCard]) -> Inputs:
+    numbers: list[Number] = []
+    texts: list[str] = []
+    padding: list[float | None] = []
+    for i, block in enumerate(card.table.network.inputs):
+        for j, text in enumerate(block.observables):
+            number = card.observable(text, ("network", "inputs", i, "observables", j))
+            if number:
+                numbers.append(number)
+                texts.append(text)
+                padding.append(block.padding)
+    return Inputs(tuple(numbers), tuple(texts), tuple(padding))
