@@ -102,7 +102,7 @@ class _Collect:
     slots: tuple[int, ...]
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, Asked]:
-        _refuse_negative(events)
+        refuse_negative(events)
         work = Workspace(events)
         words = decide(events, plan, work)
         half = half_of(events.parent)
@@ -118,12 +118,13 @@ class _Collect:
         return table, Asked(numbers, events.weight[keep], words[keep], scores[keep])
 
 
-def _refuse_negative(events: Events) -> None:
+def refuse_negative(events: Events) -> None:
+    """SampleError for events that count against a rate: nothing can be fitted to those."""
     if len(events) and events.weight.min() < 0:
         at = events.id[int(events.weight.argmin())]
         raise SampleError(
-            f"sample {events.sample!r}, event {at}: its weight is negative; a cut cannot be found from rates "
-            f"that fall where more is accepted: give `above`"
+            f"sample {events.sample!r}, event {at}: its weight is negative: neither a cut nor a model can be "
+            f"fitted to rates that fall where more is accepted"
         )
 
 

@@ -14,6 +14,7 @@ from trigemu.decisions import Plan, make_plan
 from trigemu.errors import TrigemuError
 from trigemu.events import Events
 from trigemu.menu import Menu
+from trigemu.observables import Need
 from trigemu.samples import Catalogue, Sample
 
 #: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
@@ -37,11 +38,12 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Job:
-    """Menus, their plan, and the samples it runs over."""
+    """Menus, their plan, and the samples it runs over. further: columns that a task reads besides."""
 
     menus: tuple[Menu, ...]
     plan: Plan
     catalogue: Catalogue
+    further: frozenset[Need] = frozenset()
 
 
 def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
@@ -70,14 +72,14 @@ def over_background(
 
 def _perform(job: Job, task: Task[R], chunk: Chunk) -> R:
     sample = job.catalogue.samples[chunk.sample]
-    events = sample.read(chunk.source, chunk.start, chunk.stop, job.plan.needs)
+    events = sample.read(chunk.source, chunk.start, chunk.stop, {*job.plan.needs, *job.further})
     return task(job.plan, chunk.sample, events)
 
 
 def _in_workers(job: Job, task: Task[R], chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, R]]:
     """Started by spawn: sessions and libraries do not survive a fork, and do not pickle."""
     plugins = tuple({plugin for menu in job.menus for plugin in menu.plugins})
-    start = (plugins, pickle.dumps((job.menus, job.catalogue, task)))
+    start = (plugins, pickle.dumps((job.menus, job.catalogue, job.further, task)))
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
         try:
@@ -106,6 +108,6 @@ def _perform_in_worker(chunk: Chunk) -> Any:
         assert _start is not None
         for plugin in _start[0]:
             plugin.load()  # type: ignore[attr-defined]
-        menus, catalogue, task = pickle.loads(_start[1])
-        _ready = (Job(menus, make_plan(menus), catalogue), task)
+        menus, catalogue, further, task = pickle.loads(_start[1])
+        _ready = (Job(menus, make_plan(menus), catalogue, further), task)
     return _perform(*_ready, chunk)

@@ -2,7 +2,8 @@
 
 A plugin is a Python module or package with a literal table `KINDS = {"name": Kind, …}`. A menu gives its
 name, never a path: a menu alone cannot make code run that the user did not install or put on the path
-(`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder).
+(`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). A package with a
+module `cli` that holds a click command `command` brings `trigemu NAME`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from trigemu.errors import PluginError, nearest
 from trigemu.triggers.base import BitKind, Kind
@@ -64,6 +66,15 @@ class Plugin:
             )
         return table
 
+    def command(self) -> Any:
+        """The click command in its module `cli`; PluginError if that cannot be loaded."""
+        self.load()
+        try:
+            return importlib.import_module(f"trigemu_plugin_{self.name}.cli").command
+        except (Exception, SystemExit) as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise PluginError(f"plugin {self.name!r} ({self.file}): its command fails: {reason}") from error
+
 
 def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
     """The folders in which plugins are looked for."""
@@ -110,6 +121,15 @@ def available(folders: Iterable[Path]) -> dict[str, list[Plugin]]:
         plugin = Plugin(name, file.resolve(), _digest(file))
         plugins.setdefault(name, []).append(plugin)
     return plugins
+
+
+def with_commands(folders: Iterable[Path]) -> list[str]:
+    """The plugins that bring a command of their name: packages with a module `cli`. None is loaded."""
+    return sorted(
+        name
+        for name, found in available(folders).items()
+        if found[0].file.name == "__init__.py" and found[0].file.with_name("cli.py").exists()
+    )
 
 
 def _digest(file: Path) -> str:

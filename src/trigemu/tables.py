@@ -13,7 +13,7 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -24,6 +24,7 @@ from trigemu.errors import TrigemuError, nearest
 
 Key = tuple[str | int, ...]
 S = TypeVar("S", bound="Table")
+T = TypeVar("T")
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -73,6 +74,14 @@ class Document:
         while key and key not in self.lines:
             key = key[:-1]
         self.problems.append(Problem(str(self.path), self.lines.get(key, 1), where, message))
+
+    def attempt(self, make: Callable[[], T], key: Key) -> T | None:
+        """What is made, or None and a mistake noted at a key where that fails."""
+        try:
+            return make()
+        except TrigemuError as error:
+            self.problem(key, "", str(error))
+            return None
 
     def finish(self) -> None:
         """Raise TableError if anything was wrong."""

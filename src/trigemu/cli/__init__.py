@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from trigemu import plugins
 from trigemu.errors import TrigemuError
 
 #: Command → the module that holds it.
@@ -23,13 +24,21 @@ class _Commands(click.Group):
     """Imports the module of a command only when it is asked for: start-up is what users wait for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return [*COMMANDS, *plugins.with_commands(plugins.search_path())]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
-            return None
+            return self._of_plugin(name)
         module = importlib.import_module(f"trigemu.cli.{COMMANDS[name]}")
         command: click.Command = getattr(module, name.replace("-", "_"))
+        return command
+
+    def _of_plugin(self, name: str) -> click.Command | None:
+        """A plugin is loaded when its command is asked for; one that fails must not hide the others."""
+        folders = plugins.search_path()
+        if name not in plugins.with_commands(folders):
+            return None
+        command: click.Command = plugins.find(name, folders).command()
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

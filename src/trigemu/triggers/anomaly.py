@@ -20,7 +20,7 @@ The card says what the model reads; standardisation and masks are inside of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +31,7 @@ from trigemu.features import Inputs
 from trigemu.observables import Condition, Number
 from trigemu.tables import Table
 from trigemu.triggers.base import Context, ScoreKind
-from trigemu.triggers.card import Card, CardTable, ModelFile, open_card
+from trigemu.triggers.card import CardTable, ModelFile, open_card
 from trigemu.triggers.network import Network
 from trigemu.workspace import Workspace
 
@@ -125,7 +125,9 @@ def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
     """The network of a card; TableError or TrigemuError says what is wrong with card or model."""
     card = open_card(context, name, sha256, AnomalyCard)
     table = card.table.network
-    inputs = _inputs(card)
+    inputs = read_inputs(
+        table.inputs, lambda text, i, j: card.observable(text, ("network", "inputs", i, "observables", j))
+    )
     content = card.model(table, ("network",))
     card.finish()
     try:
@@ -136,13 +138,15 @@ def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
         raise
 
 
-def _inputs(card: Card[AnomalyCard]) -> Inputs:
+def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:
+    """The inputs of some blocks. parse(text, block, position) gives a number, or None where it noted
+    that the text is none."""
     numbers: list[Number] = []
     texts: list[str] = []
     padding: list[float | None] = []
-    for i, block in enumerate(card.table.network.inputs):
+    for i, block in enumerate(blocks):
         for j, text in enumerate(block.observables):
-            number = card.observable(text, ("network", "inputs", i, "observables", j))
+            number = parse(text, i, j)
             if number:
                 numbers.append(number)
                 texts.append(text)

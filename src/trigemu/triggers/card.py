@@ -53,11 +53,7 @@ class Card(Generic[C]):
 
     def observable(self, text: str, key: Key) -> Number | None:
         """A number an event, in the card's own names; None where the text at this key is none."""
-        try:
-            return self.context.observable(text)
-        except TrigemuError as error:
-            self.problem(key, str(error))
-            return None
+        return self._document.attempt(lambda: self.context.observable(text), key)
 
     def model(self, file: ModelFile, key: Key) -> bytes:
         """The content of a model; TableError where it is another than the card says."""

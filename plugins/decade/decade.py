@@ -1,0 +1,134 @@
+"""`decade`: a score less its conditional quantile given the primary observables.
+
+    card = "models/primary/decade.toml"     # relative to the menu
+    requires = "n_photon >= 1"              # the other events are not asked, and cost nothing
+    unique_rate_hz = 1350.0                 # or above = 0.0
+
+The card names the card of the score y, and the BDT that gives Y(x):
+
+    [score]
+    card = "autoencoder.toml"
+    sha256 = "…"
+
+    [quantile]
+    file = "quantile.json"
+    sha256 = "…"
+    q = 0.005                               # y > Y(x) in this fraction of the background
+    x = ["jet[0].pt", "photon[0].pt"]
+    missing = 0.0                           # what stands for an object that is not there
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import msgspec
+
+from trigemu.errors import TrigemuError
+from trigemu.events import BoolArray, FloatArray
+from trigemu.observables import Condition
+from trigemu.tables import Table
+from trigemu.triggers.anomaly import InputBlock, Scorer, among, of_asked, open_scorer, read_inputs
+from trigemu.triggers.base import Context, ScoreKind
+from trigemu.triggers.card import Card, CardTable, ModelFile, open_card
+from trigemu.workspace import Workspace
+
+from .quantile import Quantile, load_trees
+
+
+class ScoreTable(Table, frozen=True):
+    """[score]: the card of an `anomaly` model."""
+
+    card: str
+    sha256: str
+
+
+class QuantileTable(ModelFile, frozen=True):
+    """[quantile]"""
+
+    q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
+    x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    missing: float
+
+
+class DecadeCard(CardTable, frozen=True):
+    """The card of a decorrelated score."""
+
+    score: ScoreTable
+    quantile: QuantileTable
+
+
+class Decade(ScoreKind, frozen=True):
+    """The score is y − Y(x)."""
+
+    card: str
+    sha256: str | None = None
+    requires: str | None = None
+
+    def compile(self, context: Context) -> CompiledDecade:
+        requires = None if self.requires is None else context.condition(self.requires)
+        card = open_card(context, self.card, self.sha256, DecadeCard)
+        quantile = _quantile(card)
+        score = card.table.score
+        scorer = open_scorer(card.context, score.card, score.sha256)
+        return CompiledDecade(scorer, quantile, card.table.quantile.q, requires, self.cut)
+
+
+def _quantile(card: Card[DecadeCard]) -> Quantile:
+    table = card.table.quantile
+    inputs = read_inputs(
+        (InputBlock(table.x, table.missing),), lambda text, i, j: card.observable(text, ("quantile", "x", j))
+    )
+    content = card.model(table, ("quantile",))
+    card.finish()
+    try:
+        return Quantile(inputs, table.sha256.lower(), load_trees(content, len(inputs)))
+    except TrigemuError as error:
+        card.problem(("quantile", "file"), f"{table.file} {error}")
+        card.finish()
+        raise
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Of the events that are asked, chosen bool[n] among all: y float64[m], −∞ where there is none, and
+    Y(x) float64[m]."""
+
+    asked: Workspace
+    chosen: BoolArray
+    y: FloatArray
+    quantile: FloatArray
+
+
+@dataclass(frozen=True)
+class CompiledDecade:
+    """pool: one more thread, on which Y(x) is computed while this one computes y; None: one after the
+    other, with the same result."""
+
+    scorer: Scorer
+    quantile: Quantile
+    q: float
+    requires: Condition | None
+    cut: float
+    pool: Executor | None = field(default_factory=lambda: ThreadPoolExecutor(1), compare=False)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if self.quantile.trees.compiled:
+            return ()
+        return ("no C compiler (gcc, clang or the variable CC): boosted trees are interpreted, more slowly",)
+
+    def evaluate(self, work: Workspace) -> FloatArray:
+        parts = self.parts(work)
+        return among(parts.chosen, parts.y - parts.quantile)
+
+    def parts(self, work: Workspace) -> Parts:
+        """y and Y(x), which do not depend on each other, in parallel."""
+        asked, chosen = of_asked(work, self.requires)
+        x, _ = self.quantile.inputs.evaluate(asked)
+        if self.pool is None:
+            return Parts(asked, chosen, self.scorer.scores(asked), self.quantile.predict(x))
+        pending = self.pool.submit(self.quantile.predict, x)
+        return Parts(asked, chosen, self.scorer.scores(asked), pending.result())

@@ -1,0 +1,75 @@
+"""Y(x): the conditional quantile of a score given the primary observables, a BDT of XGBoost in JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import treelite
+
+from trigemu.errors import TrigemuError
+from trigemu.events import FloatArray
+from trigemu.features import Features, Inputs
+
+from .library import Scores, build, interpret
+
+OBJECTIVE = "reg:quantileerror"
+
+
+@dataclass(frozen=True)
+class Trees:
+    """`predict` gives float32[n] of float32[n, d]; compiled: or interpreted, for want of a C compiler."""
+
+    predict: Callable[[Features], Scores]
+    compiled: bool
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """What the BDT reads, and the BDT; known by the content of its model."""
+
+    inputs: Inputs
+    sha256: str
+    trees: Trees
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantile) and (self.inputs, self.sha256) == (other.inputs, other.sha256)
+
+    def __hash__(self) -> int:
+        return hash((self.inputs, self.sha256))
+
+    def predict(self, x: Features) -> FloatArray:
+        """float64[n] of float32[n, d]."""
+        return self.trees.predict(x).astype(np.float64)
+
+
+@lru_cache(maxsize=32)
+def load_trees(content: bytes, features: int) -> Trees:
+    """Read and compile a BDT with so many inputs; TrigemuError says why it is none that can be used."""
+    try:
+        learner = json.loads(content)["learner"]
+        objective = learner["objective"]["name"]
+        quantiles = json.loads(
+            learner["objective"].get("quantile_loss_param", {}).get("quantile_alpha", "[]")
+        )
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise TrigemuError(f"is no XGBoost model in JSON, or not all of one ({reason})") from None
+    if objective != OBJECTIVE or np.size(quantiles) != 1:
+        raise TrigemuError(
+            f"was trained for {objective!r} at the quantiles {quantiles}: expected {OBJECTIVE!r} at one"
+        )
+    try:
+        model = treelite.frontend.from_xgboost_json(content.decode())
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise TrigemuError(f"is no model that treelite can read ({reason})") from None
+    if model.num_feature != features:
+        raise TrigemuError(f"reads {model.num_feature} features, but the card names {features} in x")
+    library = build(model, content)
+    if library is None:
+        return Trees(lambda x: interpret(model, x), compiled=False)
+    return Trees(library.predict, compiled=True)
