@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import memory_catalogue, menu_from, toy_events
+from toys import either, memory_catalogue, menu_from, toy_events
 
 from trigemu import MenuRates, Rate, TrigemuError, emulate, rates, read_menu
 
@@ -92,15 +92,6 @@ def as_toml(triggers: list[dict[str, Any]], crossing_rate: float) -> str:
         }
         text += (own[t["kind"]] if t["kind"] in own else EVENT_KINDS[t["kind"]][0]) + "\n"
     return text
-
-
-def either(accepted: dict[str, float], triggers: list[dict[str, Any]]) -> float:
-    """or(S), as DESIGN defines it."""
-    sets: dict[Any, float] = {}
-    for t in triggers:
-        key = t["coherent"] or (t["name"],)
-        sets[key] = max(sets.get(key, 0.0), accepted[t["name"]])
-    return 1 - math.prod(1 - a for a in sets.values())
 
 
 def accept(event: dict[str, Any], triggers: list[dict[str, Any]], rate: float) -> dict[str, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -54,7 +55,38 @@ def _single(value: float) -> float:
     return float(np.float32(value))
 
 
-def columns(events: Sequence[dict[str, Any]]) -> Columns:
+def even_events(seed: int, n: int) -> list[dict[str, Any]]:
+    """Events none of which weighs much more than the others."""
+    rng = random.Random(seed)
+    return [toy_event(rng, rng.uniform(0.5, 2.0)) for _ in range(n)]
+
+
+def is_evaluation(parent: int) -> bool:
+    """The half of an event, by SplitMix64 in whole numbers."""
+    z = (parent + 0x9E3779B97F4A7C15) % 2**64
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+    return (z ^ z >> 31) >= 2**63
+
+
+def evaluation_half(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events of that half, with weights that add up to those of all."""
+    half = [e for i, e in enumerate(events) if is_evaluation(e.get("parent", i))]
+    scale = math.fsum(e["weight"] for e in events) / math.fsum(e["weight"] for e in half)
+    return [e | {"weight": e["weight"] * scale} for e in half]
+
+
+def either(accepted: dict[str, float], triggers: Sequence[dict[str, Any]]) -> float:
+    """or(S), as DESIGN defines it."""
+    sets: dict[Any, float] = {}
+    for t in triggers:
+        key = t["coherent"] or (t["name"],)
+        sets[key] = max(sets.get(key, 0.0), accepted[t["name"]])
+    return 1 - math.prod(1 - a for a in sets.values())
+
+
+def columns(events: Sequence[dict[str, Any]], first: int = 0) -> Columns:
+    """As a source reads them; `parent` is the number of an event unless it says otherwise."""
     collections = {}
     for name in COLLECTIONS:
         offsets = np.cumsum([0, *(len(event[name]) for event in events)])
@@ -66,10 +98,11 @@ def columns(events: Sequence[dict[str, Any]]) -> Columns:
                 for column in COLUMNS
             },
         )
-    numbers = np.arange(len(events), dtype=np.uint64)
+    numbers = np.arange(first, first + len(events), dtype=np.uint64)
+    parent = np.array([e.get("parent", first + i) for i, e in enumerate(events)], np.uint64)
     scalars = {name: np.array([e[name] for e in events], "f4") for name in ("met", "met_phi")}
     weight = np.array([event["weight"] for event in events], float)
-    return Columns(weight, numbers, numbers, collections, scalars)
+    return Columns(weight, numbers, parent, collections, scalars)
 
 
 @dataclass
@@ -92,7 +125,7 @@ class Memory:
         self.boundaries = (*range(0, self.entries, 50), self.entries)
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Columns:
-        return columns(self.events[start:stop])
+        return columns(self.events[start:stop], start)
 
 
 def memory_catalogue(

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
 import trigemu
 from trigemu.cli import options
+from trigemu.cli.console import console
 from trigemu.cli.progress import bar
 from trigemu.errors import MissingExtraError
+from trigemu.files import check_writable, write_text
+from trigemu.plugins import search_path
 
 
 @click.group("decade")
@@ -52,3 +56,35 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
     click.echo(f"{folder / METRICS}")
     for name, digest in digests.items():
         click.echo(f'card = "{folder / name}"\nsha256 = "{digest}"')
+
+
+@command.command("check")
+@options.menu
+@options.samples
+@options.plugin_path
+@click.option("--trigger", help="Which one, if the menu has several of kind decade.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all numbers as JSON.")
+@click.option(
+    "--figures", type=click.Path(file_okay=False, path_type=Path), help="Draw the figures into this folder."
+)
+def check_(
+    menu: Path,
+    catalogue: Path | None,
+    plugin_path: tuple[Path, ...],
+    trigger: str | None,
+    json_file: Path | None,
+    figures: Path | None,
+) -> None:
+    """Does a decade trigger of MENU accept the same fraction of background at every x?"""
+    from .check import as_dict, check, scored_events, summary
+
+    if json_file:
+        check_writable(json_file)
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    events = scored_events(read, trigemu.open_catalogue(catalogue), trigger)
+    result, files = check(events, figures)
+    console().print(summary(result))
+    if json_file:
+        write_text(json_file, json.dumps(as_dict(result), indent=1, allow_nan=False) + "\n")
+    for file in files:
+        click.echo(file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from trigemu.samples import Catalogue
 from trigemu.workspace import Workspace
 
 #: Which events are asked, bool[n], and arrays of those, by name.
-Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[np.floating]]]]
+Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Gathered:
     half: IntArray
     parent: npt.NDArray[np.uint64]
     accepted: FloatArray
-    values: Mapping[str, npt.NDArray[np.floating]]
+    values: Mapping[str, npt.NDArray[Any]]
 
     def of(self, half: int) -> Gathered:
         rows = self.half == half

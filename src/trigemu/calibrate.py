@@ -87,10 +87,10 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
     sample has no weight there."""
     scales = table.share_scales(half, len(catalogue.samples))
     for sample in catalogue.background:
-        if not np.isfinite(scales[sample.number]):
+        if not 0.0 < scales[sample.number] < np.inf:
             raise SampleError(
-                f"sample {sample.name!r}: no event is in its {NAMES[half]} half, so what was fitted on the "
-                f"other half cannot be evaluated: it needs more events"
+                f"sample {sample.name!r}: there is no weight in its {NAMES[half]} half, so what was fitted "
+                f"on the other half cannot be evaluated: it needs more events"
             )
     return scales
 
@@ -197,7 +197,7 @@ def cut_for(score: FloatArray, rate: FloatArray, budget_hz: float) -> Solution:
     """
     if not len(score):
         raise ValueError("cannot be met: there is no event that it asks for")
-    order = np.argsort(-score, kind="stable")
+    order = np.lexsort((rate, -score))  # one order, in whichever the events came: sums of floats depend on it
     scores, rates = score[order], rate[order]
     ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
     above = np.concatenate([[0.0], np.cumsum(rates)[ends]])
@@ -208,8 +208,8 @@ def cut_for(score: FloatArray, rate: FloatArray, budget_hz: float) -> Solution:
     nearest = reached - 1 if budget_hz - above[reached - 1] < above[reached] - budget_hz else reached
     tied = slice(ends[reached - 2] + 1 if reached > 1 else 0, ends[reached - 1] + 1)
     tie = above[reached] - above[reached - 1] if np.count_nonzero(rates[tied]) > 1 else 0.0
-    if nearest == 0:
-        raise ValueError(f"cannot be met: the highest score alone gives {above[1]:.6g} Hz")
+    if above[nearest] == 0.0:
+        raise ValueError(f"cannot be met: the highest score that counts alone gives {above[reached]:.6g} Hz")
 
     def cut(groups: int) -> float:
         """Below so many distinct scores."""
@@ -239,6 +239,8 @@ def write_calibrated(menu: Menu, path: Path, catalogue: Catalogue) -> None:
         if trigger.solution and trigger.budget:
             cut = tomlkit.item(trigger.solution.cut)
             table.value._replace(trigger.budget.key, "above", cut)  # keeps the place and its comment
+            if "fitted_on" not in table:
+                table.value._insert_after("above", "fitted_on", "")  # not behind comments on what follows
             table["fitted_on"] = catalogue.table.name
         if "card" in table:
             card = menu.path.parent / table["card"]

@@ -99,7 +99,7 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
             for need in sorted(context.needs):
                 needs.setdefault(need, trigger)
             models[-1] |= context.models
-            trained_on += context.trained
+            trained_on += context.trained if trigger in menu.used else ()
     return Plan(tuple(slots), tuple(bits), needs, tuple(models), tuple(dict.fromkeys(trained_on)))
 
 

@@ -90,8 +90,10 @@ class _Count:
 def _fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
     """Whether a model or a cut was found from these samples: rates then come from the other half."""
     name = catalogue.table.name
-    enabled = [trigger for menu in menus for trigger in menu.enabled]
-    if any(trigger.solution or trigger.fitted_on == name for trigger in enabled):
+    used = [trigger for menu in menus for trigger in menu.used]
+    if any(trigger.solution or trigger.fitted_on == name for trigger in used):
         return True
     files = {digest for sample in catalogue.samples for digest in sample.sha256}
-    return any(on.catalogue == name or not files.isdisjoint(on.files) for on in plan.trained_on)
+    return any(
+        on.catalogue == name or not files.isdisjoint(map(str.lower, on.files)) for on in plan.trained_on
+    )

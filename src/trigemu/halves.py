@@ -22,7 +22,8 @@ def half_of(parent: npt.NDArray[np.uint64]) -> IntArray:
 def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
     """bool[n]: a quarter of either half, such as stops a fit early."""
     quarter = (_hashed(parent) >> np.uint64(61)) & np.uint64(3)
-    return np.equal(quarter, 0)
+    chosen: BoolArray = quarter == 0
+    return chosen
 
 
 def _hashed(parent: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

@@ -99,6 +99,12 @@ class Menu:
         return tuple(trigger for trigger in self.triggers if trigger.enabled)
 
     @property
+    def used(self) -> tuple[Trigger, ...]:
+        """The triggers whose decisions count: enabled, or read by others."""
+        read = {name for trigger in self.triggers for name in trigger.inputs()}
+        return tuple(trigger for trigger in self.triggers if trigger.enabled or trigger.name in read)
+
+    @property
     def budgeted(self) -> tuple[Trigger, ...]:
         """The enabled triggers whose cut is still to be found."""
         return tuple(t for t in self.enabled if t.budget and not t.solution)

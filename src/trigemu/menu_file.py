@@ -23,6 +23,9 @@ from trigemu.triggers import KINDS
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
 from trigemu.triggers.logic import parse_expression
 
+#: The keys of a budget.
+BUDGETS = ("unique_rate_hz", "total_rate_hz")
+
 
 @dataclass(frozen=True)
 class Kinds:
@@ -182,7 +185,7 @@ def _trigger(
     if not own_prescale >= 1:
         message = f"its rate is above the crossing rate of {rate:g} Hz"
         document.problem((*key, "rate_hz"), where, message)
-    for name, message in _budget_mistakes(head, description):
+    for name, message in _budget_mistakes(table, description):
         document.problem((*key, name), where, message)
     if isinstance(description, Kind):
         try_compile(document, description, scope, own, key, where)
@@ -202,15 +205,16 @@ def _trigger(
     )
 
 
-def _budget_mistakes(head: TriggerTable, description: Kind | BitKind) -> Iterator[tuple[str, str]]:
-    """A score needs one thing to be cut by; what has no score has no budget."""
+def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:
+    """A score needs one thing to be cut by; what has no score has no budget. The table may have other
+    mistakes."""
+    budgets = [key for key in BUDGETS if key in table]
     if not isinstance(description, ScoreKind):
-        if head.budget:
-            yield head.budget.key, f"{head.budget.key}: the kind {head.kind!r} has no score to cut on"
-    elif description.above is None and not head.budget:
+        yield from ((key, f"{key}: the kind {table['kind']!r} has no score to cut on") for key in budgets)
+    elif description.above is None and not budgets:
         yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz, total_rate_hz"
-    elif description.above is not None and head.budget:
-        yield "above", f"above and {head.budget.key}: give the cut or the rate to find it from, not both"
+    elif description.above is not None and budgets:
+        yield "above", f"above and {budgets[0]}: give the cut or the rate to find it from, not both"
 
 
 def _check_inputs(document: Document, triggers: list[Trigger], names: set[str]) -> None:

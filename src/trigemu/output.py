@@ -14,9 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.halves import NAMES
+from trigemu.menu import Menu
 from trigemu.results import MenuRates, Rate, TriggerRates
 
 _QUANTITIES = ("total", "unique", "share")
+#: Of a budget: a tie of more is told in the table, any in JSON.
+_COARSE = 0.01
 #: Those of 40 MHz over 1 Hz, without an exponent.
 _PRESCALE_DIGITS = 8
 
@@ -90,6 +93,7 @@ def _row(trigger: TriggerRates) -> dict[str, Any]:
         "prescale": trigger.prescale,
         "threshold": trigger.threshold,
         "threshold_error": trigger.threshold_error,
+        "threshold_tie_hz": trigger.threshold_tie_hz,
     }
     for quantity in _QUANTITIES:
         row |= _rate(quantity, getattr(trigger, quantity))
@@ -122,9 +126,16 @@ def _in_unit(hz: float, error_hz: float) -> str:
     )
     if error_hz <= 0:
         return f"{hz / scale:.3g} {unit}"
-    digits = 1 - math.floor(math.log10(float(f"{error_hz / scale:.1e}")))
-    value, error = (f"{round(x / scale, digits):.{max(0, digits)}f}" for x in (hz, error_hz))
-    return f"{value} ± {error} {unit}"
+    return f"{_with_error(hz / scale, error_hz / scale)} {unit}"
+
+
+def _with_error(value: float, error: float) -> str:
+    """`18.7 ± 1.4`, the error with two digits."""
+    if error <= 0:
+        return f"{value:.6g}"
+    digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
+    rounded = (f"{round(x, digits):.{max(0, digits)}f}" for x in (value, error))
+    return " ± ".join(rounded)
 
 
 def rate_table(result: MenuRates) -> RenderableType:
@@ -186,7 +197,30 @@ def _notes(result: MenuRates) -> Iterator[str]:
             f"*: none of these events is from {', '.join(unseen)}, where a single one would weigh more "
             f"than the error: the error is too small."
         )
+    if result.half:
+        yield (
+            f"Rates are from the {NAMES[result.half.number]} half of each sample, scaled to all of it: "
+            f"models or thresholds were fitted on this sample."
+        )
+    yield from solutions(result.menu)
     yield from (f"Warning: {warning}." for warning in result.warnings)
+
+
+def solutions(menu: Menu) -> Iterator[str]:
+    """A line for each threshold that was found from a budget, and what they are worth."""
+    solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
+    for name, budget, solution in solved:
+        coarse = solution.tie_hz > _COARSE * budget.hz
+        tie = f"; {_in_unit(solution.tie_hz, 0.0)} sit on this one score" if coarse else ""
+        yield (
+            f"{name}: threshold {_with_error(solution.cut, solution.error)} for "
+            f"{_in_unit(budget.hz, 0.0)} of {budget.quantity} rate{tie}."
+        )
+    if solved:
+        yield (
+            "Such a rate is true by construction on this half; as a prediction for other data its error is "
+            "about √2 times the one printed."
+        )
 
 
 def overlap_table(result: MenuRates) -> RenderableType:

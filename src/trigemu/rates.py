@@ -167,12 +167,13 @@ class _Sums:
                 trigger.prescale,
                 thresholds.get(trigger.name),
                 trigger.solution.error if trigger.solution else None,
+                trigger.solution.tie_hz if trigger.solution else None,
                 *of(1 + i, t, i),
             )
             for i, trigger in enumerate(self.triggers)
         )
         groups = tuple(
-            TriggerRates(name, "group", name, None, None, None, *of(1 + 3 * t + i, g, t + i))
+            TriggerRates(name, "group", name, None, None, None, None, *of(1 + 3 * t + i, g, t + i))
             for i, name in enumerate(self.groups)
         )
         return self._rate(0, max(could_enter, default=largest)), triggers, groups

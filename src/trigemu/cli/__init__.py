@@ -8,11 +8,12 @@ from typing import Any
 import click
 
 from trigemu import plugins
-from trigemu.errors import TrigemuError
+from trigemu.errors import PluginError, TrigemuError
 
 #: Command → the module that holds it.
 COMMANDS = {
     "run": "run",
+    "calibrate": "calibrate",
     "samples": "samples",
     "check-menu": "menus",
     "schema": "menus",
@@ -24,7 +25,19 @@ class _Commands(click.Group):
     """Imports the module of a command only when it is asked for: start-up is what users wait for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*COMMANDS, *plugins.with_commands(plugins.search_path())]
+        brought = plugins.with_commands(plugins.search_path())
+        return [*COMMANDS, *(name for name in brought if name not in COMMANDS)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, but plugins are named without being loaded: one that fails hides no help."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name) if name in COMMANDS else None
+            rows.append(
+                (name, command.get_short_help_str(60) if command else "From the plugin of this name.")
+            )
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
@@ -38,7 +51,9 @@ class _Commands(click.Group):
         folders = plugins.search_path()
         if name not in plugins.with_commands(folders):
             return None
-        command: click.Command = plugins.find(name, folders).command()
+        command = plugins.find(name, folders).command()
+        if not isinstance(command, click.Command):
+            raise PluginError(f"plugin {name!r}: its cli.command is no click command")
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

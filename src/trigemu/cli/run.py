@@ -37,7 +37,8 @@ def run(
         check_writable(file)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     samples = trigemu.open_catalogue(catalogue)
-    with bar("events", sum(sample.entries for sample in samples.background)) as advance:
+    passes = 2 if read.budgeted else 1
+    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
         result = trigemu.rates(trigemu.emulate([read], samples, workers=workers, progress=advance))
     console().print(output.rate_table(result))
     if overlap:

@@ -1,0 +1,147 @@
+"""Is a trained trigger decorrelated? The events of the unseen half, and all that is told of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+
+from trigemu.calibrate import cut_for, solve
+from trigemu.decisions import Plan
+from trigemu.errors import TrigemuError
+from trigemu.events import BoolArray, FloatArray
+from trigemu.halves import EVALUATION
+from trigemu.menu import Menu
+from trigemu.samples import Catalogue
+from trigemu.workspace import Workspace
+
+from .decade import CompiledDecade, Decade
+from .densities import densities
+from .diagnostics import Diagnostics, Estimate, Overlap, ScoredEvents, diagnose
+from .figures import write_figures
+from .gather import gather
+
+
+def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> ScoredEvents:
+    """The events that a `decade` trigger of a menu asks for, on the half that no model has seen.
+
+    Budgets are solved first. For comparison, the bare score is cut where it gives the same unique rate.
+    TrigemuError where the menu has no such trigger, or several and none is named.
+    """
+    name = _trigger(menu, name)
+    (solved,) = solve([menu], catalogue)
+    compiled: list[CompiledDecade] = []
+
+    def read(plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, FloatArray]]:
+        slot = plan.slots[plan.bits[0][name]].compiled
+        assert isinstance(slot, CompiledDecade)
+        compiled.append(slot)
+        parts = slot.parts(work)
+        scored = parts.y > -np.inf
+        everywhere = parts.chosen.copy()
+        everywhere[parts.chosen] = scored
+        x, _ = slot.quantile.inputs.evaluate(parts.asked)
+        columns = dict(zip(slot.quantile.inputs.texts, x[scored].T.astype(np.float64), strict=True))
+        return everywhere, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], **columns}
+
+    asked = gather(solved, catalogue, read).of(EVALUATION)
+    if not len(asked.weight):
+        raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
+    slot, others = compiled[0], asked.any_but(name)
+    y, quantile = asked.values["y"], asked.values["Y(x)"]
+    failing = asked.weight * (1.0 - others)
+    unique = float(failing[y - quantile > slot.cut].sum())
+    return ScoredEvents(
+        weight=asked.weight,
+        x={text: asked.values[text] for text in slot.quantile.inputs.texts},
+        y=y,
+        quantile=quantile,
+        q=slot.q,
+        threshold=slot.cut,
+        y_threshold=cut_for(y, failing, unique).cut,
+        primary={
+            trigger.name: asked.accepted[:, column]
+            for column, trigger in enumerate(solved.enabled)
+            if trigger.name != name
+        },
+        any_primary=others,
+    )
+
+
+def _trigger(menu: Menu, name: str | None) -> str:
+    known = [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
+    if name is None and len(known) == 1:
+        return known[0]
+    if name in known:
+        return str(name)
+    wanted = f"{name!r} is none" if name else "name one with --trigger" if known else "there is none"
+    raise TrigemuError(
+        f"{menu.path}: of its enabled triggers of kind 'decade' ({', '.join(known)}), {wanted}"
+    )
+
+
+def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list[Path]]:
+    """The numbers, and the files of the figures, if a folder for them is given."""
+    result = diagnose(events)
+    if figures is None:
+        return result, []
+    return result, write_figures(result, densities(events), {name: label(name) for name in events.x}, figures)
+
+
+def label(observable: str) -> str:
+    """`leading jet $p_T$ [GeV]` of `jet[0].pt`."""
+    found = re.fullmatch(r"(\w+)\[0\]\.pt", observable)
+    if found:
+        return rf"leading {found[1].replace('_', ' ')} $p_T$ [GeV]"
+    named = {"met": r"missing $E_T$ [GeV]", "ht": r"$H_T$ [GeV]", "mht": r"missing $H_T$ [GeV]"}
+    return named.get(observable, observable)
+
+
+def as_dict(result: Diagnostics) -> dict[str, Any]:
+    """What `--json` writes; absent numbers are null."""
+    return dataclasses.asdict(result)
+
+
+def summary(result: Diagnostics) -> Table:
+    """With the correction and without, at the same unique rate; χ² at y' = 0."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in ("", "y − Y(x)", "y alone"):
+        table.add_column(column, justify="left" if not column else "right")
+    pair = result.overlap, result.overlap_uncorrected
+    for what in ("total", "unique", "not_unique"):
+        table.add_row(f"{what.replace('_', ' ')} rate [Hz]", *(_told(getattr(o, what), 1) for o in pair))
+    table.add_row("unique share", *(_told(o.share, 4) for o in pair))
+    table.add_row("its ceiling", *(_told(o.ceiling, 4) for o in pair))
+    table.add_row("share − ceiling", *(_pull(o) for o in pair))
+    for closure in result.closures:
+        of = ", ".join(axis.observable for axis in closure.axes)
+        values = [
+            f"{a.against_q.value:.1f} / {a.against_q.ndf}"
+            for a in closure.acceptances[:2]
+            if a.against_q.value
+        ]
+        table.add_row(f"χ²/ndf of acceptance in {of}", *values)
+    table.add_row(
+        "pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)"
+    )
+    for correlation in result.rank_correlations:
+        of = correlation.observable + (" where there is one" if correlation.present else "")
+        table.add_row(
+            f"rank correlation with {of}", _told(correlation.after, 3), _told(correlation.before, 3)
+        )
+    return table
+
+
+def _told(estimate: Estimate, digits: int) -> str:
+    if estimate.value is None:
+        return "none"
+    return f"{estimate.value:.{digits}f} ± {estimate.error:.{digits}f}"
+
+
+def _pull(overlap: Overlap) -> str:
+    return "none" if overlap.pull is None else f"{overlap.pull:+.1f} σ"

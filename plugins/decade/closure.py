@@ -1,0 +1,232 @@
+"""Does the trigger accept the same fraction of background at every x?
+
+Bins are made from all events, never from accepted ones. With n_eff = (Σw)² / Σw² in a bin, its accepted
+fraction under a hypothesis a = p has the variance p (1 − p) / n_eff. A χ² takes this expected variance: the
+observed one is smallest where by chance little is accepted, which biases a χ² of few events. Without
+weights it is Pearson's. The variance assumes that, at given x, passing does not depend on the weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.events import BoolArray, FloatArray, IntArray
+
+#: A χ² takes bins in which at least so many effective events are expected to be accepted, and rejected.
+MIN_EXPECTED = 5.0
+MAX_BINS = 20
+#: Of each of the two axes of the plane.
+MAX_PLANE_BINS = 6
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Bins of an observable: first, if missing, one of the events without it (x = 0); then those between
+    the edges, low ≤ x < high, the last with its upper edge."""
+
+    observable: str
+    missing: bool
+    edges: tuple[float, ...]
+
+    @property
+    def bins(self) -> int:
+        return self.missing + max(len(self.edges) - 1, 0)
+
+
+@dataclass(frozen=True)
+class ChiSquare:
+    """None where no bin has enough events, or all or none of them pass. p: the hypothesis, a fraction."""
+
+    value: float | None
+    ndf: int
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Accepted fractions by a cut: on y' if corrected, else on y, where the same fraction passes overall.
+
+    at_zero: the corrected cut of the pair is at y' = 0, not at the threshold of the trigger.
+    value, error: of each bin, None for an empty one; where all or no events pass, the error is the
+    expected one for the overall fraction. against_q: χ² for q everywhere. against_flat: for the same,
+    fitted fraction everywhere, which costs a degree of freedom.
+    """
+
+    corrected: bool
+    at_zero: bool
+    threshold: float
+    overall: float
+    overall_error: float
+    value: tuple[float | None, ...]
+    error: tuple[float | None, ...]
+    against_q: ChiSquare
+    against_flat: ChiSquare
+
+
+@dataclass(frozen=True)
+class Closure:
+    """Acceptances in the bins of one axis, or the cells of two, those of the first axis row by row.
+
+    acceptances: corrected and not at t = 0, corrected and not at the threshold.
+    """
+
+    axes: tuple[Axis, ...]
+    events: tuple[int, ...]
+    effective_events: tuple[float, ...]
+    tested: tuple[bool, ...]
+    acceptances: tuple[Acceptance, ...]
+
+
+def closures(
+    weight: FloatArray,
+    x: Mapping[str, FloatArray],
+    y: FloatArray,
+    corrected: FloatArray,
+    q: float,
+    threshold: float,
+) -> tuple[Closure, ...]:
+    """Of each observable, then of the plane of the first two; corrected is y'."""
+    cuts = [*_cuts(weight, y, corrected, 0.0, True), *_cuts(weight, y, corrected, threshold, False)]
+    need = MIN_EXPECTED / min(q, 1.0 - q)
+    partitions = [_axes([name], x, weight, need, MAX_BINS) for name in x]
+    if len(x) > 1:
+        partitions.append(_axes(list(x)[:2], x, weight, need * MAX_PLANE_BINS, MAX_PLANE_BINS))
+    return tuple(_closure(axes, weight, x, cuts, q, need) for axes in partitions)
+
+
+def _axes(
+    names: Sequence[str], x: Mapping[str, FloatArray], weight: FloatArray, need: float, most: int
+) -> tuple[Axis, ...]:
+    return tuple(make_axis(name, x[name], weight, need, most) for name in names)
+
+
+@dataclass(frozen=True)
+class _Cut:
+    """passing: bool[n]; the rest as in `Acceptance`."""
+
+    corrected: bool
+    at_zero: bool
+    threshold: float
+    passing: BoolArray
+
+
+def _cuts(
+    weight: FloatArray, y: FloatArray, corrected: FloatArray, threshold: float, at_zero: bool
+) -> tuple[_Cut, _Cut]:
+    """On y' and, as large overall, on y."""
+    passing = corrected > threshold
+    rejected = float(np.sum(weight[~passing]) / weight.sum())
+    constant = float(np.quantile(y, rejected, weights=weight, method="inverted_cdf"))
+    return _Cut(True, at_zero, threshold, passing), _Cut(False, at_zero, constant, y > constant)
+
+
+def make_axis(name: str, x: FloatArray, weight: FloatArray, need: float, most: int) -> Axis:
+    """At most so many bins with a value, each with at least `need` effective events where that can be.
+
+    They divide the number of events, not the rate, and more finely towards the tail: with hardly any rate,
+    that is where most goes wrong.
+    """
+    present = x != 0
+    missing = not present.all()
+    if not present.any():
+        return Axis(name, missing, ())
+    levels = 1 - np.linspace(1, 0, most + 1) ** 1.5
+    edges = np.quantile(x[present], levels, method="inverted_cdf")
+    edges = np.unique(edges) if edges[0] < edges[-1] else edges[[0, -1]]
+    fine = np.searchsorted(edges[1:-1], x[present], "right")
+    rate, square = (np.bincount(fine, weight[present] ** k, len(edges) - 1) for k in (1, 2))
+    kept, low = [], 0
+    for high in range(1, len(edges)):
+        if rate[low:high].sum() ** 2 >= need * square[low:high].sum():
+            kept.append(float(edges[high]))
+            low = high
+    # The last of `kept` is the end of the axis, or begins a bin with too few events.
+    return Axis(name, missing, (float(edges[0]), *kept[:-1], float(edges[-1])))
+
+
+def bin_numbers(axis: Axis, x: FloatArray) -> IntArray:
+    """int64[n]: the bin of each event."""
+    present = np.searchsorted(np.asarray(axis.edges[1:-1]), x, "right") + axis.missing
+    return np.where(x == 0, 0, present)
+
+
+def _closure(
+    axes: tuple[Axis, ...],
+    weight: FloatArray,
+    x: Mapping[str, FloatArray],
+    cuts: Sequence[_Cut],
+    q: float,
+    need: float,
+) -> Closure:
+    cell, cells = np.zeros(len(weight), np.int64), 1
+    for axis in axes:
+        cell, cells = cell * axis.bins + bin_numbers(axis, x[axis.observable]), cells * axis.bins
+    rate, square = (np.bincount(cell, weight**k, cells) for k in (1, 2))
+    effective = np.divide(rate**2, square, out=np.zeros(cells), where=square > 0)
+    tested = effective >= need
+    acceptances = tuple(_acceptance(cut, weight, cell, effective, tested, q) for cut in cuts)
+    events = np.bincount(cell, minlength=cells).tolist()
+    return Closure(axes, tuple(events), tuple(effective.tolist()), tuple(tested.tolist()), acceptances)
+
+
+def _acceptance(
+    cut: _Cut, weight: FloatArray, cell: IntArray, effective: FloatArray, tested: BoolArray, q: float
+) -> Acceptance:
+    overall, overall_error, value, error = _fractions(weight, cut.passing, cell, len(effective))
+    return Acceptance(
+        cut.corrected,
+        cut.at_zero,
+        cut.threshold,
+        overall,
+        overall_error,
+        _plain(value),
+        _plain(error),
+        _chi_square(value[tested], effective[tested], q),
+        _chi_square(value[tested], effective[tested], None),
+    )
+
+
+def _fractions(
+    weight: FloatArray, passing: BoolArray, cell: IntArray, cells: int
+) -> tuple[float, float, FloatArray, FloatArray]:
+    """The overall accepted fraction and its error, and float64[cells] of each cell, NaN for empty ones."""
+    accepted, passed2, rejected, failed2 = (
+        np.bincount(cell[rows], weight[rows] ** k, cells).astype(np.float64)
+        for rows in (passing, ~passing)
+        for k in (1, 2)
+    )
+    overall, variance = _fraction(accepted.sum(), rejected.sum(), passed2.sum(), failed2.sum())
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value, variances = _fraction(accepted, rejected, passed2, failed2)
+        expected = overall * (1 - overall) * (passed2 + failed2) / (accepted + rejected) ** 2
+    certain = (passed2 == 0) | (failed2 == 0)
+    return float(overall), float(np.sqrt(variance)), value, np.sqrt(np.where(certain, expected, variances))
+
+
+def _fraction(
+    accepted: FloatArray, rejected: FloatArray, passed2: FloatArray, failed2: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """An accepted fraction and its variance, from Σw and Σw² of what passes and of what fails."""
+    total = accepted + rejected
+    value = accepted / total
+    return value, ((1 - value) ** 2 * passed2 + value**2 * failed2) / total**2
+
+
+def _chi_square(value: FloatArray, effective: FloatArray, p: float | None) -> ChiSquare:
+    """Against p, by default against the fraction that fits best: the mean of all effective events. (The
+    overall acceptance is not that: the largest weights, alone, decide its error.)"""
+    if not len(value):
+        return ChiSquare(None, 0, p)
+    fitted = float(np.average(value, weights=effective)) if p is None else p
+    ndf = len(value) - (p is None)
+    if not 0 < fitted < 1:
+        return ChiSquare(None, ndf, fitted)
+    pulls = (value - fitted) ** 2 * effective / (fitted * (1 - fitted))
+    return ChiSquare(float(pulls.sum()), ndf, fitted)
+
+
+def _plain(values: FloatArray) -> tuple[float | None, ...]:
+    return tuple(None if np.isnan(value) else float(value) for value in values)

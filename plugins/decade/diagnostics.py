@@ -1,0 +1,219 @@
+"""Is the trigger decorrelated? Numbers from plain arrays, for `figures.py` and for JSON.
+
+The decision is y' = y − Y(x) > t. At t = 0 it accepts the fraction q of the background at every x; at
+another t it need not, even for an exact Y. Weighted events count as Poisson: an event changes any result r
+by its weight times the influence ∂r/∂w, and the variance of r is Σ (w ∂r/∂w)².
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.events import BoolArray, FloatArray, IntArray
+
+from .closure import Closure, closures
+
+
+@dataclass(frozen=True)
+class ScoredEvents:
+    """n events that `requires` selects.
+
+    weight: float64[n], Hz. x: float64[n] of each primary observable, 0 where its object is missing.
+    y, quantile: float64[n], the score and Y(x), its (1 − q) quantile. threshold: t, on y'. y_threshold:
+    on y, of the trigger without the correction. primary: float64[n], the fraction that each other trigger
+    accepts, and any_primary that of all of them together.
+    """
+
+    weight: FloatArray
+    x: Mapping[str, FloatArray]
+    y: FloatArray
+    quantile: FloatArray
+    q: float
+    threshold: float
+    y_threshold: float
+    primary: Mapping[str, FloatArray]
+    any_primary: FloatArray
+
+    @property
+    def corrected(self) -> FloatArray:
+        """y' = y − Y(x)."""
+        return self.y - self.quantile
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """value ± error, both None where there is no event to tell."""
+
+    value: float | None
+    error: float | None
+
+
+@dataclass(frozen=True)
+class Pinball:
+    """Mean pinball loss at τ = 1 − q of Y(x), of the best constant, and the first less the second; the
+    error is that of the paired difference. The constant is the best on these very events, Y is not."""
+
+    quantile: float
+    constant: float
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's ρ of an observable with y (before) and with y' (after), over all events or over those
+    that have it (present). One quantile is decorrelated, not all: a small ρ is no aim of the method."""
+
+    observable: str
+    present: bool
+    before: Estimate
+    after: Estimate
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What a trigger accepts and others do not.
+
+    total, unique, not_unique = total − unique, and primary, what it shares with each other trigger: in Hz.
+    share: unique / total. ceiling: what fails the other triggers among all events that `requires` selects,
+    the share of any decision that is independent of theirs. pull: (share − ceiling) / its error,
+    None where nothing is accepted, or everything.
+    """
+
+    total: Estimate
+    unique: Estimate
+    not_unique: Estimate
+    primary: dict[str, Estimate]
+    share: Estimate
+    ceiling: Estimate
+    pull: float | None
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """All but the pictures, ready for `dataclasses.asdict` and JSON.
+
+    closures: over the bins of each observable, and last over the plane of the first two, if there are two.
+    overlap of y' > threshold, overlap_uncorrected of y > y_threshold.
+    """
+
+    q: float
+    events: int
+    rate_hz: float
+    closures: tuple[Closure, ...]
+    pinball: Pinball
+    rank_correlations: tuple[RankCorrelation, ...]
+    overlap: Overlap
+    overlap_uncorrected: Overlap
+
+
+def diagnose(events: ScoredEvents) -> Diagnostics:
+    return Diagnostics(
+        q=events.q,
+        events=len(events.weight),
+        rate_hz=float(events.weight.sum()),
+        closures=closures(events.weight, events.x, events.y, events.corrected, events.q, events.threshold),
+        pinball=pinball(events),
+        rank_correlations=rank_correlations(events),
+        overlap=overlap(events, events.corrected > events.threshold),
+        overlap_uncorrected=overlap(events, events.y > events.y_threshold),
+    )
+
+
+def pinball(events: ScoredEvents) -> Pinball:
+    tau, weight = 1.0 - events.q, events.weight
+    best = np.quantile(events.y, tau, weights=weight, method="inverted_cdf")
+    losses = [_pinball_loss(events.y - guess, tau) for guess in (events.quantile, best)]
+    quantile, constant = (float(np.average(loss, weights=weight)) for loss in losses)
+    return Pinball(quantile, constant, _mean(losses[0] - losses[1], weight))
+
+
+def _pinball_loss(excess: FloatArray, tau: float) -> FloatArray:
+    return np.maximum(tau * excess, (tau - 1.0) * excess)
+
+
+def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
+    """Of each observable, over all events and, if some miss it, over those that have it."""
+    found = []
+    for name, x in events.x.items():
+        present = x != 0
+        for rows in [present] if present.all() else [np.ones_like(present), present]:
+            weight = events.weight[rows]
+            before = rank_correlation(x[rows], events.y[rows], weight)
+            after = rank_correlation(x[rows], events.corrected[rows], weight)
+            found.append(RankCorrelation(name, rows is present, before, after))
+    return tuple(found)
+
+
+def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray) -> Estimate:
+    """Spearman's ρ of weighted events: the correlation of ranks, where the rank of an event is the weight of
+    those below it and half of that of its equals, itself included.
+
+    Weights enter the ranks too, so that ∂ρ/∂w has a term for each event's own product of ranks and one for
+    the ranks of all events above it.
+    """
+    (a, order_a), (b, order_b) = (_centred_ranks(values, weight) for values in (a, b))
+    cross, square_a, square_b = (float(np.sum(weight * product)) for product in (a * b, a * a, b * b))
+    if not square_a * square_b > 0:
+        return Estimate(None, None)
+    rho = cross / np.sqrt(square_a * square_b)
+    lift_a, lift_b = _below(weight * a, order_a), _below(weight * b, order_b)
+    own = a * b - _below(weight * b, order_a) - _below(weight * a, order_b)
+    influence = own / np.sqrt(square_a * square_b)
+    influence -= 0.5 * rho * ((a * a - 2 * lift_a) / square_a + (b * b - 2 * lift_b) / square_b)
+    return Estimate(float(rho), _error(weight * influence))
+
+
+def _centred_ranks(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Ranks less their mean, and int64[n], which of the different values each one is."""
+    order = np.unique(values, return_inverse=True)[1]
+    return _below(weight, order) - 0.5 * weight.sum(), order
+
+
+def _below(terms: FloatArray, order: IntArray) -> FloatArray:
+    """float64[n]: the sum of the terms of lower events and half of those of equal ones."""
+    sums = np.bincount(order, terms)
+    return (np.cumsum(sums) - 0.5 * sums)[order]
+
+
+def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
+    """Of the trigger with these decisions, bool[n].
+
+    The share is a ratio of dependent sums, S = Σ w u / Σ w over the accepted events, u what the others let
+    pass; so is the ceiling C, over all events, which are mostly others but include the accepted. With their
+    sums T and R, S − C is Σ w (s / T − 1 / R) (u − C) over all events, s being 1 for the accepted: what the
+    two have in common is in it. For the pull, (u − C)² takes its mean over all events, as it is if S = C;
+    the observed one is smallest where by chance all is unique. There it also gives the share's error.
+    """
+    weight, lost = events.weight, 1.0 - events.any_primary
+    w, u = weight[accepted], lost[accepted]
+    ceiling, share = _mean(lost, weight), _mean(u, w)
+    pull = None
+    if share.value is not None and ceiling.value is not None:
+        excess = share.value - ceiling.value
+        scatter = _error(weight * (lost - ceiling.value)) / _error(weight)
+        share = Estimate(share.value, share.error or scatter * _error(w) / float(w.sum()))
+        error = scatter * _error(weight * (accepted / w.sum() - 1.0 / weight.sum()))
+        pull = excess / error if error > 0 else None
+    both = {name: _rate(w * fraction[accepted]) for name, fraction in events.primary.items()}
+    not_unique = _rate(w * events.any_primary[accepted])
+    return Overlap(_rate(w), _rate(w * u), not_unique, both, share, ceiling, pull)
+
+
+def _rate(terms: FloatArray) -> Estimate:
+    return Estimate(float(terms.sum()), _error(terms))
+
+
+def _mean(values: FloatArray, weight: FloatArray) -> Estimate:
+    """Weighted mean; its error, of a ratio of dependent sums, is √Σ w² (v − mean)² / Σ w."""
+    total = float(weight.sum())
+    if not total > 0:
+        return Estimate(None, None)
+    mean = float(np.sum(weight * values)) / total
+    return Estimate(mean, _error(weight * (values - mean)) / total)
+
+
+def _error(terms: FloatArray) -> float:
+    return float(np.sqrt(np.sum(terms * terms)))

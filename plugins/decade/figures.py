@@ -1,0 +1,250 @@
+"""Pictures of the diagnostics, from numbers alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import XAxis, YAxis
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
+
+from trigemu.events import FloatArray
+from trigemu.report.style import COLOURS, figure, log_axis, save
+
+from .closure import Acceptance, Axis, ChiSquare, Closure
+from .densities import Density
+from .diagnostics import Diagnostics, Estimate, RankCorrelation
+
+CORRECTED, UNCORRECTED = COLOURS[0], COLOURS[2]
+#: What lies below, or for the corrected ones on the linear scale above, is not shown.
+SMALLEST_RATIO, LARGEST_CORRECTED = 0.01, 4.0
+#: The colours of a map span q / 4 to 4 q.
+FACTOR = 4.0
+#: Of the highest rate in a density.
+DECADES_SHOWN = 1e-6
+#: Width of an axis in units of the strip for events that miss the object.
+STRIP = 14
+
+
+def write_figures(
+    result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str], folder: Path
+) -> list[Path]:
+    """Write all figures as PNG; labels: of each observable, with its unit. Returns the files."""
+    files = []
+    for name, made in _draw(result, densities, labels):
+        files.append(folder / f"{name}.png")
+        save(made, files[-1])
+    return files
+
+
+def _draw(
+    result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str]
+) -> Iterator[tuple[str, Figure]]:
+    for closure in result.closures:
+        of = "_".join(_slug(axis.observable) for axis in closure.axes)
+        draw = draw_acceptance if len(closure.axes) == 1 else draw_map
+        yield f"acceptance_{of}", draw(closure, result.q, labels)
+    for before, after in zip(densities[::2], densities[1::2], strict=True):
+        yield f"density_{_slug(before.observable)}", draw_densities(before, after, labels)
+    yield "rank_correlation", draw_rank_correlations(result.rank_correlations, labels)
+
+
+def _slug(observable: str) -> str:
+    """jet_0_pt of `jet[0].pt`."""
+    return re.sub(r"\W+", "_", observable).strip("_")
+
+
+def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
+    """Acceptance / q in bins of one observable, drawn of one width: above all four cuts, below the corrected
+    ones on a linear scale. Where nothing passes, a triangle shows the error that is expected there."""
+    (axis,) = closure.axes
+    corrected = [acceptance for acceptance in closure.acceptances if acceptance.corrected]
+    with figure(8, 7.5) as (made, axes):
+        axes.remove()
+        panels = top, bottom = made.subplots(2, 1, sharex=True)
+        for panel, acceptances in ((top, closure.acceptances), (bottom, corrected)):
+            for acceptance in acceptances:
+                _draw_ratios(panel, axis, acceptance, q)
+            panel.axhline(1, color="black", linewidth=1, zorder=0)
+            panel.set_ylabel("acceptance / $q$")
+        _scale_ratios(top, bottom, closure.acceptances, q)
+        _cell_axis(bottom.xaxis, axis)
+        bottom.set_xlim(0, axis.bins)
+        for panel in panels if axis.missing else ():
+            panel.axvline(1, color="black", linewidth=1)
+        bottom.set_xlabel(labels[axis.observable])
+        handles, texts = top.get_legend_handles_labels()
+        made.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
+    return made
+
+
+def _draw_ratios(panel: Axes, axis: Axis, acceptance: Acceptance, q: float) -> None:
+    """Points at t = 0 are full and left of the middle of a bin, those at the threshold open and right."""
+    colour = CORRECTED if acceptance.corrected else UNCORRECTED
+    value, error = (np.array(v, np.float64) / q for v in (acceptance.value, acceptance.error))
+    x = np.arange(axis.bins) + (0.38 if acceptance.at_zero else 0.62)
+    none = value == 0
+    panel.errorbar(
+        x,
+        np.where(none, np.nan, value),
+        error,
+        fmt="o" if acceptance.corrected else "s",
+        color=colour,
+        markerfacecolor=colour if acceptance.at_zero else "white",
+        markersize=5,
+        linewidth=1.2,
+        label=_cut(acceptance),
+    )
+    panel.plot(x[none], error[none], "v", color=colour, markersize=4)
+
+
+def _cut(acceptance: Acceptance) -> str:
+    """At t = 0 with the χ² against q, else against any constant."""
+    score = "y'" if acceptance.corrected else "y"
+    chi_square = acceptance.against_q if acceptance.at_zero else acceptance.against_flat
+    hypothesis = "q" if acceptance.at_zero else "flat"
+    return f"${score} > {acceptance.threshold:.3g}$   {_chi_square(chi_square, hypothesis)}"
+
+
+def _chi_square(chi_square: ChiSquare, hypothesis: str) -> str:
+    if chi_square.value is None:
+        return ""
+    value = chi_square.value
+    digits = f"{value:.1f}" if value < 1e3 else f"{value:.0f}"
+    return rf"$\chi^2_{{\mathrm{{{hypothesis}}}}}$/ndf = {digits}/{chi_square.ndf}"
+
+
+def _scale_ratios(top: Axes, bottom: Axes, acceptances: Sequence[Acceptance], q: float) -> None:
+    def highest(some: Sequence[Acceptance]) -> float:
+        return max((v + e for a in some for v, e in _shown(a)), default=q) / q
+
+    lowest = min((v or e for a in acceptances for v, e in _shown(a)), default=q) / q
+    top.set_yscale("log")
+    log_axis(top.yaxis)
+    top.set_ylim(max(SMALLEST_RATIO, 0.5 * min(lowest, 1.0)), 2.0 * max(highest(acceptances), 1.0))
+    corrected = [a for a in acceptances if a.corrected]
+    bottom.set_ylim(0, min(LARGEST_CORRECTED, max(1.6, 1.1 * highest(corrected))))
+
+
+def _shown(acceptance: Acceptance) -> list[tuple[float, float]]:
+    """The fractions and errors of bins with events."""
+    pairs = zip(acceptance.value, acceptance.error, strict=True)
+    return [(v, e) for v, e in pairs if v is not None and e is not None]
+
+
+def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
+    """Acceptance / q over the cells of two observables, with and without the correction, at t = 0. Cells
+    are drawn of one size; grey ones have too few events for a χ²."""
+    first, second = closure.axes
+    norm = LogNorm(1 / FACTOR, FACTOR)
+    with figure(9, 5) as (made, axes):
+        axes.remove()
+        panels = made.subplots(1, 2, sharey=True)
+        for panel, acceptance in zip(panels, closure.acceptances[:2], strict=True):
+            value = np.where(closure.tested, np.array(acceptance.value, np.float64) / q, np.nan)
+            panel.set_facecolor("lightgrey")
+            cells = np.clip(value, 1e-9, None).reshape(first.bins, second.bins).T
+            panel.pcolormesh(cells, cmap="RdBu_r", norm=norm, edgecolors="white", linewidth=0.5)
+            panel.set_title(_cut(acceptance), fontsize=12)
+            panel.set_xlabel(labels[first.observable], fontsize=13)
+            _cell_axis(panel.xaxis, first)
+            _cell_axis(panel.yaxis, second)
+            panel.set(xlim=(0, first.bins), ylim=(0, second.bins))
+        panels[0].set_ylabel(labels[second.observable], fontsize=13)
+        ticks = [1 / FACTOR, 1 / 2, 1, 2, FACTOR]
+        bar = made.colorbar(
+            ScalarMappable(norm, "RdBu_r"), ax=panels, extend="both", label="acceptance / $q$"
+        )
+        bar.ax.yaxis.set_major_locator(FixedLocator(ticks))
+        bar.ax.yaxis.set_minor_locator(NullLocator())
+        bar.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
+    return made
+
+
+def _cell_axis(drawn: XAxis | YAxis, axis: Axis) -> None:
+    """Bins of width one: the edges of those with a value, and the middle of the one without."""
+    places = [float(axis.missing + i) for i in range(len(axis.edges))]
+    texts = [f"{edge:.3g}" if edge < 1e3 else f"{edge:.0f}" for edge in axis.edges]
+    if axis.missing:
+        places, texts = [0.5, *places], ["none", *texts]
+    drawn.set_minor_locator(NullLocator())
+    drawn.set_ticks(places, texts, rotation=90 if isinstance(drawn, XAxis) else 0, fontsize=11)
+    drawn.set_tick_params(length=3, direction="out")
+
+
+def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -> Figure:
+    """Rates in the plane of an observable and y, above, or y', below, with the cuts. The corrected cut
+    depends on the other observables too: its median and, thin, 16 and 84 % at each x."""
+    highest = max(float(density.rate.max()) for density in (before, after))
+    norm = LogNorm(highest * DECADES_SHOWN, highest)
+    columns = 2 if before.rate[0].any() else 1
+    with figure(8, 8) as (made, axes):
+        axes.remove()
+        widths = [1, STRIP][-columns:]
+        panels = made.subplots(2, columns, squeeze=False, sharey="row", sharex="col", width_ratios=widths)
+        for row, density in zip(panels, (before, after), strict=True):
+            _draw_density(row[-1], density.x_edges, density, slice(1, None), norm)
+            if columns == 2:
+                _draw_strip(row[0], density, norm)
+            row[0].set_ylabel("$y' = y - Y(x)$" if density.corrected else "score $y$")
+            row[0].set_ylim(density.y_edges[[0, -1]])
+        main = panels[1, -1]
+        if before.is_log:
+            main.set_xscale("log")
+            log_axis(main.xaxis)
+        main.set_xlim(before.x_edges[[0, -1]])
+        main.set_xlabel(labels[before.observable])
+        made.colorbar(ScalarMappable(norm, "viridis"), ax=panels, label="rate [Hz]")
+        handles, texts = panels[0, -1].get_legend_handles_labels()
+        made.legend(handles, texts, loc="outside upper center", ncols=2, fontsize=11, frameon=False)
+    return made
+
+
+def _draw_strip(part: Axes, density: Density, norm: LogNorm) -> None:
+    _draw_density(part, np.array([0.0, 1.0]), density, slice(0, 1), norm)
+    part.set_xlim(0, 1)
+    part.set_xticks([0.5], ["none"])
+    part.xaxis.set_minor_locator(NullLocator())
+
+
+def _draw_density(part: Axes, edges: FloatArray, density: Density, rows: slice, norm: LogNorm) -> None:
+    rate = np.where(density.rate[rows] > 0, density.rate[rows], np.nan)
+    part.pcolormesh(edges, density.y_edges, rate.T, cmap="viridis", norm=norm, rasterized=True)
+    lines = ((0.8, None), (2.2, "cut with the correction"), (0.8, None))
+    for quantile, (width, label) in zip(density.cut[rows].T, lines, strict=True):
+        part.stairs(quantile, edges, baseline=None, color=COLOURS[2], linewidth=width, label=label)
+    if density.constant is not None:
+        part.axhline(density.constant, color="black", linestyle="--", label="cut without it")
+
+
+def draw_rank_correlations(found: Sequence[RankCorrelation], labels: Mapping[str, str]) -> Figure:
+    """Spearman's ρ of each observable with the score, before and after."""
+    with figure(8, 2 + 0.6 * len(found)) as (made, axes):
+        rows = np.arange(len(found))[::-1]
+        for number, (name, colour) in enumerate((("$y$", UNCORRECTED), ("$y'$", CORRECTED))):
+            estimates = [(c.before, c.after)[number] for c in found]
+            value, error = (np.array(v, np.float64) for v in zip(*map(_pair, estimates), strict=True))
+            axes.errorbar(value, rows + 0.1 - 0.2 * number, xerr=error, fmt="o", color=colour, label=name)
+        axes.axvline(0, color="black", linewidth=1, zorder=0)
+        axes.set_yticks(rows, [_name(c, labels) for c in found], fontsize=12)
+        axes.yaxis.set_minor_locator(NullLocator())
+        axes.set_ylim(-0.6, len(found) - 0.4)
+        axes.set_xlim(-1.05, 1.05)
+        axes.set_xlabel(r"rank correlation $\rho$")
+        axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1), frameon=False)
+    return made
+
+
+def _pair(estimate: Estimate) -> tuple[float | None, float | None]:
+    return estimate.value, estimate.error
+
+
+def _name(found: RankCorrelation, labels: Mapping[str, str]) -> str:
+    label = labels[found.observable].partition(" [")[0]
+    return f"{label}\n{'where present' if found.present else 'all events'}"

@@ -1,0 +1,214 @@
+"""The autoencoder of DECADE: what it sees, how it is fitted, and its score in plain NumPy.
+
+A dense network learns to give back its own input, standardised features of one event, through a bottleneck.
+What it gives back badly is unlike what it was trained on: the score is the logarithm of the event's mean
+squared error over the entries that are present (arXiv:2508.10224). Entries of objects an event does not have
+are 0 to the network and count nowhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpy.typing as npt
+import optax
+
+from trigemu.errors import TrigemuError
+
+FloatArray = npt.NDArray[np.float64]
+Float32Array = npt.NDArray[np.float32]
+BoolArray = npt.NDArray[np.bool_]
+# (start, stop, padded): columns of one object, its pT first, or of event-level numbers, which are never padded.
+Block = tuple[int, int, bool]
+
+PADDING = 0.0
+# Added to the MSE, so that a perfect reconstruction has a score: log(1e-12) = −27.6.
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the network is built and fitted; the defaults are the paper's where it gives them."""
+
+    hidden: tuple[int, ...] = (32, 16, 8, 3, 8, 16, 32)
+    epochs: int = 200
+    learning_rate: float = 1e-3
+    batch_size: int = 512
+    test_fraction: float = 0.2  # of the training events, for the curve alone
+
+
+@dataclass(frozen=True)
+class Standard:
+    """What makes every feature of mean 0 and standard deviation 1 where it is present."""
+
+    mean: FloatArray  # [n_feature], in the feature's own unit
+    std: FloatArray  # [n_feature], > 0
+
+    def apply(self, features: npt.NDArray[Any], present: BoolArray) -> Float32Array:
+        """Standardised features[n_event, n_feature], 0 where missing."""
+        mean, std = self.mean.astype(np.float32), self.std.astype(np.float32)
+        return np.where(present, (features.astype(np.float32) - mean) / std, np.float32(0))
+
+
+@dataclass(frozen=True)
+class Network:
+    """A dense network: ReLU after every layer but the last, which is linear."""
+
+    weights: tuple[Float32Array, ...]  # [n_in, n_out] of each layer
+    biases: tuple[Float32Array, ...]  # [n_out]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The loss after one epoch: Σ w MSE / Σ w, of standardised features, so without a unit."""
+
+    train: float
+    test: float  # NaN without test events
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A fitted autoencoder and how it came about."""
+
+    network: Network
+    standard: Standard
+    curve: tuple[Loss, ...]  # by epoch
+
+
+def presence(features: npt.NDArray[Any], blocks: Sequence[Block]) -> BoolArray:
+    """Which of features[n_event, n_feature] are of objects that are there: those of a pT that is not 0."""
+    check_blocks(blocks, features.shape[1])
+    present = np.ones(features.shape, np.bool_)
+    for start, stop, padded in blocks:
+        if padded:
+            present[:, start:stop] = (features[:, start] != PADDING)[:, None]
+    return present
+
+
+def check_blocks(blocks: Sequence[Block], n_feature: int) -> None:
+    """TrigemuError unless the blocks cover every feature once, in order."""
+    edges = [0, *(stop for _, stop, _ in blocks)]
+    starts = [start for start, _, _ in blocks]
+    if starts != edges[:-1] or edges[-1] != n_feature or sorted(set(edges)) != edges:
+        raise TrigemuError(f"blocks {list(blocks)} do not cover {n_feature} features, each once and in order")
+
+
+def standardise(features: npt.NDArray[Any], present: BoolArray, weight: FloatArray) -> Standard:
+    """Weighted mean and standard deviation of features[n_event, n_feature] over the entries that are present.
+
+    A feature that never occurs has mean 0, and one that never varies standard deviation 1: a sample of rare
+    objects must not make NaN.
+    """
+    w = np.where(present, weight[:, None], 0.0)
+    total = w.sum(axis=0)
+    occurs = total > 0
+    per = np.where(occurs, total, 1.0)
+    values = np.where(present, features, 0.0).astype(np.float64)
+    mean = np.where(occurs, (w * values).sum(axis=0) / per, 0.0)
+    std = np.sqrt((w * (values - mean) ** 2).sum(axis=0) / per)
+    # Rounding leaves a constant column a spread of some 1e-16 of its value.
+    varies = std > 1e-6 * np.abs(mean)
+    return Standard(mean, np.where(varies, std, 1.0))
+
+
+def fit(
+    features: Float32Array,
+    present: BoolArray,
+    weight: FloatArray,
+    settings: Settings,
+    *,
+    seed: int,
+    progress: Callable[[int, Loss], None] = lambda epoch, loss: None,
+) -> Fit:
+    """Fit to features[n_event, n_feature], weighted by weight[n_event] (≥ 0; the scale does not matter).
+
+    The same seed on the same machine gives the same network. `progress` is called after every epoch.
+    TrigemuError for events that cannot be fitted to.
+    """
+    _check(features, present, weight)
+    rng = np.random.default_rng(seed)
+    test, train = np.split(rng.permutation(len(features)), [int(settings.test_fraction * len(features))])
+    standard = standardise(features[train], present[train], weight[train])
+    z, mean_one = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
+    sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(mean_one[s])) for s in (train, test)]
+    layers = _initial((z.shape[1], *settings.hidden, z.shape[1]), rng)
+    optimiser = optax.adam(settings.learning_rate)
+    state, curve = optimiser.init(layers), []
+    size = min(settings.batch_size, len(train))
+    epoch_of = _epoch(optimiser)
+    for epoch in range(settings.epochs):
+        order = rng.permutation(len(train))[: len(train) // size * size].reshape(-1, size)
+        layers, state = epoch_of(layers, state, sets[0], jnp.asarray(order.astype(np.int32)))
+        curve.append(Loss(*(float(_mean_loss(layers, *s)) for s in sets)))
+        progress(epoch, curve[-1])
+    weights, biases = zip(*((np.asarray(w), np.asarray(b)) for w, b in layers), strict=True)
+    return Fit(Network(weights, biases), standard, tuple(curve))
+
+
+def log_mse(
+    network: Network, standard: Standard, features: npt.NDArray[Any], present: BoolArray
+) -> FloatArray:
+    """The score of features[n_event, n_feature]: log of each event's MSE, in float64.
+
+    The obvious twin of the ONNX graph, and what the tests hold that against.
+    """
+    x = np.where(present, (features.astype(np.float64) - standard.mean) / standard.std, 0.0)
+    hidden = x
+    for weight, bias in zip(network.weights[:-1], network.biases[:-1], strict=True):
+        hidden = np.maximum(hidden @ weight.astype(np.float64) + bias, 0.0)
+    output = hidden @ network.weights[-1].astype(np.float64) + network.biases[-1]
+    square = np.where(present, (output - x) ** 2, 0.0)
+    return np.log(square.sum(axis=1) / np.maximum(present.sum(axis=1), 1) + TINY)
+
+
+def _check(features: Float32Array, present: BoolArray, weight: FloatArray) -> None:
+    if not np.isfinite(features[present]).all():
+        raise TrigemuError("training features are not all finite")
+    if len(weight) == 0 or not np.isfinite(weight).all() or weight.min() < 0 or weight.sum() == 0:
+        raise TrigemuError("training needs events with finite weights ≥ 0, some of them above 0")
+
+
+def _initial(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
+    """He et al. (arXiv:1502.01852): normal weights of variance 2 / n_in for ReLU, biases 0."""
+    return [
+        (
+            jnp.asarray(rng.normal(0.0, math.sqrt(2.0 / n_in), (n_in, n_out)).astype(np.float32)),
+            jnp.zeros(n_out, jnp.float32),
+        )
+        for n_in, n_out in zip(widths[:-1], widths[1:], strict=True)
+    ]
+
+
+def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:
+    """Σ w MSE / Σ w of a batch."""
+    hidden = z
+    for w, b in layers[:-1]:
+        hidden = jax.nn.relu(hidden @ w + b)
+    w, b = layers[-1]
+    square = jnp.where(present, (hidden @ w + b - z) ** 2, 0.0)
+    mse = square.sum(axis=1) / jnp.maximum(present.sum(axis=1), 1)
+    return (weight * mse).sum() / weight.sum()
+
+
+_mean_loss = jax.jit(_loss)
+
+
+def _epoch(optimiser: optax.GradientTransformation) -> Callable[..., tuple[Any, Any]]:
+    """One epoch as one compiled loop: fifty thousand steps from Python would cost more than their arithmetic."""
+
+    def epoch(layers: Any, state: Any, events: Any, order: jax.Array) -> tuple[Any, Any]:
+        def step(carry: Any, rows: jax.Array) -> tuple[Any, None]:
+            layers, state = carry
+            gradient = jax.grad(_loss)(layers, *(column[rows] for column in events))
+            change, state = optimiser.update(gradient, state)
+            return (optax.apply_updates(layers, change), state), None
+
+        return jax.lax.scan(step, (layers, state), order)[0]
+
+    return jax.jit(epoch)

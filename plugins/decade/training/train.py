@@ -1,0 +1,183 @@
+"""Training: the background of a catalogue and a configuration → network, quantile BDT, cards, metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.calibrate import cut_for
+from trigemu.errors import TrigemuError
+from trigemu.events import BoolArray, FloatArray
+from trigemu.features import Features
+from trigemu.halves import TRAINING, is_quarter
+from trigemu.menu import Solution
+from trigemu.menu_file import read_menu
+from trigemu.observables import Need
+from trigemu.samples import Catalogue
+from trigemu.triggers.anomaly import InputBlock, Scorer, of_asked, open_scorer
+from trigemu.triggers.network import Network
+from trigemu.workspace import Workspace
+
+from ..gather import Gathered, gather
+from ..quantile import load_trees
+from . import autoencoder, regression
+from .config import Config
+from .graph import onnx_model
+
+#: A cut further from 0 than this many of its errors means that q was not the right one.
+_COMPATIBLE = 2.0
+_MAX_FITS = 6
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One fit of the BDT: its q, the rate that y > Y(x) gives in Hz, and the cut that gives the budget."""
+
+    q: float
+    unique_hz: float
+    solution: Solution
+
+
+@dataclass(frozen=True)
+class Trained:
+    """network: the ONNX model, None where its card was given; curve: its losses by epoch. events and
+    effective_events: of the training half. failing_hz: the rate of the asked events that fail the rest."""
+
+    network: bytes | None
+    curve: Sequence[autoencoder.Loss]
+    quantile: regression.Quantile
+    attempts: tuple[Attempt, ...]
+    events: int
+    effective_events: float
+    failing_hz: float
+
+    @property
+    def q(self) -> float:
+        return self.attempts[-1].q
+
+
+def train(
+    config: Config, catalogue: Catalogue, progress: Callable[[int], None] = lambda epochs: None
+) -> Trained:
+    """Fit on the training half of a catalogue's background; the other half stays unseen.
+
+    TrigemuError where the configuration asks for what the sample cannot give. `progress` is called with
+    the number of epochs done.
+    """
+    settings = config.table.autoencoder
+    scorer = None if settings.card is None else open_scorer(config.context, settings.card, None)
+    menu = read_menu(config.menu)
+    sample = gather(menu, catalogue, _reader(config, scorer), _needs(config)).of(TRAINING)
+    if not len(sample.weight):
+        raise TrigemuError(f"{config.path}: no event of {catalogue.path} is asked for")
+    network: bytes | None = None
+    curve: Sequence[autoencoder.Loss] = ()
+    if scorer:
+        y = sample.values["y"].astype(np.float64)
+    else:
+        features = sample.values["features"].astype(np.float32)
+        network, curve = _fit_network(config, features, sample.weight, progress)
+        y = Network(network, features.shape[1]).score(features)
+    failing = sample.weight * (1.0 - sample.any_but())
+    quantile, attempts = _fit_quantile(config, sample, y, failing)
+    return Trained(
+        network=network,
+        curve=curve,
+        quantile=quantile,
+        attempts=attempts,
+        events=len(sample.weight),
+        effective_events=float(sample.weight.sum() ** 2 / (sample.weight**2).sum()),
+        failing_hz=float(failing.sum()),
+    )
+
+
+def _needs(config: Config) -> set[Need]:
+    return config.context.needs
+
+
+def _reader(
+    config: Config, scorer: Scorer | None
+) -> Callable[[object, Workspace], tuple[BoolArray, Mapping[str, Features | FloatArray]]]:
+    """Of the asked events that have all inputs: x, and either the features or the score."""
+
+    def read(plan: object, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
+        asked, chosen = of_asked(work, config.requires)
+        values: dict[str, Features | FloatArray] = {"x": config.x.evaluate(asked)[0]}
+        if scorer:
+            values["y"] = scorer.scores(asked)
+            complete = values["y"] > -np.inf
+        else:
+            assert config.inputs
+            values["features"], complete = config.inputs.evaluate(asked)
+        everywhere = chosen.copy()
+        everywhere[chosen] = complete
+        return everywhere, {name: value[complete] for name, value in values.items()}
+
+    return read
+
+
+def _fit_network(
+    config: Config, features: Features, weight: FloatArray, progress: Callable[[int], None]
+) -> tuple[bytes, Sequence[autoencoder.Loss]]:
+    table = config.table.autoencoder
+    settings = autoencoder.Settings(
+        table.hidden, table.epochs, table.learning_rate, table.batch_size, table.test_fraction
+    )
+    ranges = blocks_of(table.inputs)
+    present = autoencoder.presence(features, ranges)
+    fit = autoencoder.fit(
+        features,
+        present,
+        weight,
+        settings,
+        seed=config.table.training.seed,
+        progress=lambda epoch, loss: progress(1),
+    )
+    return onnx_model(fit.network, fit.standard, ranges), fit.curve
+
+
+def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:
+    """(start, stop, padded) of each block of inputs."""
+    stops = np.cumsum([len(block.observables) for block in inputs]).tolist()
+    starts = [0, *stops[:-1]]
+    return [
+        (start, stop, block.padding is not None)
+        for start, stop, block in zip(starts, stops, inputs, strict=True)
+    ]
+
+
+def _fit_quantile(
+    config: Config, sample: Gathered, y: FloatArray, failing: FloatArray
+) -> tuple[regression.Quantile, tuple[Attempt, ...]]:
+    """q, the fraction above Y(x), starts as the budget over the rate that can be unique, and is adjusted
+    until the cut that meets the budget is compatible with 0: only there the acceptance is flat in x."""
+    budget, table = config.table.training.unique_rate_hz, config.table.quantile
+    settings = regression.Settings(
+        learning_rate=table.learning_rate, max_depth=table.max_depth, max_trees=table.max_trees
+    )
+    x = sample.values["x"].astype(np.float32)
+    stop = is_quarter(sample.parent)
+    q = budget / float(failing.sum())
+    attempts: list[Attempt] = []
+    while len(attempts) < _MAX_FITS:
+        if not 0 < q < 1:
+            raise TrigemuError(
+                f"{config.path}: unique_rate_hz = {budget:g}: the events that fail all other triggers have "
+                f"{failing.sum():.6g} Hz"
+            )
+        quantile = regression.fit(
+            x, y, sample.weight, q, settings, seed=config.table.training.seed, stop=stop
+        )
+        score = y - load_trees(quantile.json, x.shape[1]).predict(x)
+        try:
+            solution = cut_for(score, failing, budget)
+        except ValueError as error:
+            raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
+        unique = float(failing[score > 0].sum())
+        attempts.append(Attempt(q, unique, solution))
+        if abs(solution.cut) <= _COMPATIBLE * solution.error or not unique:
+            break
+        q *= budget / unique
+    return quantile, tuple(attempts)

@@ -1,0 +1,148 @@
+"""What training leaves: models, their cards, metrics and the training curve."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from matplotlib.figure import Figure
+
+from trigemu.files import check_writable, replacing, write_text
+from trigemu.report.style import COLOURS, figure, save
+from trigemu.samples import Catalogue
+
+from .config import MISSING, Config
+from .train import Trained
+
+NETWORK, QUANTILE = "autoencoder.onnx", "quantile.json"
+NETWORK_CARD, CARD = "autoencoder.toml", "decade.toml"
+METRICS, CURVE = "metrics.json", "training.png"
+_LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
+
+
+def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) -> dict[str, str]:
+    """Write all files into a folder, models before the cards that name them. Returns the sha256 of the
+    cards, which a menu may give."""
+    for name in (NETWORK, QUANTILE, NETWORK_CARD, CARD, METRICS, CURVE):
+        check_writable(folder / name)
+    digests = {}
+    if trained.network is not None:
+        _write(folder / NETWORK, trained.network)
+        save(_curve(trained), folder / CURVE)
+        digests[NETWORK_CARD] = _write_text(folder / NETWORK_CARD, _network_card(trained, config, catalogue))
+        score_card, score_digest = NETWORK_CARD, digests[NETWORK_CARD]
+    else:
+        given = config.path.parent / str(config.table.autoencoder.card)
+        score_card = Path(os.path.relpath(given, folder)).as_posix()
+        score_digest = hashlib.sha256(given.read_bytes()).hexdigest()
+    _write(folder / QUANTILE, trained.quantile.json)
+    digests[CARD] = _write_text(folder / CARD, _card(trained, config, catalogue, score_card, score_digest))
+    write_text(folder / METRICS, json.dumps(metrics(trained, config, catalogue), indent=1) + "\n")
+    return digests
+
+
+def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str, Any]:
+    """How the training went; losses and pinball losses by epoch and by tree."""
+    return {
+        "config_sha256": config.document.sha256,
+        "catalogue": {"name": catalogue.table.name, "sha256": catalogue.sha256},
+        "seed": config.table.training.seed,
+        "versions": {name: version(name) for name in _LIBRARIES},
+        "events": trained.events,
+        "effective_events": trained.effective_events,
+        "failing_hz": trained.failing_hz,
+        "unique_rate_hz": config.table.training.unique_rate_hz,
+        "fits": [
+            {
+                "q": attempt.q,
+                "unique_hz_above_quantile": attempt.unique_hz,
+                "cut": attempt.solution.cut,
+                "cut_error": attempt.solution.error,
+            }
+            for attempt in trained.attempts
+        ],
+        "trees": trained.quantile.trees,
+        "split_nodes": trained.quantile.split_nodes,
+        "pinball_loss_by_tree": {
+            "train": [round(loss.train, 7) for loss in trained.quantile.curve],
+            "stop": [round(loss.stop, 7) for loss in trained.quantile.curve],
+        },
+        "autoencoder_loss_by_epoch": {
+            "train": [round(loss.train, 5) for loss in trained.curve],
+            "test": [round(loss.test, 5) for loss in trained.curve],
+        },
+    }
+
+
+def _write(path: Path, content: bytes) -> None:
+    with replacing(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _write_text(path: Path, text: str) -> str:
+    write_text(path, text)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _network_card(trained: Trained, config: Config, catalogue: Catalogue) -> str:
+    assert trained.network is not None
+    document = _head("Autoencoder: the logarithm of the masked mean squared error.", config, catalogue)
+    network = tomlkit.table()
+    network["file"] = NETWORK
+    network["sha256"] = hashlib.sha256(trained.network).hexdigest()
+    blocks = tomlkit.aot()
+    for block in config.table.autoencoder.inputs:
+        entry = tomlkit.table()
+        entry["observables"] = list(block.observables)
+        if block.padding is not None:
+            entry["padding"] = block.padding
+        blocks.append(entry)
+    network["inputs"] = blocks
+    document["network"] = network
+    return tomlkit.dumps(document)
+
+
+def _card(trained: Trained, config: Config, catalogue: Catalogue, score_card: str, score_digest: str) -> str:
+    document = _head("DECADE: a score less its conditional quantile.", config, catalogue)
+    score = tomlkit.table()
+    score["card"] = score_card
+    score["sha256"] = score_digest
+    document["score"] = score
+    quantile = tomlkit.table()
+    quantile["file"] = QUANTILE
+    quantile["sha256"] = hashlib.sha256(trained.quantile.json).hexdigest()
+    quantile["q"] = trained.q
+    quantile["x"] = list(config.table.quantile.x)
+    quantile["missing"] = MISSING
+    document["quantile"] = quantile
+    return tomlkit.dumps(document)
+
+
+def _head(what: str, config: Config, catalogue: Catalogue) -> tomlkit.TOMLDocument:
+    document = tomlkit.document()
+    further = config.table.training.description
+    document["description"] = f"{what} {further}".strip()
+    trained_on = tomlkit.table()
+    trained_on["catalogue"] = catalogue.table.name
+    digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]
+    trained_on["files"] = tomlkit.item(digests).multiline(True)
+    document["trained_on"] = trained_on
+    for section in ("objects", "sums"):
+        if section in config.document.data:
+            document[section] = config.document.data[section]
+    return document
+
+
+def _curve(trained: Trained) -> Figure:
+    epochs = range(1, len(trained.curve) + 1)
+    with figure() as (made, axes):
+        axes.plot(epochs, [loss.train for loss in trained.curve], color=COLOURS[0], label="training events")
+        axes.plot(epochs, [loss.test for loss in trained.curve], color=COLOURS[2], label="test events")
+        axes.set(xlabel="epoch", ylabel="weighted mean squared error")
+        axes.legend()
+        return made

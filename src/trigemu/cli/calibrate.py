@@ -1,0 +1,43 @@
+"""`trigemu calibrate`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import output
+from trigemu.calibrate import solve, write_calibrated
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.progress import bar
+from trigemu.files import check_writable
+from trigemu.plugins import search_path
+
+
+@click.command()
+@options.menu
+@options.samples
+@options.workers
+@options.plugin_path
+@click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
+)
+def calibrate(
+    menu: Path, catalogue: Path | None, workers: int, plugin_path: tuple[Path, ...], file: Path
+) -> None:
+    """Write MENU with thresholds in place of rate budgets."""
+    check_writable(file)
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    if not read.budgeted:
+        raise trigemu.TrigemuError(
+            f"{menu}: no enabled trigger has a budget: give unique_rate_hz or total_rate_hz in place of above"
+        )
+    samples = trigemu.open_catalogue(catalogue)
+    with bar("events", sum(sample.entries for sample in samples.background)) as advance:
+        (solved,) = solve([read], samples, workers=workers, progress=advance)
+    write_calibrated(solved, file, samples)
+    for line in output.solutions(solved):
+        console().print(line)
+    click.echo(file)

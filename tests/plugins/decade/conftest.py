@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+from trigemu.plugins import find
+
+ROOT = Path(__file__).parents[3]
+
+find("decade", [ROOT / "plugins"]).load()
+
+
+@pytest.fixture(scope="session")
+def toy() -> Callable[..., Any]:
+    """Scored events of which Y(x) is known: two steep observables, the first often missing, and y normal
+    around a mean that rises with both. Weights spread, and fall with the second observable."""
+    from trigemu_plugin_decade.diagnostics import ScoredEvents
+
+    def make(n: int, seed: int, q: float = 0.05, spread: float = 0.7, threshold: float = 0.1) -> ScoredEvents:
+        rng = np.random.default_rng(seed)
+        jet = np.where(rng.random(n) < 0.3, 0.0, 20 + rng.exponential(15, n))
+        photon = 10 + rng.exponential(5, n)
+        mean = 0.03 * jet + 0.05 * photon
+        y = mean + rng.standard_normal(n)
+        hard, soft = (jet > 60) * 1.0, (photon > 20) * 0.5
+        return ScoredEvents(
+            weight=100 * rng.lognormal(0, spread, n) * np.exp(-(photon - 10) / 30),
+            x={"jet[0].pt": jet, "photon[0].pt": photon},
+            y=y,
+            quantile=mean + NormalDist().inv_cdf(1 - q),
+            q=q,
+            threshold=threshold,
+            y_threshold=float(np.quantile(y, 0.95)),
+            primary={"J60": hard, "G20": soft},
+            any_primary=hard + soft - hard * soft,
+        )
+
+    return make

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency, chisquare
+from trigemu_plugin_decade.closure import Closure, bin_numbers, closures, make_axis
+
+Toy = Callable[..., Any]
+
+
+def close(events: Any) -> tuple[Closure, ...]:
+    return closures(events.weight, events.x, events.y, events.corrected, events.q, events.threshold)
+
+
+def plain_bins(axis: Any, x: np.ndarray) -> list[int]:
+    """The bin of each event, by looking at every bin."""
+    found = []
+    for value in x:
+        inside = [i for i, low in enumerate(axis.edges[:-1]) if low <= value < axis.edges[i + 1]]
+        last = len(axis.edges) - 2
+        number = inside[0] if inside else last
+        found.append(0 if value == 0 else number + axis.missing)
+        assert value == 0 or inside or value == axis.edges[-1]
+    return found
+
+
+@given(
+    values=st.lists(st.sampled_from([0.0, 1.0, 2.5, 3.0, 7.0, 8.0, 100.0]), min_size=1, max_size=60),
+    seed=st.integers(0, 99),
+    need=st.sampled_from([1.0, 4.0, 15.0]),
+)
+def test_bins_are_disjoint_complete_and_full(values: list[float], seed: int, need: float) -> None:
+    x = np.array(values)
+    weight = np.random.default_rng(seed).lognormal(0, 1, len(x))
+    axis = make_axis("x", x, weight, need, 8)
+    number = bin_numbers(axis, x)
+    assert number.tolist() == plain_bins(axis, x)
+    assert axis.missing == (0.0 in values)
+    assert axis.bins <= 8 + axis.missing
+    full = [weight[number == i].sum() ** 2 / (weight[number == i] ** 2).sum() for i in set(number.tolist())]
+    wanted = full[axis.missing :]
+    assert len(wanted) <= 1 or min(wanted) >= need * (1 - 1e-12)
+
+
+def test_the_tail_is_divided_more_finely() -> None:
+    x = np.arange(1.0, 10001.0)
+    axis = make_axis("x", x, np.ones(len(x)), 1.0, 10)
+    counts = np.bincount(bin_numbers(axis, x))
+    assert len(counts) == 10
+    assert (np.diff(counts) < 0).all()
+    assert counts[-1] == pytest.approx(10000 * 0.1**1.5, abs=2)
+
+
+@pytest.mark.parametrize("which", [0, 1, 2, 3])
+def test_acceptances_are_those_of_a_loop(toy: Toy, which: int) -> None:
+    events = toy(3000, 1)
+    for closure in close(events):
+        acceptance = closure.acceptances[which]
+        score = events.corrected if acceptance.corrected else events.y
+        numbers = [plain_bins(axis, events.x[axis.observable]) for axis in closure.axes]
+        cell = (
+            numbers[0]
+            if len(numbers) == 1
+            else [i * closure.axes[1].bins + j for i, j in zip(*numbers, strict=True)]
+        )
+        for number in range(len(closure.events)):
+            rows = [i for i in range(3000) if cell[i] == number]
+            total = sum(events.weight[i] for i in rows)
+            a = sum(events.weight[i] for i in rows if score[i] > acceptance.threshold) / total
+            terms = [events.weight[i] * ((score[i] > acceptance.threshold) - a) for i in rows]
+            assert closure.events[number] == len(rows)
+            assert acceptance.value[number] == pytest.approx(a, rel=1e-9)
+            if 0 < a < 1:
+                error = sum(t * t for t in terms) ** 0.5 / total
+            else:
+                o = acceptance.overall
+                error = (o * (1 - o) * sum(events.weight[i] ** 2 for i in rows)) ** 0.5 / total
+            assert acceptance.error[number] == pytest.approx(error, rel=1e-6)
+
+
+def test_cuts_with_and_without_the_correction_accept_the_same(toy: Toy) -> None:
+    events = toy(3000, 2)
+    largest = events.weight.max() / events.weight.sum()
+    at_zero, at_t = close(events)[0].acceptances[:2], close(events)[0].acceptances[2:]
+    for corrected, uncorrected in (at_zero, at_t):
+        assert corrected.corrected
+        assert not uncorrected.corrected
+        assert uncorrected.overall == pytest.approx(corrected.overall, abs=largest)
+    assert at_zero[0].threshold == 0.0
+    assert at_t[0].threshold == events.threshold
+
+
+def test_events_of_equal_weight_give_pearson(toy: Toy) -> None:
+    events = replace(toy(20000, 3), weight=np.full(20000, 7.0))
+    for closure in close(events):
+        tested = np.array(closure.tested)
+        n = np.array(closure.events)[tested]
+        for acceptance in closure.acceptances:
+            passed = np.array(acceptance.value)[tested] * n
+            pair = np.array([passed, n - passed])
+            q = chisquare(pair, np.array([events.q * n, (1 - events.q) * n]), axis=0).statistic.sum()
+            flat = chi2_contingency(pair, correction=False)
+            assert acceptance.against_q.value == pytest.approx(q)
+            assert acceptance.against_q.ndf == len(n)
+            assert acceptance.against_flat.value == pytest.approx(flat.statistic)
+            assert acceptance.against_flat.ndf == flat.dof
+            assert acceptance.against_flat.p == pytest.approx(passed.sum() / n.sum())
+
+
+def test_the_exact_quantile_closes_and_a_constant_does_not(toy: Toy) -> None:
+    """Mean χ² over 60 toys with spread weights: of a right variance and right degrees of freedom."""
+    ratios = []
+    for seed in range(60):
+        for closure in close(toy(4000, seed)):
+            found = [a.against_q for a in closure.acceptances[:2]] + [
+                a.against_flat for a in closure.acceptances[:2]
+            ]
+            ratios.append([chi_square.value / chi_square.ndf for chi_square in found])
+    exact, constant, exact_flat, constant_flat = np.mean(ratios, axis=0)
+    # About 15 degrees of freedom in each of 180: √(2 / 2700) = 0.03, more for those of few events.
+    assert (exact, exact_flat) == pytest.approx((1, 1), abs=0.1)
+    assert min(constant, constant_flat) > 4
+
+
+def test_at_another_threshold_even_the_exact_quantile_is_not_flat(toy: Toy) -> None:
+    events = toy(40000, 5, threshold=0.5)
+    width = np.where(events.x["jet[0].pt"] > 0, 1.0, 0.3)
+    scored = replace(events, y=events.quantile + width * events.corrected)
+    at_zero, _, at_t, _ = close(scored)[0].acceptances
+    assert at_zero.against_flat.value < 2 * at_zero.against_flat.ndf
+    assert at_t.against_flat.value > 4 * at_t.against_flat.ndf
+
+
+def test_errors_are_those_of_a_bootstrap(toy: Toy) -> None:
+    events, rng = toy(3000, 6), np.random.default_rng(6)
+    closure = close(events)[1]
+    number = bin_numbers(closure.axes[0], events.x["photon[0].pt"])
+    passing = events.corrected > 0
+    found = []
+    for _ in range(600):
+        weight = events.weight * rng.poisson(1.0, 3000)
+        found.append(np.bincount(number, weight * passing) / np.bincount(number, weight))
+    expected = np.std(found, axis=0)
+    assert closure.acceptances[0].error == pytest.approx(expected, rel=0.2)
+
+
+def test_bins_with_too_few_events_stay_out_of_a_chi_square() -> None:
+    n = 1000
+    x = np.concatenate([np.zeros(20), np.linspace(1, 2, n - 20)])
+    y = np.tile([1.0, -1.0], n // 2)
+    (closure,) = closures(np.ones(n), {"x": x}, y, y, 0.5, 0.0)
+    assert closure.tested[0]  # 5 / 0.5 = 10 of the 20 are needed
+    (closure,) = closures(np.ones(n), {"x": x}, y, y, 0.1, 0.0)
+    assert not closure.tested[0]
+    assert closure.acceptances[0].against_q.ndf == sum(closure.tested)
+    assert closure.acceptances[0].value[0] == 0.5
+
+
+@pytest.mark.parametrize("score", [-1.0, 1.0])
+@pytest.mark.parametrize("value", [0.0, 5.0])
+def test_nothing_breaks_where_all_or_no_events_pass(score: float, value: float) -> None:
+    x, y = np.full(50, value), np.full(50, score)
+    (closure,) = closures(np.ones(50), {"x": x}, y, y, 0.1, 0.0)
+    assert json.loads(json.dumps(asdict(closure), allow_nan=False))["events"] == [50]
+    assert closure.acceptances[0].value == (float(score > 0),)
+    assert closure.acceptances[0].against_flat.value is None
+
+
+def test_an_empty_cell_has_no_acceptance() -> None:
+    """Two observables that are never present together."""
+    first = np.tile([0.0, 5.0], 500)
+    y = np.linspace(-1, 1, 1000)
+    plane = closures(np.ones(1000), {"a": first, "b": 5.0 - first}, y, y, 0.5, 0.0)[2]
+    assert plane.events == (0, 500, 500, 0)
+    assert [v is None for v in plane.acceptances[0].value] == [True, False, False, True]
+    assert [e is None for e in plane.acceptances[0].error] == [True, False, False, True]
+    json.dumps(asdict(plane), allow_nan=False)

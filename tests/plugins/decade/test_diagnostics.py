@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import spearmanr
+from trigemu_plugin_decade.diagnostics import diagnose, overlap, pinball, rank_correlation, rank_correlations
+
+Toy = Callable[..., Any]
+
+
+def bootstrap(events: Any, statistic: Callable[[Any], float], seed: int, times: int = 400) -> float:
+    """The spread of a number over Poisson-resampled weights."""
+    rng = np.random.default_rng(seed)
+    n = len(events.weight)
+    return float(
+        np.std([statistic(replace(events, weight=events.weight * rng.poisson(1.0, n))) for _ in range(times)])
+    )
+
+
+def test_pinball_is_that_of_a_loop(toy: Toy) -> None:
+    events = toy(2000, 1)
+    tau = 1 - events.q
+
+    def loss(guess: np.ndarray) -> float:
+        terms = (
+            w * (tau * (y - g) if y > g else (1 - tau) * (g - y))
+            for w, y, g in zip(events.weight, events.y, guess, strict=True)
+        )
+        return sum(terms) / sum(events.weight)
+
+    found = pinball(events)
+    constants = [loss(np.full(2000, c)) for c in np.sort(events.y)[1700:2000]]
+    assert found.quantile == pytest.approx(loss(events.quantile))
+    assert found.constant == pytest.approx(min(constants))
+    assert found.difference.value == pytest.approx(found.quantile - found.constant)
+    assert found.difference.error == pytest.approx(
+        bootstrap(events, lambda e: pinball(e).difference.value, 1), rel=0.15
+    )
+    assert found.difference.value < -5 * found.difference.error
+
+
+def test_a_constant_quantile_gains_nothing(toy: Toy) -> None:
+    events = toy(2000, 2)
+    best = np.quantile(events.y, 1 - events.q, weights=events.weight, method="inverted_cdf")
+    found = pinball(replace(events, quantile=np.full(2000, best)))
+    assert (found.difference.value, found.difference.error) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize("digits", [0, 1, 8])
+def test_equal_weights_give_spearman(digits: int) -> None:
+    """With many ties, some, and none."""
+    rng = np.random.default_rng(digits)
+    a = np.round(rng.standard_normal(400), digits)
+    b = np.round(0.5 * a + rng.standard_normal(400), digits)
+    found = rank_correlation(a, b, np.full(400, 3.0))
+    assert found.value == pytest.approx(spearmanr(a, b).statistic)
+
+
+def test_a_weight_is_a_number_of_equal_events() -> None:
+    rng = np.random.default_rng(4)
+    a, b = np.round(rng.standard_normal((2, 300)), 1)
+    b = b + a
+    times = rng.integers(0, 5, 300)
+    found = rank_correlation(a, b, times.astype(float))
+    assert found.value == pytest.approx(spearmanr(np.repeat(a, times), np.repeat(b, times)).statistic)
+
+
+def test_the_error_of_a_rank_correlation_is_that_of_its_derivatives() -> None:
+    rng = np.random.default_rng(5)
+    a = np.round(rng.standard_normal(60), 1)
+    b, weight = a + rng.standard_normal(60), rng.lognormal(0, 1, 60)
+    step, slopes = 1e-5, []
+    for i in range(60):
+        shift = step * (np.arange(60) == i)
+        up, down = (rank_correlation(a, b, weight + s).value for s in (shift, -shift))
+        slopes.append((up - down) / (2 * step))
+    error = np.sqrt(np.sum((weight * slopes) ** 2))
+    assert rank_correlation(a, b, weight).error == pytest.approx(error, rel=1e-6)
+    assert np.sum(weight * slopes) == pytest.approx(0, abs=1e-8)  # its scale is of no matter
+
+
+@given(seed=st.integers(0, 999), n=st.integers(2, 40))
+def test_a_rank_correlation_depends_on_the_order_alone(seed: int, n: int) -> None:
+    a, b = np.random.default_rng(seed).standard_normal((2, n))
+    weight = np.random.default_rng(seed).lognormal(0, 1, n)
+    found = rank_correlation(a, b, weight)
+    assert abs(found.value) <= 1 + 1e-12
+    assert rank_correlation(np.exp(a), b**3, weight).value == pytest.approx(found.value)
+    assert rank_correlation(b, -a, weight).value == pytest.approx(-found.value)
+    assert rank_correlation(a, a, weight).value == pytest.approx(1)
+
+
+def test_rank_correlations_before_and_after(toy: Toy) -> None:
+    """y' is y less its mean, here: all of it is independent of x."""
+    events = toy(4000, 6)
+    found = rank_correlations(events)
+    assert [(c.observable, c.present) for c in found] == [
+        ("jet[0].pt", False),
+        ("jet[0].pt", True),
+        ("photon[0].pt", True),
+    ]
+    present = events.x["jet[0].pt"] > 0
+    for c, rows in zip(found, (present | True, present, present | True), strict=True):
+        only = rank_correlation(events.x[c.observable][rows], events.y[rows], events.weight[rows])
+        assert c.before == only
+        assert c.before.value > 5 * c.before.error
+        assert abs(c.after.value) < 3.5 * c.after.error
+    spread = bootstrap(events, lambda e: rank_correlations(e)[0].before.value, 6, times=200)
+    assert found[0].before.error == pytest.approx(spread, rel=0.2)
+
+
+def test_overlaps_are_those_of_a_loop(toy: Toy) -> None:
+    events = toy(1000, 7)
+    accepted = events.y > events.y_threshold
+    found = overlap(events, accepted)
+    rows = [i for i in range(1000) if accepted[i]]
+
+    def rate(fraction: Callable[[int], float]) -> tuple[float, float]:
+        terms = [events.weight[i] * fraction(i) for i in rows]
+        return sum(terms), sum(t * t for t in terms) ** 0.5
+
+    def pair(estimate: Any) -> tuple[float, float]:
+        return estimate.value, estimate.error
+
+    assert pair(found.total) == pytest.approx(rate(lambda i: 1.0))
+    assert pair(found.unique) == pytest.approx(rate(lambda i: 1 - events.any_primary[i]))
+    assert pair(found.not_unique) == pytest.approx(rate(lambda i: events.any_primary[i]))
+    for name, fraction in events.primary.items():
+        assert pair(found.primary[name]) == pytest.approx(rate(lambda i, f=fraction: f[i]))
+    assert found.share.value == pytest.approx(found.unique.value / found.total.value)
+    passing = sum(w * (1 - f) for w, f in zip(events.weight, events.any_primary, strict=True))
+    assert found.ceiling.value == pytest.approx(passing / sum(events.weight))
+
+
+@given(seed=st.integers(0, 999), cut=st.floats(-1, 6))
+def test_laws_of_overlaps(toy: Toy, seed: int, cut: float) -> None:
+    events = toy(100, seed)
+    found = overlap(events, events.y > cut)
+    total = found.total.value
+    assert found.unique.value + found.not_unique.value == pytest.approx(total)
+    assert all(0 <= both.value <= found.not_unique.value * (1 + 1e-12) for both in found.primary.values())
+    assert found.not_unique.value <= sum(both.value for both in found.primary.values()) * (1 + 1e-12)
+    assert found.share.value is None or -1e-12 <= found.share.value <= 1 + 1e-12
+    assert (found.share.value is None) == (total == 0)
+    assert found.share.value is None or found.share.error > 0
+
+
+def test_errors_of_shares_are_those_of_a_bootstrap(toy: Toy) -> None:
+    events = toy(4000, 8)
+    accepted = events.y > events.y_threshold
+    found = overlap(events, accepted)
+    share = bootstrap(events, lambda e: overlap(e, accepted).share.value, 8)
+    ceiling = bootstrap(events, lambda e: overlap(e, accepted).ceiling.value, 9)
+    assert found.share.error == pytest.approx(share, rel=0.15)
+    assert found.ceiling.error == pytest.approx(ceiling, rel=0.15)
+
+
+@pytest.mark.parametrize("q", [0.02, 0.8])
+def test_the_pull_of_an_independent_decision_is_a_normal_number(toy: Toy, q: float) -> None:
+    """Of one that accepts few, and of one that accepts much: then most of the two errors is common."""
+    samples = [toy(2000, seed, q=q) for seed in range(400)]
+    pulls = [overlap(events, events.corrected > 0).pull for events in samples]
+    assert np.mean(pulls) == pytest.approx(0, abs=0.15)
+    assert np.std(pulls) == pytest.approx(1, abs=0.1)
+
+
+def test_the_pull_of_a_decision_that_is_not_independent(toy: Toy) -> None:
+    events = toy(4000, 11)
+    assert overlap(events, events.y > events.y_threshold).pull < -5
+    assert overlap(events, events.x["jet[0].pt"] == 0).pull > 5
+    assert overlap(events, np.full(4000, True)).pull is None
+
+
+def test_a_share_of_one_has_an_error(toy: Toy) -> None:
+    """That of a binomial number with the ceiling as its expectation, for weights without influence."""
+    n = 1000
+    events = replace(toy(n, 9), weight=np.full(n, 2.0), any_primary=(np.arange(n) % 10 == 0) * 1.0)
+    found = overlap(events, np.arange(n) % 50 == 1)
+    assert found.share.value == 1.0
+    assert found.share.error == pytest.approx(np.sqrt(0.9 * 0.1 / 20))
+    assert found.pull == pytest.approx(0.1 / np.sqrt(0.09 / 20 * (1 - 20 / n)))
+
+
+@pytest.mark.parametrize("threshold", [0.1, 1e9])
+def test_everything_goes_into_json(toy: Toy, threshold: float) -> None:
+    events = toy(500, 10, threshold=threshold)
+    result = diagnose(replace(events, x=events.x | {"tau[0].pt": np.zeros(500)}))
+    written = json.loads(json.dumps(asdict(result), allow_nan=False))
+    assert [len(closure["axes"]) for closure in written["closures"]] == [1, 1, 1, 2]
+    assert written["rank_correlations"][-1]["before"] == {"value": None, "error": None}
+    assert written["rate_hz"] == pytest.approx(events.weight.sum())
+    assert (written["overlap"]["pull"] is None) == (threshold == 1e9)
+    assert written["overlap_uncorrected"]["total"]["value"] > 0

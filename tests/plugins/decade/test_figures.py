@@ -1,0 +1,114 @@
+"""All figures of a toy: the files are there, and what they say is readable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from trigemu_plugin_decade import figures
+from trigemu_plugin_decade.densities import densities
+from trigemu_plugin_decade.diagnostics import diagnose
+
+Toy = Callable[..., Any]
+LABELS = {"jet[0].pt": r"leading jet $p_T$ [GeV]", "photon[0].pt": r"leading photon $p_T$ [GeV]"}
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that are saved, in that order."""
+    made: list[Figure] = []
+    save = figures.save
+
+    def keep(figure: Figure, path: Path) -> None:
+        made.append(figure)
+        save(figure, path)
+
+    monkeypatch.setattr(figures, "save", keep)
+    return made
+
+
+def test_all_files_are_there_and_nothing_is_cut_off(toy: Toy, tmp_path: Path, drawn: list[Figure]) -> None:
+    events = toy(20000, 1)
+    files = figures.write_figures(diagnose(events), densities(events), LABELS, tmp_path / "new")
+    assert [file.stem for file in files] == [
+        "acceptance_jet_0_pt",
+        "acceptance_photon_0_pt",
+        "acceptance_jet_0_pt_photon_0_pt",
+        "density_jet_0_pt",
+        "density_photon_0_pt",
+        "rank_correlation",
+    ]
+    for file, made in zip(files, drawn, strict=True):
+        pixels = matplotlib.image.imread(file)[..., :3]
+        assert pixels.shape[0] >= 400
+        border = (pixels[:2], pixels[-2:], pixels[:, :2], pixels[:, -2:])
+        assert all((side == 1.0).all() for side in border)  # what is cut off reaches the border
+        assert any(axes.get_xlabel() for axes in made.axes)
+        assert any(axes.get_ylabel() or axes.get_yticklabels() for axes in made.axes)
+        assert not overlapping(made)
+
+
+def overlapping(made: Figure) -> list[tuple[str, str]]:
+    """Pairs of labels of ticks on one axis that touch each other."""
+    found = []
+    for axes in made.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            texts: list[Text] = [t for t in axis.get_ticklabels() if t.get_visible() and t.get_text()]
+            low, high = sorted(axis.get_view_interval())
+            places = axis.get_ticklocs()
+            shown = [t for t, p in zip(texts, places, strict=False) if low <= p <= high]
+            boxes = [t.get_window_extent().shrunk(0.95, 0.95) for t in shown]
+            for i, first in enumerate(boxes):
+                found += [
+                    (shown[i].get_text(), shown[j].get_text())
+                    for j in range(i + 1, len(boxes))
+                    if first.overlaps(boxes[j])
+                ]
+    return found
+
+
+def test_points_are_acceptances_over_q(toy: Toy) -> None:
+    events = toy(20000, 2)
+    closure = diagnose(events).closures[0]
+    made = figures.draw_acceptance(closure, events.q, LABELS)
+    top, bottom = made.axes
+    assert (len(top.containers), len(bottom.containers)) == (4, 2)
+    for number, acceptance in enumerate(closure.acceptances):
+        heights = top.containers[number].lines[0].get_ydata()
+        expected = np.array(acceptance.value) / events.q
+        assert heights == pytest.approx(np.where(expected > 0, expected, np.nan), nan_ok=True)
+    assert bottom.get_xticklabels()[0].get_text() == "none"
+    assert "chi" in made.legends[0].get_texts()[0].get_text()
+
+
+def test_a_map_shows_only_cells_with_enough_events(toy: Toy) -> None:
+    events = toy(3000, 3)
+    closure = diagnose(events).closures[2]
+    made = figures.draw_map(closure, events.q, LABELS)
+    shape = [axis.bins for axis in closure.axes]
+    for panel, acceptance in zip(made.axes, closure.acceptances[:2], strict=False):
+        cells = np.ma.filled(panel.collections[0].get_array(), np.nan).reshape(shape[::-1]).T.ravel()
+        assert np.isnan(cells).tolist() == [not tested for tested in closure.tested]
+        ratio = np.array(acceptance.value, float) / events.q
+        assert cells == pytest.approx(np.where(closure.tested, np.maximum(ratio, 1e-9), np.nan), nan_ok=True)
+
+
+@pytest.mark.parametrize("changed", ["nothing passes", "one observable", "never missing", "always missing"])
+def test_odd_samples_are_drawn_too(toy: Toy, tmp_path: Path, changed: str) -> None:
+    events = toy(400, 4)
+    x = events.x
+    odd = {
+        "nothing passes": replace(events, threshold=1e9),
+        "one observable": replace(events, x={"jet[0].pt": x["jet[0].pt"]}),
+        "never missing": replace(events, x={name: values + 1 for name, values in x.items()}),
+        "always missing": replace(events, x=x | {"jet[0].pt": np.zeros(400)}),
+    }[changed]
+    files = figures.write_figures(diagnose(odd), densities(odd), LABELS, tmp_path)
+    assert all(file.stat().st_size > 5000 for file in files)
