@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,10 @@ from trigemu.workspace import Workspace
 
 #: Cuts fall with every sweep and settle within a few; more means that budgets compete to the last event.
 _MAX_SWEEPS = 200
+#: Of a budget: a tie of more is told.
+_COARSE = 0.01
+#: A rate as a message prints it can be asked for, also where it was rounded up.
+_DIGITS = 1e-5
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,12 @@ def solve(
         menu.solved(_Solver(menu, bits, slots, asked, scales, catalogue).solutions())
         for menu, bits in zip(menus, plan.bits, strict=True)
     )
+
+
+def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
+    """By what a menu's own crossing rate multiplies all rates."""
+    crossing = catalogue.table.convention == "crossing"
+    return menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:
@@ -142,9 +152,7 @@ class _Solver:
         catalogue: Catalogue,
     ) -> None:
         self.menu = menu
-        crossing = catalogue.table.convention == "crossing"
-        own = menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
-        self.weight = asked.weight * scales[asked.sample] * own
+        self.weight = asked.weight * scales[asked.sample] * crossing_scale(menu, catalogue)
         self.scores = {t.name: asked.scores[:, slots.index(bits[t.name])] for t in menu.budgeted}
         width = asked.words.shape[1]
         more = np.zeros((len(asked.weight), -(-len(menu.budgeted) // 64)), np.uint64)
@@ -202,9 +210,9 @@ def cut_for(score: FloatArray, rate: FloatArray, budget_hz: float) -> Solution:
     ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
     above = np.concatenate([[0.0], np.cumsum(rates)[ends]])
     squares = np.concatenate([[0.0], np.cumsum(rates**2)[ends]])
-    if budget_hz > above[-1]:
+    if budget_hz > above[-1] * (1 + _DIGITS):
         raise ValueError(f"cannot be met: all events that it asks for give {above[-1]:.6g} Hz")
-    reached = int(np.searchsorted(above, budget_hz))
+    reached = min(int(np.searchsorted(above, budget_hz)), len(ends))
     nearest = reached - 1 if budget_hz - above[reached - 1] < above[reached] - budget_hz else reached
     tied = slice(ends[reached - 2] + 1 if reached > 1 else 0, ends[reached - 1] + 1)
     tie = above[reached] - above[reached - 1] if np.count_nonzero(rates[tied]) > 1 else 0.0
@@ -229,6 +237,17 @@ def _between(higher: float, lower: float) -> float:
         return math.nextafter(higher, -math.inf)
     middle = lower + (higher - lower) / 2
     return middle if lower <= middle < higher else lower
+
+
+def ties(menu: Menu) -> Iterator[str]:
+    """Of each solved trigger of which much rate sits on one score, how much: no cut is nearer to its budget."""
+    for trigger in menu.triggers:
+        budget, solution = trigger.budget, trigger.solution
+        if budget and solution and solution.tie_hz > _COARSE * budget.hz:
+            yield (
+                f"{trigger.name!r}: events of {solution.tie_hz:.4g} Hz share the score at which "
+                f"{budget.key} = {budget.hz:g} is reached, so that no cut comes nearer to it"
+            )
 
 
 def write_calibrated(menu: Menu, path: Path, catalogue: Catalogue) -> None:

@@ -35,13 +35,15 @@ class Slot:
 class Plan:
     """slots: what is evaluated; slot b gives bit b. bits: of each menu, trigger name → bit. needs: the
     columns that are read, each with the first trigger that asks for it. models: of each menu, the files of
-    its models → sha256. trained_on: where those of all menus were fitted."""
+    its models → sha256. trained_on: where those of all menus were fitted. warnings: of each menu, what its
+    compiled triggers have to say."""
 
     slots: tuple[Slot, ...]
     bits: tuple[Mapping[str, int], ...]
     needs: Mapping[Need, Trigger]
     models: tuple[Mapping[str, str], ...] = ()
     trained_on: tuple[TrainedOn, ...] = ()
+    warnings: tuple[tuple[str, ...], ...] = ()
 
     @property
     def words(self) -> int:
@@ -83,9 +85,11 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
     needs: dict[Need, Trigger] = {}
     models: list[dict[str, str]] = []
     trained_on: list[TrainedOn] = []
+    warnings: list[tuple[str, ...]] = []
     for menu in menus:
         bits.append({})
         models.append({})
+        said: list[str] = []
         for trigger in menu.triggers:
             if not isinstance(trigger.description, Kind):
                 continue
@@ -99,8 +103,12 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
             for need in sorted(context.needs):
                 needs.setdefault(need, trigger)
             models[-1] |= context.models
-            trained_on += context.trained if trigger in menu.used else ()
-    return Plan(tuple(slots), tuple(bits), needs, tuple(models), tuple(dict.fromkeys(trained_on)))
+            if trigger in menu.used:
+                trained_on += context.trained
+                said += getattr(compiled, "warnings", ())
+        warnings.append(tuple(dict.fromkeys(said)))
+    where = tuple(dict.fromkeys(trained_on))
+    return Plan(tuple(slots), tuple(bits), needs, tuple(models), where, tuple(warnings))
 
 
 def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:

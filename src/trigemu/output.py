@@ -18,8 +18,6 @@ from trigemu.menu import Menu
 from trigemu.results import MenuRates, Rate, TriggerRates
 
 _QUANTITIES = ("total", "unique", "share")
-#: Of a budget: a tie of more is told in the table, any in JSON.
-_COARSE = 0.01
 #: Those of 40 MHz over 1 Hz, without an exponent.
 _PRESCALE_DIGITS = 8
 
@@ -93,7 +91,6 @@ def _row(trigger: TriggerRates) -> dict[str, Any]:
         "prescale": trigger.prescale,
         "threshold": trigger.threshold,
         "threshold_error": trigger.threshold_error,
-        "threshold_tie_hz": trigger.threshold_tie_hz,
     }
     for quantity in _QUANTITIES:
         row |= _rate(quantity, getattr(trigger, quantity))
@@ -210,11 +207,9 @@ def solutions(menu: Menu) -> Iterator[str]:
     """A line for each threshold that was found from a budget, and what they are worth."""
     solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
     for name, budget, solution in solved:
-        coarse = solution.tie_hz > _COARSE * budget.hz
-        tie = f"; {_in_unit(solution.tie_hz, 0.0)} sit on this one score" if coarse else ""
         yield (
             f"{name}: threshold {_with_error(solution.cut, solution.error)} for "
-            f"{_in_unit(budget.hz, 0.0)} of {budget.quantity} rate{tie}."
+            f"{_in_unit(budget.hz, 0.0)} of {budget.quantity} rate."
         )
     if solved:
         yield (

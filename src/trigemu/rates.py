@@ -11,13 +11,13 @@ are treated as Poisson, which is conservative where the fraction of events that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from trigemu import exact
 from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
-from trigemu.calibrate import half_scales
+from trigemu.calibrate import crossing_scale, half_scales, ties
 from trigemu.emulate import Emulation, emulate
 from trigemu.errors import SampleError
 from trigemu.events import FloatArray, IntArray
@@ -26,13 +26,13 @@ from trigemu.menu import Menu
 from trigemu.patterns import PatternTable
 from trigemu.results import Half, MenuRates, Rate, TriggerRates
 from trigemu.samples import Catalogue, open_catalogue
+from trigemu.sums import RateSums, Scale, blocks
 from trigemu.triggers.random import Random
 
 #: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
 ZERO_EVENTS_LIMIT = 1.14
 #: A menu that takes more of the crossings than this cannot be summed over interactions.
 MAX_LUMINOSITY_SHARE = 0.01
-_BLOCK = 4096
 
 
 def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
@@ -46,7 +46,7 @@ def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
         scales = half_scales(table, emulation.half, catalogue)
         table = table.bin(emulation.half)
     sums = _Sums(menu, catalogue, table, scales)
-    for rows in _blocks(table):
+    for rows in blocks(table):
         sums.add(rows, acceptances(table.words[rows], menu, bits))
     rate, triggers, groups = sums.rates(_thresholds(emulation, bits))
     overlap, error = sums.overlap()
@@ -60,7 +60,7 @@ def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
         overlap_error=error,
         half=None if emulation.half is None else Half(emulation.half, tuple(scales)),
         models=emulation.plan.models[number],
-        warnings=_warnings(menu, catalogue, triggers),
+        warnings=(*emulation.plan.warnings[number], *_warnings(menu, catalogue, triggers)),
     )
 
 
@@ -88,8 +88,8 @@ class _Sums:
         names = dict.fromkeys(t.group for t in self.triggers if t.group)
         self.groups = {n: [i for i, t in enumerate(self.triggers) if t.group == n] for n in names}
         t, g = len(self.triggers), len(self.groups)
-        self._weight = exact.ColumnSums(1 + 3 * t + 3 * g)
-        self._square = exact.ColumnSums(1 + 3 * t + 3 * g)
+        self._scale = Scale(scales, crossing_scale(menu, catalogue))
+        self._sums = RateSums(table, self._scale, 1 + 3 * t + 3 * g)
         self._events = np.zeros(1 + 3 * t + 3 * g, np.int64)
         self._seen = np.zeros((len(catalogue.samples), 1 + 3 * t + 3 * g), np.bool_)
         self._largest_accepted = np.zeros(t + g)
@@ -97,31 +97,19 @@ class _Sums:
         self._set_of = np.empty(t, np.int64)
         for number, members in enumerate(self.sets):
             self._set_of[members] = number
-        crossing = catalogue.table.convention == "crossing"
-        self._scale = menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
-        # Exact sums take fractions of at most 1: a power of two, which changes no bit, is taken out.
-        unit = 2.0 ** np.ceil(np.log2(scales.max(initial=1.0)))
-        self._scale *= unit
-        self._of_sample = scales / unit
         self._largest = np.zeros(len(catalogue.samples))
-        np.maximum.at(self._largest, table.sample, self._heaviest(slice(None)))
-
-    def _heaviest(self, rows: slice) -> FloatArray:
-        """float64[m]: the largest weight of each entry in Hz."""
-        heaviest: FloatArray = self.table.largest[rows] * self._of_sample[self.table.sample[rows]]
-        return heaviest * self._scale
+        np.maximum.at(self._largest, table.sample, self._scale.heaviest(table, slice(None)))
 
     def add(self, rows: slice, accepted: FloatArray) -> None:
         weight, square = self.table.weight[rows], self.table.square[rows]
         fractions, either = self._fractions(accepted)
-        scale = self._of_sample[self.table.sample[rows]]
-        self._weight.add(weight, fractions * scale[:, None])
-        self._square.add(square, (fractions * scale[:, None]) ** 2)
+        self._sums.add(rows, fractions)
         self._events += self.table.n[rows] @ (fractions > 0)
         for sample in np.unique(self.table.sample[rows]):
             self._seen[sample] |= (fractions[self.table.sample[rows] == sample] > 0).any(axis=0)
-        largest = self._heaviest(rows)[:, None] * np.hstack([accepted, either])
+        largest = self._scale.heaviest(self.table, rows)[:, None] * np.hstack([accepted, either])
         np.maximum(self._largest_accepted, largest.max(axis=0), out=self._largest_accepted)
+        scale = self._scale.of_sample[self.table.sample[rows]]
         _add_overlaps(self._overlap, accepted, self._set_of, weight, square, scale)
         exact.carry(self._overlap.reshape(-1, exact.WIDE))
 
@@ -144,8 +132,7 @@ class _Sums:
         self, thresholds: Mapping[str, float | None]
     ) -> tuple[Rate, tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
         """Of the menu, of its triggers, of its groups."""
-        self._hz = self._weight.result() * self._scale
-        self._hz2 = self._square.result() * self._scale**2
+        self._hz, self._hz2 = self._sums.result()
         largest = float(self._largest.max(initial=0.0))
         t, g = len(self.triggers), len(self.groups)
         prescales = [trigger.prescale for trigger in self.triggers]
@@ -167,13 +154,12 @@ class _Sums:
                 trigger.prescale,
                 thresholds.get(trigger.name),
                 trigger.solution.error if trigger.solution else None,
-                trigger.solution.tie_hz if trigger.solution else None,
                 *of(1 + i, t, i),
             )
             for i, trigger in enumerate(self.triggers)
         )
         groups = tuple(
-            TriggerRates(name, "group", name, None, None, None, None, *of(1 + 3 * t + i, g, t + i))
+            TriggerRates(name, "group", name, None, None, None, *of(1 + 3 * t + i, g, t + i))
             for i, name in enumerate(self.groups)
         )
         return self._rate(0, max(could_enter, default=largest)), triggers, groups
@@ -197,7 +183,7 @@ class _Sums:
         t = len(self.triggers)
         flat = exact.to_float(self._overlap.reshape(-1, exact.WIDE)).reshape(2, t, t)
         both = flat + np.triu(flat, 1).transpose(0, 2, 1)
-        return both[0] * self._scale, np.sqrt(both[1]) * self._scale
+        return both[0] * self._scale.everything, np.sqrt(both[1]) * self._scale.everything
 
 
 @kernel
@@ -232,11 +218,6 @@ def _add_overlaps(
                 exact.add_scaled(sums[1, i, j], square[row], f * f)
 
 
-def _blocks(table: PatternTable) -> Iterator[slice]:
-    for start in range(0, len(table), _BLOCK):
-        yield slice(start, start + _BLOCK)
-
-
 def _thresholds(emulation: Emulation, bits: Mapping[str, int]) -> dict[str, float | None]:
     return {name: emulation.plan.slots[bit].compiled.cut for name, bit in bits.items()}
 
@@ -251,7 +232,7 @@ def _check_random(menu: Menu, catalogue: Catalogue) -> None:
 
 
 def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ...]) -> tuple[str, ...]:
-    warnings = []
+    warnings = list(ties(menu))
     summed = sum(trigger.total.hz for trigger in triggers)
     limit = MAX_LUMINOSITY_SHARE * menu.crossing_rate_hz
     if catalogue.table.convention == "luminosity" and summed > limit:

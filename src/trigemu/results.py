@@ -30,8 +30,7 @@ class Rate:
 @dataclass(frozen=True)
 class TriggerRates:
     """The rates of a trigger or (kind "group") of a group. threshold: the cut on its score, if any;
-    threshold_error: of one that was found from a rate budget; threshold_tie_hz: the rate at that one
-    score, if several events share it."""
+    threshold_error: of one that was found from a rate budget."""
 
     name: str
     kind: str
@@ -39,7 +38,6 @@ class TriggerRates:
     prescale: float | None
     threshold: float | None
     threshold_error: float | None
-    threshold_tie_hz: float | None
     total: Rate
     unique: Rate
     share: Rate

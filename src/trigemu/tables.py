@@ -274,6 +274,7 @@ class _Lines:
         names = self._key()
         for i, name in enumerate(names):
             key = (*key, name)
+            self.found.setdefault(key, self.line)
             if array and i == len(names) - 1:
                 self._arrays[key] = self._arrays.get(key, -1) + 1
             if key in self._arrays:

@@ -8,7 +8,7 @@ import click
 
 import trigemu
 from trigemu import output
-from trigemu.calibrate import solve, write_calibrated
+from trigemu.calibrate import solve, ties, write_calibrated
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar
@@ -38,6 +38,6 @@ def calibrate(
     with bar("events", sum(sample.entries for sample in samples.background)) as advance:
         (solved,) = solve([read], samples, workers=workers, progress=advance)
     write_calibrated(solved, file, samples)
-    for line in output.solutions(solved):
+    for line in (*output.solutions(solved), *(f"Warning: {tie}." for tie in ties(solved))):
         console().print(line)
     click.echo(file)

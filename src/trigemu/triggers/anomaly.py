@@ -42,6 +42,10 @@ class InputBlock(Table, frozen=True):
     observables: tuple[str, ...]
     padding: float | None = None
 
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.padding is not None and abs(self.padding) > float(np.finfo(np.float32).max):
+            yield "padding", f"padding = {self.padding:g}: is infinite as a float32, which models read"
+
 
 class NetworkTable(ModelFile, frozen=True):
     """[network]"""

@@ -74,7 +74,10 @@ class Context:
 
 
 class Compiled(Protocol):
-    """A trigger, ready to be evaluated on any range of events."""
+    """A trigger, ready to be evaluated on any range of events.
+
+    It may have `warnings`, tuple[str, ...]: what users shall read beside its rates.
+    """
 
     @property
     def cut(self) -> float | None:
