@@ -72,3 +72,36 @@ def test_large_tables(distinct: int) -> None:
     table = count(0, patterns, weight)
     assert len(table) == len(np.unique(patterns))
     assert table.n.sum() == len(weight)
+
+
+@given(st.integers(0, 2**32), st.integers(1, 200))
+def test_entries_of_a_bin_are_what_was_counted_there(seed: int, n: int) -> None:
+    patterns, weight, axis = events(seed, n, 2, 20)
+    table = count(3, patterns, weight, axis)
+    for number in range(4):
+        there = axis == number
+        assert same(
+            table.take(np.flatnonzero(table.axis == number)),
+            count(3, patterns[there], weight[there], axis[there]),
+        )
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60))
+def test_the_scales_of_a_bin_are_those_of_fractions(seed: int, n: int) -> None:
+    """Exact sums, divided once, whatever the patterns; 1 for a sample without events."""
+    parts = [events(seed + i, n, 1, 5) for i in range(2)]
+    parts = [(p, np.abs(w), a) for p, w, a in parts]
+    table = merge(count(2 * i, *part) for i, part in enumerate(parts))
+    scales = table.share_scales(1, 4)
+    for i, (_, weight, axis) in enumerate(parts):
+        whole = float(sum(map(Fraction, weight.tolist())))
+        share = float(sum(map(Fraction, weight[axis == 1].tolist())))
+        assert scales[2 * i] == (whole / share if share else np.inf)
+    assert scales[[1, 3]].tolist() == [1.0, 1.0]
+
+
+def test_a_bin_without_weight_has_no_scale() -> None:
+    words, axis = np.zeros((2, 1), np.uint64), np.array([0, 1])
+    assert np.isinf(count(0, words, np.array([1.0, 0.0]), axis).share_scales(1, 1)[0])
+    assert np.isnan(count(0, words, np.zeros(2), axis).share_scales(1, 1)[0])
+    assert count(0, words, np.array([6.0, -2.0]), axis).share_scales(1, 1).tolist() == [-2.0]

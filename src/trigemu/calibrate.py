@@ -240,7 +240,7 @@ def _between(higher: float, lower: float) -> float:
 
 
 def ties(menu: Menu) -> Iterator[str]:
-    """Of each solved trigger of which much rate sits on one score, how much: no cut is nearer to its budget."""
+    """Of solved triggers, how much rate sits on one score, where that keeps cuts away from a budget."""
     for trigger in menu.triggers:
         budget, solution = trigger.budget, trigger.solution
         if budget and solution and solution.tie_hz > _COARSE * budget.hz:

@@ -63,7 +63,19 @@ def over_background(
     job: Job, task: Task[R], *, workers: int = 1, chunk_events: int = CHUNK_EVENTS
 ) -> Iterable[tuple[Chunk, R]]:
     """What a task makes of each chunk of the background, in the order of the chunks."""
-    chunks = [c for sample in job.catalogue.background for c in chunks_of(sample, chunk_events)]
+    return over(job.catalogue.background, job, task, workers=workers, chunk_events=chunk_events)
+
+
+def over(
+    samples: Iterable[Sample],
+    job: Job,
+    task: Task[R],
+    *,
+    workers: int = 1,
+    chunk_events: int = CHUNK_EVENTS,
+) -> Iterable[tuple[Chunk, R]]:
+    """What a task makes of each chunk of some samples of the job's catalogue, in the order of the chunks."""
+    chunks = [c for sample in samples for c in chunks_of(sample, chunk_events)]
     workers = min(workers, len(chunks))
     if workers <= 1:
         return ((chunk, _perform(job, task, chunk)) for chunk in chunks)

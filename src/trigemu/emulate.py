@@ -12,19 +12,37 @@ rates(table, …)                                 # rates       everything else 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
 
-from trigemu.calibrate import solve
+import numpy as np
+
+from trigemu.calibrate import half_scales, solve
 from trigemu.chunks import CHUNK_EVENTS, Job, over_background
 from trigemu.decisions import Plan, decide, make_plan
-from trigemu.events import Events
+from trigemu.events import Events, FloatArray, IntArray
 from trigemu.halves import EVALUATION, half_of
 from trigemu.menu import Menu
+from trigemu.observables import Need
 from trigemu.patterns import PatternTable, count, empty, merge
 from trigemu.samples import Catalogue
+from trigemu.workspace import Workspace
 
 Progress = Callable[[int], None]
+
+
+class Axis(Protocol):
+    """What events are told apart by, besides their decisions. Picklable."""
+
+    @property
+    def bins(self) -> int: ...
+
+    def needs(self, plan: Plan) -> Iterable[Need]:
+        """The columns it reads besides those of the plan."""
+
+    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
+        """int64[n], the bin of each event, 0 ≤ bin < bins."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +51,7 @@ class Emulation:
     names.
 
     given: the menus as they were; menus: the same with their budgets solved. half: on which half of the
-    samples rates are taken, the axis of the table being the half; None: on all events.
+    samples rates are taken; None: on all events. bins: of the axis; that of the table is half × bins + bin.
     """
 
     given: tuple[Menu, ...]
@@ -42,12 +60,24 @@ class Emulation:
     plan: Plan
     table: PatternTable
     half: int | None
+    bins: int = 1
+
+    def counted(self) -> tuple[PatternTable, FloatArray]:
+        """The entries that rates are made of, by the bin of the axis alone, and float64[samples]: by what
+        the sums of each sample are scaled. SampleError where a sample has no weight in the half."""
+        if self.half is None:
+            return self.table, np.ones(len(self.catalogue.samples))
+        by_half = replace(self.table, axis=self.table.axis // self.bins)
+        scales = half_scales(by_half, self.half, self.catalogue)
+        table = self.table.take(np.flatnonzero(by_half.axis == self.half))
+        return replace(table, axis=table.axis % self.bins), scales
 
 
 def emulate(
     menus: Sequence[Menu],
     catalogue: Catalogue,
     *,
+    axis: Axis | None = None,
     workers: int = 1,
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
@@ -62,17 +92,18 @@ def emulate(
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = EVALUATION if _fitted(solved, plan, catalogue) else None
-    task = _Count(by_half=half is not None)
+    task = _Count(half is not None, axis)
     table = empty(plan.words)
     parts: list[PatternTable] = []
-    job = Job(solved, plan, catalogue)
+    job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
     for chunk, part in over_background(job, task, workers=workers, chunk_events=chunk_events):
         parts.append(part)
         if sum(map(len, parts)) > len(table) + 4096:  # sums of tables cost most while they grow
             table, parts = merge([table, *parts]), []
         if progress:
             progress(chunk.stop - chunk.start)
-    return Emulation(tuple(menus), solved, catalogue, plan, merge([table, *parts]), half)
+    table = merge([table, *parts])
+    return Emulation(tuple(menus), solved, catalogue, plan, table, half, axis.bins if axis else 1)
 
 
 @dataclass(frozen=True)
@@ -80,11 +111,15 @@ class _Count:
     """The patterns of a chunk."""
 
     by_half: bool
+    axis: Axis | None
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> PatternTable:
-        words = decide(events, plan)
-        axis = half_of(events.parent)[events.core] if self.by_half else None
-        return count(sample, words[events.core], events.weight[events.core], axis)
+        work = Workspace(events)
+        words = decide(events, plan, work)
+        bins = half_of(events.parent) if self.by_half else np.zeros(len(events), np.int64)
+        if self.axis:
+            bins = bins * self.axis.bins + self.axis(plan, work)
+        return count(sample, words[events.core], events.weight[events.core], bins[events.core])
 
 
 def _fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:

@@ -41,9 +41,8 @@ class PatternTable:
     def __len__(self) -> int:
         return len(self.n)
 
-    def bin(self, axis: int) -> PatternTable:
-        """The entries of one bin of the axis."""
-        rows = np.flatnonzero(self.axis == axis)
+    def take(self, rows: IntArray) -> PatternTable:
+        """Some entries, in the order given."""
         return PatternTable(*(getattr(self, name)[rows] for name in PatternTable.__annotations__))
 
     def share_scales(self, axis: int, samples: int) -> FloatArray:

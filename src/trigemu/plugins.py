@@ -35,10 +35,10 @@ class Plugin:
     sha256: str
 
     def load(self) -> ModuleType:
-        """Import it, once a process; PluginError if that fails."""
+        """Import it, once a process, from whichever folder; PluginError if that fails."""
         module_name = f"trigemu_plugin_{self.name}"
         loaded = sys.modules.get(module_name)
-        if loaded is not None and getattr(loaded, "__file__", None) == str(self.file):
+        if loaded is not None and self._is(Path(loaded.__file__ or "")):
             return loaded
         spec = importlib.util.spec_from_file_location(module_name, self.file)
         if spec is None or spec.loader is None:
@@ -54,6 +54,9 @@ class Plugin:
             reason = f"{type(error).__name__}: {error}"
             raise PluginError(f"plugin {self.name!r} ({self.file}) cannot be loaded: {reason}") from error
         return module
+
+    def _is(self, file: Path) -> bool:
+        return file == self.file or (file.exists() and _digest(file) == self.sha256)
 
     def kinds(self) -> dict[str, type[Kind] | type[BitKind]]:
         """Its table of kinds; PluginError for a table that is none."""

@@ -11,13 +11,11 @@ are treated as Poisson, which is conservative where the fraction of events that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from trigemu import exact
 from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
-from trigemu.calibrate import crossing_scale, half_scales, ties
+from trigemu.calibrate import crossing_scale, ties
 from trigemu.emulate import Emulation, emulate
 from trigemu.errors import SampleError
 from trigemu.events import FloatArray, IntArray
@@ -27,6 +25,7 @@ from trigemu.patterns import PatternTable
 from trigemu.results import Half, MenuRates, Rate, TriggerRates
 from trigemu.samples import Catalogue, open_catalogue
 from trigemu.sums import RateSums, Scale, blocks
+from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.random import Random
 
 #: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
@@ -39,16 +38,13 @@ def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
     """The rates of a menu of an emulation, its only one by default."""
     number = 0 if menu is None else _number(emulation, menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
-    catalogue, table = emulation.catalogue, emulation.table
+    catalogue = emulation.catalogue
     _check_random(menu, catalogue)
-    scales = np.ones(len(catalogue.samples))
-    if emulation.half is not None:
-        scales = half_scales(table, emulation.half, catalogue)
-        table = table.bin(emulation.half)
+    table, scales = emulation.counted()
     sums = _Sums(menu, catalogue, table, scales)
     for rows in blocks(table):
         sums.add(rows, acceptances(table.words[rows], menu, bits))
-    rate, triggers, groups = sums.rates(_thresholds(emulation, bits))
+    rate, triggers, groups = sums.rates()
     overlap, error = sums.overlap()
     return MenuRates(
         menu=menu,
@@ -128,9 +124,7 @@ class _Sums:
         columns = (any_[:, None], accepted, unique_of(accepted, self.sets), share, groups)
         return np.hstack(columns), groups[:, : len(self.groups)]
 
-    def rates(
-        self, thresholds: Mapping[str, float | None]
-    ) -> tuple[Rate, tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
+    def rates(self) -> tuple[Rate, tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
         """Of the menu, of its triggers, of its groups."""
         self._hz, self._hz2 = self._sums.result()
         largest = float(self._largest.max(initial=0.0))
@@ -152,7 +146,7 @@ class _Sums:
                 trigger.kind,
                 trigger.group,
                 trigger.prescale,
-                thresholds.get(trigger.name),
+                trigger.description.cut if isinstance(trigger.description, ScoreKind) else None,
                 trigger.solution.error if trigger.solution else None,
                 *of(1 + i, t, i),
             )
@@ -216,10 +210,6 @@ def _add_overlaps(
                 f *= scale[row]
                 exact.add_scaled(sums[0, i, j], weight[row], f)
                 exact.add_scaled(sums[1, i, j], square[row], f * f)
-
-
-def _thresholds(emulation: Emulation, bits: Mapping[str, int]) -> dict[str, float | None]:
-    return {name: emulation.plan.slots[bit].compiled.cut for name, bit in bits.items()}
 
 
 def _check_random(menu: Menu, catalogue: Catalogue) -> None:
