@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -51,7 +52,7 @@ def autoencoder(features: int, widths: Sequence[int], activation: str, seed: int
     nodes, weights = [], {}
     layer = "x"
     sizes = (features, *widths, features)
-    for i, (before, after) in enumerate(zip(sizes, sizes[1:], strict=False)):
+    for i, (before, after) in enumerate(pairwise(sizes)):
         weights[f"w{i}"] = rng.normal(0, before**-0.5, (before, after)).astype(np.float32)
         weights[f"b{i}"] = rng.normal(0, 1, after).astype(np.float32)
         nodes.append(helper.make_node("Gemm", [layer, f"w{i}", f"b{i}"], [f"g{i}"]))

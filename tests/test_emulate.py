@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import sys
 from pathlib import Path
 
 import pytest
-from toys import Memory, memory_catalogue, menu_from, toy_events, write_root
+from toys import Memory, even_events, memory_catalogue, menu_from, toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, output, rates
 from trigemu.chunks import Chunk, chunks_of
@@ -111,17 +110,6 @@ def test_equal_triggers_are_evaluated_once(tmp_path: Path) -> None:
     assert len(make_plan([first, second]).slots) == 3
 
 
-@pytest.mark.parametrize("events", [1, 49, 50, 51, 120, 1000])
-def test_chunks_cover_each_event_once_and_begin_where_baskets_do(events: int) -> None:
-    catalogue = memory_catalogue({"a": toy_events(1, 330)})
-    chunks = list(chunks_of(catalogue.samples[0], events))
-    assert [c.start for c in chunks] == [0, *(c.stop for c in chunks[:-1])]
-    assert chunks[-1].stop == 330
-    assert all(c.stop - c.start <= events for c in chunks)
-    if events >= 50:
-        assert all(c.start % 50 == 0 for c in chunks)
-
-
 def test_progress_counts_every_event(tmp_path: Path) -> None:
     done: list[int] = []
     emulate([menu_from(tmp_path, MENU)], memory_catalogue({"a": toy_events(1, 330)}), progress=done.append)
@@ -151,18 +139,6 @@ def test_a_missing_column_is_reported_before_anything_is_read(
     assert "did you mean 'met'?" in message
 
 
-def test_a_worker_that_is_ended_is_reported(
-    catalogue: Catalogue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.modules["trigemu.chunks"], "_perform_in_worker", _end_this_process)
-    with pytest.raises(TrigemuError, match="a worker was ended from outside"):
-        emulate([menu_from(tmp_path, MENU)], catalogue, workers=2, chunk_events=100)
-
-
-def _end_this_process(chunk: Chunk) -> None:
-    os._exit(1)
-
-
 def test_a_catalogue_without_background_has_no_rates(tmp_path: Path) -> None:
     catalogue = memory_catalogue({})
     with pytest.raises(TrigemuError, match="no sample has the role 'background'"):
@@ -172,3 +148,62 @@ def test_a_catalogue_without_background_has_no_rates(tmp_path: Path) -> None:
 def test_the_empty_table_has_as_many_words_as_the_plan(tmp_path: Path) -> None:
     plan = make_plan([menu_from(tmp_path, MENU)])
     assert empty(plan.words).words.shape == (0, 1)
+
+
+# ---- which events count
+
+PLAIN = '[[trigger]]\nname = "P"\nkind = "threshold"\nobservable = "n_jet"\nabove = 1\n'
+FITTED = '[[trigger]]\nname = "F"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "{}"\n{}\n'
+BUDGET = '[[trigger]]\nname = "B"\nkind = "threshold"\nobservable = "met"\ntotal_rate_hz = 30\n'
+LOGIC = '[[trigger]]\nname = "L"\nkind = "logic"\nexpression = "P and F"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "half"),
+    [
+        (PLAIN, None),
+        (PLAIN + FITTED.format("toy", ""), 1),
+        (PLAIN + FITTED.format("other", ""), None),
+        (PLAIN + FITTED.format("toy", "enabled = false"), None),
+        (PLAIN + FITTED.format("toy", "enabled = false") + LOGIC, 1),
+        (PLAIN + BUDGET, 1),
+        (PLAIN + BUDGET + "enabled = false\n", None),
+    ],
+    ids=["plain", "fitted", "elsewhere", "off", "off but read", "budget", "budget off"],
+)
+def test_what_was_fitted_on_a_sample_is_evaluated_on_one_half(
+    tmp_path: Path, text: str, half: int | None
+) -> None:
+    catalogue = memory_catalogue({"a": even_events(1, 200)})
+    emulation = emulate([menu_from(tmp_path, text)], catalogue)
+    assert emulation.half == half
+    assert set(emulation.table.axis.tolist()) == ({0} if half is None else {0, 1})
+    assert (rates(emulation).half is None) == (half is None)
+
+
+def test_one_fitted_menu_puts_all_of_a_pass_on_the_half(tmp_path: Path) -> None:
+    """So that they can be compared event by event."""
+    catalogue = memory_catalogue({"a": even_events(1, 200)})
+    plain = menu_from(tmp_path, PLAIN)
+    fitted = menu_from(tmp_path, PLAIN + BUDGET)
+    both = emulate([plain, fitted], catalogue)
+    assert rates(both, plain).triggers[0].total == rates(both, fitted).triggers[0].total
+    assert rates(both, plain).half == rates(both, fitted).half is not None
+
+
+def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, PLAIN + BUDGET)
+    emulation = emulate([menu], memory_catalogue({"a": even_events(1, 200)}))
+    assert emulation.given == (menu,)
+    (solved,) = emulation.menus
+    assert solved.trigger("B").solution is not None
+    as_given, as_solved = (output.as_json(rates(emulation, m), "0") for m in (menu, solved))
+    assert as_given == as_solved
+    assert rates(emulation, menu).menu == solved
+
+
+def test_progress_counts_both_passes(tmp_path: Path) -> None:
+    done: list[int] = []
+    events = even_events(1, 330)
+    emulate([menu_from(tmp_path, PLAIN + BUDGET)], memory_catalogue({"a": events}), progress=done.append)
+    assert sum(done) == 2 * 330

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -93,3 +95,36 @@ def test_columns_have_one_of_four_types(given: str, made: str) -> None:
     column = native(np.array([0, 1, 1], given))
     assert column.dtype == np.dtype(made)
     assert column.tolist() == [0, 1, 1]
+
+
+def objects(events: Events, name: str, column: str) -> list[list[float]]:
+    c = events.collections[name]
+    return [c.columns[column][a:b].tolist() for a, b in pairwise(c.offsets)]
+
+
+@pytest.mark.parametrize("rows", [[], [3], [29, 0, 7, 7], list(range(30)), list(range(29, -1, -1))])
+@pytest.mark.parametrize("view", [slice(None), slice(10, 25)])
+def test_taken_rows_are_what_they_were(rows: list[int], view: slice) -> None:
+    """In the order asked for, also from a view, and all of them count."""
+    whole = replace(make()[view], core=slice(2, 5))
+    rows = [row for row in rows if row < len(whole)]
+    taken = whole.take(np.array(rows, np.int64))
+    assert taken.sample == whole.sample
+    assert taken.core == slice(None)
+    for name in ("weight", "id", "parent"):
+        assert getattr(taken, name).tolist() == [getattr(whole, name)[row] for row in rows]
+    assert taken.scalars["met"].tolist() == [whole.scalars["met"][row] for row in rows]
+    for name, column in (("jet", "pt"), ("muon", "charge"), ("photon", "eta")):
+        before = objects(whole, name, column)
+        assert objects(taken, name, column) == [before[row] for row in rows]
+        assert taken.collections[name].columns[column].dtype == whole.collections[name].columns[column].dtype
+        assert taken.collections[name].offsets[0] == 0
+
+
+def test_taking_copies() -> None:
+    events = make()
+    taken = events.take(np.arange(30))
+    assert not np.shares_memory(taken.weight, events.weight)
+    assert not np.shares_memory(
+        taken.collections["jet"].columns["pt"], events.collections["jet"].columns["pt"]
+    )

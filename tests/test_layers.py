@@ -29,6 +29,7 @@ LAYERS = [
     {"emulate"},
     {"rates", "spectra"},
     {"compare", "efficiency", "scan"},
+    {"profiles"},
     {"output", "report"},
     {"generate"},
     {"cli"},

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from pathlib import Path
 
 import pytest
 
 from trigemu import Menu, TrigemuError, read_menu
+from trigemu.menu import Budget, Solution
 from trigemu.objects import Derivation, Window
 from trigemu.tables import TableError
 from trigemu.triggers.combination import Combination
@@ -451,3 +453,133 @@ def test_a_plugin_that_cannot_be_used(tmp_path: Path, plugins: str, source: str,
     assert line == 3
     assert found.startswith("[menu]: ")
     assert message in found
+
+
+# ---- budgets
+
+
+def score(text: str, name: str = "T") -> str:
+    return f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "met"\n{text}\n'
+
+
+@pytest.mark.parametrize("key", ["unique_rate_hz", "total_rate_hz"])
+def test_a_budget_in_place_of_a_cut(tmp_path: Path, key: str) -> None:
+    menu = read(tmp_path, score(f"{key} = 5") + score("above = 3\nfitted_on = 'toy'", "U"))
+    t, u = menu.triggers
+    assert t.budget == Budget("unique" if key == "unique_rate_hz" else "total", 5.0)
+    assert t.budget.key == key
+    assert t.solution is None
+    assert isinstance(t.description, Threshold)
+    assert t.description.cut == math.inf
+    assert (u.budget, u.fitted_on) == (None, "toy")
+    assert menu.budgeted == (t,)
+    solved = menu.solved({"T": Solution(2.5, 0.1, 0.0)})
+    assert solved.trigger("T").description == Threshold(observable="met", above=2.5)
+    assert solved.budgeted == ()
+    assert solved.trigger("U") == u
+
+
+def test_only_enabled_triggers_have_a_budget_to_meet(tmp_path: Path) -> None:
+    menu = read(tmp_path, score("unique_rate_hz = 5\nenabled = false") + score("above = 3", "U"))
+    assert menu.budgeted == ()
+
+
+def test_the_triggers_that_are_used(tmp_path: Path) -> None:
+    off = "above = 1\nenabled = false"
+    text = score(off, "A") + score(off, "B") + score(off, "C") + score("above = 1\nseed = 'A'", "D")
+    menu = read(tmp_path, text + '[[trigger]]\nname = "E"\nkind = "logic"\nexpression = "not B"\n')
+    assert [t.name for t in menu.used] == ["A", "B", "D", "E"]
+
+
+NOT_BOTH = "give the cut or the rate to find it from, not both"
+NEITHER = "trigger 'T': the key 'above' is missing, or a rate to find it from: unique_rate_hz, total_rate_hz"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (score(""), [(3, NEITHER)]),
+        (
+            score("total_rate_hz = 3\nunique_rate_hz = 5"),
+            [(5, "trigger 'T': unique_rate_hz and total_rate_hz: a threshold can meet one of them")],
+        ),
+        (
+            score("above = 1\nunique_rate_hz = 5"),
+            [(5, f"trigger 'T': above and unique_rate_hz: {NOT_BOTH}")],
+        ),
+        (score("total_rate_hz = 5\nabove = 1"), [(6, f"trigger 'T': above and total_rate_hz: {NOT_BOTH}")]),
+        (
+            score("total_rate_hz = 3\nunique_rate_hz = 5\nabove = 1"),
+            [
+                (5, "trigger 'T': unique_rate_hz and total_rate_hz: a threshold can meet one of them"),
+                (7, f"trigger 'T': above and unique_rate_hz: {NOT_BOTH}"),
+            ],
+        ),
+        (
+            score("unique_rate_hz = 0"),
+            [(5, "trigger 'T': unique_rate_hz = 0: expected a number > 0.0")],
+        ),
+        (
+            score("total_rate_hz = -2.5\nprescale = 0"),
+            [
+                (5, "trigger 'T': total_rate_hz = -2.5: expected a number > 0.0"),
+                (6, "trigger 'T': prescale = 0: expected a number >= 1.0"),
+            ],
+        ),
+        (
+            score("unique_rate_hz = 5\nprescale = 0"),
+            [(6, "trigger 'T': prescale = 0: expected a number >= 1.0")],
+        ),
+        (score("unique_rate_hz = inf"), [(5, "trigger 'T': unique_rate_hz = inf: expected a finite number")]),
+        (
+            score("unique_rate_hz = '5'"),
+            [(5, "trigger 'T': unique_rate_hz = '5': expected a number, got a string")],
+        ),
+        (
+            score("unique_rate = 5"),
+            [(5, "trigger 'T': unknown key 'unique_rate'; did you mean 'unique_rate_hz'?")],
+        ),
+        (
+            trigger(RANDOM + "\nunique_rate_hz = 5"),
+            [(5, "trigger 'T': unique_rate_hz: the kind 'random' has no score to cut on")],
+        ),
+        (
+            trigger(f'kind = "combination"\nlegs = [{LEG}]\ntotal_rate_hz = 5'),
+            [(5, "trigger 'T': total_rate_hz: the kind 'combination' has no score to cut on")],
+        ),
+        (
+            score("above = 1", "U") + trigger('kind = "logic"\nexpression = "U"\nunique_rate_hz = 1'),
+            [(10, "trigger 'T': unique_rate_hz: the kind 'logic' has no score to cut on")],
+        ),
+    ],
+)
+def test_mistakes_around_budgets(tmp_path: Path, text: str, expected: list[tuple[int, str]]) -> None:
+    found = mistakes(tmp_path, text)
+    assert len(found) == len(expected)
+    for (line, message), (expected_line, beginning) in zip(found, expected, strict=True):
+        assert (line, message[: len(beginning)]) == (expected_line, beginning)
+
+
+@pytest.mark.parametrize(
+    ("reader", "key"),
+    [
+        ('kind = "logic"\nexpression = "U or T"', "expression"),
+        ('kind = "threshold"\nobservable = "ht"\nabove = 3\nseed = "T"', "seed"),
+        ('kind = "logic"\nexpression = "U"\nseed = "T and U"', "seed"),
+    ],
+)
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_a_trigger_with_a_budget_cannot_be_read(tmp_path: Path, reader: str, key: str, enabled: str) -> None:
+    budget = score(f"unique_rate_hz = 5\nenabled = {enabled}")
+    text = f'{score("above = 1", "U")}{budget}[[trigger]]\nname = "R"\n{reader}\n'
+    ((line, message),) = mistakes(tmp_path, text)
+    assert text.splitlines()[line - 1].startswith(f"{key} = ")
+    assert message.startswith(
+        f"trigger 'R': {key}: 'T' has unique_rate_hz, and the decisions of a trigger whose"
+    )
+    assert message.endswith("give it above")
+
+
+def test_a_trigger_with_a_budget_may_have_a_seed(tmp_path: Path) -> None:
+    menu = read(tmp_path, score("above = 1", "U") + score('unique_rate_hz = 5\nseed = "U"'))
+    assert menu.trigger("T").seed == parse_expression("U")

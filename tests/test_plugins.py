@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from trigemu import plugins
+from trigemu.cli import cli
 from trigemu.errors import PluginError
-from trigemu.plugins import Plugin, available, find, search_path
+from trigemu.plugins import Plugin, available, find, search_path, with_commands
 
 SOURCE = """
 from trigemu.triggers.base import BitKind, Kind
@@ -97,6 +99,15 @@ def test_one_of_another_folder_is_loaded_afresh(tmp_path: Path) -> None:
     assert loaded == [1, 2, 1]
 
 
+def test_the_same_in_another_folder_is_not_loaded_again(tmp_path: Path) -> None:
+    """Its classes are the same ones."""
+    for folder in ("a", "b"):
+        write(tmp_path / folder / "pack" / "__init__.py", "from .inner import KINDS\n")
+        write(tmp_path / folder / "pack" / "inner.py")
+    first, second = (find("pack", [tmp_path / folder]).kinds() for folder in ("a", "b"))
+    assert first["mine"] is second["mine"]
+
+
 def test_what_cannot_be_found(tmp_path: Path) -> None:
     write(tmp_path / "decade.py")
     with pytest.raises(PluginError) as error:
@@ -178,3 +189,114 @@ def test_loading_elsewhere_gives_the_same(tmp_path: Path) -> None:
     assert there == plugin
     assert isinstance(there, Plugin)
     assert there.kinds() is plugin.kinds()
+
+
+# ---- commands
+
+COMMAND = """
+import click
+from trigemu_plugin_greet import WORD
+@click.command()
+@click.option("--loudly", is_flag=True)
+def command(loudly):
+    click.echo(WORD.upper() if loudly else WORD)
+"""
+
+
+def trigemu(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, arguments, prog_name="trigemu")
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception  # a traceback, for the user
+    return result.exit_code, result.output
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A current folder whose plugins/ are found."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(plugins.PATH_VARIABLE, raising=False)
+    write(tmp_path / "plugins" / "greet" / "__init__.py", "KINDS = {}\nWORD = 'hello'\n")
+    write(tmp_path / "plugins" / "greet" / "cli.py", COMMAND)
+    write(tmp_path / "plugins" / "mute.py")
+    write(tmp_path / "plugins" / "quiet" / "__init__.py")
+    return tmp_path
+
+
+def test_a_package_brings_a_command(here: Path) -> None:
+    assert with_commands(search_path()) == ["greet"]
+    assert trigemu("greet") == (0, "hello\n")
+    assert trigemu("greet", "--loudly") == (0, "HELLO\n")
+    assert "--loudly" in trigemu("greet", "--help")[1]
+
+
+def test_an_installed_package_brings_a_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    write(tmp_path / "site" / "some_package" / "__init__.py", "KINDS = {}\nWORD = 'installed'\n")
+    write(tmp_path / "site" / "some_package" / "cli.py", COMMAND)
+    info = tmp_path / "site" / "some_package-1.0.dist-info"
+    write(info / "METADATA", "Metadata-Version: 2.1\nName: some-package\nVersion: 1.0\n")
+    write(info / "entry_points.txt", "[trigemu.plugins]\ngreet = some_package\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.chdir(tmp_path)
+    assert trigemu("greet") == (0, "installed\n")
+
+
+def test_help_and_other_commands_load_no_plugin(here: Path) -> None:
+    write(here / "plugins" / "greet" / "__init__.py", "raise SystemExit('was loaded')")
+    for arguments in (("--help",), ("samples", "--help"), ("samples",)):
+        status, text = trigemu(*arguments)
+        assert status == 0
+        assert "was loaded" not in text
+    assert "trigemu_plugin_greet" not in sys.modules
+    rows = [line.split() for line in trigemu("--help")[1].splitlines()]
+    assert ["greet", "From", "the", "plugin", "of", "this", "name."] in rows
+    assert not any(row[:1] in (["mute"], ["quiet"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "message"),
+    [
+        ("__init__.py", "1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),
+        ("cli.py", "1 / 0", "its command fails: ZeroDivisionError: division by zero"),
+        ("cli.py", "import no_such_package", "its command fails: ModuleNotFoundError: No module named"),
+        ("cli.py", "def f(:", "its command fails: SyntaxError"),
+        ("cli.py", "raise SystemExit('bye')", "its command fails: SystemExit: bye"),
+        ("cli.py", "", "its command fails: AttributeError"),
+        ("cli.py", "command = 3", "its cli.command is no click command"),
+        ("cli.py", "def command(): pass", "its cli.command is no click command"),
+    ],
+)
+def test_a_command_that_is_broken(here: Path, file: str, source: str, message: str) -> None:
+    """It says so, and hides no other."""
+    write(here / "plugins" / "greet" / file, source)
+    for _ in range(2):
+        status, text = trigemu("greet")
+        assert status == 2
+        assert text.startswith("trigemu: plugin 'greet'")
+        assert message in text
+    assert trigemu("--help")[0] == 0
+    assert trigemu("samples")[0] == 0
+
+
+def test_two_different_plugins_with_a_command(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(here / "more" / "greet" / "__init__.py", "KINDS = {}\nWORD = 'other'\n")
+    write(here / "more" / "greet" / "cli.py", COMMAND)
+    monkeypatch.setenv(plugins.PATH_VARIABLE, f"{here / 'plugins'}:{here / 'more'}")
+    status, text = trigemu("greet")
+    assert status == 2
+    assert "two different plugins are called 'greet'" in text
+    assert trigemu("--help")[0] == 0
+
+
+def test_no_plugin_takes_the_place_of_a_command(here: Path) -> None:
+    write(here / "plugins" / "samples" / "__init__.py", "raise SystemExit('was loaded')")
+    write(here / "plugins" / "samples" / "cli.py", COMMAND)
+    status, text = trigemu("samples")
+    assert status == 0
+    assert "was loaded" not in text
+    assert [line.split()[:1] for line in trigemu("--help")[1].splitlines()].count(["samples"]) == 1
+
+
+def test_an_unknown_command(here: Path) -> None:
+    status, text = trigemu("greeet")
+    assert status == 2
+    assert "No such command 'greeet'" in text

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import either, memory_catalogue, menu_from, toy_events
+from toys import either, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
-from trigemu import MenuRates, Rate, TrigemuError, emulate, rates, read_menu
+from trigemu import MenuRates, Rate, TrigemuError, emulate, output, rates, read_menu
 
 #: TOML of a trigger's own keys, and what it means.
 EVENT_KINDS: list[tuple[str, Any]] = [
@@ -80,12 +80,13 @@ def expressions(names: list[str]) -> st.SearchStrategy[str]:
     )
 
 
-def as_toml(triggers: list[dict[str, Any]], crossing_rate: float) -> str:
+def as_toml(triggers: list[dict[str, Any]], crossing_rate: float, fitted: bool = False) -> str:
     text = f"[menu]\ncrossing_rate_hz = {crossing_rate}\n"
     for t in triggers:
         text += f'[[trigger]]\nname = "{t["name"]}"\nprescale = {t["prescale"]}\n'
         text += f"enabled = {str(t['enabled']).lower()}\n"
         text += "".join(f'{k} = "{t[k]}"\n' for k in ("coherent", "group", "seed") if t[k])
+        text += 'fitted_on = "toy"\n' if fitted and t["name"] == "T0" else ""
         own = {
             "random": 'kind = "random"\nrate_hz = 1000.0',
             "logic": f'kind = "logic"\nexpression = "{t.get("expression")}"',
@@ -182,13 +183,18 @@ def check_rate(rate: Rate, entries: list[tuple[str, float, float]], limit: float
 
 
 @settings(max_examples=60)
-@given(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]))
-def test_all_rates_equal_a_brute_force(triggers: list[dict[str, Any]], seed: int, rate: float) -> None:
+@given(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]), st.booleans())
+def test_all_rates_equal_a_brute_force(
+    triggers: list[dict[str, Any]], seed: int, rate: float, fitted: bool
+) -> None:
+    """On all events, or where a cut was fitted on the sample on one half, scaled to all of it."""
     samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
     with tempfile.TemporaryDirectory() as folder:
-        menu = menu_from(Path(folder), as_toml(triggers, rate))
+        menu = menu_from(Path(folder), as_toml(triggers, rate, fitted))
     result = rates(emulate([menu], memory_catalogue(samples)))
-    expected = brute_force(samples, triggers, rate / 40e6, rate)
+    assert (result.half is not None) == fitted
+    used = {name: evaluation_half(part) for name, part in samples.items()} if fitted else samples
+    expected = brute_force(used, triggers, rate / 40e6, rate)
     largest = max(w for _, w, _ in expected["menu"])
     check_rate(result.rate, expected["menu"], largest / min(t.prescale for t in result.triggers))
     own_prescale = {
@@ -214,6 +220,66 @@ def check_overlap(result: MenuRates, expected: dict[str, list[tuple[str, float, 
             assert close(result.overlap[i, j], math.fsum(w * f for _, w, f in entries), total)
             error = math.sqrt(math.fsum((w * f) ** 2 for _, w, f in entries))
             assert close(result.overlap_error[i, j], error, total)
+
+
+def test_a_half_stands_for_all_of_each_sample(tmp_path: Path) -> None:
+    """Here every event passes: the rate is that of all, from the events of the half."""
+    samples = {"a": even_events(1, 70), "b": toy_events(2, 50), "c": even_events(3, 11)}
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    result = rates(emulate([menu_from(tmp_path, text + 'fitted_on = "toy"')], memory_catalogue(samples)))
+    assert result.half is not None
+    assert result.half.number == 1
+    halves = {name: evaluation_half(events) for name, events in samples.items()}
+    for scale, (name, events) in zip(result.half.scales, samples.items(), strict=True):
+        assert scale == pytest.approx(halves[name][0]["weight"] / original(halves[name][0], events))
+    assert result.rate.hz == pytest.approx(sum(e["weight"] for part in samples.values() for e in part))
+    assert result.rate.events == sum(map(len, halves.values()))
+
+
+def original(event: dict[str, Any], events: list[dict[str, Any]]) -> float:
+    return next(e["weight"] for e in events if e["met"] == event["met"])  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    "how", [{"chunk_events": 1}, {"chunk_events": 9}, {"chunk_events": 40, "workers": 2}]
+)
+def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, how: dict[str, int]) -> None:
+    """With scales that are no powers of two, and weights that vary by orders of magnitude."""
+    text = "".join(
+        f'[[trigger]]\nname = "T{i}"\nprescale = {1 + i / 3}\n{kind}\ngroup = "{"xy"[i % 2]}"\n'
+        + ('fitted_on = "toy"\n' if i == 2 else "")
+        for i, (kind, _) in enumerate(EVENT_KINDS)
+    )
+    catalogue = memory_catalogue({"a": toy_events(1, 90), "b": toy_events(2, 60)})
+    menu = menu_from(tmp_path, text)
+    reference = output.as_json(rates(emulate([menu], catalogue)), "0")
+    assert '"name": "evaluation"' in reference
+    assert output.as_json(rates(emulate([menu], catalogue, **how)), "0") == reference
+
+
+def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:
+    """They are in one half, whatever their numbers."""
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
+    events = [e | {"parent": i // 10} for i, e in enumerate(even_events(1, 200))]
+    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+    half = evaluation_half(events)
+    assert len(half) % 10 == 0
+    expected = sum(e["weight"] for e in half if e["met"] > 20)
+    assert result.triggers[0].total.hz == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("weights", [[-3.0, 2.0], [0.0, 0.0]])
+def test_a_half_whose_weights_add_up_to_nothing_stands_for_nothing(
+    tmp_path: Path, weights: list[float]
+) -> None:
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
+    parents = sorted(range(1, 5), key=is_evaluation)
+    assert [is_evaluation(parent) for parent in parents] == [False, False, True, True]
+    events = even_events(1, 4)
+    for event, parent, weight in zip(events, parents, [5.0, 5.0, *weights], strict=True):
+        event |= {"parent": parent, "weight": weight}
+    with pytest.raises(TrigemuError, match="'a': there is no weight in its evaluation half"):
+        rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
 
 
 @settings(max_examples=30)

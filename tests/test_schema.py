@@ -94,7 +94,34 @@ def test_a_menu_with_every_key(validator: jsonschema.Draft202012Validator, tmp_p
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        ("above = 100", "unique_rate_hz = 5"),
+        ("above = 100", "total_rate_hz = 0.5"),
+        ("above = 100", "above = 100\nfitted_on = 'toy'"),
+        ("above = 0.5", "unique_rate_hz = 5"),
+    ],
+)
+def test_ways_to_cut(validator: jsonschema.Draft202012Validator, tmp_path: Path, old: str, new: str) -> None:
+    assert old in GOOD
+    assert both(validator, tmp_path, GOOD.replace(old, new, 1)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
         ("[menu]", "[manu]"),
+        ("above = 100\n", "above = 100\nunique_rate_hz = 5\n"),
+        ("above = 100\n", "above = 100\ntotal_rate_hz = 5\n"),
+        ("above = 100\n", "unique_rate_hz = 5\ntotal_rate_hz = 5\n"),
+        ("above = 100\n", "above = 100\nunique_rate_hz = 5\ntotal_rate_hz = 5\n"),
+        ("above = 100\n", "unique_rate_hz = 0\n"),
+        ("above = 100\n", 'total_rate_hz = "5"\n'),
+        ("above = 100\n", "above = 100\nfitted_on = 3\n"),
+        ("above = 0.5", "above = 0.5\ntotal_rate_hz = 5"),
+        ("above = 0.5", ""),
+        ('kind = "combination"\n', 'kind = "combination"\nunique_rate_hz = 5\n'),
+        ('kind = "combination"\n', 'kind = "combination"\nabove = 5\n'),
+        ('expression = "B"', 'expression = "B"\ntotal_rate_hz = 5'),
+        ("rate_hz = 100", "rate_hz = 100\nunique_rate_hz = 5"),
         ('name = "good"', "name = 3"),
         ("crossing_rate_hz = 40e6", "crossing_rate_hz = 0"),
         ('plugins = ["alpha_t"]', 'plugins = "alpha_t"'),
@@ -159,3 +186,22 @@ def test_it_describes_kinds_for_an_editor() -> None:
     assert '"null"' not in json.dumps(schema)
     references = {word for word in json.dumps(schema).split('"') if word.startswith("#/$defs/")}
     assert references == {f"#/$defs/{name}" for name in schema["$defs"]}
+
+
+def test_each_kind_with_a_score_is_cut_by_one_of_three() -> None:
+    """And the others by none."""
+    keys = ["above", "unique_rate_hz", "total_rate_hz"]
+    for variant in menu_schema()["properties"]["trigger"]["items"]["oneOf"]:
+        if variant["title"] in ("threshold", "anomaly"):
+            assert variant["oneOf"] == [{"required": [key]} for key in keys]
+            assert set(keys) <= set(variant["properties"])
+        else:
+            assert "oneOf" not in variant
+            assert not set(keys) & set(variant["properties"])
+
+
+def test_an_anomaly_trigger(validator: jsonschema.Draft202012Validator) -> None:
+    trigger = {"name": "A", "kind": "anomaly", "card": "card.toml", "unique_rate_hz": 5, "requires": "ht > 3"}
+    validator.validate({"trigger": [trigger | {"sha256": "ab"}]})
+    assert not validator.is_valid({"trigger": [trigger | {"model": "x.onnx"}]})
+    assert not validator.is_valid({"trigger": [{k: v for k, v in trigger.items() if k != "card"}]})

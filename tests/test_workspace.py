@@ -15,7 +15,7 @@ from toys import COLLECTIONS, COLUMNS, columns, toy_events
 from trigemu.errors import SampleError
 from trigemu.events import Collection, Events, make_events
 from trigemu.objects import Derivation, Window
-from trigemu.workspace import Workspace
+from trigemu.workspace import Objects, Workspace
 
 EVENTS = toy_events(5, 300)
 
@@ -163,3 +163,49 @@ def test_what_a_sample_does_not_have() -> None:
         work.column(Derivation("jet"), "ptt")
     with pytest.raises(SampleError, match=r"has no 'met_ph'; did you mean 'met_phi'\?"):
         work.scalar("met_ph")
+
+
+@settings(max_examples=60)
+@given(derivations(), st.lists(st.booleans(), min_size=300, max_size=300))
+def test_a_narrowed_workspace_has_the_values_of_the_chosen(d: Derivation, chosen: list[bool]) -> None:
+    work = Workspace(events_of(EVENTS))
+    narrow = work.narrowed("some", np.array(chosen))
+    expected = [derive(event, d) for event, wanted in zip(EVENTS, chosen, strict=True) if wanted]
+    assert len(narrow.events) == sum(chosen)
+    for name in COLUMNS:
+        assert values(narrow, d, name) == [[o[name] for o in objects] for objects in expected]
+    assert narrow.scalar("met").tolist() == [
+        event["met"] for event, wanted in zip(EVENTS, chosen, strict=True) if wanted
+    ]
+
+
+def test_what_is_narrowed_costs_the_others_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is derived of all events, and one choice is made once."""
+    work = Workspace(events_of(EVENTS))
+    chosen = np.arange(300) % 3 == 0
+    narrow = work.narrowed("third", chosen)
+    assert work.narrowed("third", chosen) is narrow
+    assert work.narrowed("others", ~chosen) is not narrow
+    derived: list[Workspace] = []
+    plain = Workspace._derive
+
+    def recording(self: Workspace, d: Derivation) -> Objects:
+        derived.append(self)
+        return plain(self, d)
+
+    monkeypatch.setattr(Workspace, "_derive", recording)
+    narrow.column(Derivation("jet", None, (("pt", Window(min=20.0)),)), "eta")
+    assert derived
+    assert all(made is narrow for made in derived)
+
+
+@pytest.mark.parametrize("n", [0, 300])
+def test_all_events_need_no_narrowing(n: int) -> None:
+    work = Workspace(events_of(EVENTS[:n]))
+    assert work.narrowed("all", np.ones(n, np.bool_)) is work
+
+
+def test_no_event_is_chosen() -> None:
+    narrow = Workspace(events_of(EVENTS)).narrowed("none", np.zeros(300, np.bool_))
+    cut = Derivation("jet", None, (("pt", Window(min=20.0)),), (Derivation("photon"), 0.4))
+    assert values(narrow, cut, "pt") == []

@@ -14,7 +14,8 @@ import numpy as np
 import uproot
 
 from trigemu import Menu, read_menu
-from trigemu.events import Collection
+from trigemu.decisions import Plan
+from trigemu.events import Collection, Events
 from trigemu.samples import Catalogue, Sample
 from trigemu.samples.normalise import CatalogueTable, SampleTable
 from trigemu.samples.source import Columns, Schema
@@ -128,11 +129,25 @@ class Memory:
         return columns(self.events[start:stop], start)
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A task that any worker can do: which events there are, and what their MET adds up to."""
+
+    factor: float
+
+    def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[int, list[int], float]:
+        return sample, events.id.tolist(), self.factor * math.fsum(events.scalars["met"])
+
+
 def memory_catalogue(
-    samples: dict[str, Sequence[dict[str, Any]]], convention: str = "crossing", rate: float = 40e6
+    samples: dict[str, Sequence[dict[str, Any]]],
+    convention: str = "crossing",
+    rate: float = 40e6,
+    name: str = "toy",
+    sha256: str | None = None,
 ) -> Catalogue:
     """Weights of the events are taken as Hz, as they are."""
-    head = CatalogueTable(name="toy", convention=convention, crossing_rate_hz=rate)
+    head = CatalogueTable(name=name, convention=convention, crossing_rate_hz=rate)
     made = tuple(
         Sample(
             number,
@@ -140,7 +155,7 @@ def memory_catalogue(
             (Memory(events),),
             1.0,
             sum(event["weight"] for event in events),
-            (None,),
+            (sha256,),
         )
         for number, (name, events) in enumerate(samples.items())
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,6 +21,7 @@ from trigemu.menu import Menu
 from trigemu.samples import Catalogue
 from trigemu.workspace import Workspace
 
+from .closure import Acceptance
 from .decade import CompiledDecade, Decade
 from .densities import densities
 from .diagnostics import Diagnostics, Estimate, Overlap, ScoredEvents, diagnose
@@ -45,9 +47,9 @@ def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> 
         scored = parts.y > -np.inf
         everywhere = parts.chosen.copy()
         everywhere[parts.chosen] = scored
-        x, _ = slot.quantile.inputs.evaluate(parts.asked)
-        columns = dict(zip(slot.quantile.inputs.texts, x[scored].T.astype(np.float64), strict=True))
-        return everywhere, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], **columns}
+        x = np.column_stack([number.evaluate(parts.asked) for number in slot.quantile.inputs.numbers])
+        x = np.nan_to_num(x[scored], nan=0.0)
+        return everywhere, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], "x": x}
 
     asked = gather(solved, catalogue, read).of(EVALUATION)
     if not len(asked.weight):
@@ -58,12 +60,12 @@ def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> 
     unique = float(failing[y - quantile > slot.cut].sum())
     return ScoredEvents(
         weight=asked.weight,
-        x={text: asked.values[text] for text in slot.quantile.inputs.texts},
+        x=dict(zip(slot.quantile.inputs.texts, asked.values["x"].T, strict=True)),
         y=y,
         quantile=quantile,
         q=slot.q,
         threshold=slot.cut,
-        y_threshold=cut_for(y, failing, unique).cut,
+        y_threshold=_bare_cut(y, failing, unique),
         primary={
             trigger.name: asked.accepted[:, column]
             for column, trigger in enumerate(solved.enabled)
@@ -71,6 +73,14 @@ def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> 
         },
         any_primary=others,
     )
+
+
+def _bare_cut(y: FloatArray, failing: FloatArray, unique: float) -> float:
+    """Infinite where the highest score alone would give more than twice the rate."""
+    try:
+        return cut_for(y, failing, unique).cut if unique > 0 else math.inf
+    except ValueError:
+        return math.inf
 
 
 def _trigger(menu: Menu, name: str | None) -> str:
@@ -120,12 +130,7 @@ def summary(result: Diagnostics) -> Table:
     table.add_row("share − ceiling", *(_pull(o) for o in pair))
     for closure in result.closures:
         of = ", ".join(axis.observable for axis in closure.axes)
-        values = [
-            f"{a.against_q.value:.1f} / {a.against_q.ndf}"
-            for a in closure.acceptances[:2]
-            if a.against_q.value
-        ]
-        table.add_row(f"χ²/ndf of acceptance in {of}", *values)
+        table.add_row(f"χ²/ndf of acceptance in {of}", *(_chi2(a) for a in closure.acceptances[:2]))
     table.add_row(
         "pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)"
     )
@@ -141,6 +146,11 @@ def _told(estimate: Estimate, digits: int) -> str:
     if estimate.value is None:
         return "none"
     return f"{estimate.value:.{digits}f} ± {estimate.error:.{digits}f}"
+
+
+def _chi2(acceptance: Acceptance) -> str:
+    found = acceptance.against_q
+    return "none" if found.value is None else f"{found.value:.1f} / {found.ndf}"
 
 
 def _pull(overlap: Overlap) -> str:

@@ -11,7 +11,7 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar
-from trigemu.errors import MissingExtraError
+from trigemu.errors import MissingExtraError, TrigemuError
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 
@@ -42,7 +42,11 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
     settings = read_config(config)
     samples = trigemu.open_catalogue(catalogue)
     folder = config.parent if output is None else output
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrigemuError(f"cannot make {folder}: {error.strerror}") from None
+    check_writable(folder / METRICS)
     with bar("epochs", settings.table.autoencoder.epochs) as advance:
         trained = fit(settings, samples, advance)
     digests = write(trained, settings, samples, folder)

@@ -20,11 +20,13 @@ The card names the card of the score y, and the BDT that gives Y(x):
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Annotated
 
 import msgspec
+import numpy as np
 
 from trigemu.errors import TrigemuError
 from trigemu.events import BoolArray, FloatArray
@@ -51,6 +53,10 @@ class QuantileTable(ModelFile, frozen=True):
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     missing: float
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if abs(self.missing) > float(np.finfo(np.float32).max):
+            yield "missing", f"missing = {self.missing:g}: is infinite as a float32, which models read"
 
 
 class DecadeCard(CardTable, frozen=True):

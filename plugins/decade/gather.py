@@ -29,9 +29,9 @@ Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any
 class Gathered:
     """n asked events of both halves.
 
-    weight: float64[n] in Hz, so that the events of either half stand for all. half: int64[n]. parent:
-    uint64[n]. accepted: float64[n, t], the acceptance of each enabled trigger of the menu. values: what
-    was read, the first axis being n.
+    weight: float64[n] in Hz of the menu, so that the events of either half stand for all. half: int64[n].
+    parent: uint64[n]. accepted: float64[n, t], the acceptance of each enabled trigger of the menu. values:
+    what was read, the first axis being n.
     """
 
     menu: Menu
@@ -65,8 +65,12 @@ def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] =
         work = Workspace(events)
         words = decide(events, plan, work)
         chosen, values = read(plan, work)
-        half = half_of(events.parent)
-        table = count(sample, np.zeros((len(events), 1), np.uint64), events.weight, half)
+        half, core = half_of(events.parent), events.core
+        table = count(sample, np.zeros((len(half[core]), 1), np.uint64), events.weight[core], half[core])
+        counted = np.zeros(len(events), np.bool_)
+        counted[core] = True
+        values = {name: value[counted[chosen]] for name, value in values.items()}
+        chosen = chosen & counted
         accepted = acceptances(words[chosen], menu, plan.bits[0])
         part = Gathered(menu, events.weight[chosen], half[chosen], events.parent[chosen], accepted, values)
         return table, np.full(np.count_nonzero(chosen), sample), part
@@ -75,6 +79,8 @@ def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] =
     tables, samples, parts = zip(*(made for _, made in over_background(job, task)), strict=True)
     table, sample = merge(tables), np.concatenate(samples)
     scales = np.stack([half_scales(table, half, catalogue) for half in (TRAINING, EVALUATION)])
+    if catalogue.table.convention == "crossing":
+        scales *= menu.crossing_rate_hz / catalogue.crossing_rate_hz
     half = np.concatenate([part.half for part in parts])
     return Gathered(
         menu,

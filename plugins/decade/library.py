@@ -1,19 +1,23 @@
 """Boosted trees as machine code: treelite → C (tl2cgen) → a library on this machine.
 
-Libraries are kept in a cache (`XDG_CACHE_HOME`, else `~/.cache`), under a name that is made of the model's
-content, the compiler and the versions of all that writes code, and never travel with a menu.
+Libraries are kept in a cache (`XDG_CACHE_HOME`, else `~/.cache`) and never travel with a menu. Their name
+is made of the model's content, the compiler, the versions of all that writes code and the machine, and of
+their own content: one that was cut short would end the process that loads it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import io
 import os
+import platform
 import shutil
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +31,6 @@ from numba.extending import intrinsic
 
 from trigemu.errors import TrigemuError
 from trigemu.features import Features
-from trigemu.files import replacing
 from trigemu.kernels import kernel
 
 #: Relative to the largest value: sums of float32 leaves in another order.
@@ -38,16 +41,22 @@ Scores = npt.NDArray[np.float32]
 
 
 class Library:
-    """A model compiled for this machine."""
+    """A model compiled for this machine, which reads so many features."""
 
-    def __init__(self, path: Path) -> None:
-        self._library = ctypes.CDLL(str(path))
-        self._predict = ctypes.cast(self._library.predict, ctypes.c_void_p).value or 0
+    def __init__(self, path: Path, features: int) -> None:
+        try:
+            self._library = ctypes.CDLL(str(path))
+            self._predict = ctypes.cast(self._library.predict, ctypes.c_void_p).value or 0
+        except (OSError, AttributeError) as error:
+            raise TrigemuError(f"cannot load compiled trees: {error}") from None
+        self._features = features
 
     def predict(self, x: Features) -> Scores:
         """float32[n] of float32[n, d]; releases the GIL."""
+        if x.ndim != 2 or x.shape[1] != self._features:
+            raise ValueError(f"trees that read {self._features} features got an array {x.shape}")
         scores = np.empty(len(x), np.float32)
-        _predict_rows(self._predict, np.ascontiguousarray(x), scores)
+        _predict_rows(self._predict, np.ascontiguousarray(x, np.float32), scores)
         return scores
 
 
@@ -60,14 +69,47 @@ def build(model: treelite.Model, content: bytes) -> Library | None:
     compiler = _compiler()
     if compiler is None:
         return None
-    versions = f"{treelite.__version__} {tl2cgen.__version__} {compiler[1]}"
-    name = hashlib.sha256(content + versions.encode()).hexdigest()
-    path = _cache() / f"{name}.so"
-    if not path.exists():
-        with replacing(path) as temporary:
-            _compile(model, temporary, compiler[0])
-            _check(model, Library(temporary))
-    return Library(path)
+    versions = f"{treelite.__version__} {tl2cgen.__version__} {compiler[1]} {platform.machine()}"
+    key = hashlib.sha256(content + versions.encode()).hexdigest()
+    folder = _cache()
+    path = _kept(folder, key) or _made(model, folder, key, compiler[0])
+    return Library(path, model.num_feature)
+
+
+def _kept(folder: Path, key: str) -> Path | None:
+    """The library of that key in the cache; damaged ones are removed."""
+    for path in folder.glob(f"{key}-*.so"):
+        with suppress(OSError):  # it may not be readable, or another process removes it too
+            if path.name == f"{key}-{_digest(path)}.so":
+                return path
+            path.unlink()
+    return None
+
+
+def _made(model: treelite.Model, folder: Path, key: str, compiler: str) -> Path:
+    """Compile a model into the cache, where it is seen only when it is whole and checked."""
+    with _scratch(folder) as scratch:
+        made = scratch / "trees.so"
+        _compile(model, made, compiler)
+        _check(model, Library(made, model.num_feature))
+        path = folder / f"{key}-{_digest(made)}.so"
+        made.replace(path)
+    return path
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    try:
+        with tempfile.TemporaryDirectory(dir=folder) as scratch:
+            yield Path(scratch)
+    except OSError as error:
+        raise TrigemuError(
+            f"cannot write to {folder}, where compiled models are kept: {error.strerror}; set XDG_CACHE_HOME"
+        ) from None
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def interpret(model: treelite.Model, x: Features) -> Scores:
@@ -87,9 +129,11 @@ def _compiler() -> tuple[str, str] | None:
 
 def _cache() -> Path:
     home = os.environ.get("XDG_CACHE_HOME")
-    folder = (Path(home) if home else Path.home() / ".cache") / "trigemu"
     try:
+        folder = (Path(home) if home else Path.home() / ".cache") / "trigemu"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except RuntimeError:
+        raise TrigemuError("there is no home folder to keep compiled models in: set XDG_CACHE_HOME") from None
     except OSError as error:
         raise TrigemuError(
             f"cannot make {folder}, where compiled models are kept: {error.strerror}; set XDG_CACHE_HOME"
@@ -108,9 +152,10 @@ def _compile(model: treelite.Model, path: Path, compiler: str) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """tl2cgen warns from C++, past Python, that the model comes from a newer treelite."""
+    """tl2cgen prints what it does, and warns of long code, and from C++ past Python of a newer treelite."""
     kept = os.dup(2)
-    with tempfile.TemporaryFile() as sink:
+    with tempfile.TemporaryFile() as sink, redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         os.dup2(sink.fileno(), 2)
         try:
             yield

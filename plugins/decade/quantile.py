@@ -55,7 +55,7 @@ def load_trees(content: bytes, features: int) -> Trees:
         quantiles = json.loads(
             learner["objective"].get("quantile_loss_param", {}).get("quantile_alpha", "[]")
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
         raise TrigemuError(f"is no XGBoost model in JSON, or not all of one ({reason})") from None
     if objective != OBJECTIVE or np.size(quantiles) != 1:
@@ -69,6 +69,12 @@ def load_trees(content: bytes, features: int) -> Trees:
         raise TrigemuError(f"is no model that treelite can read ({reason})") from None
     if model.num_feature != features:
         raise TrigemuError(f"reads {model.num_feature} features, but the card names {features} in x")
+    trees = [model.get_tree_accessor(number) for number in range(model.num_tree)]
+    if not trees:
+        raise TrigemuError("has no trees")
+    last = max(int(tree.get_field("split_index").max()) for tree in trees)
+    if last >= features:  # compiled code would read past the end of a row
+        raise TrigemuError(f"is damaged: it has {features} features and splits on number {last}, from 0")
     library = build(model, content)
     if library is None:
         return Trees(lambda x: interpret(model, x), compiled=False)

@@ -1,1 +1,1 @@
-"""Fitting the models of DECADE on plain arrays; needs the extra `train`, so only commands that train import it."""
+"""Fitting the models of DECADE, on plain arrays; only what trains imports it: it needs the extra `train`."""

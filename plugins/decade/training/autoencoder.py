@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from trigemu.errors import TrigemuError
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
-# (start, stop, padded): columns of one object, its pT first, or of event-level numbers, which are never padded.
+# (start, stop, padded): columns of one object, its pT first, or of event-level numbers, never padded.
 Block = tuple[int, int, bool]
 
 PADDING = 0.0
@@ -39,7 +40,7 @@ class Settings:
     hidden: tuple[int, ...] = (32, 16, 8, 3, 8, 16, 32)
     epochs: int = 200
     learning_rate: float = 1e-3
-    batch_size: int = 512
+    batch_size: int = 256
     test_fraction: float = 0.2  # of the training events, for the curve alone
 
 
@@ -164,7 +165,8 @@ def log_mse(
         hidden = np.maximum(hidden @ weight.astype(np.float64) + bias, 0.0)
     output = hidden @ network.weights[-1].astype(np.float64) + network.biases[-1]
     square = np.where(present, (output - x) ** 2, 0.0)
-    return np.log(square.sum(axis=1) / np.maximum(present.sum(axis=1), 1) + TINY)
+    mse: FloatArray = square.sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+    return np.log(mse + TINY)
 
 
 def _check(features: Float32Array, present: BoolArray, weight: FloatArray) -> None:
@@ -181,7 +183,7 @@ def _initial(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.
             jnp.asarray(rng.normal(0.0, math.sqrt(2.0 / n_in), (n_in, n_out)).astype(np.float32)),
             jnp.zeros(n_out, jnp.float32),
         )
-        for n_in, n_out in zip(widths[:-1], widths[1:], strict=True)
+        for n_in, n_out in pairwise(widths)
     ]
 
 
@@ -199,10 +201,10 @@ def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> j
 _mean_loss = jax.jit(_loss)
 
 
-def _epoch(optimiser: optax.GradientTransformation) -> Callable[..., tuple[Any, Any]]:
-    """One epoch as one compiled loop: fifty thousand steps from Python would cost more than their arithmetic."""
+def _epoch(optimiser: optax.GradientTransformation) -> Any:
+    """One epoch as one compiled loop: from Python each step would cost more than its arithmetic."""
 
-    def epoch(layers: Any, state: Any, events: Any, order: jax.Array) -> tuple[Any, Any]:
+    def epoch(layers: Any, state: Any, events: Any, order: jax.Array) -> Any:
         def step(carry: Any, rows: jax.Array) -> tuple[Any, None]:
             layers, state = carry
             gradient = jax.grad(_loss)(layers, *(column[rows] for column in events))

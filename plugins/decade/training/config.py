@@ -18,10 +18,10 @@ x = ["jet[0].pt", "photon[0].pt"]   # the primary observables
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -35,6 +35,7 @@ from trigemu.triggers.base import Context
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(gt=0)]
 Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
+S = TypeVar("S", bound=Table)
 
 
 class TrainingTable(Table, frozen=True, kw_only=True):
@@ -55,7 +56,7 @@ class AutoencoderTable(Table, frozen=True, kw_only=True):
     hidden: tuple[Count, ...] = (32, 16, 8, 3, 8, 16, 32)
     epochs: Count = 200
     learning_rate: Positive = 1e-3
-    batch_size: Count = 512
+    batch_size: Count = 256
     test_fraction: Fraction = 0.2
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
@@ -106,25 +107,45 @@ def read_config(path: Path) -> Config:
     scope = read_scope(document)
     own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
     table = read(document, own, ConfigTable, (), "")
+    context = Context(scope, path.parent)
+    requires = _requires(document, context, _section(document, "training", TrainingTable))
+    inputs = _inputs(document, context, _section(document, "autoencoder", AutoencoderTable))
+    x = _primary(document, context, _section(document, "quantile", QuantileTable))
     document.finish()
     assert table is not None
-    context = Context(scope, path.parent)
+    assert requires is not None
+    return Config(path, table, document, context, requires, inputs if table.autoencoder.inputs else None, x)
 
-    def observable(text: str, key: Key) -> Number | None:
-        return document.attempt(lambda: context.observable(text), key)
 
-    wanted = table.training.requires
-    requires = document.attempt(lambda: context.condition(wanted), ("training", "requires"))
-    blocks = table.autoencoder.inputs
+def _section(document: Document, name: str, struct: type[S]) -> S | None:
+    """None where it has mistakes, which are noted already; names in the others are checked all the same."""
+    return read(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
+
+
+def _requires(document: Document, context: Context, table: TrainingTable | None) -> Condition | None:
+    if table is None:
+        return None
+    return document.attempt(lambda: context.condition(table.requires), ("training", "requires"))
+
+
+def _inputs(document: Document, context: Context, table: AutoencoderTable | None) -> Inputs:
+    blocks = table.inputs if table else ()
     for i, block in enumerate(blocks):
         if block.padding not in (None, MISSING):
             message = f"padding = {block.padding}: expected {MISSING}, which is what the network masks"
             document.problem(("autoencoder", "inputs", i, "padding"), "", message)
-    inputs = read_inputs(
-        blocks, lambda text, i, j: observable(text, ("autoencoder", "inputs", i, "observables", j))
-    )
-    primary = (InputBlock(table.quantile.x, MISSING),)
-    x = read_inputs(primary, lambda text, i, j: observable(text, ("quantile", "x", j)))
-    document.finish()
-    assert requires is not None
-    return Config(path, table, document, context, requires, inputs if blocks else None, x)
+    return _read(document, context, blocks, lambda i, j: ("autoencoder", "inputs", i, "observables", j))
+
+
+def _primary(document: Document, context: Context, table: QuantileTable | None) -> Inputs:
+    blocks = (InputBlock(table.x, MISSING),) if table else ()
+    return _read(document, context, blocks, lambda i, j: ("quantile", "x", j))
+
+
+def _read(
+    document: Document, context: Context, blocks: tuple[InputBlock, ...], key: Callable[[int, int], Key]
+) -> Inputs:
+    def parse(text: str, i: int, j: int) -> Number | None:
+        return document.attempt(lambda: context.observable(text), key(i, j))
+
+    return read_inputs(blocks, parse)

@@ -28,7 +28,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Settings:
-    """How the trees are fitted; learning rate, depth and number of trees are the paper's (arXiv:2508.10224)."""
+    """How the trees are fitted; rate, depth and number of trees are the paper's (arXiv:2508.10224)."""
 
     learning_rate: float = 0.3
     max_depth: int = 4

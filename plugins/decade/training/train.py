@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,6 +26,7 @@ from ..quantile import load_trees
 from . import autoencoder, regression
 from .config import Config
 from .graph import onnx_model
+from .levelling import mean_weight
 
 #: A cut further from 0 than this many of its errors means that q was not the right one.
 _COMPATIBLE = 2.0
@@ -158,6 +160,8 @@ def _fit_quantile(
         learning_rate=table.learning_rate, max_depth=table.max_depth, max_trees=table.max_trees
     )
     x = sample.values["x"].astype(np.float32)
+    seed = config.table.training.seed
+    weight = sample.weight / mean_weight(x, sample.weight, seed=seed)
     stop = is_quarter(sample.parent)
     q = budget / float(failing.sum())
     attempts: list[Attempt] = []
@@ -167,9 +171,7 @@ def _fit_quantile(
                 f"{config.path}: unique_rate_hz = {budget:g}: the events that fail all other triggers have "
                 f"{failing.sum():.6g} Hz"
             )
-        quantile = regression.fit(
-            x, y, sample.weight, q, settings, seed=config.table.training.seed, stop=stop
-        )
+        quantile = regression.fit(x, y, weight, q, settings, seed=seed, stop=stop)
         score = y - load_trees(quantile.json, x.shape[1]).predict(x)
         try:
             solution = cut_for(score, failing, budget)
@@ -179,5 +181,17 @@ def _fit_quantile(
         attempts.append(Attempt(q, unique, solution))
         if abs(solution.cut) <= _COMPATIBLE * solution.error or not unique:
             break
-        q *= budget / unique
+        q = _next_q(attempts, budget)
     return quantile, tuple(attempts)
+
+
+def _next_q(attempts: Sequence[Attempt], budget_hz: float) -> float:
+    """Where the rate above Y(x), a power of q near two attempts, would be the budget; a first one takes it
+    as proportional."""
+    last = attempts[-1]
+    power = 1.0
+    if len(attempts) > 1:
+        nearest = min(attempts[:-1], key=lambda attempt: abs(math.log(attempt.unique_hz / budget_hz)))
+        steps = math.log(last.q / nearest.q), math.log(last.unique_hz / nearest.unique_hz)
+        power = steps[1] / steps[0] if steps[0] * steps[1] > 0 else 1.0
+    return last.q * math.pow(budget_hz / last.unique_hz, 1.0 / power)

@@ -1,18 +1,112 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import importlib
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
+import onnx_toys
 import pytest
+import xgboost
+from decade_toys import Models, train_quantile
+from toys import memory_catalogue, toy_events
 
+from trigemu import Catalogue
 from trigemu.plugins import find
 
 ROOT = Path(__file__).parents[3]
 
 find("decade", [ROOT / "plugins"]).load()
+for part in ("check", "cli"):  # which import all that runs a menu
+    importlib.import_module(f"trigemu_plugin_decade.{part}")
+LOADED = {name: module for name, module in sys.modules.items() if name.startswith("trigemu_plugin_decade")}
+
+
+@pytest.fixture(autouse=True)
+def _same_classes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests of plugins forget modules that these tests have classes of."""
+    sys.modules.update(LOADED)
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(ROOT / "plugins"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled trees of tests are kept apart from those of users, and are compiled once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder for compiled trees, and nothing loaded yet."""
+    from trigemu_plugin_decade.quantile import load_trees
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    load_trees.cache_clear()
+    return tmp_path / "cache" / "trigemu"
+
+
+@pytest.fixture
+def no_compiler(fresh_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    from trigemu_plugin_decade.quantile import load_trees
+
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    monkeypatch.setenv("CC", "nowhere/cc")
+    load_trees.cache_clear()
+    yield
+    load_trees.cache_clear()
+
+
+@pytest.fixture
+def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """A compiler whose `--version` and compilations are shell commands; `$@` are gcc's arguments. The
+    file that is returned gets a line for each compilation."""
+
+    def make(compile_: str = 'exec gcc "$@"', version: str = "toy 1.0") -> Path:
+        log, script = tmp_path / "compilations", tmp_path / "toycc"
+        script.write_text(
+            f'#!/bin/sh\nif [ "$1" = --version ]; then echo "{version}"; exit 0; fi\n'
+            f'echo "$@" >> {log}\n{compile_}\n'
+        )
+        script.chmod(0o755)
+        log.touch()
+        monkeypatch.setenv("CC", str(script))
+        return log
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def booster() -> xgboost.Booster:
+    """Y(x) of two observables."""
+    return train_quantile(2)
+
+
+@pytest.fixture
+def models(tmp_path: Path, booster: xgboost.Booster) -> Models:
+    made = Models(tmp_path, booster)
+    made.write_network(onnx_toys.autoencoder(6, (4, 2, 4), "Tanh"))
+    made.write_card(bdt=bytes(booster.save_raw("json")))
+    return made
+
+
+@pytest.fixture(scope="session")
+def plain_events() -> list[dict[str, Any]]:
+    """A third of them weigh much more than the others."""
+    events = toy_events(7, 900)
+    for number, event in enumerate(events):
+        event["weight"] = float(1 + number % 3) * (30.0 if number % 3 else 1.0)
+    return events
+
+
+@pytest.fixture(scope="session")
+def catalogue(plain_events: list[dict[str, Any]]) -> Catalogue:
+    """Two samples."""
+    return memory_catalogue({"a": plain_events[:600], "b": plain_events[600:]})
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,93 @@
+"""The autoencoder and its score as one ONNX graph, from raw features to log(MSE)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from .autoencoder import PADDING, TINY, Block, Network, Standard, check_blocks
+
+#: What ONNX Runtime of 2022 and later reads; the newest of `onnx` it may not.
+OPSET, IR_VERSION = 17, 8
+
+
+def onnx_model(network: Network, standard: Standard, blocks: Sequence[Block]) -> bytes:
+    """A model of one input `features` float32[n, k], raw, and one output `score` float32[n].
+
+    Mask, standardisation, network and log-MSE are inside, so that any runtime gives the same score. A padded
+    block is one object: it is there where its first entry, its pT, is not the padding.
+    """
+    graph = _Graph()
+    k = len(standard.mean)
+    check_blocks(blocks, k)
+    present = _mask(graph, blocks, k)
+    centred = graph.node("Sub", "features", graph.constant(standard.mean))
+    scaled = graph.node("Div", centred, graph.constant(standard.std))
+    x = graph.node("Mul", scaled, present)
+    hidden = x
+    for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        hidden = graph.node("Gemm", hidden, graph.constant(weight), graph.constant(bias))
+        if layer < len(network.weights) - 1:
+            hidden = graph.node("Relu", hidden)
+    difference = graph.node("Mul", graph.node("Sub", hidden, x), present)
+    axes = graph.constant(np.array([1]), np.int64)
+    square = graph.node("ReduceSum", graph.node("Mul", difference, difference), axes, keepdims=0)
+    count = graph.node("ReduceSum", present, axes, keepdims=0)
+    mean = graph.node("Div", square, graph.node("Max", count, graph.constant(np.ones(1))))
+    graph.node("Log", graph.node("Add", mean, graph.constant(np.array([TINY]))), output="score")
+    return graph.model(k)
+
+
+def _mask(graph: _Graph, blocks: Sequence[Block], k: int) -> str:
+    """float32[n, k], 1 where an entry is of an object that is there: the entry itself or the first of its
+    block is not the padding, or its block is never padded."""
+    first = np.arange(k)
+    always = np.zeros(k, np.float32)
+    for start, stop, padded in blocks:
+        first[start:stop] = start
+        always[start:stop] = not padded
+    key = graph.node("Gather", "features", graph.constant(first, np.int64), axis=1)
+    missing = graph.node("Equal", key, graph.constant(np.array([PADDING])))
+    there = graph.node("Cast", graph.node("Not", missing), to=TensorProto.FLOAT)
+    return graph.node("Max", there, graph.constant(always))
+
+
+class _Graph:
+    """Nodes and constants, named by their number so that the same model has the same bytes."""
+
+    def __init__(self) -> None:
+        self._nodes: list[Any] = []
+        self._constants: list[Any] = []
+
+    def constant(self, values: npt.NDArray[Any], kind: type[np.generic] = np.float32) -> str:
+        name = f"constant{len(self._constants)}"
+        self._constants.append(numpy_helper.from_array(np.ascontiguousarray(values, kind), name))
+        return name
+
+    def node(self, operation: str, *inputs: str, output: str = "", **attributes: int) -> str:
+        output = output or f"{operation.lower()}{len(self._nodes)}"
+        self._nodes.append(helper.make_node(operation, inputs, [output], **attributes))
+        return output
+
+    def model(self, features: int) -> bytes:
+        graph = helper.make_graph(
+            self._nodes,
+            "score",
+            [helper.make_tensor_value_info("features", TensorProto.FLOAT, ["n", features])],
+            [helper.make_tensor_value_info("score", TensorProto.FLOAT, ["n"])],
+            self._constants,
+        )
+        model = helper.make_model(
+            graph,
+            opset_imports=[helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="trigemu",
+        )
+        onnx.checker.check_model(model)
+        content: bytes = model.SerializeToString(deterministic=True)
+        return content

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from trigemu_plugin_decade.training.autoencoder import (
+    TINY,
+    Fit,
+    Loss,
+    Network,
+    Settings,
+    Standard,
+    fit,
+    log_mse,
+    presence,
+    standardise,
+)
+
+from trigemu import TrigemuError
+
+Array = npt.NDArray[Any]
+# Two event-level numbers and three objects of (pT, η, Δφ).
+BLOCKS = [(0, 2, False), (2, 5, True), (5, 8, True), (8, 11, True)]
+SETTINGS = Settings(hidden=(16, 4, 16), epochs=25, batch_size=64, learning_rate=3e-3)
+
+
+def structured(seed: int, n: int) -> Array:
+    """Features of two hidden numbers; half the events lack the second object, all lack the third."""
+    rng = np.random.default_rng(seed)
+    energy, angle = rng.exponential(1.0, n), rng.normal(0.0, 1.0, n)
+    objects = [[50 * energy + 20, angle, 2 * angle], [20 * energy + 10, -angle, -angle], 3 * [0 * angle]]
+    features = np.stack(
+        [300 * energy, 100 + 30 * energy, *(column for one in objects for column in one)], axis=1
+    ).astype(np.float32)
+    features[rng.random(n) < 0.5, 5:8] = 0.0
+    return features
+
+
+@pytest.fixture(scope="module")
+def trained() -> tuple[Array, Fit]:
+    features = structured(1, 6000)
+    return features, fit(features, presence(features, BLOCKS), np.ones(6000), SETTINGS, seed=1)
+
+
+def test_presence_follows_the_first_entry_of_a_block() -> None:
+    features = np.zeros((3, 11), np.float32)
+    features[1, 2] = 30.0  # η = Δφ = 0 exactly is an object all the same
+    features[2, 6] = 1.5  # η without pT is none
+    present = presence(features, BLOCKS)
+    assert present[:, :2].all()
+    assert present[:, 2:].sum(axis=1).tolist() == [0, 3, 0]
+
+
+@pytest.mark.parametrize(
+    "blocks", [BLOCKS[:-1], [*BLOCKS, (11, 12, True)], BLOCKS[1:], [(0, 5, False), (4, 11, True)]]
+)
+def test_blocks_that_do_not_cover_the_features(blocks: list[tuple[int, int, bool]]) -> None:
+    with pytest.raises(TrigemuError, match="each once and in order"):
+        presence(np.zeros((1, 11), np.float32), blocks)
+
+
+def test_standardise_counts_present_entries_by_their_weight() -> None:
+    features = structured(2, 400)
+    present = presence(features, BLOCKS)
+    weight = np.random.default_rng(3).integers(0, 4, 400)
+    found = standardise(features, present, weight.astype(float))
+    for column in range(8):
+        entries = np.repeat(features[:, column].astype(float), weight * present[:, column])
+        assert found.mean[column] == pytest.approx(entries.mean(), rel=1e-9)
+        assert found.std[column] == pytest.approx(entries.std(), rel=1e-9)
+
+
+def test_standardise_what_never_occurs_or_never_varies() -> None:
+    features = np.array([[1e6 / 3, 0.0, 5.0], [1e6 / 3, 0.0, 7.0]], np.float32)
+    present = np.array([[True, False, True], [True, False, True]])
+    found = standardise(features, present, np.array([1.0, 0.0]))
+    np.testing.assert_allclose(found.mean, [features[0, 0], 0.0, 5.0])
+    assert found.std.tolist() == [1.0, 1.0, 1.0]
+
+
+def test_reconstructs_the_structure(trained: tuple[Array, Fit]) -> None:
+    _, result = trained
+    losses = [loss.test for loss in result.curve]
+    assert len(losses) == SETTINGS.epochs
+    assert losses[-1] < 0.05 * losses[0] < 0.05
+    unseen = structured(4, 4000)
+    broken = unseen.copy()
+    broken[:, 3] *= -1.0  # the leading η contradicts all other angles
+    scores = [log_mse(result.network, result.standard, f, presence(f, BLOCKS)) for f in (unseen, broken)]
+    assert np.exp(scores[0]).mean() == pytest.approx(losses[-1], rel=0.3)
+    assert np.median(scores[1]) > np.median(scores[0]) + 1.0
+    assert np.isfinite(scores).all()
+
+
+def test_curve_is_of_the_scores(trained: tuple[Array, Fit]) -> None:
+    """Without test events the last loss of training is the mean of exp(score) over all."""
+    features = trained[0][:1500]
+    present = presence(features, BLOCKS)
+    weight = np.random.default_rng(5).exponential(1.0, 1500)
+    settings = replace(SETTINGS, epochs=3, test_fraction=0.0)
+    result = fit(features, present, weight, settings, seed=2)
+    mse = np.exp(log_mse(result.network, result.standard, features, present)) - TINY
+    assert result.curve[-1].train == pytest.approx(np.average(mse, weights=weight), rel=1e-4)
+    assert np.isnan(result.curve[-1].test)
+
+
+def test_weights_decide_what_is_learned() -> None:
+    """Of two contradicting populations the heavy one is reconstructed."""
+    rng = np.random.default_rng(6)
+    u = rng.normal(size=(4000, 1))
+    features = np.concatenate([u, np.where(np.arange(4000)[:, None] < 2000, u, -u)], axis=1).astype(
+        np.float32
+    )
+    present = np.ones(features.shape, np.bool_)
+    settings = replace(SETTINGS, hidden=(8, 1, 8), epochs=30)
+    for heavy in (slice(0, 2000), slice(2000, 4000)):
+        weight = np.full(4000, 1e-3)
+        weight[heavy] = 1.0
+        result = fit(features, present, weight, settings, seed=3)
+        mse = np.exp(log_mse(result.network, result.standard, features, present))
+        assert 3 * mse[heavy].mean() < mse.mean()
+
+
+def test_same_seed_same_network(trained: tuple[Array, Fit]) -> None:
+    features = trained[0][:1000]
+    present, settings = presence(features, BLOCKS), replace(SETTINGS, epochs=2)
+    seen: list[tuple[int, Loss]] = []
+    first, again, other = (
+        fit(features, present, np.ones(1000), settings, seed=seed, progress=lambda *step: seen.append(step))
+        for seed in (1, 1, 2)
+    )
+    assert [epoch for epoch, _ in seen] == [0, 1] * 3
+    assert first.curve == again.curve != other.curve
+    for a, b in zip(first.network.weights, again.network.weights, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_log_mse_by_hand() -> None:
+    """One hidden unit: output = relu(x₁ − x₂) · (1, 2) + (0.5, 0)."""
+    network = Network(
+        (np.array([[1.0], [-1.0]], np.float32), np.array([[1.0, 2.0]], np.float32)),
+        (np.zeros(1, np.float32), np.array([0.5, 0.0], np.float32)),
+    )
+    standard = Standard(np.array([10.0, 0.0]), np.array([2.0, 1.0]))
+    features = np.array([[16.0, 1.0], [8.0, 1.0], [14.0, 0.0]], np.float32)
+    present = np.array([[True, True], [True, True], [True, False]])
+    # x = (3, 1), (−1, 1), (2, missing): output = (2.5, 4), (0.5, 0), (2.5, –)
+    expected = np.log([(0.25 + 9) / 2, (2.25 + 1) / 2, 0.25])
+    np.testing.assert_allclose(log_mse(network, standard, features, present), expected, rtol=1e-9)
+    nothing = log_mse(network, standard, features, np.zeros_like(present))
+    np.testing.assert_allclose(nothing, np.log(TINY))
+
+
+@pytest.mark.parametrize("weight", [[], [0.0, 0.0], [1.0, -1.0], [1.0, np.nan]])
+def test_weights_that_cannot_be_trained_with(weight: list[float]) -> None:
+    features = np.ones((len(weight), 11), np.float32)
+    with pytest.raises(TrigemuError, match="weights"):
+        fit(features, presence(features, BLOCKS), np.array(weight), SETTINGS, seed=1)
+
+
+def test_features_that_are_not_finite() -> None:
+    features = structured(7, 10)
+    features[4, 1] = np.inf
+    with pytest.raises(TrigemuError, match="finite"):
+        fit(features, presence(features, BLOCKS), np.ones(10), SETTINGS, seed=1)

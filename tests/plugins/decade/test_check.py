@@ -1,0 +1,193 @@
+"""The events that `trigemu decade check` looks at, and what it prints of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx_toys
+import pytest
+from decade_toys import MENU, Models, truth
+from rich.console import Console
+from toys import evaluation_half
+from trigemu_plugin_decade.check import _bare_cut, as_dict, check, label, scored_events, summary
+from trigemu_plugin_decade.diagnostics import ScoredEvents
+
+from trigemu import Catalogue, TrigemuError, emulate, rates
+from trigemu.calibrate import solve
+
+Events = list[dict[str, Any]]
+TOLERANCE = 2e-5
+AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
+
+
+@pytest.fixture
+def halves(plain_events: Events) -> Events:
+    """The evaluation half of both samples, whose weights stand for all."""
+    return evaluation_half(plain_events[:600]) + evaluation_half(plain_events[600:])
+
+
+def others(event: dict[str, Any]) -> tuple[float, float]:
+    hard = max((j["pt"] for j in event["jet"] if j["pt"] >= 30), default=0) > 60
+    muon = max((m["pt"] for m in event["muon"]), default=0) > 30
+    return float(hard), 0.5 * muon
+
+
+@pytest.mark.parametrize("missing", [0.0, -2.0])
+def test_they_are_those_of_a_loop(
+    models: Models, catalogue: Catalogue, halves: Events, missing: float
+) -> None:
+    models.write_card(("missing = 0.0", f"missing = {missing}"), ("q = 0.1", "q = 0.07"))
+    found = scored_events(models.menu(MENU, ("above = 0.0", "above = 0.25")), catalogue)
+    expected = truth(models, halves, missing)
+    asked = [event for event, a in zip(halves, expected.asked, strict=True) if a]
+    assert found.weight == pytest.approx(np.array([e["weight"] for e in asked]), rel=1e-12)
+    assert found.y == pytest.approx(expected.y[expected.asked], abs=TOLERANCE)
+    assert found.quantile == pytest.approx(expected.quantile[expected.asked], rel=1e-6)
+    assert list(found.x) == ["jet[0].pt", "photon[0].pt"]
+    for column, x in enumerate(found.x.values()):
+        assert x.tolist() == expected.x[expected.asked, column].tolist()  # 0 where it is missing
+    assert (found.q, found.threshold) == (0.07, 0.25)
+    assert list(found.primary) == ["J60", "MU"]
+    for column, accepted in enumerate(found.primary.values()):
+        assert accepted.tolist() == [others(event)[column] for event in asked]
+    either = [1 - (1 - a) * (1 - b) for a, b in map(others, asked)]
+    assert found.any_primary.tolist() == either
+
+
+def test_the_cut_is_solved(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu(MENU, ("above = 0.0", "unique_rate_hz = 900.0"))
+    (solved,) = solve([menu], catalogue)
+    solution = solved.trigger("AD").solution
+    found = scored_events(menu, catalogue)
+    assert solution is not None
+    assert found.threshold == solution.cut
+    assert unique(found, found.corrected, found.threshold) == pytest.approx(900, abs=found.weight.max())
+
+
+def unique(found: ScoredEvents, score: np.ndarray, cut: float) -> float:
+    passed = score > cut
+    return float((found.weight * (1 - found.any_primary))[passed].sum())
+
+
+@pytest.mark.parametrize("cut", [-100.0, -1.0, -0.5, 0.0, 0.3])
+def test_the_bare_score_has_the_same_unique_rate(models: Models, catalogue: Catalogue, cut: float) -> None:
+    """Up to half of the event at the cut, whose weight is at most this."""
+    found = scored_events(models.menu(MENU, ("above = 0.0", f"above = {cut}")), catalogue)
+    wanted = unique(found, found.corrected, found.threshold)
+    near = unique(found, found.y, found.y_threshold)
+    assert wanted > 0
+    assert near == pytest.approx(wanted, abs=found.weight.max() / 2 * (1 + 1e-9))
+
+
+def test_nothing_is_unique(models: Models, catalogue: Catalogue) -> None:
+    """Then the bare score accepts nothing either, and there are still numbers to tell."""
+    found = scored_events(models.menu(MENU, ("above = 0.0", "above = 1e9")), catalogue)
+    assert found.y_threshold == math.inf
+    result, _ = check(found, None)
+    assert result.overlap.total.value == result.overlap_uncorrected.total.value == 0
+    json.dumps(as_dict(result), allow_nan=False)
+    assert printed(result)
+
+
+def test_the_highest_score_alone_is_too_much() -> None:
+    """Then nothing comes nearer to the rate than no event."""
+    y, failing = np.array([3.0, 2.0, 1.0]), np.array([100.0, 1.0, 1.0])
+    assert _bare_cut(y, failing, 30.0) == math.inf
+    assert 2 < _bare_cut(y, failing, 70.0) < 3
+    assert _bare_cut(y, failing, 102.0) < 1
+    assert _bare_cut(y, 0 * failing, 0.0) == math.inf
+
+
+def test_events_without_a_score_are_left_out(models: Models, catalogue: Catalogue, halves: Events) -> None:
+    card = onnx_toys.write_card(models.folder, onnx_toys.linear([1.0]), [(["jet[0].pt"], None)])
+    card.rename(models.folder / "network.toml")
+    models.write_card()
+    found = scored_events(models.menu(), catalogue)
+    expected = [e["jet"][0]["pt"] for e, a in zip(halves, truth_asked(halves), strict=True) if a and e["jet"]]
+    assert found.y.tolist() == expected
+
+
+def truth_asked(events: Events) -> list[bool]:
+    return [any(p["pt"] >= 15 for p in event["photon"]) for event in events]
+
+
+def test_total_and_unique_are_those_of_the_menu(models: Models, catalogue: Catalogue) -> None:
+    """Of `run`, which takes the same half for a cut that was fitted on this sample."""
+    text = MENU.replace('name = "toy"\n', 'name = "toy"\ncrossing_rate_hz = 30e6\n', 1)
+    menu = models.menu(text, ("above = 0.0", "above = -0.3\nfitted_on = 'toy'"))
+    trigger = rates(emulate([menu], catalogue)).triggers[2]
+    result, _ = check(scored_events(menu, catalogue), None)
+    assert result.overlap.total.value == pytest.approx(trigger.total.hz, rel=1e-12)
+    assert result.overlap.total.error == pytest.approx(trigger.total.error_hz, rel=1e-12)
+    assert result.overlap.unique.value == pytest.approx(trigger.unique.hz, rel=1e-12)
+    assert result.overlap.unique.error == pytest.approx(trigger.unique.error_hz, rel=1e-12)
+
+
+# ---- which trigger
+
+
+def test_another_decade_trigger_counts_among_the_others(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu(MENU + AD2.replace("above = 0.0", "above = 0.3"))
+    first, second = (scored_events(menu, catalogue, name) for name in ("AD", "AD2"))
+    assert (list(first.primary), list(second.primary)) == (["J60", "MU", "AD2"], ["J60", "MU", "AD"])
+    assert (first.threshold, second.threshold) == (0.0, 0.3)
+    assert first.primary["AD2"].tolist() == (first.corrected > 0.3).tolist()
+
+
+def test_which_one_must_be_said(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu(MENU + AD2)
+    with pytest.raises(TrigemuError, match=r"menu.toml: .*'decade' \(AD, AD2\), name one with --trigger"):
+        scored_events(menu, catalogue)
+    with pytest.raises(TrigemuError, match=r"menu.toml: .*\(AD, AD2\), 'J60' is none"):
+        scored_events(menu, catalogue, "J60")
+    off = models.menu(MENU, ("above = 0.0", "above = 0.0\nenabled = false"))
+    with pytest.raises(TrigemuError, match=r"menu.toml: .*'decade' \(\), there is none"):
+        scored_events(off, catalogue)
+
+
+def test_a_trigger_that_asks_for_nothing(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu(MENU, ("n_photon >= 1", "n_photon >= 99"))
+    with pytest.raises(TrigemuError, match=r"menu.toml: trigger 'AD' asks for no event of toy.toml"):
+        scored_events(menu, catalogue)
+
+
+# ---- what is told
+
+
+def printed(result: Any) -> list[list[str]]:
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(summary(result))
+    return [line.split("  ") for line in console.export_text().splitlines()]
+
+
+def test_figures_are_written(toy: Any, tmp_path: Path) -> None:
+    result, files = check(toy(3000, 1), tmp_path / "new")
+    assert sorted(files) == sorted((tmp_path / "new").iterdir())
+    assert all(file.read_bytes()[:4] == b"\x89PNG" for file in files)
+    assert len(files) == 6
+    assert check(toy(3000, 1), None) == (result, [])
+
+
+def test_each_number_stands_in_its_column(toy: Any) -> None:
+    """Also where there is one for y alone: of y' no bin may have enough events."""
+    result, _ = check(toy(3000, 1), None)
+    closure = result.closures[0]
+    first, second, *more = closure.acceptances
+    none = replace(first, against_q=replace(first.against_q, value=None))
+    spoilt = replace(result, closures=(replace(closure, acceptances=(none, second, *more)),))
+    (line,) = (cells for cells in printed(spoilt) if "χ²/ndf" in cells[0])
+    told = [cell.strip() for cell in line if cell.strip()]
+    assert told[1:] == ["none", f"{second.against_q.value:.1f} / {second.against_q.ndf}"]
+
+
+def test_labels() -> None:
+    assert label("jet[0].pt") == "leading jet $p_T$ [GeV]"
+    assert label("clean_jet[0].pt") == "leading clean jet $p_T$ [GeV]"
+    assert label("met") == "missing $E_T$ [GeV]"
+    assert label("jet[1].pt") == "jet[1].pt"

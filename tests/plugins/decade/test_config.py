@@ -1,0 +1,173 @@
+"""What a configuration for training may say, and how its mistakes are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from trigemu_plugin_decade.training.config import Config, read_config
+
+from trigemu.tables import TableError
+
+ROOT = Path(__file__).parents[3]
+CONFIG = """
+[training]
+menu = "menus/some.toml"
+requires = "n_photon >= 1"
+unique_rate_hz = 1350.0
+
+[autoencoder]
+epochs = 3
+
+[[autoencoder.inputs]]
+observables = ["n_jet", "ht"]
+
+[[autoencoder.inputs]]
+observables = ["jet[0].pt", "jet[0].eta"]
+padding = 0.0
+
+[quantile]
+x = ["jet[0].pt", "met"]
+
+[objects.jet]
+from = "jet"
+pt = { min = 20.0 }
+
+[sums.ht]
+of = ["jet"]
+"""
+
+
+@pytest.fixture
+def configured(tmp_path: Path) -> Callable[..., Config]:
+    def read(*replaced: tuple[str, str]) -> Config:
+        text = CONFIG
+        for old, new in replaced:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new)
+        (tmp_path / "train.toml").write_text(text)
+        return read_config(tmp_path / "train.toml")
+
+    return read
+
+
+Configured = Callable[..., Config]
+
+
+def test_what_it_says(configured: Configured, tmp_path: Path) -> None:
+    config = configured()
+    assert config.menu == tmp_path / "menus" / "some.toml"
+    assert config.inputs is not None
+    assert config.inputs.texts == ("n_jet", "ht", "jet[0].pt", "jet[0].eta")
+    assert config.inputs.padding == (None, None, 0.0, 0.0)
+    assert config.x.texts == ("jet[0].pt", "met")
+    assert config.x.padding == (0.0, 0.0)
+    needs = {("jet", "pt"), ("jet", "eta"), ("photon", "pt"), ("", "met")}
+    assert needs - {("photon", "pt")} <= config.context.needs <= needs
+    table = config.table
+    assert (table.training.unique_rate_hz, table.training.seed) == (1350.0, 1)
+    assert table.autoencoder.epochs == 3
+    assert table.autoencoder.hidden == (32, 16, 8, 3, 8, 16, 32)
+    assert (table.quantile.max_trees, table.quantile.max_depth, table.quantile.learning_rate) == (100, 4, 0.3)
+
+
+def test_names_mean_what_the_configuration_says(configured: Configured) -> None:
+    one, two = configured(), configured(("min = 20.0", "min = 30.0"))
+    assert one.x.numbers[0] != two.x.numbers[0]
+    assert one.x.numbers[1] == two.x.numbers[1]
+
+
+def test_an_autoencoder_that_is_there(configured: Configured) -> None:
+    start, stop = CONFIG.index("epochs"), CONFIG.index("[quantile]")
+    config = configured((CONFIG[start:stop], 'card = "there.toml"\n'))
+    assert config.inputs is None
+    assert config.table.autoencoder.card == "there.toml"
+
+
+@pytest.mark.parametrize("name", ["primary", "full"])
+def test_the_configurations_that_come_with_it(name: str) -> None:
+    config = read_config(ROOT / "plugins" / "decade" / "models" / name / "train.toml")
+    assert config.menu.exists()
+    assert (config.inputs is None) == (name == "full")
+    if config.inputs is None:
+        assert (config.path.parent / str(config.table.autoencoder.card)).resolve().parent.name == "primary"
+    else:
+        assert len(config.inputs) == 34
+
+
+def test_all_mistakes_are_told_with_their_lines(configured: Configured) -> None:
+    """Of the sections that can be read also those in names."""
+    with pytest.raises(TableError) as error:
+        configured(
+            ('requires = "n_photon >= 1"', 'requires = "n_photon >="'),
+            ("epochs = 3", "epoch = 3\nbatch_size = 0"),
+            ('x = ["jet[0].pt", "met"]', 'x = ["jat[0].pt", "met", "ht +"]'),
+            ("min = 20.0", "mn = 20.0"),
+            ('of = ["jet"]', 'of = ["jet", "lepton"]'),
+        )
+    told = [str(problem).partition(":")[2] for problem in error.value.problems]
+    starts = [
+        "4: 'n_photon >='",
+        "8: unknown key 'epoch'; did you mean 'epochs'?",
+        "9: autoencoder.batch_size = 0: expected a whole number >= 1",
+        "19: 'jat[0].pt': unknown object 'jat'; did you mean 'jet'?",
+        "19: 'ht +'",
+        "23: ",
+        "26: [sums.ht]: unknown object 'lepton'",
+    ]
+    assert len(told) == len(starts), told
+    for line, start in zip(told, starts, strict=True):
+        assert line.startswith(start), line
+
+
+WRONG: dict[str, tuple[tuple[str, str], str]] = {
+    "no section": (("[quantile]\nx", "[quantiles]\nx"), "unknown key 'quantiles'; did you mean 'quantile'?"),
+    "the section is missing": (
+        ('[quantile]\nx = ["jet[0].pt", "met"]\n', ""),
+        "the key 'quantile' is missing",
+    ),
+    "no menu": (('menu = "menus/some.toml"\n', ""), ":2: the key 'menu' is missing"),
+    "rate": (("1350.0", "0"), ":5: training.unique_rate_hz = 0: expected a number > 0"),
+    "rate is infinite": (("1350.0", "inf"), ":5: training.unique_rate_hz = inf: expected a finite number"),
+    "seed": (("1350.0", '1.0\nseed = "a"'), ":6: training.seed = 'a': expected a whole number, got a string"),
+    "epochs": (("epochs = 3", "epochs = 0"), ":8: autoencoder.epochs = 0: expected a whole number >= 1"),
+    "hidden": (("epochs = 3", "hidden = [3, 0]"), ":8: autoencoder.hidden = [3, 0]: expected"),
+    "test fraction": (("epochs = 3", "test_fraction = 1"), ":8: autoencoder.test_fraction = 1: expected"),
+    "card and inputs": (("epochs = 3", 'card = "a.toml"'), "give the inputs of an autoencoder to train, or"),
+    "depth": (
+        ('"met"]', '"met"]\nmax_depth = -1'),
+        ":19: quantile.max_depth = -1: expected a whole number >= 1",
+    ),
+    "x": (('x = ["jet[0].pt", "met"]', "x = []"), ":18: quantile.x = []: expected a list of length >= 1"),
+    "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, which is what"),
+    "input": (('"n_jet", "ht"', '"n_jet", "jt[1].pt"'), ":11: 'jt[1].pt': unknown object 'jt'"),
+    "section is no table": (
+        ("[training]\n", "training = 3\n[other]\n"),
+        ":2: training = 3: expected a table",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_mistake_is_told_with_its_line(configured: Configured, kind: str) -> None:
+    replaced, message = WRONG[kind]
+    with pytest.raises(TableError) as error:
+        configured(replaced)
+    assert message in str(error.value)
+    lines: list[Any] = str(error.value).splitlines()
+    assert all("train.toml:" in line for line in lines)
+
+
+def test_no_autoencoder_at_all(configured: Configured) -> None:
+    start, stop = CONFIG.index("epochs"), CONFIG.index("[quantile]")
+    with pytest.raises(
+        TableError, match=r"train.toml:7: give the inputs of an autoencoder to train, or the card"
+    ):
+        configured((CONFIG[start:stop], ""))
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match=r"none.toml:1: cannot read: No such file"):
+        read_config(tmp_path / "none.toml")

@@ -1,0 +1,518 @@
+"""y − Y(x) against loops over events, the reference evaluator of ONNX and XGBoost."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx_toys
+import pytest
+import xgboost
+from decade_toys import MENU, Models, compiled, read_events, train_quantile, truth
+from onnx import helper
+from toys import evaluation_half, memory_catalogue, write_root
+from trigemu_plugin_decade.decade import Decade
+
+from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates
+from trigemu.calibrate import solve
+from trigemu.decisions import decide
+from trigemu.tables import TableError
+from trigemu.triggers.network import Network
+from trigemu.workspace import Workspace
+
+Events = list[dict[str, Any]]
+TOLERANCE = 2e-5  # y is summed in another order by the reference
+
+
+@pytest.mark.parametrize("missing", [0.0, -2.0, 40.0])
+@pytest.mark.parametrize("sample", [0, 1])
+def test_the_score_is_that_of_a_loop(
+    models: Models, catalogue: Catalogue, plain_events: Events, missing: float, sample: int
+) -> None:
+    models.write_card(("missing = 0.0", f"missing = {missing}"))
+    menu = models.menu()
+    events = plain_events[:600] if sample == 0 else plain_events[600:]
+    expected = truth(models, events, missing)
+    score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue, sample)))
+    assert score.dtype == np.float64
+    assert (score == -np.inf).tolist() == (~expected.asked).tolist()
+    asked = expected.asked
+    assert score[asked] == pytest.approx(expected.score[asked], abs=TOLERANCE)
+    assert (expected.x[asked][:, 0] == 0).sum() > 20  # some have no jet
+    assert 2 <= (score > 0).sum() < len(score) / 2
+
+
+def test_its_objects_are_those_of_the_card(
+    models: Models, catalogue: Catalogue, plain_events: Events
+) -> None:
+    """Only `requires` is in the menu's own names."""
+    score = {}
+    for cut in ("pt = { min = 30.0 }", "pt = { min = 90.0 }"):
+        menu = models.menu(MENU, ("pt = { min = 30.0 }", cut))
+        score[cut] = compiled(menu).evaluate(Workspace(read_events(menu, catalogue))).tolist()
+    assert len(set(map(tuple, score.values()))) == 1
+    menu = models.menu(MENU, ("pt = { min = 15.0 }", "pt = { min = 25.0 }"))
+    fewer = compiled(menu).evaluate(Workspace(read_events(menu, catalogue)))
+    harder = [any(p["pt"] >= 25 for p in event["photon"]) for event in plain_events[:600]]
+    assert (fewer > -np.inf).tolist() == harder
+    assert fewer[harder].tolist() == np.array(next(iter(score.values())))[harder].tolist()
+
+
+def test_it_may_ask_for_all_events(models: Models, catalogue: Catalogue, plain_events: Events) -> None:
+    menu = models.menu(MENU, ('requires = "n_photon >= 1"\n', ""))
+    expected = truth(models, plain_events[:600])
+    score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue)))
+    assert score == pytest.approx(expected.y - expected.quantile, abs=TOLERANCE)
+
+
+def test_events_that_are_not_asked_cost_nothing(
+    models: Models, catalogue: Catalogue, plain_events: Events, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    menu = models.menu()
+    kind = compiled(menu)
+    seen: list[int] = []
+    score = Network.score
+    monkeypatch.setattr(Network, "score", lambda self, f: [seen.append(len(f)), score(self, f)][1])
+    trees = kind.quantile.trees
+    noted = replace(trees, predict=lambda x: [seen.append(len(x)), trees.predict(x)][1])
+    kind = replace(kind, quantile=replace(kind.quantile, trees=noted))
+    kind.evaluate(Workspace(read_events(menu, catalogue)))
+    assert seen == [truth(models, plain_events[:600]).asked.sum()] * 2
+
+
+def test_where_no_event_is_asked(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu(MENU, ("n_photon >= 1", "n_photon >= 99"))
+    score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue)))
+    assert (score == -np.inf).all()
+
+
+def test_an_event_without_an_input_has_no_score(
+    models: Models, catalogue: Catalogue, plain_events: Events
+) -> None:
+    """Of the network: what the quantile reads has always something to stand for it."""
+    onnx_toys.write_card(models.folder, onnx_toys.linear([1.0]), [(["jet[0].pt"], None)]).rename(
+        models.folder / "network.toml"
+    )
+    models.write_card()
+    menu = models.menu()
+    score = compiled(menu).evaluate(Workspace(read_events(menu, catalogue)))
+    asked = truth_asked(plain_events[:600])
+    has = [a and bool(event["jet"]) for a, event in zip(asked, plain_events[:600], strict=True)]
+    assert (score > -np.inf).tolist() == has
+    assert sum(has) < sum(asked)
+
+
+def truth_asked(events: Events) -> list[bool]:
+    return [any(p["pt"] >= 15 for p in event["photon"]) for event in events]
+
+
+# ---- nothing that should not matter changes a bit
+
+
+def test_parallel_and_sequential_give_the_same_bits(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu()
+    kind = compiled(menu)
+    assert isinstance(kind.pool, ThreadPoolExecutor)
+    events = read_events(menu, catalogue)
+    both = [k.evaluate(Workspace(events)) for k in (kind, replace(kind, pool=None))]
+    assert both[0].tobytes() == both[1].tobytes()
+
+
+def test_the_quantile_has_a_thread_of_its_own(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu()
+    kind = compiled(menu)
+    threads: list[int] = []
+    trees = kind.quantile.trees
+    noted = replace(trees, predict=lambda x: [threads.append(threading.get_ident()), trees.predict(x)][1])
+    for pool in (kind.pool, None):
+        one = replace(kind, quantile=replace(kind.quantile, trees=noted), pool=pool)
+        one.evaluate(Workspace(read_events(menu, catalogue)))
+    assert threads[0] != threading.get_ident() == threads[1]
+
+
+@pytest.mark.parametrize("failing", ["network", "quantile"])
+def test_a_failure_of_either_part_is_told(models: Models, catalogue: Catalogue, failing: str) -> None:
+    menu = models.menu()
+    kind, events = compiled(menu), read_events(menu, catalogue)
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("out of memory")
+
+    with pytest.MonkeyPatch.context() as patch:
+        whose = type(kind.scorer) if failing == "network" else type(kind.quantile)
+        patch.setattr(whose, "scores" if failing == "network" else "predict", fail)
+        for each in (kind, replace(kind, pool=None)):
+            with pytest.raises(RuntimeError, match="out of memory"):
+                each.evaluate(Workspace(events))
+    assert (kind.evaluate(Workspace(events)) > -np.inf).any()
+
+
+@pytest.mark.parametrize("budget", [False, True])
+def test_chunks_change_no_bit(models: Models, catalogue: Catalogue, budget: bool) -> None:
+    menu = models.menu(MENU, *([("above = 0.0", "unique_rate_hz = 300.0")] if budget else []))
+    results = []
+    for size in (100_000, 170, 50, 1):
+        emulation = emulate([menu], catalogue, chunk_events=size)
+        result = rates(emulation)
+        results.append((result.rate, result.triggers, result.overlap.tobytes()))
+    assert all(result == results[0] for result in results)
+    assert results[0][0].hz > 0
+
+
+def test_workers_change_no_bit(models: Models, plain_events: Events) -> None:
+    """The plugin is loaded and the trees are opened in each."""
+    write_root(models.folder / "all.root", plain_events[:300], basket=50)
+    (models.folder / "catalogue.toml").write_text(
+        '[catalogue]\nname = "toy"\nconvention = "crossing"\n'
+        '[[sample]]\nname = "a"\nrole = "background"\nfiles = ["all.root"]\nrate_hz = 4e7\n'
+    )
+    catalogue = open_catalogue(models.folder / "catalogue.toml")
+    menu = models.menu()
+    one, two = (emulate([menu], catalogue, workers=w, chunk_events=50) for w in (1, 2))
+    assert rates(one).triggers == rates(two).triggers
+    assert rates(one).triggers[2].total.hz > 0
+
+
+def test_it_can_be_pickled_before_it_is_compiled(models: Models) -> None:
+    description = models.menu().trigger("AD").description
+    assert isinstance(description, Decade)
+    assert pickle.loads(pickle.dumps(description)) == description
+
+
+# ---- work that is shared
+
+
+ANOMALY = """
+[menu]
+name = "plain"
+
+[objects.photon]
+from = "photon"
+pt = { min = 15.0 }
+
+[[trigger]]
+name = "AE"
+kind = "anomaly"
+card = "network.toml"
+requires = "n_photon >= 1"
+above = 1.0
+"""
+
+
+def test_menus_share_the_network(
+    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    score = Network.score
+    monkeypatch.setattr(Network, "score", lambda self, f: [calls.append(len(f)), score(self, f)][1])
+    menus = [models.menu(), models.menu(ANOMALY, name="plain.toml")]
+    emulation = emulate(menus, catalogue, chunk_events=100)
+    assert len(calls) == 9
+    for menu in menus:
+        alone = rates(emulate([menu], catalogue, chunk_events=100))
+        assert rates(emulation, menu).triggers == alone.triggers
+
+
+def test_what_is_the_same_is_evaluated_once(models: Models) -> None:
+    menus = [models.menu(), models.menu(name="again.toml")]
+    assert len(make_plan(menus).slots) == 3
+    menus.append(models.menu(MENU, ("above = 0.0", "above = 0.5"), name="higher.toml"))
+    assert len(make_plan(menus).slots) == 4
+    models.write_card(("missing = 0.0", "missing = 1.0"), name="other.toml")
+    menus.append(models.menu(MENU, ("decade.toml", "other.toml"), name="other_menu.toml"))
+    assert len(make_plan(menus).slots) == 5
+
+
+# ---- rates
+
+
+def test_rates_are_those_of_a_loop(models: Models, catalogue: Catalogue, plain_events: Events) -> None:
+    score = truth(models, plain_events).score
+    cut = float(np.median(score[score > 0]))
+    assert abs(score - cut).min() > TOLERANCE or (abs(score - cut) < TOLERANCE).sum() == 1
+    cut += 2 * TOLERANCE
+    result = rates(emulate([models.menu(MENU, ("above = 0.0", f"above = {cut!r}"))], catalogue))
+    total = unique = 0.0
+    for event, passed in zip(plain_events, score > cut, strict=True):
+        others = max((j["pt"] for j in event["jet"]), default=0) > 60
+        muon = max((m["pt"] for m in event["muon"]), default=0) > 30
+        total += event["weight"] * passed
+        unique += event["weight"] * passed * (not others) * (0.5 if muon else 1.0)
+    assert result.triggers[2].total.hz == pytest.approx(total, rel=1e-9)
+    assert result.triggers[2].unique.hz == pytest.approx(unique, rel=1e-9)
+    assert result.half is None
+
+
+def test_rates_name_all_files(models: Models, catalogue: Catalogue) -> None:
+    result = rates(emulate([models.menu()], catalogue))
+    files = ("decade.toml", "network.toml", "model.onnx", "quantile.json")
+    expected = {
+        str(models.folder / f): hashlib.sha256((models.folder / f).read_bytes()).hexdigest() for f in files
+    }
+    assert dict(result.models) == expected
+
+
+@pytest.mark.parametrize("card", ["decade.toml", "network.toml"])
+def test_where_a_model_was_trained_the_other_half_counts(
+    models: Models, plain_events: Events, card: str
+) -> None:
+    """Whichever of the two models."""
+    text = (models.folder / card).read_text()
+    (models.folder / card).write_text('trained_on = { catalogue = "toy" }\n' + text)
+    if card == "network.toml":
+        models.write_card()
+    catalogue = memory_catalogue({"a": plain_events})
+    result = rates(emulate([models.menu()], catalogue))
+    half = memory_catalogue({"a": evaluation_half(plain_events)}, name="half")
+    expected = rates(emulate([models.menu()], half))
+    assert result.half is not None
+    assert expected.half is None
+    for a, b in zip(result.triggers, expected.triggers, strict=True):
+        assert a.total.hz == pytest.approx(b.total.hz, rel=1e-9)
+        assert a.unique.hz == pytest.approx(b.unique.hz, rel=1e-9)
+
+
+def test_a_budget_is_met(models: Models, catalogue: Catalogue, plain_events: Events) -> None:
+    menu = models.menu(MENU, ("above = 0.0", "unique_rate_hz = 400.0"))
+    result = rates(emulate([menu], catalogue))
+    assert result.triggers[2].unique.hz == pytest.approx(400.0, abs=400)  # an event may weigh 180 Hz
+    (solved,) = solve([menu], catalogue)
+    solution = solved.trigger("AD").solution
+    assert solution is not None
+    assert result.triggers[2].threshold == solution.cut
+
+
+def test_without_a_compiler(
+    models: Models, catalogue: Catalogue, fresh_cache: Path, request: pytest.FixtureRequest
+) -> None:
+    """The same decisions, and one warning for all triggers."""
+    text = MENU + MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
+    menu = models.menu(text.removesuffix("above = 0.0\n") + "above = 0.3\n")
+    kinds = [compiled(menu)]
+    results = [rates(emulate([menu], catalogue))]
+    request.getfixturevalue("no_compiler")
+    kinds.append(compiled(menu))
+    results.append(rates(emulate([menu], catalogue)))
+    assert [kind.quantile.trees.compiled for kind in kinds] == [True, False]
+    events = read_events(menu, catalogue)
+    scores = [kind.evaluate(Workspace(events)) for kind in kinds]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-6)
+    assert results[0].triggers == results[1].triggers
+    about = [[w for w in result.warnings if "compiler" in w] for result in results]
+    expected = "no C compiler (gcc, clang or the variable CC): boosted trees are interpreted, more slowly"
+    assert about == [[], [expected]]
+
+
+def test_a_trigger_that_is_not_used_warns_of_nothing(
+    models: Models, catalogue: Catalogue, no_compiler: None
+) -> None:
+    menu = models.menu(MENU, ("above = 0.0", "above = 0.0\nenabled = false"))
+    assert not [w for w in rates(emulate([menu], catalogue)).warnings if "compiler" in w]
+
+
+def test_an_observable_that_no_sample_has(models: Models, catalogue: Catalogue) -> None:
+    models.write_card((X, 'x = ["jet[0].pt", "mett"]'))
+    with pytest.raises(TrigemuError, match=r"trigger 'AD': sample 'a' has no .*'mett'.*mean 'met'"):
+        emulate([models.menu()], catalogue)
+
+
+def test_a_score_that_is_no_number(models: Models, catalogue: Catalogue) -> None:
+    root = [helper.make_node("Sub", ["x", "x"], ["d"]), helper.make_node("Div", ["d", "d"], ["q"])]
+    mean = helper.make_node("ReduceMean", ["q"], ["y"], axes=[1], keepdims=0)
+    models.write_network(onnx_toys.model([*root, mean], {}, 6))
+    models.write_card()
+    menu = models.menu()
+    events = read_events(menu, catalogue)
+    with pytest.raises(TrigemuError, match=r"menu.toml:\d+: trigger 'AD': its score is not a number .NaN."):
+        decide(events, make_plan([menu]))
+
+
+# ---- what is wrong with cards and models
+
+
+def spoil(file: str, change: Callable[[bytes], bytes]) -> Callable[[Models], None]:
+    def do(models: Models) -> None:
+        path = models.folder / file
+        path.write_bytes(change(path.read_bytes()))
+
+    return do
+
+
+def other_card(*replaced: tuple[str, str]) -> Callable[[Models], None]:
+    return lambda models: models.write_card(*replaced)
+
+
+def other_bdt(**kind: Any) -> Callable[[Models], None]:
+    def do(models: Models) -> None:
+        models.write_card(bdt=bytes(train_quantile(**({"features": 2, "trees": 2} | kind)).save_raw("json")))
+
+    return do
+
+
+def other_network(content: bytes) -> Callable[[Models], None]:
+    def do(models: Models) -> None:
+        models.write_network(content)
+        models.write_card()
+
+    return do
+
+
+def wrong_menu_digest(models: Models) -> None:
+    digest = 'card = "decade.toml"\nsha256 = "' + "0" * 64 + '"'
+    (models.folder / "text").write_text(MENU.replace('card = "decade.toml"', digest))
+
+
+X = 'x = ["jet[0].pt", "photon[0].pt"]'
+WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
+    "sha256 of the card": (
+        wrong_menu_digest,
+        r"decade.toml has sha256 \w{64}, not 0{64}: it is another",
+    ),
+    "no card": (lambda m: (m.folder / "decade.toml").unlink(), r"decade.toml:1: cannot read: No such file"),
+    "card is no TOML": (spoil("decade.toml", lambda c: b"[[["), r"decade.toml:1: not valid TOML"),
+    "sha256 of the network's card": (
+        spoil("network.toml", lambda c: c + b"\n"),
+        r"network.toml has sha256 [0-9a-f]{64}, not [0-9a-f]{64}: it is another card",
+    ),
+    "no network's card": (
+        lambda m: (m.folder / "network.toml").unlink(),
+        r"network.toml:1: cannot read: No such file",
+    ),
+    "sha256 of the network": (
+        spoil("model.onnx", lambda c: c[:-1]),
+        r"network.toml:\d+: .*model.onnx has sha256 .*: it is damaged or another file",
+    ),
+    "sha256 of the BDT": (
+        spoil("quantile.json", lambda c: c[:-1]),
+        r"decade.toml:\d+: .*quantile.json has sha256 .*: it is damaged or another file",
+    ),
+    "no BDT": (
+        lambda m: (m.folder / "quantile.json").unlink(),
+        r"decade.toml:\d+: cannot read .*quantile.json: No such file",
+    ),
+    "truncated BDT": (
+        lambda m: m.write_card(bdt=m.booster.save_raw("json")[:2000]),
+        r"decade.toml:17: quantile.json is no XGBoost model in JSON, or not all of one",
+    ),
+    "other JSON": (
+        lambda m: m.write_card(bdt=b'{"a": 1}'),
+        r"decade.toml:17: quantile.json is no XGBoost model in JSON, or not all of one",
+    ),
+    "another objective": (
+        lambda m: m.write_card(bdt=m.booster.save_raw("json").replace(b"quantileerror", b"squarederror")),
+        r"decade.toml:17: quantile.json was trained for 'reg:squarederror'",
+    ),
+    "several quantiles": (other_bdt(quantile_alpha=[0.5, 0.9]), r"quantile.json was trained .*0.5, 0.9"),
+    "too few features": (other_bdt(features=1), r"quantile.json reads 1 features, but .* names 2 in x"),
+    "too many features": (
+        other_bdt(features=3),
+        r"quantile.json reads 3 features, but .* names 2 in x",
+    ),
+    "inputs of the network": (
+        other_network(onnx_toys.autoencoder(5, (2,), "Tanh")),
+        r"network.toml:\d+: model.onnx reads 5 features an event, but the card names 6 inputs",
+    ),
+    "no network": (other_network(b"hello"), r"network.toml:\d+: model.onnx is no ONNX model"),
+    "unknown object": (other_card((X, 'x = ["jt[0].pt", "met"]')), r"decade.toml:20: .*'jt'.*mean 'jet'"),
+    "no x": (other_card((X, "x = []")), r"decade.toml:20: quantile.x = \[\]: expected .* length >= 1"),
+    "x is no list": (other_card((X, 'x = "met"')), r"decade.toml:20: quantile.x = 'met': expected a list"),
+    "q = 0": (other_card(("q = 0.1", "q = 0")), r"decade.toml:19: quantile.q = 0: expected a number > 0"),
+    "q = 1": (other_card(("q = 0.1", "q = 1.0")), r"decade.toml:19: quantile.q = 1.0: expected a number < 1"),
+    "q < 0": (other_card(("q = 0.1", "q = -0.1")), r"decade.toml:19: quantile.q = -0.1: expected"),
+    "q is NaN": (other_card(("q = 0.1", "q = nan")), r"decade.toml:19: quantile.q = nan: expected a finite"),
+    "missing is NaN": (
+        other_card(("missing = 0.0", "missing = nan")),
+        r"decade.toml:21: quantile.missing = nan: expected a finite number",
+    ),
+    "missing is a text": (
+        other_card(("missing = 0.0", 'missing = "0"')),
+        r"decade.toml:21: quantile.missing = '0': expected a number, got a string",
+    ),
+    "missing is huge": (
+        other_card(("missing = 0.0", "missing = -1e39")),
+        r"decade.toml:21: missing = -1e\+39: is infinite as a float32",
+    ),
+    "no missing": (other_card(("missing = 0.0\n", "")), r"decade.toml:16: the key 'missing' is missing"),
+    "unknown key": (
+        other_card(("missing = 0.0", "missing = 0.0\nlabel = 3")),
+        r"decade.toml:22: unknown key 'label'",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_is_told_with_file_and_line(models: Models, kind: str) -> None:
+    change, message = WRONG[kind]
+    change(models)
+    text = models.folder / "text"
+    with pytest.raises(TableError, match=message) as error:
+        models.menu(text.read_text() if text.exists() else MENU)
+    assert re.match(r"\S*/menu.toml:\d+: trigger 'AD': ", str(error.value))
+    assert "failed to compile" not in str(error.value)
+
+
+def test_all_mistakes_of_a_card_are_told(models: Models) -> None:
+    models.write_card(
+        (X, 'x = ["jt[0].pt", "jet[0].pt +", "met"]'), ('of = ["jet", "photon"]', 'of = ["jot"]')
+    )
+    with pytest.raises(TableError) as error:
+        models.menu()
+    told = str(error.value)
+    for wrong in ("decade.toml:12", "'jot'", "decade.toml:20", "'jt'", "'jet[0].pt +'"):
+        assert wrong in told
+
+
+def test_cards_of_the_other_kind(models: Models) -> None:
+    with pytest.raises(TableError) as error:
+        models.menu(MENU, ("decade.toml", "network.toml"))
+    assert "network.toml:1: the key 'score' is missing" in str(error.value)
+    assert "unknown key 'network'" in str(error.value)
+    with pytest.raises(TableError) as error:
+        models.menu(ANOMALY, ("network.toml", "decade.toml"))
+    assert "decade.toml:1: the key 'network' is missing" in str(error.value)
+    assert "unknown key 'quantile'" in str(error.value)
+
+
+def test_the_plugin_must_be_named(models: Models) -> None:
+    with pytest.raises(TableError) as error:
+        models.menu(MENU, ('plugins = ["decade"]\n', ""))
+    assert re.search(r"menu.toml:28: trigger 'AD': unknown kind 'decade'", str(error.value))
+    assert "there is a plugin of this name: list it as plugins = ['decade'] under [menu]" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'requires = "n_photon >= 1"',
+            'requires = "foton[0].pt > 1"',
+            "requires: 'foton[0].pt > 1': unknown object 'foton'; did you mean 'photon'",
+        ),
+        ('requires = "n_photon >= 1"', "requires = 3", "requires = 3: expected a string"),
+        ('card = "decade.toml"\n', "", "the key 'card' is missing"),
+        ("above = 0.0", "", "the key 'above' is missing, or a rate to find it from"),
+        ("above = 0.0", "above = 0.0\nq = 0.1", "unknown key 'q'"),
+        ("above = 0.0", "above = 0.0\nunique_rate_hz = 3.0", "give the cut or the rate"),
+    ],
+)
+def test_what_is_wrong_in_the_menu(models: Models, old: str, new: str, message: str) -> None:
+    with pytest.raises(TableError) as error:
+        models.menu(MENU, (old, new))
+    assert message in str(error.value)
+    assert "menu.toml:" in str(error.value)
+
+
+def test_digests_may_be_written_in_capitals(models: Models, booster: xgboost.Booster) -> None:
+    digest = hashlib.sha256((models.folder / "quantile.json").read_bytes()).hexdigest()
+    models.write_card((digest, digest.upper()))
+    card = hashlib.sha256((models.folder / "decade.toml").read_bytes()).hexdigest().upper()
+    menu = models.menu(MENU, ('card = "decade.toml"', f'card = "decade.toml"\nsha256 = "{card}"'))
+    assert compiled(menu).quantile.sha256 == digest

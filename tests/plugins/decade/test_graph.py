@@ -1,0 +1,122 @@
+"""The ONNX graph in ONNX Runtime against its twin in NumPy."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnxruntime
+import pytest
+from trigemu_plugin_decade.training.autoencoder import Network, Standard, log_mse, presence
+from trigemu_plugin_decade.training.graph import onnx_model
+
+from trigemu import TrigemuError
+
+Array = npt.NDArray[Any]
+BLOCKS = [(0, 4, False), *((4 + 3 * i, 7 + 3 * i, True) for i in range(10))]
+WIDTHS = (34, 32, 16, 8, 3, 8, 16, 32, 34)
+
+
+def network(seed: int) -> Network:
+    rng = np.random.default_rng(seed)
+    pairs = list(pairwise(WIDTHS))
+    return Network(
+        tuple(
+            rng.normal(0.0, (2.0 / n_in) ** 0.5, (n_in, n_out)).astype(np.float32) for n_in, n_out in pairs
+        ),
+        tuple(rng.normal(0.0, 0.3, n_out).astype(np.float32) for _, n_out in pairs),
+    )
+
+
+def events(seed: int, n: int) -> Array:
+    """Counts, HT, MHT, and 0 to 6 jets and 0 to 4 photons of steep pT in GeV, η and Δφ; 0 where missing."""
+    rng = np.random.default_rng(seed)
+    pt = -np.sort(-(10.0 + 20.0 * rng.pareto(2.5, (n, 10))), axis=1)
+    eta, dphi = rng.normal(0.0, 1.5, (n, 10)), rng.uniform(-np.pi, np.pi, (n, 10))
+    jets, photons = rng.integers(0, 7, n), rng.integers(0, 5, n)
+    there = np.concatenate([np.arange(6) < jets[:, None], np.arange(4) < photons[:, None]], axis=1)
+    objects = np.where(there[:, :, None], np.stack([pt, eta, dphi], axis=2), 0.0)
+    ht = objects[:, :, 0].sum(axis=1)
+    numbers = np.stack([jets, photons, ht, rng.uniform(0.0, 0.8, n) * ht], axis=1)
+    return np.concatenate([numbers, objects.reshape(n, 30)], axis=1).astype(np.float32)
+
+
+STANDARD = Standard(
+    np.array([3.0, 2.0, 150.0, 50.0, *[35.0, 0.01, -0.02] * 10]),
+    np.array([2.0, 1.4, 90.0, 40.0, *[25.0, 1.5, 1.8] * 10]),
+)
+
+
+def run(model: bytes, features: Array) -> Array:
+    session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    return np.asarray(session.run(None, {"features": features})[0])
+
+
+def twin(net: Network, features: Array) -> Array:
+    return log_mse(net, STANDARD, features, presence(features, BLOCKS))
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 20_000])
+def test_agrees_with_numpy(n: int) -> None:
+    net, features = network(1), events(2, n)
+    found = run(onnx_model(net, STANDARD, BLOCKS), features)
+    assert found.dtype == np.float32
+    assert found.shape == (n,)
+    np.testing.assert_allclose(found, twin(net, features), rtol=0, atol=1e-5)
+
+
+def test_one_event_at_a_time_is_the_same() -> None:
+    model, features = onnx_model(network(1), STANDARD, BLOCKS), events(3, 50)
+    singly = np.concatenate([run(model, row[None]) for row in features[:10]])
+    np.testing.assert_allclose(singly, run(model, features)[:10], rtol=0, atol=2e-6)
+
+
+def test_what_is_missing_counts_nowhere() -> None:
+    """A missing object's η and Δφ change nothing; one that is there at η = Δφ = 0 counts."""
+    net = network(1)
+    model, features = onnx_model(net, STANDARD, BLOCKS), np.zeros((4, 34), np.float32)
+    features[1, 5:7] = 2.5, 1.0  # no pT
+    features[2, 4] = 40.0
+    features[3, 4:7] = 40.0, 2.5, 1.0
+    score = run(model, features)
+    assert score[0] == score[1]
+    assert len({*score[1:].tolist()}) == 3
+    np.testing.assert_allclose(score, twin(net, features), rtol=0, atol=1e-5)
+
+
+def test_perfect_reconstruction_and_nothing_at_all_have_a_score() -> None:
+    silent = Network((np.zeros((3, 3), np.float32),), (np.zeros(3, np.float32),))
+    standard = Standard(np.array([30.0, 0.0, 0.0]), np.ones(3))
+    model = onnx_model(silent, standard, [(0, 3, True)])
+    features = np.array([[30.0, 0.0, 0.0], [0.0, 0.0, 0.0]], np.float32)
+    np.testing.assert_allclose(run(model, features), np.log(1e-12), rtol=1e-6)
+
+
+def test_nan_in_nan_out() -> None:
+    features = events(4, 3)
+    features[1, 2] = np.nan
+    assert np.isnan(run(onnx_model(network(1), STANDARD, BLOCKS), features)).tolist() == [False, True, False]
+
+
+def test_what_the_file_says() -> None:
+    content = onnx_model(network(1), STANDARD, BLOCKS)
+    assert content == onnx_model(network(1), STANDARD, BLOCKS)
+    assert content != onnx_model(network(2), STANDARD, BLOCKS)
+    model = onnx.load_model_from_string(content)
+    assert model.ir_version == 8
+    assert [(entry.domain, entry.version) for entry in model.opset_import] == [("", 17)]
+    assert model.producer_name == "trigemu"
+    assert not model.producer_version
+    assert not any(tensor.external_data for tensor in model.graph.initializer)
+    session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
+    (given,), (score,) = session.get_inputs(), session.get_outputs()
+    assert (given.name, given.type, given.shape) == ("features", "tensor(float)", ["n", 34])
+    assert (score.name, score.type, score.shape) == ("score", "tensor(float)", ["n"])
+
+
+def test_blocks_must_cover_the_features() -> None:
+    with pytest.raises(TrigemuError, match="each once and in order"):
+        onnx_model(network(1), STANDARD, BLOCKS[:-1])

@@ -1,0 +1,140 @@
+"""Models of Y(x) as XGBoost saves them: which are read, and what is said of the others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xgboost
+from decade_toys import train_quantile
+from trigemu_plugin_decade import library
+from trigemu_plugin_decade.quantile import Quantile, Trees, load_trees
+
+from trigemu.errors import TrigemuError
+from trigemu.features import Inputs
+from trigemu.observables import Constant
+
+
+def content(booster: xgboost.Booster) -> bytes:
+    return bytes(booster.save_raw("json"))
+
+
+def grid(features: int = 2) -> np.ndarray:
+    x = np.float32(np.random.default_rng(5).exponential(25, (500, features)))
+    x[::3, 0] = 0
+    return x
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        {},
+        {"booster": "dart", "rate_drop": 0.5},
+        {"num_parallel_tree": 3},
+        {"base_score": 7.5},
+        {"trees": 1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_models_are_evaluated_as_xgboost_does(
+    kind: dict[str, Any], is_compiled: bool, request: pytest.FixtureRequest
+) -> None:
+    if not is_compiled:
+        request.getfixturevalue("no_compiler")
+    booster = train_quantile(2, **kind)
+    trees = load_trees(content(booster), 2)
+    assert trees.compiled == is_compiled
+    assert trees.predict(grid()) == pytest.approx(booster.inplace_predict(grid()), rel=1e-6, abs=1e-6)
+    assert trees.predict(grid()[:0]).shape == (0,)
+
+
+def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:
+    assert load_trees(content(booster), 2) is load_trees(content(booster), 2)
+
+
+def test_what_is_known_by_its_content(booster: xgboost.Booster) -> None:
+    trees = load_trees(content(booster), 2)
+    inputs, others = (Inputs((Constant(v), Constant(2.0)), ("a", "b"), (0.0, 0.0)) for v in (1.0, 3.0))
+    same = Quantile(inputs, "00", Trees(trees.predict, compiled=False))
+    assert Quantile(inputs, "00", trees) == same
+    assert hash(Quantile(inputs, "00", trees)) == hash(same)
+    assert Quantile(inputs, "01", trees) != same
+    assert Quantile(others, "00", trees) != same
+    assert same.predict(grid()).dtype == np.float64
+
+
+def edited(change: Callable[[Any], object]) -> bytes:
+    """A model after a change of its learner."""
+    document = json.loads(content(train_quantile(2, trees=3)))
+    change(document["learner"])
+    return json.dumps(document).encode()
+
+
+def first_tree(learner: Any) -> Any:
+    return learner["gradient_booster"]["model"]["trees"][0]
+
+
+NO_MODEL = "is no XGBoost model in JSON, or not all of one"
+BAD = {
+    "empty": (lambda: b"", NO_MODEL),
+    "list": (lambda: b"[]", NO_MODEL),
+    "text": (lambda: b"hello", NO_MODEL),
+    "other JSON": (lambda: b'{"learner": 3}', NO_MODEL),
+    "nested": (lambda: b"[" * 200_000, NO_MODEL),
+    "binary": (lambda: bytes(train_quantile(2, trees=2).save_raw("ubj")), NO_MODEL),
+    "half": (lambda: content(train_quantile(2, trees=2))[:-1], NO_MODEL),
+    "quantiles": (lambda: edited(lambda m: m["objective"].update(quantile_loss_param=3)), NO_MODEL),
+    "untrained": (lambda: content(train_quantile(2, trees=0)), "has no trees"),
+    "no trees": (lambda: edited(lambda m: m.pop("gradient_booster")), "has no trees"),
+    "objective": (
+        lambda: edited(lambda m: m.update(objective={"name": "reg:squarederror"})),
+        r"was trained for 'reg:squarederror' .*: expected 'reg:quantileerror' at one",
+    ),
+    "several": (
+        lambda: content(train_quantile(2, trees=2, quantile_alpha=[0.5, 0.9])),
+        r"'reg:quantileerror' at the quantiles \[0.5, 0.9\]: expected 'reg:quantileerror' at one",
+    ),
+    "linear": (
+        lambda: edited(lambda m: m["gradient_booster"].update(name="gblinear")),
+        "is no model that treelite can read",
+    ),
+    "fewer": (lambda: content(train_quantile(1, trees=2)), "reads 1 features, but the card names 2 in x"),
+    "more": (lambda: content(train_quantile(3, trees=2)), "reads 3 features, but the card names 2 in x"),
+    "beyond": (
+        lambda: edited(lambda m: first_tree(m)["split_indices"].__setitem__(0, 2)),
+        "is damaged: it has 2 features and splits on number 2, from 0",
+    ),
+    "infinite": (
+        lambda: edited(lambda m: first_tree(m)["split_conditions"].__setitem__(-1, float("inf"))),
+        "cannot compile the trees",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_what_is_no_quantile_regression(kind: str) -> None:
+    make, message = BAD[kind]
+    with pytest.raises(TrigemuError, match=message) as error:
+        load_trees(make(), 2)
+    assert len(str(error.value)) < 400
+
+
+def test_a_failure_is_not_remembered(
+    booster: xgboost.Booster, fresh_cache: Path, compiler: Callable[..., Path]
+) -> None:
+    compiler("exit 1")
+    with pytest.raises(TrigemuError, match="cannot compile"):
+        load_trees(content(booster), 2)
+    compiler()
+    assert load_trees(content(booster), 2).compiled
+
+
+def test_it_is_compiled_in_no_more_than_one_place(booster: xgboost.Booster, fresh_cache: Path) -> None:
+    load_trees(content(booster), 2)
+    assert library.build  # the folder is that of the environment, not of the user
+    assert [file.suffix for file in fresh_cache.iterdir()] == [".so"]

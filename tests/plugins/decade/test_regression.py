@@ -1,0 +1,233 @@
+"""Y(x) against closed forms: the score is normal or exponential, its location and scale depend on x."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import treelite
+from scipy.stats import norm
+from trigemu_plugin_decade.training.regression import (
+    Quantile,
+    Settings,
+    constant_quantile,
+    fit,
+    pinball,
+    predict,
+)
+
+from trigemu import TrigemuError
+
+FloatArray = npt.NDArray[np.float64]
+BINS, SET, SETS = 20, 50_000, 8
+# Several threads that wait for each other on a busy machine take longer than one.
+SETTINGS = Settings(threads=1)
+UPPER: dict[str, Callable[[float], float]] = {"normal": norm.isf, "exponential": lambda q: -np.log(q)}
+# How fast the location rises with ln x, such that no constant comes near the closed form.
+RISE = {"normal": 1.0, "exponential": 2.0}
+
+
+@dataclass(frozen=True)
+class Toy:
+    """Steeply falling observables x[n, d] in GeV and a score y[n] = location(x) + scale(x) z."""
+
+    x: npt.NDArray[np.float32]
+    z: FloatArray
+    shape: str
+
+    @property
+    def mean_x(self) -> FloatArray:
+        return self.x.mean(axis=1, dtype=float)
+
+    @property
+    def location(self) -> FloatArray:
+        return RISE[self.shape] * np.log(self.mean_x) + 0.5 * np.sin(self.x[:, 0] / 15.0)
+
+    @property
+    def scale(self) -> FloatArray:
+        return 0.4 + 0.6 / (1.0 + self.mean_x / 20.0)
+
+    @property
+    def y(self) -> FloatArray:
+        return self.location + self.scale * self.z
+
+    def quantile(self, q: float) -> FloatArray:
+        return self.location + self.scale * UPPER[self.shape](q)
+
+
+def make(seed: int, n: int, d: int, shape: str) -> Toy:
+    rng = np.random.default_rng(seed)
+    x = 10.0 + 20.0 * rng.exponential(size=(n, d)) * np.arange(1, d + 1) ** -0.3
+    z = rng.normal(size=n) if shape == "normal" else rng.exponential(size=n)
+    return Toy(x.astype(np.float32), z, shape)
+
+
+def stop_rows(n: int) -> npt.NDArray[np.bool_]:
+    return np.random.default_rng(99).random(n) < 0.25
+
+
+def fit_to(
+    toy: Toy,
+    q: float,
+    weight: FloatArray | None = None,
+    y: FloatArray | None = None,
+    settings: Settings = SETTINGS,
+) -> Quantile:
+    n = len(toy.x)
+    weight = np.ones(n) if weight is None else weight
+    return fit(toy.x, toy.y if y is None else y, weight, q, settings, seed=1, stop=stop_rows(n))
+
+
+def chi2_per_bin(x: npt.NDArray[np.float32], accepted: npt.NDArray[np.bool_], q: float) -> FloatArray:
+    """χ²/ndf of the acceptance against q in 20 equally populated bins of each observable and of their sum.
+
+    The mean over independent sets, each small enough that the noise of the training hardly shows.
+    """
+    axes = [*x.T, x.sum(axis=1)]
+    chi2 = np.zeros((SETS, len(axes)))
+    for i, rows in enumerate(np.split(np.arange(SET * SETS), SETS)):
+        for j, axis in enumerate(axes):
+            bins = rows[np.argsort(axis[rows])].reshape(BINS, -1)
+            excess = accepted[bins].mean(axis=1) - q
+            chi2[i, j] = np.mean(excess**2 * bins.shape[1] / (q * (1.0 - q)))
+    return chi2.mean(axis=0)
+
+
+def check_closure(model: bytes, train: Toy, q: float, seed: int) -> None:
+    """Acceptance q everywhere on independent events, as the closed form has it and no constant does."""
+    test = make(seed, SET * SETS, train.x.shape[1], train.shape)
+    found, exact = predict(model, test.x), test.quantile(q)
+    # The mean of eight sets of 20 bins scatters by 0.11 around 1, which the closed form shows too.
+    for prediction in (found, exact):
+        chi2 = chi2_per_bin(test.x, test.y > prediction, q)
+        assert np.all((chi2 > 0.7) & (chi2 < 1.35)), chi2
+    assert np.mean(test.y > found) == pytest.approx(np.mean(test.y > exact), rel=0.04)
+    constant = constant_quantile(train.y, np.ones(len(train.x)), 1.0 - q)
+    assert np.all(chi2_per_bin(test.x, test.y > constant, q) > 5.0)
+    assert np.sqrt(np.mean((found - exact) ** 2)) < 0.07
+
+
+@pytest.mark.parametrize(("d", "q", "refit"), [(1, 0.005, True), (3, 0.01, False)])
+def test_closure(d: int, q: float, refit: bool) -> None:
+    train = make(1, 2_000_000, d, "normal")
+    result = fit_to(train, q, settings=replace(SETTINGS, refit=refit))
+    assert 5 < result.trees < 100
+    check_closure(result.json, train, q, seed=2)
+
+
+def test_closure_with_weights() -> None:
+    """Scores from another distribution, with weights that make up for it and spread over two orders more."""
+    q = 0.02
+    drawn = make(3, 1_000_000, 1, "exponential")
+    biased = replace(drawn, z=2.0 * drawn.z)
+    spread = 10.0 ** np.random.default_rng(4).uniform(-1.0, 1.0, len(drawn.z))
+    result = fit_to(biased, q, 2.0 * np.exp(-biased.z / 2.0) * spread)
+    check_closure(result.json, drawn, q, seed=5)
+    assert np.mean(biased.y > predict(result.json, drawn.x)) > 5 * q  # what is fitted to no weights accepts q
+
+
+def test_ties_of_a_rounded_score() -> None:
+    """Rounded to 0.1: the acceptance stays between those of the closed form a step and a half away."""
+    q, step = 0.02, 0.1
+    train, test = make(6, 300_000, 1, "normal"), make(7, 400_000, 1, "normal")
+    model = fit_to(train, q, y=np.round(train.y / step) * step).json
+    accepted = np.round(test.y / step) * step > predict(model, test.x)
+    bins = np.argsort(test.x[:, 0]).reshape(BINS, -1)
+    low, high = (
+        norm.sf((test.quantile(q) + shift - test.location) / test.scale)[bins].mean(axis=1)
+        for shift in (1.5 * step, -1.5 * step)
+    )
+    acceptance = accepted[bins].mean(axis=1)
+    assert np.all((acceptance > low) & (acceptance < high))
+    assert accepted.mean() == pytest.approx(q, rel=0.1)
+
+
+def test_ties_at_the_quantile_are_not_above_it() -> None:
+    """More events than q share the largest score: nothing lies above Y(x), and nothing is accepted."""
+    train = make(8, 100_000, 1, "normal")
+    y = np.where(np.random.default_rng(9).random(len(train.x)) < 0.05, 50.0, train.y)
+    prediction = predict(fit_to(train, 0.01, y=y).json, train.x)
+    assert np.mean(y > prediction) == 0.0
+    np.testing.assert_allclose(prediction, 50.0, rtol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[Toy, FloatArray, Quantile]:
+    toy = make(10, 40_000, 2, "normal")
+    weight = np.random.default_rng(11).uniform(0.1, 10.0, len(toy.x))
+    return toy, weight, fit_to(toy, 0.02, weight)
+
+
+Small = tuple[Toy, FloatArray, Quantile]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_same_seed_same_bytes_whatever_the_threads(small: Small, threads: int) -> None:
+    toy, weight, result = small
+    assert fit_to(toy, 0.02, weight, settings=Settings(threads=threads)) == result
+
+
+def test_events_of_weight_zero_and_the_scale_of_weights_change_nothing(small: Small) -> None:
+    toy, weight, result = small
+    more = make(12, 10_000, 2, "normal")
+    x, y = np.concatenate([toy.x, 3.0 * more.x]), np.concatenate([toy.y, more.y + 20.0])
+    stops = np.concatenate([stop_rows(len(toy.x)), np.zeros(len(more.x), np.bool_)])
+    extended = np.concatenate([weight, np.zeros(len(more.x))])
+    assert fit(x, y, 4.0 * extended, 0.02, SETTINGS, seed=1, stop=stops) == result
+    extended[-1000:] = 1.0
+    assert fit(x, y, extended, 0.02, SETTINGS, seed=1, stop=stops).json != result.json
+
+
+def test_only_the_best_trees_are_kept_and_treelite_reads_them(small: Small, tmp_path: Path) -> None:
+    toy, weight, result = small
+    losses = [loss.stop for loss in result.curve]
+    assert result.trees == int(np.argmin(losses)) + 1
+    assert len(losses) == result.trees + SETTINGS.patience
+    assert result.split_nodes <= 15 * result.trees
+    first = fit_to(toy, 0.02, weight, settings=replace(SETTINGS, refit=False))
+    for model in (result.json, first.json):
+        (tmp_path / "model.json").write_bytes(model)
+        trees = treelite.frontend.load_xgboost_model(tmp_path / "model.json", format_choice="use_suffix")
+        assert trees.num_tree == result.trees
+        found = treelite.gtil.predict(trees, toy.x).reshape(-1)
+        np.testing.assert_allclose(found, predict(model, toy.x), atol=1e-5)
+    # XGBoost's own loss, of float32 values, belongs to the trees that were kept.
+    stop = stop_rows(len(toy.x))
+    kept = pinball(toy.y[stop], predict(first.json, toy.x[stop]), weight[stop], 0.98)
+    assert kept == pytest.approx(min(losses), rel=1e-4)
+
+
+def test_pinball_is_least_at_the_quantile() -> None:
+    rng = np.random.default_rng(13)
+    y, weight, tau = rng.normal(size=501), rng.integers(1, 5, 501).astype(float), 0.9
+    repeated = np.repeat(y, weight.astype(int))
+    best = constant_quantile(y, weight, tau)
+    assert best == np.quantile(repeated, tau, method="inverted_cdf")
+    losses = [pinball(y, np.full(501, value), weight, tau) for value in y]
+    assert y[int(np.argmin(losses))] == best
+    above = repeated - best
+    expected = np.where(above > 0, tau * above, (tau - 1.0) * above).mean()
+    assert pinball(y, np.full(501, best), weight, tau) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"q": 0.0}, "between 0 and 1"),
+        ({"weight": -1.0}, "≥ 0"),
+        ({"y": np.nan}, "finite"),
+        ({"stop": True}, "events to stop by"),
+    ],
+)
+def test_what_cannot_be_fitted(change: dict[str, float], message: str) -> None:
+    toy = make(14, 100, 1, "normal")
+    y, weight, stop = toy.y, np.ones(100), np.arange(100) < 25
+    y[3] = change.get("y", y[3])
+    weight[3] = change.get("weight", 1.0)
+    stop |= bool(change.get("stop", False))
+    with pytest.raises(TrigemuError, match=message):
+        fit(toy.x, y, weight, change.get("q", 0.1), SETTINGS, seed=1, stop=stop)
