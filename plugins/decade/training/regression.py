@@ -35,7 +35,7 @@ class Settings:
     max_trees: int = 100
     patience: int = 5  # trees without a better pinball loss of the early-stopping sample
     max_bin: int = 256
-    tail_events: float = 5.0  # expected above the quantile in every leaf, in events of mean weight
+    tail_events: float = 20.0  # expected above the quantile in every leaf, in events of mean weight
     refit: bool = True  # to all events, once the number of trees is known
     threads: int = 0  # 0: all cores; the result does not depend on it
 
