@@ -26,6 +26,8 @@ from trigemu.decisions import Plan, decide, make_plan  # isort: split
 
 from trigemu.patterns import PatternTable  # isort: split
 
+from trigemu.calibrate import solve  # isort: split
+
 from trigemu.emulate import Emulation, emulate  # isort: split
 
 from trigemu.rates import rates, run  # isort: split
@@ -56,4 +58,5 @@ __all__ = [
     "rates",
     "read_menu",
     "run",
+    "solve",
 ]
