@@ -39,6 +39,9 @@ from trigemu.workspace import Workspace
 
 from .quantile import Quantile, load_trees
 
+#: XGBoost keeps the quantile as a float32.
+_SINGLE = 1e-6
+
 
 class ScoreTable(Table, frozen=True):
     """[score]: the card of an `anomaly` model."""
@@ -90,11 +93,16 @@ def _quantile(card: Card[DecadeCard]) -> Quantile:
     content = card.model(table, ("quantile",))
     card.finish()
     try:
-        return Quantile(inputs, table.sha256.lower(), load_trees(content, len(inputs)))
+        trees = load_trees(content, len(inputs))
     except TrigemuError as error:
         card.problem(("quantile", "file"), f"{table.file} {error}")
         card.finish()
         raise
+    if abs(trees.tau - (1.0 - table.q)) > _SINGLE:
+        message = f"q = {table.q:g}: {table.file} was trained for q = {1.0 - trees.tau:g}"
+        card.problem(("quantile", "q"), message)
+    card.finish()
+    return Quantile(inputs, table.sha256.lower(), trees)
 
 
 @dataclass(frozen=True)

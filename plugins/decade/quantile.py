@@ -21,10 +21,12 @@ OBJECTIVE = "reg:quantileerror"
 
 @dataclass(frozen=True)
 class Trees:
-    """`predict` gives float32[n] of float32[n, d]; compiled: or interpreted, for want of a C compiler."""
+    """`predict` gives float32[n] of float32[n, d]; compiled: or interpreted, for want of a C compiler.
+    tau: the quantile they were trained for."""
 
     predict: Callable[[Features], Scores]
     compiled: bool
+    tau: float
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,5 @@ def load_trees(content: bytes, features: int) -> Trees:
     if last >= features:  # compiled code would read past the end of a row
         raise TrigemuError(f"is damaged: it has {features} features and splits on number {last}, from 0")
     library = build(model, content)
-    if library is None:
-        return Trees(lambda x: interpret(model, x), compiled=False)
-    return Trees(library.predict, compiled=True)
+    predict = library.predict if library else lambda x: interpret(model, x)
+    return Trees(predict, library is not None, float(np.ravel(quantiles)[0]))

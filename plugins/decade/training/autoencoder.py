@@ -167,7 +167,8 @@ def log_mse(
     output = hidden @ network.weights[-1] + network.biases[-1]
     square = np.where(present, (output - x) ** 2, np.float32(0))
     count = np.maximum(present.sum(axis=1), 1).astype(np.float32)
-    return np.log(square.sum(axis=1) / count + np.float32(TINY)).astype(np.float64)
+    score: Float32Array = np.log(square.sum(axis=1) / count + np.float32(TINY))
+    return score.astype(np.float64)
 
 
 def _check(features: Float32Array, present: BoolArray, weight: FloatArray) -> None:

@@ -218,7 +218,10 @@ def test_check_finds_plugins_where_it_is_told_to(place: Models, trigemu: Run) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--json", "none/check.json"), "cannot write none/check.json: there is no folder none"),
+        (
+            ("--json", "none/check.json", "--figures", "figures"),
+            "cannot write none/check.json: there is no folder none",
+        ),
         (("--json", "."), "cannot write .: it is a folder"),
         (("--figures", "train.toml"), "train.toml"),
         (("--figures", "train.toml/below"), "train.toml"),

@@ -425,6 +425,10 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
     "no x": (other_card((X, "x = []")), r"decade.toml:20: quantile.x = \[\]: expected .* length >= 1"),
     "x is no list": (other_card((X, 'x = "met"')), r"decade.toml:20: quantile.x = 'met': expected a list"),
     "q = 0": (other_card(("q = 0.1", "q = 0")), r"decade.toml:19: quantile.q = 0: expected a number > 0"),
+    "another q than the model's": (
+        other_card(("q = 0.1", "q = 0.2")),
+        r"decade.toml:19: q = 0.2: quantile.json was trained for q = 0.1$",
+    ),
     "q = 1": (other_card(("q = 0.1", "q = 1.0")), r"decade.toml:19: quantile.q = 1.0: expected a number < 1"),
     "q < 0": (other_card(("q = 0.1", "q = -0.1")), r"decade.toml:19: quantile.q = -0.1: expected"),
     "q is NaN": (other_card(("q = 0.1", "q = nan")), r"decade.toml:19: quantile.q = nan: expected a finite"),

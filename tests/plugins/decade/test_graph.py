@@ -10,7 +10,14 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 import pytest
-from trigemu_plugin_decade.training.autoencoder import Network, Standard, log_mse, presence
+from trigemu_plugin_decade.training.autoencoder import (
+    Network,
+    Settings,
+    Standard,
+    fit,
+    log_mse,
+    presence,
+)
 from trigemu_plugin_decade.training.graph import onnx_model
 
 from trigemu import TrigemuError
@@ -66,6 +73,18 @@ def test_agrees_with_numpy(n: int) -> None:
     assert found.dtype == np.float32
     assert found.shape == (n,)
     np.testing.assert_allclose(found, twin(net, features), rtol=0, atol=1e-5)
+
+
+def test_agrees_with_numpy_where_the_reconstruction_is_good() -> None:
+    """A fitted network's errors are small differences, where float32 rounds worst."""
+    features = events(5, 5000)
+    present = presence(features, BLOCKS)
+    settings = Settings(epochs=8, batch_size=64, learning_rate=3e-3)
+    made = fit(features, present, np.ones(len(features)), settings, seed=1)
+    expected = log_mse(made.network, made.standard, features, present)
+    assert expected.min() < -3.0
+    found = run(onnx_model(made.network, made.standard, BLOCKS), features)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
 
 
 def test_one_event_at_a_time_is_the_same() -> None:

@@ -60,7 +60,7 @@ def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:
 def test_what_is_known_by_its_content(booster: xgboost.Booster) -> None:
     trees = load_trees(content(booster), 2)
     inputs, others = (Inputs((Constant(v), Constant(2.0)), ("a", "b"), (0.0, 0.0)) for v in (1.0, 3.0))
-    same = Quantile(inputs, "00", Trees(trees.predict, compiled=False))
+    same = Quantile(inputs, "00", Trees(trees.predict, compiled=False, tau=0.9))
     assert Quantile(inputs, "00", trees) == same
     assert hash(Quantile(inputs, "00", trees)) == hash(same)
     assert Quantile(inputs, "01", trees) != same
