@@ -42,7 +42,7 @@ def others(event: dict[str, Any]) -> tuple[float, float]:
 def test_they_are_those_of_a_loop(
     models: Models, catalogue: Catalogue, halves: Events, missing: float
 ) -> None:
-    models.write_card(("missing = 0.0", f"missing = {missing}"), ("q = 0.1", "q = 0.07"))
+    models.write_card(("missing = 0.0", f"missing = {missing}"))
     found = scored_events(models.menu(MENU, ("above = 0.0", "above = 0.25")), catalogue)
     expected = truth(models, halves, missing)
     asked = [event for event, a in zip(halves, expected.asked, strict=True) if a]
@@ -52,7 +52,7 @@ def test_they_are_those_of_a_loop(
     assert list(found.x) == ["jet[0].pt", "photon[0].pt"]
     for column, x in enumerate(found.x.values()):
         assert x.tolist() == expected.x[expected.asked, column].tolist()  # 0 where it is missing
-    assert (found.q, found.threshold) == (0.07, 0.25)
+    assert (found.q, found.threshold) == (0.1, 0.25)
     assert list(found.primary) == ["J60", "MU"]
     for column, accepted in enumerate(found.primary.values()):
         assert accepted.tolist() == [others(event)[column] for event in asked]
