@@ -209,3 +209,19 @@ def test_no_event_is_chosen() -> None:
     narrow = Workspace(events_of(EVENTS)).narrowed("none", np.zeros(300, np.bool_))
     cut = Derivation("jet", None, (("pt", Window(min=20.0)),), (Derivation("photon"), 0.4))
     assert values(narrow, cut, "pt") == []
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_distances_are_computed_in_float64(seed: int) -> None:
+    """An object exactly at dr stays, the next larger dr removes it; in float32 the difference rounds."""
+    eta, phi = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, 2)).astype("f4")
+    distance = math.hypot(float(eta[0]) - float(eta[1]), float(phi[0]) - float(phi[1]))
+    pt, one = np.ones(1, "f4"), np.array([0, 1])
+    collections = {
+        name: Collection(one, {"pt": pt, "eta": eta[i : i + 1], "phi": phi[i : i + 1]})
+        for i, name in enumerate(("jet", "photon"))
+    }
+    work = Workspace(make_events("s", np.ones(1), collections))
+    for dr, left in ((distance, 1), (math.nextafter(distance, math.inf), 0)):
+        clear = Derivation("jet", overlap=(Derivation("photon"), dr))
+        assert work.objects(clear).offsets[-1] == left

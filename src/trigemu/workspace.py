@@ -11,7 +11,7 @@ import numpy as np
 
 from trigemu.errors import SampleError, nearest
 from trigemu.events import Array, BoolArray, Events, IntArray
-from trigemu.kernels import delta_r, kernel
+from trigemu.kernels import delta_phi, kernel
 from trigemu.objects import Derivation, Window
 
 T = TypeVar("T")
@@ -111,13 +111,22 @@ class Workspace:
         passing = self.passing(start, derivation.windows)
         if derivation.overlap:
             other, dr = derivation.overlap
-            near = self.objects(other).offsets
-            eta, phi = self.column(start, "eta"), self.column(start, "phi")
-            near_eta, near_phi = self.column(other, "eta"), self.column(other, "phi")
-            passing = _clear(before.offsets, near, eta, phi, near_eta, near_phi, dr, passing)
-        if passing.all():
+            offsets, rows_ = _select_clear(
+                before.offsets,
+                passing,
+                self.column(start, "eta"),
+                self.column(start, "phi"),
+                self.objects(other).offsets,
+                self.column(other, "eta"),
+                self.column(other, "phi"),
+                dr,
+            )
+        elif passing.all():
             return before
-        offsets, rows_ = _select(before.offsets, passing)
+        else:
+            offsets, rows_ = _select(before.offsets, passing)
+        if len(rows_) == len(passing):
+            return before
         return Objects(offsets, rows_ if before.rows is None else before.rows[rows_])
 
     def _passing(self, derivation: Derivation, windows: tuple[tuple[str, Window], ...]) -> BoolArray:
@@ -149,28 +158,47 @@ def _within(column: Array, low: float, high: float, absolute: bool, passing: Boo
 
 
 @kernel
-def _clear(
+def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
+    """Where the passing rows of each event start among them, int64[n + 1], and which they are, int64[m]."""
+    kept = np.empty(len(offsets), np.int64)
+    rows = np.empty(len(passing), np.int64)
+    count = 0
+    kept[0] = 0
+    for event in range(len(offsets) - 1):
+        for i in range(offsets[event], offsets[event + 1]):
+            rows[count] = i
+            count += passing[i]
+        kept[event + 1] = count
+    return kept, rows[:count].copy()
+
+
+@kernel
+def _select_clear(
     offsets: IntArray,
-    near: IntArray,
+    passing: BoolArray,
     eta: Array,
     phi: Array,
+    near: IntArray,
     near_eta: Array,
     near_phi: Array,
     dr: float,
-    passing: BoolArray,
-) -> BoolArray:
-    """Of the passing objects, those not within dR of an object of the other collection."""
-    clear = passing.copy()
+) -> tuple[IntArray, IntArray]:
+    """The same of those that are not within dR of an object of the other collection."""
+    kept = np.empty(len(offsets), np.int64)
+    rows = np.empty(len(passing), np.int64)
+    count = 0
+    kept[0] = 0
     for event in range(len(offsets) - 1):
-        for j in range(near[event], near[event + 1]):
-            for i in range(offsets[event], offsets[event + 1]):
-                if clear[i] and delta_r(eta[i], phi[i], near_eta[j], near_phi[j]) < dr:
-                    clear[i] = False
-    return clear
-
-
-def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
-    """The passing rows, int64[m], and where those of each event start among them, int64[n + 1]."""
-    before = np.zeros(len(passing) + 1, np.int64)
-    np.cumsum(passing, out=before[1:])
-    return before[offsets], np.flatnonzero(passing)
+        first, last = near[event], near[event + 1]
+        for i in range(offsets[event], offsets[event + 1]):
+            clear = passing[i]
+            for j in range(first, last):
+                d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
+                # Most are far apart in η alone, and hypot is never smaller than that.
+                if abs(d_eta) < dr and clear:
+                    d_phi = delta_phi(np.float64(phi[i]), np.float64(near_phi[j]))
+                    clear = not math.hypot(d_eta, d_phi) < dr
+            rows[count] = i
+            count += clear
+        kept[event + 1] = count
+    return kept, rows[:count].copy()
