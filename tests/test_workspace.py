@@ -213,7 +213,7 @@ def test_no_event_is_chosen() -> None:
 
 @pytest.mark.parametrize("seed", range(50))
 def test_distances_are_computed_in_float64(seed: int) -> None:
-    """An object exactly at dr stays, the next larger dr removes it; in float32 the difference rounds."""
+    """An object stays at a dr smaller by 1e-12 and goes at one larger by it; float32 rounds at 1e-7."""
     eta, phi = np.random.default_rng(seed).uniform(-1.0, 1.0, (2, 2)).astype("f4")
     distance = math.hypot(float(eta[0]) - float(eta[1]), float(phi[0]) - float(phi[1]))
     pt, one = np.ones(1, "f4"), np.array([0, 1])
@@ -222,6 +222,6 @@ def test_distances_are_computed_in_float64(seed: int) -> None:
         for i, name in enumerate(("jet", "photon"))
     }
     work = Workspace(make_events("s", np.ones(1), collections))
-    for dr, left in ((distance, 1), (math.nextafter(distance, math.inf), 0)):
-        clear = Derivation("jet", overlap=(Derivation("photon"), dr))
+    for factor, left in ((1 - 1e-12, 1), (1 + 1e-12, 0)):
+        clear = Derivation("jet", overlap=(Derivation("photon"), distance * factor))
         assert work.objects(clear).offsets[-1] == left
