@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,149 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toys import either, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
+from toy_menus import EVENT_KINDS, as_toml, brute_force, menus, pt
+from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import MenuRates, Rate, TrigemuError, emulate, output, rates, read_menu
-
-#: TOML of a trigger's own keys, and what it means.
-EVENT_KINDS: list[tuple[str, Any]] = [
-    ('kind = "threshold"\nobservable = "jet[0].pt"\nabove = 30', lambda e: pt(e, "jet", 0) > 30),
-    ('kind = "threshold"\nobservable = "jet[1].pt"\nabove = 15', lambda e: pt(e, "jet", 1) > 15),
-    ('kind = "threshold"\nobservable = "photon[0].pt"\nabove = 10', lambda e: pt(e, "photon", 0) > 10),
-    ('kind = "threshold"\nobservable = "ht"\nabove = 70', lambda e: sum(j["pt"] for j in e["jet"]) > 70),
-    ('kind = "threshold"\nobservable = "met"\nabove = 40', lambda e: e["met"] > 40),
-    (
-        'kind = "threshold"\nobservable = "n_jet"\nabove = -1\nrequires = "n_muon == 1"',
-        lambda e: len(e["muon"]) == 1,
-    ),
-    (
-        'kind = "combination"\nlegs = [{object = "muon"}, {object = "muon"}]\n'
-        'pairs = [{legs = [0, 1], charge = "opposite"}]',
-        lambda e: len({m["charge"] for m in e["muon"]}) == 2,
-    ),
-    (
-        'kind = "combination"\nlegs = [{object = "jet", eta = {abs_max = 1.0}}]',
-        lambda e: any(abs(j["eta"]) <= 1.0 for j in e["jet"]),
-    ),
-]
-
-
-def pt(event: dict[str, Any], name: str, index: int) -> float:
-    return event[name][index]["pt"] if index < len(event[name]) else -math.inf
-
-
-@st.composite
-def menus(draw: st.DrawFn) -> list[dict[str, Any]]:
-    triggers: list[dict[str, Any]] = []
-    for i in range(draw(st.integers(2, 8))):
-        names = [t["name"] for t in triggers]
-        bits = ["random", *(["logic"] if names else [])]
-        kind = draw(st.sampled_from([*range(len(EVENT_KINDS)), *bits]))
-        trigger: dict[str, Any] = {
-            "name": f"T{i}",
-            "kind": kind,
-            "prescale": draw(st.sampled_from([1.0, 1.0, 2.0, 3.5, 100.0])),
-            "coherent": draw(st.sampled_from([None, None, "a", "b"])),
-            "group": draw(st.sampled_from([None, "x", "y"])),
-            "enabled": draw(st.sampled_from([True, True, True, False])),
-            "seed": None,
-        }
-        if kind == "logic":
-            trigger["expression"] = draw(expressions(names))
-        if names and draw(st.integers(0, 3)) == 0:
-            trigger["seed"] = draw(expressions(names))
-        triggers.append(trigger)
-    triggers[0]["enabled"] = True
-    return draw(st.permutations(triggers))
-
-
-def expressions(names: list[str]) -> st.SearchStrategy[str]:
-    leaf = st.sampled_from(names)
-    return st.recursive(
-        leaf,
-        lambda inner: st.one_of(
-            inner.map(lambda a: f"not ({a})"),
-            st.tuples(inner, st.sampled_from(["and", "or"]), inner).map(lambda t: f"({t[0]}) {t[1]} {t[2]}"),
-        ),
-        max_leaves=4,
-    )
-
-
-def as_toml(triggers: list[dict[str, Any]], crossing_rate: float, fitted: bool = False) -> str:
-    text = f"[menu]\ncrossing_rate_hz = {crossing_rate}\n"
-    for t in triggers:
-        text += f'[[trigger]]\nname = "{t["name"]}"\nprescale = {t["prescale"]}\n'
-        text += f"enabled = {str(t['enabled']).lower()}\n"
-        text += "".join(f'{k} = "{t[k]}"\n' for k in ("coherent", "group", "seed") if t[k])
-        text += 'fitted_on = "toy"\n' if fitted and t["name"] == "T0" else ""
-        own = {
-            "random": 'kind = "random"\nrate_hz = 1000.0',
-            "logic": f'kind = "logic"\nexpression = "{t.get("expression")}"',
-        }
-        text += (own[t["kind"]] if t["kind"] in own else EVENT_KINDS[t["kind"]][0]) + "\n"
-    return text
-
-
-def accept(event: dict[str, Any], triggers: list[dict[str, Any]], rate: float) -> dict[str, float]:
-    by_name = {t["name"]: t for t in triggers}
-    raw: dict[str, bool] = {}
-    accepted: dict[str, float] = {}
-    for name in sorted(by_name):  # T0, T1 …: each refers to earlier ones only
-        t = by_name[name]
-        if t["kind"] == "random":
-            fired = True
-        elif t["kind"] == "logic":
-            fired = eval(t["expression"], {}, raw)
-        else:
-            fired = EVENT_KINDS[t["kind"]][1](event)
-        prescale = t["prescale"] * (rate / 1000.0 if t["kind"] == "random" else 1.0)
-        factor = 1.0
-        if t["seed"]:
-            fired = fired and eval(t["seed"], {}, raw)
-            seeds = [
-                by_name[n] for n in by_name if n in t["seed"].replace("(", " ").replace(")", " ").split()
-            ]
-            factor = either(accepted, seeds)
-        raw[name] = fired
-        accepted[name] = (fired / prescale) * factor if t["enabled"] else 0.0
-    return accepted
-
-
-def _note(
-    out: dict[str, list[tuple[str, float, float]]], sample: str, weight: float, quantity: str, f: float
-) -> None:
-    out.setdefault(quantity, []).append((sample, weight, f))
-
-
-def brute_force(
-    samples: dict[str, list[dict[str, Any]]], triggers: list[dict[str, Any]], scale: float, rate: float
-) -> dict[str, list[tuple[str, float, float]]]:
-    """Quantity → (sample, weight, f) of every event."""
-    on = [t for t in triggers if t["enabled"]]
-    groups = sorted({t["group"] for t in on if t["group"]})
-    out: dict[str, list[tuple[str, float, float]]] = {}
-
-    for sample, events in samples.items():
-        for event in events:
-            note = partial(_note, out, sample, event["weight"] * scale)
-            a = accept(event, triggers, rate)
-            whole, summed = either(a, on), sum(a[t["name"]] for t in on)
-            note("menu", whole)
-            for t in on:
-                share = whole * a[t["name"]] / summed if summed else 0.0
-                note(f"total {t['name']}", either(a, [t]))
-                note(f"unique {t['name']}", whole - either(a, [u for u in on if u is not t]))
-                note(f"share {t['name']}", share)
-                for u in on:
-                    both = either(a, [t] if u is t else [t, u])
-                    note(f"overlap {t['name']} {u['name']}", either(a, [t]) + either(a, [u]) - both)
-            for group in groups:
-                inside = [t for t in on if t["group"] == group]
-                share = sum(whole * a[t["name"]] / summed if summed else 0.0 for t in inside)
-                note(f"total group {group}", either(a, inside))
-                note(f"unique group {group}", whole - either(a, [t for t in on if t not in inside]))
-                note(f"share group {group}", share)
-    return out
 
 
 def close(measured: float, expected: float, scale: float) -> bool:

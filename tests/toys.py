@@ -145,19 +145,25 @@ def memory_catalogue(
     rate: float = 40e6,
     name: str = "toy",
     sha256: str | None = None,
+    signals: dict[str, Sequence[dict[str, Any]]] | None = None,
+    require: str | None = None,
 ) -> Catalogue:
-    """Weights of the events are taken as Hz, as they are."""
+    """Weights of the events are taken as Hz, as they are; `require` is what the signals ask for."""
     head = CatalogueTable(name=name, convention=convention, crossing_rate_hz=rate)
+    tables = [SampleTable(name=n, role="background", files=("memory",), rate_hz=1.0) for n in samples]
+    tables += [SampleTable(name=n, role="signal", files=("memory",), require=require) for n in signals or {}]
     made = tuple(
         Sample(
             number,
-            SampleTable(name=name, role="background", files=("memory",), rate_hz=1.0),
+            table,
             (Memory(events),),
             1.0,
             sum(event["weight"] for event in events),
             (sha256,),
         )
-        for number, (name, events) in enumerate(samples.items())
+        for number, (table, events) in enumerate(
+            zip(tables, [*samples.values(), *(signals or {}).values()], strict=True)
+        )
     )
     return Catalogue(head, made, Path("toy.toml"), "")
 

@@ -34,6 +34,12 @@ from trigemu.rates import rates, run  # isort: split
 
 from trigemu.results import MenuRates, Rate, TriggerRates  # isort: split
 
+from trigemu.compare import Comparison, compare  # isort: split
+
+from trigemu.efficiency import Efficiencies, efficiencies  # isort: split
+
+from trigemu.scan import Scan, scan  # isort: split
+
 from trigemu.errors import TrigemuError
 
 __version__ = "0.1.0"
@@ -41,6 +47,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Catalogue",
     "Collection",
+    "Comparison",
+    "Efficiencies",
     "Emulation",
     "Events",
     "Menu",
@@ -48,9 +56,12 @@ __all__ = [
     "PatternTable",
     "Plan",
     "Rate",
+    "Scan",
     "TrigemuError",
     "TriggerRates",
+    "compare",
     "decide",
+    "efficiencies",
     "emulate",
     "make_events",
     "make_plan",
@@ -58,5 +69,6 @@ __all__ = [
     "rates",
     "read_menu",
     "run",
+    "scan",
     "solve",
 ]

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from trigemu.errors import PluginError
-from trigemu.events import BoolArray, FloatArray
+from trigemu.events import BoolArray, FloatArray, IntArray
+from trigemu.kernels import kernel
 from trigemu.menu import Menu, Trigger
 from trigemu.patterns import Words
 from trigemu.triggers.base import BitKind
@@ -68,25 +69,55 @@ def or_of(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
     Added up so that one set gives its own value, an empty one changes nothing and a 1 stays 1, to the
     last bit: what is zero must not become an event of weight 1e-17.
     """
-    either = np.zeros(len(accepted))
-    for members in sets:
-        best = accepted[:, members].max(axis=1)
-        either = best + either * (1.0 - best)
-    return either
+    return _or(accepted, *_flat(sets))
 
 
 def unique_of(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
     """float64[m, t]: or(M) − or(M without t), as a product, so that nothing cancels."""
-    best = np.column_stack([accepted[:, members].max(axis=1) for members in sets])
-    others = np.ones_like(best)  # of the other sets: the probability that all miss
-    others[:, 1:] = np.cumprod(1.0 - best[:, :-1], axis=1)
-    after = np.ones_like(best)
-    after[:, :-1] = np.cumprod((1.0 - best[:, ::-1])[:, :-1], axis=1)[:, ::-1]
-    others *= after
-    unique = np.empty_like(accepted)
-    for number, members in enumerate(sets):
-        for member in members:
-            rest = [other for other in members if other != member]
-            without = accepted[:, rest].max(axis=1) if rest else 0.0
-            unique[:, member] = others[:, number] * (best[:, number] - without)
+    return _unique(accepted, *_flat(sets))
+
+
+def _flat(sets: list[list[int]]) -> tuple[IntArray, IntArray]:
+    """The members one after the other, and where those of each set start."""
+    starts = np.cumsum([0, *map(len, sets)])
+    return np.array([member for members in sets for member in members], np.int64), starts
+
+
+@kernel
+def _or(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
+    either = np.zeros(accepted.shape[0])
+    for row in range(accepted.shape[0]):
+        for number in range(len(starts) - 1):
+            best = 0.0
+            for at in range(starts[number], starts[number + 1]):
+                best = max(best, accepted[row, member[at]])
+            if best > 0.0:
+                either[row] = best + either[row] * (1.0 - best)
+    return either
+
+
+@kernel
+def _unique(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
+    sets = len(starts) - 1
+    unique = np.zeros_like(accepted)
+    best, after = np.zeros(sets), np.ones(sets + 1)
+    for row in range(accepted.shape[0]):
+        for number in range(sets):
+            best[number] = 0.0
+            for at in range(starts[number], starts[number + 1]):
+                best[number] = max(best[number], accepted[row, member[at]])
+        for number in range(sets - 1, -1, -1):
+            after[number] = after[number + 1] * (1.0 - best[number])
+        before = 1.0
+        for number in range(sets):
+            others = before * after[number + 1]  # the probability that all other sets miss
+            before *= 1.0 - best[number]
+            if others == 0.0 or best[number] == 0.0:
+                continue
+            for at in range(starts[number], starts[number + 1]):
+                without = 0.0
+                for other in range(starts[number], starts[number + 1]):
+                    if other != at:
+                        without = max(without, accepted[row, member[other]])
+                unique[row, member[at]] = others * (best[number] - without)
     return unique

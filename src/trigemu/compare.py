@@ -7,21 +7,23 @@ both accept cancels, which no sum in quadrature knows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations, permutations
+from typing import NamedTuple
 
 import numpy as np
 
 from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
 from trigemu.calibrate import crossing_scale
+from trigemu.changes import changes
 from trigemu.emulate import Emulation
 from trigemu.errors import TrigemuError
-from trigemu.events import FloatArray
-from trigemu.menu import Menu, Trigger
+from trigemu.events import BoolArray, FloatArray
+from trigemu.menu import Menu, check_names
 from trigemu.rates import rates
 from trigemu.results import MenuRates
-from trigemu.sums import RateSums, Scale, blocks
+from trigemu.sums import PairSums, RateSums, Scale, blocks
 
 #: ("menu" or a trigger, "rate_hz", "total_hz" or "unique_hz"): the fraction of each pattern, float64[m].
 Fractions = Mapping[tuple[str, str], FloatArray]
@@ -41,7 +43,9 @@ class Difference:
 
 @dataclass(frozen=True)
 class Gain:
-    """What variant b accepts and a does not, in Hz."""
+    """What variant b accepts and a does not, in Hz: of each event, by what its accepted fraction is higher.
+    Prescaled, that is the least which any arrangement of prescale counters gives, and nothing where both
+    accept alike."""
 
     a: str
     b: str
@@ -49,10 +53,9 @@ class Gain:
     error_hz: float
 
 
-@dataclass(frozen=True)
-class Common:
-    """What trigger of_a of variant a and of_b of b both accept, in Hz. Triggers of one name share their
-    prescale counter; others are independent."""
+class Common(NamedTuple):
+    """What trigger of_a of variant a and of_b of b both accept, in Hz, at the lower of their crossing rates.
+    Triggers of one name, or of one coherent set, share their prescale counter; others are independent."""
 
     a: str
     b: str
@@ -64,11 +67,11 @@ class Common:
 
 @dataclass(frozen=True)
 class Change:
-    """A trigger that differs between two variants: how, in words."""
+    """A trigger, or the "menu" itself, that differs between two variants: how, in words."""
 
     a: str
     b: str
-    trigger: str
+    what: str
     how: str
 
 
@@ -86,46 +89,78 @@ class Comparison:
 def compare(emulation: Emulation) -> Comparison:
     """The menus of an emulation, in pairs. TrigemuError for one menu alone, or two of one name."""
     menus = emulation.menus
-    names = [menu.name for menu in menus]
     if len(menus) < 2:
         raise TrigemuError(f"{menus[0].path}: a comparison needs at least two menus")
-    if len(set(names)) < len(names):
-        paths = ", ".join(str(menu.path) for menu in menus)
-        raise TrigemuError(f"the menus {paths} are called {', '.join(names)}: give each a name of its own")
-    pairs = list(combinations(range(len(menus)), 2))
-    labels = {(i, j): _labels(menus[i], menus[j]) for i, j in pairs}
-    table, scales = emulation.counted()
-    crossing = [crossing_scale(menu, emulation.catalogue) for menu in menus]
-    scale = Scale(scales, max(crossing))
-    ratios = [value / max(crossing) for value in crossing]
-    lower, higher = (RateSums(table, scale, sum(map(len, labels.values()))) for _ in range(2))
-    both = RateSums(table, scale, sum(len(menus[i].enabled) * len(menus[j].enabled) for i, j in pairs))
-    for rows in blocks(table):
-        accepted = [
-            acceptances(table.words[rows], menu, bits)
-            for menu, bits in zip(menus, emulation.plan.bits, strict=True)
-        ]
-        fractions = [_fractions(menu, a) for menu, a in zip(menus, accepted, strict=True)]
-        difference = np.column_stack(
-            [
-                ratios[i] * fractions[i].get(label, 0.0) - ratios[j] * fractions[j].get(label, 0.0)
-                for (i, j) in pairs
-                for label in labels[i, j]
-            ]
-        )
-        higher.add(rows, np.maximum(difference, 0.0))
-        lower.add(rows, np.maximum(-difference, 0.0))
-        both.add(rows, np.hstack([_both(menus[i], menus[j], accepted[i], accepted[j]) for i, j in pairs]))
-    columns = [(names[i], names[j], *label) for (i, j) in pairs for label in labels[i, j]]
-    differences, gained = _differences(columns, higher.result(), lower.result())
-    order = {pair: number for number, pair in enumerate(permutations(names, 2))}
+    check_names(menus)
+    names = [menu.name for menu in menus]
+    pairs = {(names[i], names[j]): _Pair(emulation, i, j) for i, j in combinations(range(len(menus)), 2)}
+    gained = {(gain.a, gain.b): gain for pair in pairs.values() for gain in pair.gained}
     return Comparison(
         variants=tuple(rates(emulation, menu) for menu in menus),
-        differences=tuple(differences),
-        gained=tuple(sorted(gained, key=lambda gain: order[gain.a, gain.b])),
-        common=tuple(_common([(menus[i], menus[j]) for i, j in pairs], both.result())),
-        changes=tuple(change for i, j in pairs for change in _changes(emulation, i, j)),
+        differences=tuple(difference for pair in pairs.values() for difference in pair.differences),
+        gained=tuple(gained[pair] for pair in permutations(names, 2)),
+        common=tuple(common for pair in pairs.values() for common in pair.common()),
+        changes=tuple(
+            Change(a, b, what, how)
+            for a, b in pairs
+            for what, how in changes(emulation, names.index(a), names.index(b))
+        ),
     )
+
+
+class _Pair:
+    """The differences of two menus of an emulation: sums of what the first has more, and of what it has
+    less, each event being in one of the two; and of what two triggers accept together."""
+
+    def __init__(self, emulation: Emulation, i: int, j: int) -> None:
+        self._menus = a, b = emulation.menus[i], emulation.menus[j]
+        table, scales = emulation.counted(i, j)
+        crossing = [crossing_scale(menu, emulation.catalogue) for menu in self._menus]
+        ratios = [value / max(crossing) for value in crossing]
+        self._labels = _labels(a, b)
+        scale = Scale(scales, max(crossing))
+        self._more, self._less = (RateSums(table, scale, len(self._labels)) for _ in range(2))
+        self._both = PairSums(table, Scale(scales, min(crossing)), _alike(a, b))
+        for rows in blocks(table):
+            words = table.words[rows]
+            accepted = [acceptances(words, menu, emulation.plan.bits[n]) for menu, n in ((a, i), (b, j))]
+            self._both.add(rows, accepted[0], accepted[1])
+            first, second = map(_fractions, self._menus, accepted, ratios)
+            nothing = np.zeros(len(words))
+            difference = np.column_stack(
+                [first.get(label, nothing) - second.get(label, nothing) for label in self._labels]
+            )
+            differ = difference.any(axis=1)
+            at, difference = np.flatnonzero(differ) + rows.start, difference[differ]
+            self._more.add(at, np.maximum(difference, 0.0))
+            self._less.add(at, np.maximum(-difference, 0.0))
+
+    @property
+    def differences(self) -> Iterator[Difference]:
+        (more, more2), (less, less2) = self._more.result(), self._less.result()
+        a, b = (menu.name for menu in self._menus)
+        for k, (what, quantity) in enumerate(self._labels):
+            error = float(np.sqrt(more2[k] + less2[k]))
+            yield Difference(a, b, what, quantity, float(more[k] - less[k]), error)
+
+    @property
+    def gained(self) -> tuple[Gain, Gain]:
+        """From the first to the second, and back."""
+        a, b = (menu.name for menu in self._menus)
+        menu = self._labels.index(("menu", "rate_hz"))
+        (more, more2), (less, less2) = self._more.result(), self._less.result()
+        return (
+            Gain(a, b, float(less[menu]), float(np.sqrt(less2[menu]))),
+            Gain(b, a, float(more[menu]), float(np.sqrt(more2[menu]))),
+        )
+
+    def common(self) -> Iterator[Common]:
+        a, b = self._menus
+        values, squares = self._both.result()
+        numbers = zip(values.ravel().tolist(), np.sqrt(squares).ravel().tolist(), strict=True)
+        for first in a.enabled:
+            for second in b.enabled:
+                yield Common(a.name, b.name, first.name, second.name, *next(numbers))
 
 
 def _labels(a: Menu, b: Menu) -> list[tuple[str, str]]:
@@ -134,84 +169,24 @@ def _labels(a: Menu, b: Menu) -> list[tuple[str, str]]:
     return [("menu", "rate_hz"), *of_triggers]
 
 
-def _fractions(menu: Menu, accepted: FloatArray) -> Fractions:
-    sets = coherent_sets(menu.enabled)
-    unique = unique_of(accepted, sets)
-    found = {("menu", "rate_hz"): or_of(accepted, sets)}
-    for column, trigger in enumerate(menu.enabled):
-        found[trigger.name, "total_hz"] = accepted[:, column]
-        found[trigger.name, "unique_hz"] = unique[:, column]
+def _fractions(menu: Menu, accepted: FloatArray, ratio: float) -> Fractions:
+    """Of the triggers by name, so that menus with the same triggers in another order differ by nothing."""
+    order = sorted(range(len(menu.enabled)), key=lambda column: menu.enabled[column].name)
+    triggers = [menu.enabled[column] for column in order]
+    sorted_, sets = accepted[:, order], coherent_sets(triggers)
+    unique = unique_of(sorted_, sets)
+    found = {("menu", "rate_hz"): ratio * or_of(sorted_, sets)}
+    for column, trigger in enumerate(triggers):
+        found[trigger.name, "total_hz"] = ratio * sorted_[:, column]
+        found[trigger.name, "unique_hz"] = ratio * unique[:, column]
     return found
 
 
-def _both(a: Menu, b: Menu, of_a: FloatArray, of_b: FloatArray) -> FloatArray:
-    """float64[m, triggers of a × triggers of b], those of b varying faster."""
-    columns = []
-    for i, first in enumerate(a.enabled):
-        for j, second in enumerate(b.enabled):
-            same = first.name == second.name
-            joined = np.minimum if same else np.multiply
-            columns.append(joined(of_a[:, i], of_b[:, j]))
-    return np.column_stack(columns)
-
-
-def _differences(
-    columns: Sequence[tuple[str, str, str, str]],
-    higher: tuple[FloatArray, FloatArray],
-    lower: tuple[FloatArray, FloatArray],
-) -> tuple[list[Difference], list[Gain]]:
-    """From the sums of what a has more and of what it has less than b; each event is in one of them."""
-    differences, gained = [], []
-    for column, (a, b, what, quantity) in enumerate(columns):
-        more, less = float(higher[0][column]), float(lower[0][column])
-        square = float(higher[1][column] + lower[1][column])
-        differences.append(Difference(a, b, what, quantity, more - less, float(np.sqrt(square))))
-        if what == "menu":
-            gained.append(Gain(a, b, less, float(np.sqrt(lower[1][column]))))
-            gained.append(Gain(b, a, more, float(np.sqrt(higher[1][column]))))
-    return differences, gained
-
-
-def _common(pairs: Sequence[tuple[Menu, Menu]], sums: tuple[FloatArray, FloatArray]) -> Iterator[Common]:
-    values = zip(sums[0].tolist(), np.sqrt(sums[1]).tolist(), strict=True)
-    for a, b in pairs:
-        for first in a.enabled:
-            for second in b.enabled:
-                yield Common(a.name, b.name, first.name, second.name, *next(values))
-
-
-def _changes(emulation: Emulation, i: int, j: int) -> Iterator[Change]:
-    a, b = emulation.menus[i], emulation.menus[j]
-    bits = emulation.plan.bits[i], emulation.plan.bits[j]
-    first, second = ({trigger.name: trigger for trigger in menu.enabled} for menu in (a, b))
-    for name in dict.fromkeys((*first, *second)):
-        if name not in second:
-            how = f"only in {a.name}"
-        elif name not in first:
-            how = f"only in {b.name}"
-        else:
-            how = "; ".join(_how(first[name], second[name]))
-            if not how and bits[0].get(name) != bits[1].get(name):
-                how = "its objects or sums"  # the same words, which mean something else
-        if how:
-            yield Change(a.name, b.name, name, how)
-
-
-def _how(first: Trigger, second: Trigger) -> Iterator[str]:
-    before, after = _definition(first), _definition(second)
-    for key in dict.fromkeys((*before, *after)):
-        if before.get(key) != after.get(key):
-            yield f"{key}: {_value(before.get(key))} → {_value(after.get(key))}"
-
-
-def _definition(trigger: Trigger) -> dict[str, object]:
-    description = trigger.description
-    own = {name: getattr(description, name) for name in description.__struct_fields__}
-    common = {key: getattr(trigger, key) for key in ("kind", "group", "prescale", "coherent", "seed")}
-    if trigger.budget:
-        own[trigger.budget.key] = trigger.budget.hz
-    return common | own
-
-
-def _value(value: object) -> str:
-    return "none" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)
+def _alike(a: Menu, b: Menu) -> BoolArray:
+    """bool[triggers of a, triggers of b]: which share their prescale counter."""
+    return np.array(
+        [
+            [s.name == t.name or (s.coherent is not None and s.coherent == t.coherent) for t in b.enabled]
+            for s in a.enabled
+        ]
+    )

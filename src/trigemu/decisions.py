@@ -7,13 +7,14 @@ has one bit, whichever menus it stands in. `logic`, `random`, seeds and prescale
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from trigemu.errors import PluginError, SampleError, TrigemuError, nearest
-from trigemu.events import BoolArray, Events, FloatArray
+from trigemu.events import BoolArray, Events, FloatArray, IntArray
 from trigemu.kernels import kernel
 from trigemu.menu import Menu, Trigger
 from trigemu.observables import Need
@@ -50,22 +51,24 @@ class Plan:
         """uint64 words a pattern."""
         return max(1, -(-len(self.slots) // 64))
 
+    @cached_property
+    def scores(self) -> tuple[tuple[int, ...], ...]:
+        """All slots, those together that differ in nothing but their cuts, by rising cut: a group is
+        evaluated once."""
+        groups: dict[Hashable, list[int]] = {}
+        for bit, slot in enumerate(self.slots):
+            groups.setdefault(_score(slot.compiled), []).append(bit)
+        return tuple(
+            tuple(sorted(group, key=lambda bit: self.slots[bit].compiled.cut or 0.0))
+            for group in groups.values()
+        )
+
     def check(self, sample: Sample) -> None:
         """TrigemuError with all columns that a sample does not have, and the triggers that need them."""
-        schema = sample.schema
         problems = []
-        for (collection, column), trigger in self.needs.items():
-            known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
-            offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
-            if collection and collection not in schema.collections:
-                what = f"collection {collection!r}{nearest(collection, schema.collections)}"
-            elif column not in known:
-                name = f"{collection}.{column}" if collection else column
-                what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, offered)}"
-            else:
-                continue
-            where = f"{trigger.place}: trigger {trigger.name!r}"
-            problems.append(f"{where}: sample {sample.name!r} has no {what}")
+        for need, trigger in self.needs.items():
+            if lacking := lacks(sample, need):
+                problems.append(f"{trigger.place}: trigger {trigger.name!r}: {lacking}")
         if problems:
             raise SampleError("\n".join(dict.fromkeys(problems)))
 
@@ -75,6 +78,21 @@ class Plan:
             raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
         for sample in catalogue.background:
             self.check(sample)
+
+
+def lacks(sample: Sample, need: Need) -> str | None:
+    """That a sample does not have a column, and which it may be meant to be; None if it has it."""
+    (collection, column), schema = need, sample.schema
+    known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
+    offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
+    if collection and collection not in schema.collections:
+        what = f"collection {collection!r}{nearest(collection, schema.collections)}"
+    elif column not in known:
+        name = f"{collection}.{column}" if collection else column
+        what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, offered)}"
+    else:
+        return None
+    return f"sample {sample.name!r} has no {what}"
 
 
 def make_plan(menus: Sequence[Menu]) -> Plan:
@@ -116,18 +134,28 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     workspace of the events, for who wants to use it further."""
     work = work or Workspace(events)
     words = np.zeros((len(events), plan.words), np.uint64)
-    for bit, slot in enumerate(plan.slots):
-        result = _evaluate(slot, work)
-        if slot.compiled.cut is None:
-            _pack(words, bit, result)
+    for group in plan.scores:
+        first = plan.slots[min(group)]
+        result = _evaluate(first, work)
+        if first.compiled.cut is None:
+            _pack(words, group[0], result)
             continue
-        at = _pack_above(words, bit, result, slot.compiled.cut)
+        cuts = np.array([plan.slots[bit].compiled.cut for bit in group], np.float64)
+        at = _pack_above(words, np.array(group), result, cuts)
         if at >= 0:
             raise PluginError(
-                f"{slot.trigger.place}: trigger {slot.trigger.name!r}: its score is not a number (NaN) in "
+                f"{first.trigger.place}: trigger {first.trigger.name!r}: its score is not a number (NaN) in "
                 f"sample {events.sample!r}, event {events.id[at]}; a score without a value is -inf"
             )
     return words
+
+
+def _score(compiled: Compiled) -> Hashable:
+    """What two compiled triggers have in common that differ in nothing but their cuts."""
+    if compiled.cut is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
+        return object()
+    settable = any(field.name == "cut" and field.init for field in fields(compiled))
+    return replace(compiled, cut=0.0) if settable else object()
 
 
 def _evaluate(slot: Slot, work: Workspace) -> Any:
@@ -163,13 +191,14 @@ def _pack(words: Words, bit: int, fired: BoolArray) -> None:
 
 
 @kernel
-def _pack_above(words: Words, bit: int, score: FloatArray, cut: float) -> int:
-    """The first event whose score is NaN, or −1."""
-    word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+def _pack_above(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> int:
+    """The bits of some cuts, which ascend. The first event whose score is NaN, or −1."""
     nan = -1
     for event in range(len(score)):
-        if score[event] > cut:
-            words[event, word] |= mask
-        elif score[event] != score[event] and nan < 0:
+        for i in range(len(cuts)):
+            if not score[event] > cuts[i]:
+                break
+            words[event, bits[i] // 64] |= np.uint64(1) << np.uint64(bits[i] % 64)
+        if score[event] != score[event] and nan < 0:
             nan = event
     return nan

@@ -1,28 +1,28 @@
-"""Efficiency of menus and triggers on signal samples, against observables, in categories.
-
-Of n weighted events that a condition selects, ε = Σ w a / Σ w, a being the fraction of an event that is
-accepted. Its interval is Wilson's for n_eff = ε (1 − ε) / Var events of weight 1, with
-Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)², and (Σw)² / Σw² where ε is 0 or 1 (Wilson, JASA 22, 209).
-"""
+"""Efficiency of menus and triggers on signal samples, against observables, in categories; `intervals.py` says
+what an efficiency of weighted events is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
-from trigemu import exact
 from trigemu.acceptance import acceptances, coherent_sets, or_of
 from trigemu.calibrate import solve
-from trigemu.chunks import Job, over
-from trigemu.decisions import Plan, decide, make_plan
-from trigemu.errors import SampleError
-from trigemu.events import BoolArray, Events, FloatArray, IntArray
-from trigemu.menu import Menu
+from trigemu.chunks import CHUNK_EVENTS, Job, over
+from trigemu.decisions import Plan, decide, lacks, make_plan
+from trigemu.emulate import Progress, fitted
+from trigemu.errors import SampleError, TrigemuError, nearest
+from trigemu.events import Events, FloatArray, IntArray
+from trigemu.halves import EVALUATION, half_of
+from trigemu.intervals import Curve, Sums
+from trigemu.menu import Menu, check_names
+from trigemu.objects import Scope
 from trigemu.observables import Condition, Number
 from trigemu.patterns import PatternTable, count, merge
-from trigemu.samples import Catalogue
+from trigemu.samples import Catalogue, Sample
 from trigemu.triggers.base import Context
 from trigemu.workspace import Workspace
 
@@ -39,42 +39,13 @@ class Profile:
 
 
 @dataclass(frozen=True)
-class Overall:
-    """An efficiency, its interval at 68 %, and the gain over the first menu with its error."""
-
-    value: float
-    low: float
-    high: float
-    gain: float
-    gain_error: float
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Efficiencies of a menu, or of one of its triggers, in the bins of an observable.
-
-    value, low, high: float64[bins], the efficiency and its interval at 68 %; NaN where there is no event.
-    gain, gain_error: float64[bins], paired: the same events, less what the first menu accepts.
-    overall: over all events of the category, those outside of the bins included.
-    """
-
-    menu: str
-    trigger: str | None
-    value: FloatArray
-    low: FloatArray
-    high: FloatArray
-    gain: FloatArray
-    gain_error: FloatArray
-    overall: Overall
-
-
-@dataclass(frozen=True)
 class Turnon:
     """The curves against one observable in one category. events: int64[bins], effective_events:
-    float64[bins]."""
+    float64[bins]. selected: how many events are in the category, those outside of the bins included."""
 
     profile: Profile
     category: str
+    selected: int
     events: IntArray
     effective_events: FloatArray
     curves: tuple[Curve, ...]
@@ -83,21 +54,13 @@ class Turnon:
 @dataclass(frozen=True)
 class Efficiencies:
     """menus: as evaluated, their budgets solved on the background. require: the condition that events
-    enter by."""
+    enter by. halved: the samples of which only the half counts that nothing was fitted to."""
 
     menus: tuple[Menu, ...]
     samples: tuple[str, ...]
     require: str | None
+    halved: tuple[str, ...]
     turnons: tuple[Turnon, ...]
-
-
-def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Low and high end of the interval of z standard deviations, for so many events of weight 1."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shrink = 1.0 + z**2 / effective
-        centre = (efficiency + z**2 / (2 * effective)) / shrink
-        half = z / shrink * np.sqrt(efficiency * (1 - efficiency) / effective + z**2 / (4 * effective**2))
-    return np.clip(centre - half, 0.0, 1.0), np.clip(centre + half, 0.0, 1.0)
 
 
 def efficiencies(
@@ -108,56 +71,105 @@ def efficiencies(
     categories: Sequence[str] = (),
     require: str | None = None,
     triggers: Sequence[str] = (),
+    *,
+    scope: Scope | None = None,
+    workers: int = 1,
+    chunk_events: int = CHUNK_EVENTS,
+    progress: Progress | None = None,
 ) -> Efficiencies:
     """Efficiencies of menus, and of some triggers of those that have them, on samples of a catalogue.
 
-    Conditions and observables are in the names of the first menu, which is also the reference of gains.
-    Without categories, all events are one; `require` is by default that of the first sample's catalogue
-    entry. TrigemuError where nothing is selected, or a name is unknown.
+    Conditions and observables are in the names of `scope`, by default the first menu's, which is also the
+    reference of gains. Without categories, all events are one; `require` is by default that of the first
+    sample's catalogue entry. TrigemuError where nothing is selected, or a name is unknown.
     """
-    chosen = [catalogue.sample(name) for name in samples]
+    chosen = [catalogue.sample(name) for name in dict.fromkeys(samples)]
+    _check(menus, chosen, profiles, categories, triggers)
     require = chosen[0].table.require if require is None else require
-    solved = solve(menus, catalogue)
-    plan = make_plan(solved)
-    for trigger in triggers:
-        if not any(trigger in bits for bits in plan.bits):
-            solved[0].trigger(trigger)
-    context = Context(solved[0].scope)
+    context = Context(scope or menus[0].scope)
     task = _Count(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
+        frozenset(),
     )
+    plan = make_plan(menus)
     for sample in chosen:
         plan.check(sample)
+        _check_columns(sample, context)
+    solved = solve(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
+    plan = plan if solved == tuple(menus) else make_plan(solved)
+    halved = [s for s in chosen if s.table.role == "background" and fitted(solved, plan, catalogue)]
+    task = replace(task, halved=frozenset(sample.number for sample in halved))
     job = Job(solved, plan, catalogue, frozenset(context.needs))
-    tables = zip(*(made for _, made in over(chosen, job, task)), strict=True)
+    made = []
+    for chunk, parts in over(chosen, job, task, workers=workers, chunk_events=chunk_events):
+        made.append(parts)
+        if progress:
+            progress(chunk.stop - chunk.start)
+    tables = [merge(parts) for parts in zip(*made, strict=True)]
+    if not len(tables[0]):
+        raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
     return Efficiencies(
         menus=solved,
-        samples=tuple(samples),
+        samples=tuple(sample.name for sample in chosen),
         require=require,
+        halved=tuple(sample.name for sample in halved),
         turnons=tuple(
             turnon
-            for profile, parts in zip(profiles, tables, strict=True)
-            for turnon in _turnons(profile, merge(parts), solved, plan, categories, triggers)
+            for profile, table in zip(profiles, tables, strict=True)
+            for turnon in _turnons(profile, table, solved, plan, categories, triggers)
         ),
     )
+
+
+def _check(
+    menus: Sequence[Menu],
+    samples: Sequence[Sample],
+    profiles: Sequence[Profile],
+    categories: Sequence[str],
+    triggers: Sequence[str],
+) -> None:
+    """What can be known to be wrong before any event is read."""
+    check_names(menus)
+    if not (menus and samples and profiles):
+        raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
+    if len(categories) > MAX_CATEGORIES:
+        raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
+    for profile in profiles:
+        if len(profile.edges) < 2 or any(high <= low for low, high in pairwise(profile.edges)):
+            raise TrigemuError(f"{profile.observable!r}: expected at least two edges of bins, that rise")
+    known = [trigger.name for menu in menus for trigger in menu.enabled]
+    for trigger in triggers:
+        if trigger not in known:
+            raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, known)}")
+
+
+def _check_columns(sample: Sample, context: Context) -> None:
+    problems = [lacking for need in sorted(context.needs) if (lacking := lacks(sample, need))]
+    if problems:
+        reason = ", which an observable, a category or the required condition needs"
+        raise SampleError("\n".join(problem + reason for problem in dict.fromkeys(problems)))
 
 
 @dataclass(frozen=True)
 class _Count:
     """For each profile a pattern table, whose axis is categories × (bins + 1) + bin: the categories as
-    bits, the last bin for what lies outside."""
+    bits, the last bin for what lies outside. halved: samples that something was fitted to, of which only
+    the other half enters."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
     categories: tuple[Condition, ...]
     require: Condition | None
+    halved: frozenset[int]
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, ...]:
         work = Workspace(events)
         words = decide(events, plan, work)
         enters = np.zeros(len(events), np.bool_)
         enters[events.core] = True
+        if sample in self.halved:
+            enters &= half_of(events.parent) == EVALUATION
         if self.require:
             enters &= self.require.evaluate(work)
         mask = np.zeros(len(events), np.int64)
@@ -195,15 +207,28 @@ def _turnons(
         for menu, bits in zip(menus, plan.bits, strict=True)
         for trigger, fraction in _accepted(menu, acceptances(table.words, menu, bits), triggers)
     ]
+    references = {trigger: fraction for (menu, trigger), fraction in columns if menu == menus[0].name}
+    nothing = np.zeros(len(table))
     n = len(profile.edges)
     mask, bin_ = table.axis // n, table.axis % n
-    for bit, category in enumerate(categories or ("all",)):
-        inside = (mask >> bit & 1).astype(np.bool_) if categories else np.ones(len(mask), np.bool_)
+    inside_of = [((mask >> bit & 1).astype(np.bool_), text) for bit, text in enumerate(categories)]
+    inside_of = inside_of or [(np.ones(len(mask), np.bool_), "all")]
+    for inside, category in inside_of:
         if not inside.any():
             raise SampleError(f"no event is in the category {category!r}: is the condition meant so?")
-        sums = _Sums(table, bin_, inside, n)
-        curves = tuple(sums.curve(*names, fraction, columns[0][1]) for names, fraction in columns)
-        yield Turnon(profile, category, sums.events[: n - 1], sums.effective[: n - 1], curves)
+    if (bin_[mask > 0 if categories else slice(None)] == n - 1).all():
+        first, last = profile.edges[0], profile.edges[-1]
+        raise SampleError(
+            f"{profile.observable!r} has no value from {first:g} to {last:g} in any event selected"
+        )
+    for inside, category in inside_of:
+        sums = Sums(table, bin_, inside, n)
+        curves = tuple(
+            sums.curve(menu, trigger, fraction, references.get(trigger, nothing))
+            for (menu, trigger), fraction in columns
+        )
+        selected, events = int(sums.events[-1]), sums.events[: n - 1]
+        yield Turnon(profile, category, selected, events, sums.effective[: n - 1], curves)
 
 
 def _accepted(
@@ -213,38 +238,3 @@ def _accepted(
     for column, trigger in enumerate(menu.enabled):
         if trigger.name in triggers:
             yield trigger.name, accepted[:, column]
-
-
-class _Sums:
-    """Sums over the patterns of one category, for each of n bins and, last, for all of them."""
-
-    def __init__(self, table: PatternTable, bins: IntArray, inside: BoolArray, n: int) -> None:
-        self._bins, self._inside, self._n = bins[inside], inside, n
-        self._weight = exact.to_float(table.weight[inside])
-        self._square = exact.to_float(table.square[inside])
-        events = np.bincount(self._bins, table.n[inside], n).astype(np.int64)
-        self.events: IntArray = np.append(events, events.sum())
-        self._total = self._of(self._weight)
-        self._total2 = self._of(self._square)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            self.effective: FloatArray = self._total**2 / self._total2
-
-    def _of(self, terms: FloatArray) -> FloatArray:
-        sums = np.bincount(self._bins, terms, self._n).astype(np.float64)
-        return np.append(sums, sums.sum())
-
-    def curve(self, menu: str, trigger: str | None, accepted: FloatArray, reference: FloatArray) -> Curve:
-        a, r = accepted[self._inside], reference[self._inside]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = self._of(self._weight * a) / self._total
-            passed, failed = self._of(self._square * a), self._of(self._square * (1 - a))
-            variance = ((1 - value) ** 2 * passed + value**2 * failed) / self._total**2
-            certain = (value <= 0) | (value >= 1)
-            low, high = wilson(value, np.where(certain, self.effective, value * (1 - value) / variance))
-            gain = self._of(self._weight * (a - r)) / self._total
-            spread = self._of(self._square * (a - r) ** 2) - 2 * gain * self._of(self._square * (a - r))
-            error = np.sqrt(np.maximum(spread + gain**2 * self._total2, 0.0)) / self._total
-        each = (value, low, high, gain, error)
-        overall = Overall(*(float(column[-1]) for column in each))
-        value, low, high, gain, error = (column[: self._n - 1] for column in each)
-        return Curve(menu, trigger, value, low, high, gain, error, overall)

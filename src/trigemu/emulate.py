@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -62,15 +63,22 @@ class Emulation:
     half: int | None
     bins: int = 1
 
-    def counted(self) -> tuple[PatternTable, FloatArray]:
-        """The entries that rates are made of, by the bin of the axis alone, and float64[samples]: by what
-        the sums of each sample are scaled. SampleError where a sample has no weight in the half."""
+    def counted(self, *numbers: int) -> tuple[PatternTable, FloatArray]:
+        """The patterns of some menus that rates are made of, and float64[samples]: by what the sums of
+        each sample are scaled. SampleError where a sample has no weight in the half."""
+        table, scales = self._of_half
+        pairs = [(self.menus[number], self.plan.bits[number]) for number in numbers]
+        read = {bits[t.name] for menu, bits in pairs for t in menu.used if t.name in bits}
+        return table.onto(read), scales
+
+    @cached_property
+    def _of_half(self) -> tuple[PatternTable, FloatArray]:
+        """Of all menus, in all bins of the axis."""
         if self.half is None:
             return self.table, np.ones(len(self.catalogue.samples))
         by_half = replace(self.table, axis=self.table.axis // self.bins)
         scales = half_scales(by_half, self.half, self.catalogue)
-        table = self.table.take(np.flatnonzero(by_half.axis == self.half))
-        return replace(table, axis=table.axis % self.bins), scales
+        return self.table.take(np.flatnonzero(by_half.axis == self.half)), scales
 
 
 def emulate(
@@ -91,7 +99,7 @@ def emulate(
     solved = solve(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
-    half = EVALUATION if _fitted(solved, plan, catalogue) else None
+    half = EVALUATION if fitted(solved, plan, catalogue) else None
     task = _Count(half is not None, axis)
     table = empty(plan.words)
     parts: list[PatternTable] = []
@@ -122,7 +130,7 @@ class _Count:
         return count(sample, words[events.core], events.weight[events.core], bins[events.core])
 
 
-def _fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
+def fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
     """Whether a model or a cut was found from these samples: rates then come from the other half."""
     name = catalogue.table.name
     used = [trigger for menu in menus for trigger in menu.used]

@@ -84,6 +84,8 @@ def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
         if part == np.uint64(0):
             continue
         for i in range(LIMBS - 1):
+            if limbs[i] == 0:
+                continue
             product = np.uint64(limbs[i]) * part
             wide[first + k + i] += np.int64(product & _LOW)
             wide[first + k + i + 1] += np.int64(product >> _32)
@@ -101,11 +103,16 @@ def _add_columns(wide: IntArray, limbs: IntArray, fractions: FloatArray) -> None
 
 
 def to_float(limbs: IntArray) -> FloatArray:
-    """int64[m, LIMBS] or int64[m, WIDE] → float64[m], each correctly rounded once."""
+    """int64[m, LIMBS] or int64[m, WIDE], carried → float64[m], each correctly rounded once."""
     lowest = LOWEST_BIT if limbs.shape[-1] == LIMBS else LOWEST_BIT + FRACTION_BIT
     scale = 1 << -lowest
-    sums = (sum(limb << (32 * i) for i, limb in enumerate(row)) for row in limbs.tolist())
-    return np.array([total / scale for total in sums], np.float64)
+    floats = np.zeros(len(limbs))
+    filled = np.flatnonzero(limbs.any(axis=1))
+    low = limbs[filled, :-1].astype("<u4").view(np.uint8)
+    digits = np.hstack([low, np.ascontiguousarray(limbs[filled, -1:], "<i8").view(np.uint8)])
+    for row, number in zip(filled, digits, strict=True):
+        floats[row] = int.from_bytes(number.tobytes(), "little", signed=True) / scale
+    return floats
 
 
 class ColumnSums:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -88,17 +89,20 @@ class Menu:
 
     def trigger(self, name: str) -> Trigger:
         """TrigemuError names the nearest known trigger."""
-        for trigger in self.triggers:
-            if trigger.name == name:
-                return trigger
+        if name in self._by_name:
+            return self._by_name[name]
         raise TrigemuError(f"unknown trigger {name!r}{nearest(name, (t.name for t in self.triggers))}")
 
-    @property
+    @cached_property
+    def _by_name(self) -> dict[str, Trigger]:
+        return {trigger.name: trigger for trigger in self.triggers}
+
+    @cached_property
     def enabled(self) -> tuple[Trigger, ...]:
         """The triggers that make up the menu."""
         return tuple(trigger for trigger in self.triggers if trigger.enabled)
 
-    @property
+    @cached_property
     def used(self) -> tuple[Trigger, ...]:
         """The triggers whose decisions count: enabled, or read by others."""
         read = {name for trigger in self.triggers for name in trigger.inputs()}
@@ -113,3 +117,11 @@ class Menu:
         """The menu with the cuts of some triggers, by name."""
         triggers = (t.solved(solutions[t.name]) if t.name in solutions else t for t in self.triggers)
         return replace(self, triggers=tuple(triggers))
+
+
+def check_names(menus: Sequence[Menu]) -> None:
+    """TrigemuError where menus that are told apart by their names share one."""
+    names = [menu.name for menu in menus]
+    if len(set(names)) < len(names):
+        paths = ", ".join(str(menu.path) for menu in menus)
+        raise TrigemuError(f"the menus {paths} are called {', '.join(names)}: give each a name of its own")

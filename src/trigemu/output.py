@@ -34,8 +34,8 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
             "events": result.rate.events,
             "effective_events": result.rate.effective_events,
         },
-        "triggers": [_row(trigger) for trigger in result.triggers],
-        "groups": [_row(group) for group in result.groups],
+        "triggers": [row(trigger) for trigger in result.triggers],
+        "groups": [row(group) for group in result.groups],
         "overlap": {
             "names": [trigger.name for trigger in result.triggers],
             "hz": result.overlap.tolist(),
@@ -45,7 +45,7 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
             {"name": sample.name, "events": sample.entries, "rate_hz": sample.rate_hz}
             for sample in catalogue.background
         ],
-        "half": _half(result),
+        "half": half(result),
         "warnings": list(result.warnings),
         "provenance": {
             "version": version,
@@ -61,7 +61,7 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
     }
 
 
-def _half(result: MenuRates) -> dict[str, Any] | None:
+def half(result: MenuRates) -> dict[str, Any] | None:
     if result.half is None:
         return None
     scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
@@ -74,7 +74,7 @@ def as_json(result: MenuRates, version: str) -> str:
 
 def as_csv(result: MenuRates) -> str:
     """A line for each trigger and group, then one for the menu as its own group."""
-    rows = [_row(trigger) for trigger in (*result.triggers, *result.groups)]
+    rows = [row(trigger) for trigger in (*result.triggers, *result.groups)]
     whole = {"name": result.menu.name, "kind": "menu"} | _rate("total", result.rate)
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]) if rows else list(whole), lineterminator="\n")
@@ -83,8 +83,9 @@ def as_csv(result: MenuRates) -> str:
     return stream.getvalue()
 
 
-def _row(trigger: TriggerRates) -> dict[str, Any]:
-    row = {
+def row(trigger: TriggerRates) -> dict[str, Any]:
+    """All numbers of a trigger or group, under the names of JSON and CSV."""
+    numbers = {
         "name": trigger.name,
         "kind": trigger.kind,
         "group": trigger.group,
@@ -93,8 +94,8 @@ def _row(trigger: TriggerRates) -> dict[str, Any]:
         "threshold_error": trigger.threshold_error,
     }
     for quantity in _QUANTITIES:
-        row |= _rate(quantity, getattr(trigger, quantity))
-    return row
+        numbers |= _rate(quantity, getattr(trigger, quantity))
+    return numbers
 
 
 def _rate(quantity: str, rate: Rate) -> dict[str, Any]:
@@ -110,11 +111,12 @@ def _rate(quantity: str, rate: Rate) -> dict[str, Any]:
 def format_rate(rate: Rate) -> str:
     """`18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %."""
     if rate.upper_limit_hz is not None:
-        return f"< {_in_unit(rate.upper_limit_hz, 0.0)}"
-    return _in_unit(rate.hz, rate.error_hz)
+        return f"< {in_unit(rate.upper_limit_hz, 0.0)}"
+    return in_unit(rate.hz, rate.error_hz)
 
 
-def _in_unit(hz: float, error_hz: float) -> str:
+def in_unit(hz: float, error_hz: float) -> str:
+    """`18.7 ± 1.4 kHz`, without the error where it is 0."""
     size = float(f"{max(abs(hz), abs(error_hz)):.3g}")
     if not size:
         return "0 Hz"
@@ -123,10 +125,10 @@ def _in_unit(hz: float, error_hz: float) -> str:
     )
     if error_hz <= 0:
         return f"{hz / scale:.3g} {unit}"
-    return f"{_with_error(hz / scale, error_hz / scale)} {unit}"
+    return f"{with_error(hz / scale, error_hz / scale)} {unit}"
 
 
-def _with_error(value: float, error: float) -> str:
+def with_error(value: float, error: float) -> str:
     """`18.7 ± 1.4`, the error with two digits."""
     if error <= 0:
         return f"{value:.6g}"
@@ -150,36 +152,36 @@ def rate_table(result: MenuRates) -> RenderableType:
     for group in result.groups:
         table.add_row(*_cells(group), style="cyan")
     table.add_row("")
-    whole = _marked(result.rate)
+    whole = marked(result.rate)
     table.add_row(f"menu {result.menu.name}", "", whole, "", "", _events(result.rate), style="bold")
-    return Group(table, *(Text(note, style="dim") for note in _notes(result)))
+    return Group(table, *(Text(note, style="dim") for note in notes(result)))
 
 
 def _cells(trigger: TriggerRates) -> list[str]:
     name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
     prescale = "" if trigger.prescale in (None, 1.0) else f"{trigger.prescale:.{_PRESCALE_DIGITS}g}"
-    values = [_marked(getattr(trigger, quantity)) for quantity in _QUANTITIES]
+    values = [marked(getattr(trigger, quantity)) for quantity in _QUANTITIES]
     return [name, prescale, *values, _events(trigger.total)]
 
 
-def _marked(rate: Rate) -> str:
+def marked(rate: Rate) -> str:
     """Narrow, so that a table fits 100 columns; with a mark, or its room, so that numbers stand below
     each other."""
     return format_rate(rate).replace(" ± ", "±") + ("*" if rate.unseen else " ")
 
 
 def _events(rate: Rate) -> str:
-    return f"{_short(rate.events)} ({_short(rate.effective_events)})"
+    return f"{short(rate.events)} ({short(rate.effective_events)})"
 
 
-def _short(count: float) -> str:
+def short(count: float) -> str:
     """Three digits: 37900 is 37.9k."""
     size = float(f"{count:.3g}")
     unit, scale = next(((u, s) for u, s in (("G", 1e9), ("M", 1e6), ("k", 1e3)) if size >= s), ("", 1.0))
     return f"{size / scale:.3g}{unit}"
 
 
-def _notes(result: MenuRates) -> Iterator[str]:
+def notes(result: MenuRates) -> Iterator[str]:
     samples = " + ".join(sample.name for sample in result.catalogue.background)
     kind = result.catalogue.table.convention
     yield ""
@@ -208,8 +210,8 @@ def solutions(menu: Menu) -> Iterator[str]:
     solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
     for name, budget, solution in solved:
         yield (
-            f"{name}: threshold {_with_error(solution.cut, solution.error)} for "
-            f"{_in_unit(budget.hz, 0.0)} of {budget.quantity} rate."
+            f"{name}: threshold {with_error(solution.cut, solution.error)} for "
+            f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate."
         )
     if solved:
         yield (

@@ -9,7 +9,7 @@ were cut into chunks, nor on their order, nor on the number of workers.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,15 @@ class PatternTable:
     def take(self, rows: IntArray) -> PatternTable:
         """Some entries, in the order given."""
         return PatternTable(*(getattr(self, name)[rows] for name in PatternTable.__annotations__))
+
+    def onto(self, bits: Iterable[int]) -> PatternTable:
+        """The patterns of some bits alone, those of all bins of the axis together in bin 0."""
+        mask = np.zeros(self.words.shape[1], np.uint64)
+        for bit in bits:
+            mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        if not self.axis.any() and not (self.words & ~mask).any():
+            return self
+        return merge([replace(self, axis=np.zeros_like(self.axis), words=self.words & mask)])
 
     def share_scales(self, axis: int, samples: int) -> FloatArray:
         """float64[samples]: Σw of all bins over Σw of one, by which its sums stand for the whole sample;

@@ -92,10 +92,11 @@ class Category(Table, frozen=True):
 
 class Reference(Table, frozen=True):
     """[[reference]]: a published number of a menu, by its name, or of one of its triggers.
-    `unique_fraction` is the unique over the total rate."""
+    `unique_fraction` is the unique over the total rate, `unique_ceiling` that of any decision that is
+    independent of the other triggers."""
 
     menu: str
-    quantity: Literal["rate_hz", "total_hz", "unique_hz", "unique_fraction"]
+    quantity: Literal["rate_hz", "total_hz", "unique_hz", "unique_fraction", "unique_ceiling"]
     value: float
     source: Text
     trigger: str | None = None
@@ -121,6 +122,12 @@ class ProfileSet:
     references: tuple[Reference, ...]
     path: Path
     sha256: str
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What figures and tables call observables and categories, by their expressions."""
+        found = {observable.expression: observable.name for observable in self.observables}
+        return found | {category.condition: category.name for category in self.categories}
 
     def of(self, menu: str) -> tuple[Reference, ...]:
         """The published numbers of a menu, by its name."""

@@ -13,18 +13,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu import exact
 from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
 from trigemu.calibrate import crossing_scale, ties
 from trigemu.emulate import Emulation, emulate
 from trigemu.errors import SampleError
-from trigemu.events import FloatArray, IntArray
-from trigemu.kernels import kernel
+from trigemu.events import FloatArray
 from trigemu.menu import Menu
 from trigemu.patterns import PatternTable
 from trigemu.results import Half, MenuRates, Rate, TriggerRates
 from trigemu.samples import Catalogue, open_catalogue
-from trigemu.sums import RateSums, Scale, blocks
+from trigemu.sums import PairSums, RateSums, Scale, blocks
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.random import Random
 
@@ -40,7 +38,7 @@ def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     catalogue = emulation.catalogue
     _check_random(menu, catalogue)
-    table, scales = emulation.counted()
+    table, scales = emulation.counted(number)
     sums = _Sums(menu, catalogue, table, scales)
     for rows in blocks(table):
         sums.add(rows, acceptances(table.words[rows], menu, bits))
@@ -89,15 +87,14 @@ class _Sums:
         self._events = np.zeros(1 + 3 * t + 3 * g, np.int64)
         self._seen = np.zeros((len(catalogue.samples), 1 + 3 * t + 3 * g), np.bool_)
         self._largest_accepted = np.zeros(t + g)
-        self._overlap = np.zeros((2, t, t, exact.WIDE), np.int64)
-        self._set_of = np.empty(t, np.int64)
+        set_of = np.empty(t, np.int64)
         for number, members in enumerate(self.sets):
-            self._set_of[members] = number
+            set_of[members] = number
+        self._overlap = PairSums(table, self._scale, set_of[:, None] == set_of, upper=True)
         self._largest = np.zeros(len(catalogue.samples))
         np.maximum.at(self._largest, table.sample, self._scale.heaviest(table, slice(None)))
 
     def add(self, rows: slice, accepted: FloatArray) -> None:
-        weight, square = self.table.weight[rows], self.table.square[rows]
         fractions, either = self._fractions(accepted)
         self._sums.add(rows, fractions)
         self._events += self.table.n[rows] @ (fractions > 0)
@@ -105,9 +102,7 @@ class _Sums:
             self._seen[sample] |= (fractions[self.table.sample[rows] == sample] > 0).any(axis=0)
         largest = self._scale.heaviest(self.table, rows)[:, None] * np.hstack([accepted, either])
         np.maximum(self._largest_accepted, largest.max(axis=0), out=self._largest_accepted)
-        scale = self._scale.of_sample[self.table.sample[rows]]
-        _add_overlaps(self._overlap, accepted, self._set_of, weight, square, scale)
-        exact.carry(self._overlap.reshape(-1, exact.WIDE))
+        self._overlap.add(rows, accepted, accepted)
 
     def _fractions(self, accepted: FloatArray) -> tuple[FloatArray, FloatArray]:
         """f of each column, and or(G) of each group."""
@@ -174,42 +169,8 @@ class _Sums:
 
     def overlap(self) -> tuple[FloatArray, FloatArray]:
         """float64[t, t] in Hz and its uncertainty."""
-        t = len(self.triggers)
-        flat = exact.to_float(self._overlap.reshape(-1, exact.WIDE)).reshape(2, t, t)
-        both = flat + np.triu(flat, 1).transpose(0, 2, 1)
-        return both[0] * self._scale.everything, np.sqrt(both[1]) * self._scale.everything
-
-
-@kernel
-def _add_overlaps(
-    sums: IntArray,
-    accepted: FloatArray,
-    set_of: IntArray,
-    weight: IntArray,
-    square: IntArray,
-    scale: FloatArray,
-) -> None:
-    """Add or({s}) + or({t}) − or({s, t}) to the upper triangle: the product of two acceptances, or for
-    triggers of one coherent set the smaller one."""
-    t = accepted.shape[1]
-    fired = np.empty(t, np.int64)
-    for row in range(accepted.shape[0]):
-        count = 0
-        for i in range(t):
-            if accepted[row, i] > 0.0:
-                fired[count] = i
-                count += 1
-        for k in range(count):
-            i = fired[k]
-            for l in range(k, count):  # noqa: E741
-                j = fired[l]
-                if set_of[i] == set_of[j]:
-                    f = min(accepted[row, i], accepted[row, j])
-                else:
-                    f = accepted[row, i] * accepted[row, j]
-                f *= scale[row]
-                exact.add_scaled(sums[0, i, j], weight[row], f)
-                exact.add_scaled(sums[1, i, j], square[row], f * f)
+        hz, square = (upper + np.triu(upper, 1).T for upper in self._overlap.result())
+        return hz, np.sqrt(square)
 
 
 def _check_random(menu: Menu, catalogue: Catalogue) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from decimal import Decimal
+from itertools import pairwise, product
 
 import numpy as np
 
+from trigemu.calibrate import solve
 from trigemu.decisions import Plan
 from trigemu.emulate import Emulation, Progress, emulate
 from trigemu.errors import TrigemuError
@@ -23,6 +25,9 @@ from trigemu.results import MenuRates
 from trigemu.samples import Catalogue
 from trigemu.triggers.base import ScoreKind
 from trigemu.workspace import Workspace
+
+#: Each costs a sum over all patterns.
+MAX_POINTS = 10_000
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,22 @@ class Scan:
     points: tuple[MenuRates, ...]
 
 
+@dataclass(frozen=True)
+class Met:
+    """Where a rate is a budget: of the scanned `trigger` between the neighbouring values low and high, whose
+    rates are low_hz and high_hz; both are one value where it is met exactly. quantity: "total_hz" or
+    "unique_hz" of the trigger, "rate_hz" of the menu. at: the values of the other scanned triggers."""
+
+    budget_hz: float
+    quantity: str
+    trigger: str
+    low: float
+    high: float
+    low_hz: float
+    high_hz: float
+    at: tuple[tuple[str, float], ...] = ()
+
+
 def scan(
     menu: Menu,
     steps: Sequence[Steps],
@@ -49,10 +70,13 @@ def scan(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Scan:
-    """Rates of a menu for values of the thresholds of one or two triggers; other budgets are solved once,
+    """Rates of a menu for values of the thresholds of some triggers; budgets of others are solved once,
     with these triggers as the menu has them. TrigemuError where a trigger has no threshold."""
-    ready = _without_budgets(menu, steps)
+    check(menu, steps)
     axis = _Above(tuple(steps))
+    if any(trigger.name not in axis.triggers for trigger in menu.budgeted):
+        (menu,) = solve([menu], catalogue, workers=workers, progress=progress)
+    ready = _at_first(menu, steps)
     emulation = emulate([ready], catalogue, axis=axis, workers=workers, progress=progress)
     shapes = tuple(range(len(step.values)) for step in steps)
     points = tuple(rates(_at(emulation, axis, chosen)) for chosen in product(*shapes))
@@ -65,11 +89,14 @@ def parse_values(text: str) -> tuple[float, ...]:
         if ":" not in text:
             values = [float(part) for part in text.split(",")]
         else:
-            first, last, step = (float(part) for part in text.split(":"))
+            first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 holds 0.3
             if not step > 0 or last < first:
                 raise ValueError
-            values = [first + step * i for i in range(int((last - first) / step + 1e-9) + 1)]
-    except ValueError:
+            steps = int((last - first) / step)
+            if steps >= MAX_POINTS:
+                raise TrigemuError(f"values {text!r}: more than {MAX_POINTS}")
+            values = [float(first + step * i) for i in range(steps + 1)]
+    except (ValueError, ArithmeticError):
         raise TrigemuError(
             f"values {text!r}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, or values with commas"
         ) from None
@@ -78,17 +105,66 @@ def parse_values(text: str) -> tuple[float, ...]:
     return tuple(sorted(set(values)))
 
 
-def _without_budgets(menu: Menu, steps: Iterable[Steps]) -> Menu:
-    """The menu with the scanned triggers at their first value, their own budgets forgotten."""
-    triggers = {trigger.name: trigger for trigger in menu.triggers}
+def met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
+    """Where total, unique and menu rate meet a budget; over a plane the menu rate, along the last trigger."""
+    *others, last = scan.steps
+    n = len(last.values)
+    found = []
+    for number, chosen in enumerate(product(*(step.values for step in others))):
+        at = tuple((step.trigger, value) for step, value in zip(others, chosen, strict=True))
+        points = scan.points[number * n : (number + 1) * n]
+        for quantity, hz in quantities(points, last.trigger).items():
+            if quantity == "rate_hz" or not others:
+                between = ((quantity, last.trigger, *pair) for pair in _between(last.values, hz, budget_hz))
+                found += [Met(budget_hz, *where, at=at) for where in between]
+    return tuple(found)
+
+
+def quantities(points: Sequence[MenuRates], trigger: str) -> dict[str, list[float]]:
+    """Total and unique rate of a trigger and rate of the menu, in Hz, at each point."""
+    own = [next(t for t in point.triggers if t.name == trigger) for point in points]
+    return {
+        "total_hz": [rates.total.hz for rates in own],
+        "unique_hz": [rates.unique.hz for rates in own],
+        "rate_hz": [point.rate.hz for point in points],
+    }
+
+
+def _between(
+    values: Sequence[float], hz: Sequence[float], budget: float
+) -> Iterable[tuple[float, float, float, float]]:
+    for i, (value, rate) in enumerate(zip(values, hz, strict=True)):
+        if rate == budget:
+            yield value, value, rate, rate
+        elif i + 1 < len(values) and (rate - budget) * (hz[i + 1] - budget) < 0:
+            yield value, values[i + 1], rate, hz[i + 1]
+
+
+def check(menu: Menu, steps: Sequence[Steps]) -> None:
+    """TrigemuError for a trigger that cannot be scanned."""
+    names = [step.trigger for step in steps]
     for step in steps:
         trigger = menu.trigger(step.trigger)
         where = f"{trigger.place}: trigger {trigger.name!r}"
         if not isinstance(trigger.description, ScoreKind):
             raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan")
         if not trigger.enabled:
-            raise TrigemuError(f"{where} is disabled: its scan would be flat")
-        triggers[trigger.name] = replace(_cut(trigger, step.values[0]), budget=None)
+            raise TrigemuError(f"{where} is disabled: it has no rates to scan")
+        if names.count(step.trigger) > 1:
+            raise TrigemuError(f"{where} is scanned twice: give each trigger its values once")
+        if not step.values or any(high <= low for low, high in pairwise(step.values)):
+            raise TrigemuError(f"{where}: expected at least one value to scan, and that they rise")
+    points = int(np.prod([len(step.values) for step in steps]))
+    if points > MAX_POINTS:
+        raise TrigemuError(f"{points} combinations of values: at most {MAX_POINTS} can be scanned")
+
+
+def _at_first(menu: Menu, steps: Iterable[Steps]) -> Menu:
+    """The menu with the scanned triggers at their first values, which nothing was fitted to."""
+    triggers = {trigger.name: trigger for trigger in menu.triggers}
+    for step in steps:
+        cut = _cut(triggers[step.trigger], step.values[0])
+        triggers[step.trigger] = replace(cut, budget=None, solution=None)
     return replace(menu, triggers=tuple(triggers.values()))
 
 
@@ -102,6 +178,10 @@ class _Above:
     """bin: of each trigger, how many of its values the score is above, as the digits of one number."""
 
     steps: tuple[Steps, ...]
+
+    @property
+    def triggers(self) -> frozenset[str]:
+        return frozenset(step.trigger for step in self.steps)
 
     @property
     def bins(self) -> int:

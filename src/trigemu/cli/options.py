@@ -6,7 +6,13 @@ from pathlib import Path
 
 import click
 
+from trigemu.errors import TrigemuError
+
+#: What figures are written as, by the ending of the name.
+FIGURES = (".png", ".pdf", ".svg")
+
 menu = click.argument("menu", type=click.Path(path_type=Path))
+menus = click.argument("menus", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="MENU...")
 samples = click.option(
     "--samples",
     "catalogue",
@@ -25,4 +31,22 @@ plugin_path = click.option(
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     multiple=True,
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
+)
+json_file = click.option(
+    "--json", "json_file", type=click.Path(path_type=Path), help="Write all numbers as JSON."
+)
+csv_file = click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write the rates as CSV.")
+
+
+def _drawable(context: click.Context, option: click.Parameter, file: Path | None) -> Path | None:
+    if file and file.suffix not in FIGURES:
+        raise TrigemuError(f"cannot draw {file}: its name should end in {', '.join(FIGURES)}")
+    return file
+
+
+figure = click.option(
+    "--figure",
+    type=click.Path(path_type=Path),
+    callback=_drawable,
+    help=f"Draw into this file ({', '.join(FIGURES)}).",
 )

@@ -21,8 +21,8 @@ from trigemu.plugins import search_path
 @options.workers
 @options.plugin_path
 @click.option("--overlap", is_flag=True, help="Print the overlap of every pair of triggers too.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all numbers as JSON.")
-@click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write the rates as CSV.")
+@options.json_file
+@options.csv_file
 def run(
     menu: Path,
     catalogue: Path | None,

@@ -1,0 +1,50 @@
+"""`trigemu compare`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import output_compare
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.progress import bar
+from trigemu.compare import compare as compare_menus
+from trigemu.files import check_writable, write_text
+from trigemu.menu import check_names
+from trigemu.plugins import search_path
+
+
+@click.command()
+@options.menus
+@options.samples
+@options.workers
+@options.plugin_path
+@options.json_file
+@options.csv_file
+def compare(
+    menus: tuple[Path, ...],
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    csv_file: Path | None,
+) -> None:
+    """Compare MENUs, variants of each other, on the same events."""
+    for file in filter(None, (json_file, csv_file)):
+        check_writable(file)
+    if len(menus) < 2:
+        raise trigemu.TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
+    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
+    check_names(read)
+    samples = trigemu.open_catalogue(catalogue)
+    passes = 2 if any(menu.budgeted for menu in read) else 1
+    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+        result = compare_menus(trigemu.emulate(read, samples, workers=workers, progress=advance))
+    console().print(output_compare.comparison_tables(result))
+    if json_file:
+        write_text(json_file, output_compare.as_json(result, trigemu.__version__))
+    if csv_file:
+        write_text(csv_file, output_compare.as_csv(result))

@@ -1,0 +1,122 @@
+"""`trigemu efficiency`"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import output_efficiency
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.progress import bar
+from trigemu.efficiency import efficiencies
+from trigemu.files import check_writable, write_text
+from trigemu.plugins import search_path
+from trigemu.profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
+
+
+@click.command()
+@click.argument("menus", type=click.Path(path_type=Path), nargs=-1, metavar="[MENU]...")
+@click.option("--profile", type=click.Path(path_type=Path), help="A TOML file with all of what follows.")
+@click.option("--sample", "of", multiple=True, help="Whose events; repeatable.")
+@click.option("--observable", "observables", multiple=True, help="As in menus: photon[0].pt; repeatable.")
+@click.option("--bins", multiple=True, help="0:100:5 or 0,20,50,100; for each --observable, or for all.")
+@click.option("--category", "categories", multiple=True, help='A condition: "n_jet == 0"; repeatable.')
+@click.option("--require", help="A condition that events enter by [default: that of the sample's entry].")
+@click.option("--trigger", "triggers", multiple=True, help="Beside the whole menus; repeatable.")
+@options.samples
+@options.workers
+@options.plugin_path
+@options.json_file
+@options.csv_file
+@click.option(
+    "--figures", type=click.Path(path_type=Path, file_okay=False), help="Draw turn-ons into this folder."
+)
+def efficiency(
+    menus: tuple[Path, ...],
+    profile: Path | None,
+    of: tuple[str, ...],
+    observables: tuple[str, ...],
+    bins: tuple[str, ...],
+    categories: tuple[str, ...],
+    require: str | None,
+    triggers: tuple[str, ...],
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    csv_file: Path | None,
+    figures: Path | None,
+) -> None:
+    """Efficiencies of MENUs on signal samples against observables; gains are over the first."""
+    for file in filter(None, (json_file, csv_file)):
+        check_writable(file)
+    wanted = (
+        _from_file(profile, observables, categories) if profile else _given(observables, bins, categories)
+    )
+    wanted = replace(
+        wanted,
+        menus=menus or wanted.menus,
+        samples=of or wanted.samples,
+        require=wanted.require if require is None else require,
+        triggers=triggers or wanted.triggers,
+    )
+    if not (wanted.menus and wanted.samples and wanted.observables):
+        raise click.UsageError("give at least a MENU, --sample, --observable and --bins, or a --profile")
+    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in wanted.menus]
+    opened = trigemu.open_catalogue(catalogue)
+    parts = [opened.sample(name) for name in wanted.samples]
+    parts += opened.background if any(menu.budgeted for menu in read) else []
+    with bar("events", sum(sample.entries for sample in parts)) as advance:
+        result = efficiencies(
+            read,
+            opened,
+            wanted.samples,
+            [observable.profile for observable in wanted.observables],
+            [category.condition for category in wanted.categories],
+            wanted.require,
+            wanted.triggers,
+            scope=wanted.scope,
+            workers=workers,
+            progress=advance,
+        )
+    console().print(output_efficiency.efficiency_tables(result, wanted.labels))
+    if figures:
+        units = {observable.expression: observable.unit for observable in wanted.observables}
+        output_efficiency.write_figures(result, figures, wanted.labels, units, click.echo)
+    if json_file:
+        write_text(json_file, output_efficiency.as_json(result, opened, trigemu.__version__, wanted.labels))
+    if csv_file:
+        write_text(csv_file, output_efficiency.as_csv(result))
+
+
+def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:
+    if observables or categories:
+        raise click.UsageError("a --profile has observables and categories of its own")
+    return read_profiles(file)
+
+
+def _given(observables: tuple[str, ...], bins: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:
+    """As a file of profiles would say it."""
+    if len(bins) not in (1, len(observables)):
+        raise click.UsageError(f"{len(observables)} --observable and {len(bins)} --bins: give each its bins")
+    for text in bins:
+        parse_bins(text)
+    each = bins if len(bins) > 1 else bins * len(observables)
+    pairs = zip(observables, each, strict=True)
+    return ProfileSet(
+        name="",
+        menus=(),
+        samples=(),
+        require=None,
+        triggers=(),
+        scope=None,
+        observables=tuple(Observable(expression=text, bins=edges) for text, edges in pairs),
+        categories=tuple(Category(condition=text) for text in categories),
+        references=(),
+        path=Path(),
+        sha256="",
+    )

@@ -1,0 +1,80 @@
+"""`trigemu scan`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import output_scan
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.progress import bar
+from trigemu.files import check_writable, write_text
+from trigemu.plugins import search_path
+from trigemu.scan import Steps, check, met, parse_values
+from trigemu.scan import scan as scan_menu
+
+
+@click.command()
+@options.menu
+@click.option(
+    "--trigger", "triggers", multiple=True, required=True, help="Whose threshold to scan; at most two."
+)
+@click.option("--values", multiple=True, required=True, help="60:160:5 or 60,80,100; for each --trigger.")
+@click.option(
+    "--budget",
+    "budgets",
+    type=click.FloatRange(min=0, min_open=True),
+    multiple=True,
+    help="Tell between which values a rate is so many Hz; repeatable.",
+)
+@options.samples
+@options.workers
+@options.plugin_path
+@options.json_file
+@options.csv_file
+@options.figure
+def scan(
+    menu: Path,
+    triggers: tuple[str, ...],
+    values: tuple[str, ...],
+    budgets: tuple[float, ...],
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    csv_file: Path | None,
+    figure: Path | None,
+) -> None:
+    """Rates of a MENU against the threshold of one trigger, or over the plane of two."""
+    for file in filter(None, (json_file, csv_file, figure)):
+        check_writable(file)
+    steps = _steps(triggers, values)
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    check(read, steps)
+    samples = trigemu.open_catalogue(catalogue)
+    passes = 2 if any(trigger.name not in triggers for trigger in read.budgeted) else 1
+    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+        result = scan_menu(read, steps, samples, workers=workers, progress=advance)
+    where = [entry for budget in budgets for entry in met(result, budget)]
+    console().print(output_scan.scan_table(result, where))
+    if figure:
+        from trigemu.report.style import save
+
+        save(output_scan.figure_of(result, budgets), figure)
+    if json_file:
+        write_text(json_file, output_scan.as_json(result, where, trigemu.__version__))
+    if csv_file:
+        write_text(csv_file, output_scan.as_csv(result))
+
+
+def _steps(triggers: tuple[str, ...], values: tuple[str, ...]) -> list[Steps]:
+    if len(triggers) > 2:
+        raise trigemu.TrigemuError(f"{len(triggers)} triggers: at most two can be scanned together")
+    if len(triggers) != len(values):
+        raise trigemu.TrigemuError(
+            f"{len(triggers)} --trigger and {len(values)} --values: each trigger needs its values"
+        )
+    return [Steps(name, parse_values(text)) for name, text in zip(triggers, values, strict=True)]
