@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,26 +120,31 @@ def as_dict(result: Diagnostics) -> dict[str, Any]:
 def summary(result: Diagnostics) -> Table:
     """With the correction and without, at the same unique rate; χ² at y' = 0."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("", "y − Y(x)", "y alone"):
+    head, *rows = told(result)
+    for column in head:
         table.add_column(column, justify="left" if not column else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def told(result: Diagnostics) -> Iterator[tuple[str, ...]]:
+    """The lines of the summary, its head first."""
+    yield "", "y − Y(x)", "y alone"
     pair = result.overlap, result.overlap_uncorrected
     for what in ("total", "unique", "not_unique"):
-        table.add_row(f"{what.replace('_', ' ')} rate [Hz]", *(_told(getattr(o, what), 1) for o in pair))
-    table.add_row("unique share", *(_told(o.share, 4) for o in pair))
-    table.add_row("its ceiling", *(_told(o.ceiling, 4) for o in pair))
-    table.add_row("share − ceiling", *(_pull(o) for o in pair))
+        rates = (_told(getattr(overlap, what), 1) for overlap in pair)
+        yield (f"{what.replace('_', ' ')} rate [Hz]", *rates)
+    yield ("unique share", *(_told(overlap.share, 4) for overlap in pair))
+    yield ("its ceiling", *(_told(overlap.ceiling, 4) for overlap in pair))
+    yield ("share − ceiling", *map(_pull, pair))
     for closure in result.closures:
         of = ", ".join(axis.observable for axis in closure.axes)
-        table.add_row(f"χ²/ndf of acceptance in {of}", *(_chi2(a) for a in closure.acceptances[:2]))
-    table.add_row(
-        "pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)"
-    )
+        yield (f"χ²/ndf of acceptance in {of}", *map(_chi2, closure.acceptances[:2]))
+    yield "pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)"
     for correlation in result.rank_correlations:
         of = correlation.observable + (" where there is one" if correlation.present else "")
-        table.add_row(
-            f"rank correlation with {of}", _told(correlation.after, 3), _told(correlation.before, 3)
-        )
-    return table
+        yield f"rank correlation with {of}", _told(correlation.after, 3), _told(correlation.before, 3)
 
 
 def _told(estimate: Estimate, digits: int) -> str:

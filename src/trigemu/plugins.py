@@ -3,7 +3,8 @@
 A plugin is a Python module or package with a literal table `KINDS = {"name": Kind, …}`. A menu gives its
 name, never a path: a menu alone cannot make code run that the user did not install or put on the path
 (`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). A package with a
-module `cli` that holds a click command `command` brings `trigemu NAME`.
+module `cli` that holds a click command `command` brings `trigemu NAME`; one with a module `report` that has
+a function `sections(menu, catalogue)` adds those to reports (`report/section.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from trigemu.errors import PluginError, nearest
+from trigemu.errors import PluginError, TrigemuError, nearest
 from trigemu.triggers.base import BitKind, Kind
 
 ENTRY_POINTS = "trigemu.plugins"
@@ -69,14 +70,35 @@ class Plugin:
             )
         return table
 
+    def has(self, part: str) -> bool:
+        """Whether it is a package with a module of this name; nothing is loaded."""
+        return self.file.name == "__init__.py" and self.file.with_name(f"{part}.py").exists()
+
     def command(self) -> Any:
         """The click command in its module `cli`; PluginError if that cannot be loaded."""
+        return self._part("cli", "command")
+
+    def sections(self, menu: Any, catalogue: Any) -> list[Any]:
+        """What it adds to a report about a menu; PluginError if that fails."""
+        if not self.has("report"):
+            return []
+        try:
+            return list(self._part("report", "sections")(menu, catalogue))
+        except TrigemuError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise PluginError(f"plugin {self.name!r} ({self.file}): its report fails: {reason}") from error
+
+    def _part(self, part: str, name: str) -> Any:
+        """What has that name in one of its modules."""
         self.load()
         try:
-            return importlib.import_module(f"trigemu_plugin_{self.name}.cli").command
+            return getattr(importlib.import_module(f"trigemu_plugin_{self.name}.{part}"), name)
         except (Exception, SystemExit) as error:
+            what = "command" if part == "cli" else part
             reason = f"{type(error).__name__}: {error}"
-            raise PluginError(f"plugin {self.name!r} ({self.file}): its command fails: {reason}") from error
+            raise PluginError(f"plugin {self.name!r} ({self.file}): its {what} fails: {reason}") from error
 
 
 def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
@@ -128,11 +150,7 @@ def available(folders: Iterable[Path]) -> dict[str, list[Plugin]]:
 
 def with_commands(folders: Iterable[Path]) -> list[str]:
     """The plugins that bring a command of their name: packages with a module `cli`. None is loaded."""
-    return sorted(
-        name
-        for name, found in available(folders).items()
-        if found[0].file.name == "__init__.py" and found[0].file.with_name("cli.py").exists()
-    )
+    return sorted(name for name, found in available(folders).items() if found[0].has("cli"))
 
 
 def _digest(file: Path) -> str:

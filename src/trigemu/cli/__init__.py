@@ -13,7 +13,11 @@ from trigemu.errors import PluginError, TrigemuError
 #: Command → the module that holds it.
 COMMANDS = {
     "run": "run",
+    "compare": "compare",
+    "scan": "scan",
+    "efficiency": "efficiency",
     "calibrate": "calibrate",
+    "report": "report",
     "samples": "samples",
     "check-menu": "menus",
     "schema": "menus",

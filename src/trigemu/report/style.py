@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from trigemu.files import replacing
+from trigemu.output import short
 
 #: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.
 COLOURS = (
@@ -38,6 +39,13 @@ def log_axis(axis: Axis) -> None:
     """Plain numbers at 1, 2 and 5 times the powers of ten."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def rate_axis(axis: Axis, low: float, high: float) -> None:
+    """Rates in Hz on a logarithmic axis from low to high: 1k, 10k, and between them where there is room."""
+    axis.set_major_locator(LogLocator(subs=(1.0,) if high > 100 * low else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axis.set_minor_formatter(NullFormatter())
 
 

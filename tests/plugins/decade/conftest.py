@@ -20,7 +20,7 @@ from trigemu.plugins import find
 ROOT = Path(__file__).parents[3]
 
 find("decade", [ROOT / "plugins"]).load()
-for part in ("check", "cli"):  # which import all that runs a menu
+for part in ("check", "cli", "report"):  # which import all that runs a menu
     importlib.import_module(f"trigemu_plugin_decade.{part}")
 LOADED = {name: module for name, module in sys.modules.items() if name.startswith("trigemu_plugin_decade")}
 

@@ -1,0 +1,88 @@
+"""`trigemu report`"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu.cli import options
+from trigemu.cli.progress import bar
+from trigemu.errors import TrigemuError
+from trigemu.files import check_writable, write_text
+from trigemu.plugins import search_path
+
+
+@click.command()
+@options.menus
+@options.samples
+@options.workers
+@options.plugin_path
+@click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The page (HTML)."
+)
+@click.option(
+    "--efficiency",
+    "profile",
+    type=click.Path(path_type=Path),
+    help="Profiles (TOML) of efficiencies [default: those beside the menus that are about just these, else "
+    "the leading objects of a signal].",
+)
+@click.option(
+    "--scan",
+    "scans",
+    multiple=True,
+    metavar="TRIGGER=FIRST:LAST:STEP",
+    help="Rates against its threshold, repeatable [default: where thresholds come from rate budgets].",
+)
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Write each figure into this folder too, as PNG and PDF, and its numbers as CSV.",
+)
+def report(
+    menus: tuple[Path, ...],
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+    file: Path,
+    profile: Path | None,
+    scans: tuple[str, ...],
+    figures: Path | None,
+) -> None:
+    """One HTML page about some MENUs: rates, differences, overlaps, efficiencies, and what they come from."""
+    from trigemu.profiles import read_profiles
+    from trigemu.report.collect import collect, parse_scan, passes, profiles_beside
+    from trigemu.report.page import render, write_figures
+    from trigemu.report.sections import sections
+
+    check_writable(file)
+    _make(figures)
+    steps = [parse_scan(scan) for scan in scans]
+    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
+    samples = trigemu.open_catalogue(catalogue)
+    profiles = read_profiles(profile) if profile else profiles_beside(menus, samples)
+    entries = sum(sample.entries for sample in samples.background)
+    with bar("events", passes(read, steps) * entries) as advance:
+        contents = collect(read, samples, profiles, steps, workers=workers, progress=advance)
+    command = shlex.join(["trigemu", *sys.argv[1:]])
+    made = sections(contents, trigemu.__version__, command)
+    written = write_figures(made, figures) if figures else []
+    write_text(file, render(f"Trigger menus: {', '.join(menu.name for menu in read)}", made))
+    if figures:
+        click.echo(f"{figures}: {len(written)} files")
+    click.echo(file)
+
+
+def _make(folder: Path | None) -> None:
+    """Before work is spent on what it shall hold."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrigemuError(f"cannot make {folder}: {error.strerror}") from None
+    check_writable(folder / "figure.png")

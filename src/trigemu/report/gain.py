@@ -1,0 +1,48 @@
+"""Efficiencies of menus above what each gains over the first, in the bins of an observable."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from trigemu.events import FloatArray
+from trigemu.report.style import COLOURS, figure
+from trigemu.report.turnon import DASHES, Bands
+
+
+def draw_efficiency(label: str, unit: str, edges: FloatArray, curves: Bands, gains: Bands) -> Figure:
+    """curves: efficiencies with their intervals, below 1; gains: differences ± their errors, of those
+    curves that have one. Both by name, with value, low and high as float64[bins], NaN for no event."""
+    edges = np.asarray(edges)
+    with figure(5.6, 5.0 if gains else 4.0) as (made, axes):
+        axes.remove()
+        ratios = [2.2, 1.3] if gains else [1.0]
+        panels = made.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+        for panel, drawn in zip(panels, (curves, gains), strict=False):
+            _draw(panel, edges, drawn, list(curves))
+        panels[0].set_ylim(0.0, 1.05)
+        panels[0].set_ylabel("efficiency", fontsize=14)
+        if gains:
+            panels[1].axhline(0.0, color="black", linewidth=1.0, zorder=1)
+            panels[1].set_ylabel("gain", fontsize=14)
+            made.align_ylabels(panels)
+        panels[-1].set_xlim(edges[0], edges[-1])
+        panels[-1].set_xlabel(f"{label} [{unit}]" if unit else label, fontsize=14)
+        handles, names = panels[0].get_legend_handles_labels()
+        made.legend(handles, names, loc="outside upper left", ncols=3, fontsize=11.5, frameon=False)
+    return made
+
+
+def _draw(axes: Axes, edges: FloatArray, curves: Bands, order: list[str]) -> None:
+    for name, (value, low, high) in curves.items():
+        number = order.index(name)
+        colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+        axes.stairs(
+            value, edges, baseline=None, color=colour, linestyle=dashes, linewidth=1.8, label=name, zorder=3
+        )
+        shown = ~np.isnan(value)
+        axes.stairs(
+            np.where(shown, high, np.nan), edges, baseline=np.where(shown, low, np.nan),
+            fill=True, color=colour, alpha=0.22, linewidth=0, zorder=2,
+        )  # fmt: skip

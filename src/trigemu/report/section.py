@@ -1,0 +1,91 @@
+"""What a report is made of. Plugins make sections too: a package with a module `report` that has a function
+`sections(menu, catalogue)` is asked for those of each menu that names it, with its budgets solved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.figure import Figure
+
+#: In inches: on a wide screen, narrower figures stand three in a row, and wider ones alone.
+SMALL, LARGE = 5.7, 8.5
+
+#: A number or a text in each row; all columns of one length.
+Numbers = Mapping[str, Sequence[object] | npt.NDArray[np.generic]]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, told in a caption. name: of its files. numbers: what it shows.
+    dense: with too many elements for a vector graphic."""
+
+    name: str
+    caption: str
+    figure: Figure
+    numbers: Numbers
+    dense: bool = False
+
+    @property
+    def wide(self) -> bool:
+        return bool(self.figure.get_figwidth() > LARGE)
+
+
+@dataclass(frozen=True)
+class Table:
+    """align: a letter for each column, l or r. strong: the rows that sum up others."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    align: str
+    caption: str = ""
+    strong: frozenset[int] = frozenset()
+
+    def trimmed(self) -> Table:
+        """Without columns that say nothing."""
+        kept = [i for i in range(len(self.head)) if any(row[i] for row in self.rows)]
+        rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
+        head, align = tuple(self.head[i] for i in kept), "".join(self.align[i] for i in kept)
+        return replace(self, head=head, rows=rows, align=align)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it: paragraphs, tables, pictures, smaller sections, in this order.
+
+    measured: (trigger, or None for the menu; quantity) → (value, error or None), for references.
+    """
+
+    title: str
+    text: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    parts: tuple[Section, ...] = ()
+    measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None
+
+    def titled(self, title: str) -> Section:
+        return replace(self, title=title)
+
+    def all_pictures(self) -> Iterable[Picture]:
+        yield from self.pictures
+        for part in self.parts:
+            yield from part.all_pictures()
+
+    @property
+    def large(self) -> bool:
+        """Whether some figure is too wide to stand three in a row."""
+        return any(SMALL < picture.figure.get_figwidth() <= LARGE for picture in self.pictures)
+
+    @property
+    def anchor(self) -> str:
+        return slug(self.title)
+
+
+def slug(text: str) -> str:
+    """A name for files and anchors: jet_0_pt of `jet[0].pt`."""
+    for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
+        text = text.replace(sign, word)
+    return re.sub(r"\W+", "_", text).strip("_")

@@ -1,0 +1,56 @@
+"""What the plugin adds to a report: the numbers of the check, and figures that hold them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from decade_toys import MENU, Models
+from trigemu_plugin_decade.check import scored_events
+from trigemu_plugin_decade.diagnostics import diagnose
+from trigemu_plugin_decade.report import TITLE, sections
+
+from trigemu import Catalogue
+from trigemu.report.collect import collect
+from trigemu.report.page import write_figures
+
+AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
+
+
+def test_a_menu_has_a_section_with_the_figures_and_their_numbers(
+    models: Models, catalogue: Catalogue, tmp_path: Path
+) -> None:
+    menu = models.menu()
+    (section,) = sections(menu, catalogue)
+    events = scored_events(menu, catalogue)
+    result = diagnose(events)
+    assert section.title == TITLE
+    assert section.measured == {
+        ("AD", "unique_ceiling"): (result.overlap.ceiling.value, result.overlap.ceiling.error)
+    }
+    pictures = {picture.name: picture for picture in section.pictures}
+    density = pictures["decade_toy_AD_density_photon_0_pt"]
+    assert density.dense
+    rates = np.array(density.numbers["rate_hz"], np.float64)
+    corrected = np.array(density.numbers["score"]) == "y'"
+    for rows in (corrected, ~corrected):
+        assert rates[rows].sum() == pytest.approx(events.weight.sum())
+    plane = pictures["decade_toy_AD_acceptance_jet_0_pt_photon_0_pt"].numbers
+    assert sum(plane["events"]) == len(events.weight)  # type: ignore[arg-type]
+    files = write_figures([section], tmp_path / "figures")
+    assert len(files) == 3 * len(pictures)
+
+
+def test_each_trigger_has_its_own(models: Models, catalogue: Catalogue) -> None:
+    found = list(sections(models.menu(MENU + "\n" + AD2), catalogue))
+    assert [section.title for section in found] == [f"{TITLE}: AD", f"{TITLE}: AD2"]
+    names = [picture.name for section in found for picture in section.pictures]
+    assert len(set(names)) == len(names)
+
+
+def test_a_report_asks_the_plugins_of_its_menus(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu()
+    ((of, section),) = collect([menu], catalogue).plugins
+    assert of.name == "toy"
+    assert section.title == TITLE
