@@ -23,6 +23,19 @@ from trigemu.samples.source import Columns, Schema
 COLUMNS = ("pt", "eta", "phi", "charge")
 COLLECTIONS = ("jet", "photon", "muon")
 
+#: A catalogue of one file, all.root.
+CATALOGUE = """
+[catalogue]
+name = "toy"
+convention = "crossing"
+
+[[sample]]
+name = "all"
+role = "background"
+files = ["all.root"]
+rate_hz = 40e6
+"""
+
 
 def toy_event(rng: random.Random, weight: float | None = None) -> dict[str, Any]:
     """One event: weight in Hz, met, and a list of objects (dicts) a collection, falling in pT."""

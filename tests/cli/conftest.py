@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from toys import toy_events, write_root
+from toys import CATALOGUE, toy_events, write_root
 
 from trigemu.cli import cli
 
@@ -23,18 +23,6 @@ name = "MU"
 kind = "combination"
 legs = [{ object = "muon", pt = { min = 10.0 } }]
 prescale = 2
-"""
-
-CATALOGUE = """
-[catalogue]
-name = "toy"
-convention = "crossing"
-
-[[sample]]
-name = "all"
-role = "background"
-files = ["all.root"]
-rate_hz = 40e6
 """
 
 

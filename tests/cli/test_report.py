@@ -10,22 +10,14 @@ from typing import Any
 
 import chromium
 import pytest
+from toys import CATALOGUE
 
 import trigemu as package
 
 Run = Callable[..., tuple[int, str]]
 
-CATALOGUE = """
-[catalogue]
-name = "toy"
-convention = "crossing"
-
-[[sample]]
-name = "all"
-role = "background"
-files = ["all.root"]
-rate_hz = 40e6
-
+#: The same events once more, as a signal.
+SIGNAL = """
 [[sample]]
 name = "signal"
 role = "signal"
@@ -82,7 +74,7 @@ ON_TOYS = ("--samples", "catalogue.toml")
 
 @pytest.fixture
 def menus(place: Any) -> Any:
-    place.write("catalogue.toml", CATALOGUE)
+    place.write("catalogue.toml", CATALOGUE + SIGNAL)
     place.write("one.toml", MENU.format("one", 30.0, "above = 40"))
     place.write("two.toml", MENU.format("two", 35.0, "total_rate_hz = 2e6"))
     place.write("profile.toml", PROFILE)

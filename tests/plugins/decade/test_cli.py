@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from decade_toys import MENU, Models
-from toys import toy_events, write_root
+from toys import CATALOGUE, toy_events, write_root
 from trigemu_plugin_decade.check import scored_events
 from trigemu_plugin_decade.diagnostics import diagnose
 
@@ -21,17 +21,6 @@ from trigemu.cli import cli
 
 ROOT = Path(__file__).parents[3]
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
-CATALOGUE = """
-[catalogue]
-name = "toy"
-convention = "crossing"
-
-[[sample]]
-name = "all"
-role = "background"
-files = ["all.root"]
-rate_hz = 40e6
-"""
 CHECK = ("decade", "check", "menu.toml", "--samples", "catalogue.toml")
 CONFIG = """
 [training]
