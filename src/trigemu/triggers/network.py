@@ -27,6 +27,7 @@ BATCH = 4096
 _LANES = 16
 _ALIGNMENT = 64
 _SILENT = 4
+_NO_FOLDER = "/dev/null/none"
 
 
 class Network:
@@ -136,11 +137,11 @@ def _session(content: bytes) -> InferenceSession:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = _SILENT
     # Weights stand in the model: a folder that is none keeps it from reading any other file.
-    options.add_session_config_entry("session.model_external_initializers_file_folder_path", "/dev/null/none")
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        if "external data" in str(error).lower():
+        if _NO_FOLDER in str(error) or "external data" in str(error).lower():
             raise TrigemuError(
                 "keeps its weights in another file (external data), which its sha256 does not cover: save "
                 "it with all weights inside"
