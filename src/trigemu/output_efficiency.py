@@ -169,7 +169,7 @@ def write_figures(
     units: Mapping[str, str] | None = None,
     told: Callable[[Path], object] = lambda path: None,
 ) -> None:
-    """A turn-on, and with several menus the gains over the first, of each observable in each category; as
+    """A turn-on of each observable in each category, with several menus above the gains over the first; as
     PNG files in a folder."""
     from trigemu.report.style import save
 
@@ -185,26 +185,22 @@ def write_figures(
             stem += "_"
         written.add(stem)
         unit = (units or {}).get(turnon.profile.observable, "")
-        for name, made in _figures(turnon, label, unit, category):
-            path = folder / f"{stem}{name}.png"
-            save(made, path)
-            told(path)
+        path = folder / f"{stem}.png"
+        save(_figure(turnon, label, unit, category), path)
+        told(path)
 
 
-def _figures(turnon: Turnon, label: str, unit: str, category: str) -> Iterator[tuple[str, Any]]:
-    from trigemu.report.turnon import draw_gain, draw_turnon
+def _figure(turnon: Turnon, label: str, unit: str, category: str) -> Any:
+    from trigemu.report.turnon import draw_efficiency
 
-    edges = np.array(turnon.profile.edges)
-    curves = {_name(c): (c.value, c.low, c.high) for c in turnon.curves}
-    yield "", draw_turnon(label, unit, edges, curves, category)
     reference = turnon.curves[0].menu
+    curves = {_name(c): (c.value, c.low, c.high) for c in turnon.curves}
     gains = {
         _name(c): (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
         for c in turnon.curves
         if c.menu != reference
     }
-    if gains:
-        yield "_gain", draw_gain(label, unit, edges, gains, reference, category)
+    return draw_efficiency(label, unit, np.array(turnon.profile.edges), curves, gains, category)
 
 
 def _name(curve: Curve) -> str:

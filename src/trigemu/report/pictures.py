@@ -13,12 +13,12 @@ from trigemu.events import FloatArray
 from trigemu.intervals import Curve
 from trigemu.menu import Menu
 from trigemu.profiles import Observable
-from trigemu.report.gain import draw_efficiency
 from trigemu.report.groups import draw_rates
 from trigemu.report.overlap import draw_combinations, draw_overlap
 from trigemu.report.scan import draw_scan
 from trigemu.report.section import Picture, slug
 from trigemu.report.tables import hz
+from trigemu.report.turnon import draw_efficiency
 from trigemu.results import MenuRates, TriggerRates
 from trigemu.scan import Scan
 

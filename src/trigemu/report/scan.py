@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 
 from trigemu.events import FloatArray
 from trigemu.report.style import COLOURS, figure
+from trigemu.report.turnon import DASHES
 
 #: How far below the highest rate a logarithmic axis goes.
 DECADES_SHOWN = 1e-5
@@ -38,7 +39,16 @@ def draw_scan(
             low = np.maximum(rate - error, 1e-3 * rate) if positive else rate - error
             shown = np.where(rate > 0, rate, np.nan) if positive else rate
             marker = "o" if len(values) < 40 else ""
-            axes.plot(values, shown, color=colour, marker=marker, markersize=3, linewidth=1.8, label=name)
+            axes.plot(
+                values,
+                shown,
+                color=colour,
+                linestyle=DASHES[number % len(DASHES)],
+                marker=marker,
+                markersize=3,
+                linewidth=1.8,
+                label=name,
+            )
             axes.fill_between(values, low, rate + error, color=colour, alpha=0.25, linewidth=0)
         if positive:
             axes.set_yscale("log")

@@ -1,4 +1,4 @@
-"""Efficiencies, and what a menu gains over another, in the bins of an observable."""
+"""Efficiencies of menus above what each gains over the first, in the bins of an observable."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ DASHES = ("-", "--", "-.", ":")
 Bands = Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
 
 
-def draw_turnon(label: str, unit: str, edges: FloatArray, curves: Bands, title: str = "") -> Figure:
-    """Efficiencies with their intervals as bands."""
-    with figure() as (made, axes):
-        _draw(axes, label, unit, edges, curves)
-        axes.set_ylim(0.0, 1.05)
-        axes.set_ylabel("efficiency")
-        axes.set_title(title, loc="right", fontsize=12)
-    return made
-
-
-def draw_gain(
-    label: str, unit: str, edges: FloatArray, curves: Bands, reference: str, title: str = ""
+def draw_efficiency(
+    label: str, unit: str, edges: FloatArray, curves: Bands, gains: Bands, title: str = ""
 ) -> Figure:
-    """What menus gain over a reference, paired, with errors as bands."""
-    with figure() as (made, axes):
-        _draw(axes, label, unit, edges, curves)
-        axes.axhline(0.0, color="black", linewidth=1.0, zorder=1)
-        axes.set_ylabel(f"efficiency less that of {reference}")
-        axes.set_title(title, loc="right", fontsize=12)
+    """curves: efficiencies with their intervals, below 1; gains: differences ± their errors, of those
+    curves that have one. Both by name, with value, low and high as float64[bins], NaN for no event."""
+    edges = np.asarray(edges)
+    with figure(5.6, 5.0 if gains else 4.0) as (made, axes):
+        axes.remove()
+        ratios = [2.2, 1.3] if gains else [1.0]
+        panels = made.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
+        for panel, drawn in zip(panels, (curves, gains), strict=False):
+            _draw(panel, edges, drawn, list(curves))
+        panels[0].set_ylim(0.0, 1.05)
+        panels[0].set_ylabel("efficiency", fontsize=14)
+        panels[0].set_title(title, loc="right", fontsize=11.5)
+        if gains:
+            panels[1].axhline(0.0, color="black", linewidth=1.0, zorder=1)
+            panels[1].set_ylabel("gain", fontsize=14)
+            made.align_ylabels(panels)
+        panels[-1].set_xlim(edges[0], edges[-1])
+        panels[-1].set_xlabel(f"{label} [{unit}]" if unit else label, fontsize=14)
+        handles, names = panels[0].get_legend_handles_labels()
+        made.legend(handles, names, loc="outside upper left", ncols=3, fontsize=11.5, frameon=False)
     return made
 
 
-def _draw(axes: Axes, label: str, unit: str, edges: FloatArray, curves: Bands) -> None:
-    edges = np.asarray(edges)
-    centres = (edges[1:] + edges[:-1]) / 2
-    for number, (name, (value, low, high)) in enumerate(curves.items()):
-        colour = COLOURS[number % len(COLOURS)]
-        dashes = DASHES[number // len(COLOURS) % len(DASHES)] if len(curves) > len(COLOURS) else "-"
-        axes.stairs(value, edges, color=colour, linestyle=dashes, linewidth=1.8, label=name, zorder=3)
-        axes.stairs(high, edges, baseline=low, fill=True, color=colour, alpha=0.25, linewidth=0, zorder=2)
-        alone = ~np.isnan(value)  # a bin between empty ones has no line that is seen
-        alone[1:] &= np.isnan(value[:-1])
-        alone[:-1] &= np.isnan(value[1:])
-        axes.plot(centres[alone], value[alone], marker="o", linestyle="", color=colour, markersize=4)
-    axes.set_xlim(edges[0], edges[-1])
-    axes.set_xlabel(f"{label} [{unit}]" if unit else label)
-    columns = 3 if len(curves) > 2 else max(1, len(curves))
-    axes.legend(fontsize=11, ncols=columns, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
+def _draw(axes: Axes, edges: FloatArray, curves: Bands, order: list[str]) -> None:
+    for name, (value, low, high) in curves.items():
+        number = order.index(name)
+        colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+        axes.stairs(
+            value, edges, baseline=None, color=colour, linestyle=dashes, linewidth=1.8, label=name, zorder=3
+        )
+        shown = ~np.isnan(value)
+        axes.stairs(
+            np.where(shown, high, np.nan), edges, baseline=np.where(shown, low, np.nan),
+            fill=True, color=colour, alpha=0.22, linewidth=0, zorder=2,
+        )  # fmt: skip

@@ -85,7 +85,7 @@ class Compiled(Protocol):
 
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
         """Raw decisions bool[n], or a score float64[n]: −inf where the event was not asked or has no
-        value. The decision of a score is score > cut."""
+        value. The decision of a score is score > cut, and the score does not depend on the cut."""
 
 
 class Kind(Table, frozen=True):

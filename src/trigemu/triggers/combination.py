@@ -122,18 +122,19 @@ class CompiledCombination:
     cut: None = None
 
     def evaluate(self, work: Workspace) -> BoolArray:
-        candidate = np.ones(len(work.events), np.bool_)
-        for objects, legs in self._by_objects().items():
+        """Few events have enough objects for every leg: only those are looked at."""
+        by_objects = self._by_objects()
+        events = _enough(work, tuple((objects, len(legs)) for objects, legs in by_objects.items()))
+        for objects, legs in by_objects.items():
+            offsets = work.objects(objects).offsets
             for windows, needed in (*Counter(legs).items(), *_together(legs)):
-                candidate &= _count(work, objects, windows) >= needed
-        if len(self.legs) == 1:
-            return candidate
-        return self._search(work, candidate)
+                events = events[_reaches(events, offsets, _passing(work, objects, windows), needed)]
+        fired = np.zeros(len(work.events), np.bool_)
+        fired[events] = True if len(self.legs) == 1 else self._search(work, events)
+        return fired
 
-    def _search(self, work: Workspace, candidate: BoolArray) -> BoolArray:
-        """Few events have enough objects for every leg: only those are searched, in a table of the
-        candidates with the columns that the pairs ask for."""
-        events = np.flatnonzero(candidate)
+    def _search(self, work: Workspace, events: IntArray) -> BoolArray:
+        """bool[s] of some events, in a table of their objects with the columns that the pairs ask for."""
         starts = np.empty((len(self.legs), len(events) + 1), np.int64)
         chosen = []
         total = 0
@@ -152,8 +153,7 @@ class CompiledCombination:
                     _fill(objects[k, part], work.column(leg.objects, column), rows)
         bases = [leg.objects.base for leg in self.legs]
         base = np.array([bases.index(name) for name in bases])
-        candidate[events] = _search(starts, objects, base, *self._cuts())
-        return candidate
+        return _search(starts, objects, base, *self._cuts())
 
     def _by_objects(self) -> dict[Derivation, list[Windows]]:
         legs: dict[Derivation, list[Windows]] = {}
@@ -184,27 +184,34 @@ def _together(legs: list[Windows]) -> Iterator[tuple[Windows, int]]:
         yield tuple(windows for (windows,) in dict.fromkeys(legs)), len(legs)
 
 
-def _count(work: Workspace, objects: Derivation, alternatives: Windows) -> IntArray:
-    """int64[n]: how many objects lie in all windows of one of the alternatives."""
+def _enough(work: Workspace, numbers: tuple[tuple[Derivation, int], ...]) -> IntArray:
+    """The events with so many objects, whatever cuts."""
 
-    def count() -> IntArray:
-        passing = work.passing(objects, alternatives[0])
-        for windows in alternatives[1:]:
-            passing = passing | work.passing(objects, windows)
-        return _count_passing(work.objects(objects).offsets, passing)
+    def enough() -> IntArray:
+        counts = (np.diff(work.objects(objects).offsets) >= number for objects, number in numbers)
+        return np.flatnonzero(np.logical_and.reduce(list(counts)))
 
-    return work.once(("count", objects, alternatives), count)
+    return work.once(("enough", numbers), enough)
+
+
+def _passing(work: Workspace, objects: Derivation, alternatives: Windows) -> BoolArray:
+    """bool[m]: which objects lie in all windows of one of the alternatives."""
+    passing = work.passing(objects, alternatives[0])
+    for windows in alternatives[1:]:
+        passing = passing | work.passing(objects, windows)
+    return passing
 
 
 @kernel
-def _count_passing(offsets: IntArray, passing: BoolArray) -> IntArray:
-    counts = np.empty(len(offsets) - 1, np.int64)
-    for event in range(len(counts)):
+def _reaches(events: IntArray, offsets: IntArray, passing: BoolArray, needed: int) -> BoolArray:
+    """bool[s]: of some events, whether so many of their objects pass."""
+    reaches = np.empty(len(events), np.bool_)
+    for s in range(len(events)):
         count = 0
-        for i in range(offsets[event], offsets[event + 1]):
+        for i in range(offsets[events[s]], offsets[events[s] + 1]):
             count += passing[i]
-        counts[event] = count
-    return counts
+        reaches[s] = count >= needed
+    return reaches
 
 
 @kernel
