@@ -25,7 +25,7 @@ and the numbers that others have published for them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -33,10 +33,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from trigemu.efficiency import Profile
+from trigemu.efficiency import Efficiencies, Profile, efficiencies
+from trigemu.emulate import Progress
 from trigemu.errors import TrigemuError, nearest
 from trigemu.language import parse_condition, parse_observable
+from trigemu.menu import Menu
 from trigemu.objects import Scope, read_scope
+from trigemu.samples import Catalogue
 from trigemu.scan import parse_values
 from trigemu.tables import Document, Key, S, Table, load, read
 
@@ -128,6 +131,28 @@ class ProfileSet:
         """What figures and tables call observables and categories, by their expressions."""
         found = {observable.expression: observable.name for observable in self.observables}
         return found | {category.condition: category.name for category in self.categories}
+
+    def measure(
+        self,
+        menus: Sequence[Menu],
+        catalogue: Catalogue,
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> Efficiencies:
+        """The efficiencies that it describes, of these menus."""
+        return efficiencies(
+            menus,
+            catalogue,
+            self.samples,
+            [observable.profile for observable in self.observables],
+            [category.condition for category in self.categories],
+            self.require,
+            self.triggers,
+            scope=self.scope,
+            workers=workers,
+            progress=progress,
+        )
 
     def of(self, menu: str) -> tuple[Reference, ...]:
         """The published numbers of a menu, by its name."""

@@ -103,25 +103,6 @@ def fit(
     return Quantile(content, trees, _split_nodes(content), tuple(Loss(*pair) for pair in curve))
 
 
-def predict(model: bytes, x: Float32Array) -> FloatArray:
-    """Y(x) of x[n_event, n_observable], evaluated by XGBoost."""
-    booster = xgboost.Booster(model_file=bytearray(model))
-    return np.asarray(booster.inplace_predict(x), np.float64).reshape(len(x))
-
-
-def pinball(y: FloatArray, prediction: FloatArray, weight: FloatArray, tau: float) -> float:
-    """The weighted mean of τ (y − Y) above and (1 − τ) (Y − y) below: least where Y is the quantile τ."""
-    above = y - prediction
-    return float(np.average(np.maximum(tau * above, (tau - 1.0) * above), weights=weight))
-
-
-def constant_quantile(y: FloatArray, weight: FloatArray, tau: float) -> float:
-    """The smallest of y[n_event] that has at least τ of the weight at or below it."""
-    order = np.argsort(y)
-    below = np.cumsum(weight[order])
-    return float(y[order[np.searchsorted(below, tau * below[-1])]])
-
-
 def _check(x: Float32Array, y: FloatArray, weight: FloatArray, q: float) -> None:
     if not 0 < q < 1:
         raise TrigemuError(f"q = {q}: a fraction between 0 and 1 is needed")

@@ -12,7 +12,6 @@ from trigemu import output_efficiency
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar
-from trigemu.efficiency import efficiencies
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 from trigemu.profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
@@ -71,18 +70,7 @@ def efficiency(
     parts = [opened.sample(name) for name in wanted.samples]
     parts += opened.background if any(menu.budgeted for menu in read) else []
     with bar("events", sum(sample.entries for sample in parts)) as advance:
-        result = efficiencies(
-            read,
-            opened,
-            wanted.samples,
-            [observable.profile for observable in wanted.observables],
-            [category.condition for category in wanted.categories],
-            wanted.require,
-            wanted.triggers,
-            scope=wanted.scope,
-            workers=workers,
-            progress=advance,
-        )
+        result = wanted.measure(read, opened, workers=workers, progress=advance)
     console().print(output_efficiency.efficiency_tables(result, wanted.labels))
     if figures:
         units = {observable.expression: observable.unit for observable in wanted.observables}

@@ -173,7 +173,8 @@ def _around(trigger: Trigger) -> Steps | None:
 
 def _turnons(emulation: Emulation, given: ProfileSet | None, workers: int) -> Profiles | None:
     if given:
-        return Profiles(given.observables, _given(emulation, given, workers), given)
+        found = given.measure(emulation.menus, emulation.catalogue, workers=workers)
+        return Profiles(given.observables, found, given)
     observables: tuple[Observable, ...] = ()
     for sample in emulation.catalogue.samples:
         if sample.table.role == "signal" and not observables:
@@ -186,20 +187,6 @@ def _turnons(emulation: Emulation, given: ProfileSet | None, workers: int) -> Pr
     except TrigemuError:
         return None  # nobody asked for it
     return Profiles(observables, found, None)
-
-
-def _given(emulation: Emulation, given: ProfileSet, workers: int) -> Efficiencies:
-    return efficiencies(
-        emulation.menus,
-        emulation.catalogue,
-        given.samples,
-        [observable.profile for observable in given.observables],
-        [category.condition for category in given.categories],
-        given.require,
-        given.triggers,
-        scope=given.scope,
-        workers=workers,
-    )
 
 
 def _leading_objects(
