@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.acceptance import acceptances, coherent_sets, or_of
-from trigemu.calibrate import half_scales, refuse_negative
+from trigemu.calibrate import crossing_scale, half_scales, refuse_negative, weights_by_half
 from trigemu.chunks import Job, over_background
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.events import BoolArray, Events, FloatArray, IntArray
 from trigemu.halves import EVALUATION, TRAINING, half_of
 from trigemu.menu import Menu
 from trigemu.observables import Need
-from trigemu.patterns import PatternTable, count, merge
+from trigemu.patterns import PatternTable, merge
 from trigemu.samples import Catalogue
 from trigemu.workspace import Workspace
 
@@ -65,22 +65,20 @@ def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] =
         work = Workspace(events)
         words = decide(events, plan, work)
         chosen, values = read(plan, work)
-        half, core = half_of(events.parent), events.core
-        table = count(sample, np.zeros((len(half[core]), 1), np.uint64), events.weight[core], half[core])
+        half = half_of(events.parent)
         counted = np.zeros(len(events), np.bool_)
-        counted[core] = True
+        counted[events.core] = True
         values = {name: value[counted[chosen]] for name, value in values.items()}
         chosen = chosen & counted
         accepted = acceptances(words[chosen], menu, plan.bits[0])
         part = Gathered(menu, events.weight[chosen], half[chosen], events.parent[chosen], accepted, values)
-        return table, np.full(np.count_nonzero(chosen), sample), part
+        return weights_by_half(sample, events), np.full(np.count_nonzero(chosen), sample), part
 
     job = Job((menu,), plan, catalogue, frozenset(needs))
     tables, samples, parts = zip(*(made for _, made in over_background(job, task)), strict=True)
     table, sample = merge(tables), np.concatenate(samples)
     scales = np.stack([half_scales(table, half, catalogue) for half in (TRAINING, EVALUATION)])
-    if catalogue.table.convention == "crossing":
-        scales *= menu.crossing_rate_hz / catalogue.crossing_rate_hz
+    scales *= crossing_scale(menu, catalogue)
     half = np.concatenate([part.half for part in parts])
     return Gathered(
         menu,

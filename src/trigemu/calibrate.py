@@ -105,6 +105,13 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
     return scales
 
 
+def weights_by_half(sample: int, events: Events) -> PatternTable:
+    """One entry a half, from which `half_scales` follow once those of all chunks are merged."""
+    core = events.core
+    half = half_of(events.parent)[core]
+    return count(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
+
+
 @dataclass(frozen=True)
 class _Collect:
     """The asked events of a chunk, and the table that tells how much weight each half has."""
@@ -123,9 +130,7 @@ class _Collect:
         keep[events.core] = True
         keep &= (half == EVALUATION) & (scores > -np.inf).any(axis=1)
         numbers = np.full(np.count_nonzero(keep), sample, np.int64)
-        core = events.core
-        table = count(sample, np.zeros((len(half[core]), 1), np.uint64), events.weight[core], half[core])
-        return table, Asked(numbers, events.weight[keep], words[keep], scores[keep])
+        return weights_by_half(sample, events), Asked(numbers, events.weight[keep], words[keep], scores[keep])
 
 
 def refuse_negative(events: Events) -> None:

@@ -15,7 +15,6 @@ from trigemu.features import Features
 from trigemu.halves import TRAINING, is_quarter
 from trigemu.menu import Solution
 from trigemu.menu_file import read_menu
-from trigemu.observables import Need
 from trigemu.samples import Catalogue
 from trigemu.triggers.anomaly import InputBlock, Scorer, of_asked, open_scorer
 from trigemu.triggers.network import Network
@@ -71,7 +70,7 @@ def train(
     settings = config.table.autoencoder
     scorer = None if settings.card is None else open_scorer(config.context, settings.card, None)
     menu = read_menu(config.menu)
-    sample = gather(menu, catalogue, _reader(config, scorer), _needs(config)).of(TRAINING)
+    sample = gather(menu, catalogue, _reader(config, scorer), config.context.needs).of(TRAINING)
     if not len(sample.weight):
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} is asked for")
     network: bytes | None = None
@@ -93,10 +92,6 @@ def train(
         effective_events=float(sample.weight.sum() ** 2 / (sample.weight**2).sum()),
         failing_hz=float(failing.sum()),
     )
-
-
-def _needs(config: Config) -> set[Need]:
-    return config.context.needs
 
 
 def _reader(
