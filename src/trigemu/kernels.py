@@ -4,23 +4,71 @@ Kernels are compiled once and cached on disk, release the GIL, and never use fas
 compared bit by bit with brute force and with recorded ones, so IEEE semantics (NaN, rounding) count.
 Columns have one of four types (float32, float64, int32, int64), so few signatures serve every menu.
 Comparisons and derived quantities are computed in float64 whatever the column's type.
+
+What batches and single events (`stream`) both compute is a scalar kernel here: NumPy's own functions differ
+from it in the last bit.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+#: What is opposite up to rounding is at +π: an object alone and its missing momentum are, and rounding must
+#: not turn a network's input around.
+_OPPOSITE = math.pi - 1e-12
 
 
 def kernel(function: F) -> F:
     """Compile a function on scalars, flat arrays and ranges of rows."""
-    return numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function)  # type: ignore[no-any-return]
+    compiled = numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function)
+    _MADE_OF[compiled] = _digest(function)
+    # What numba keeps is out of date, for numba, when the file of the function changes, but not when only a
+    # file changes that kernels or constants are imported from, which are compiled into it.
+    if kept := getattr(getattr(compiled, "_cache", None), "_cache_file", None):
+        kept._source_stamp = kept._source_stamp, _MADE_OF[compiled]
+    return compiled  # type: ignore[no-any-return]
+
+
+_MADE_OF: dict[Callable[..., Any], str] = {}
+
+
+def _digest(function: Callable[..., Any]) -> str:
+    """Of a function, and of the kernels and constants that it names."""
+    code: CodeType = function.__code__
+    parts: list[object] = [code.co_code, code.co_names]
+    parts += [c.co_code if isinstance(c, CodeType) else c for c in code.co_consts]
+    for name in code.co_names:
+        value = function.__globals__.get(name)
+        if isinstance(value, ModuleType):
+            parts += [of for of in (vars(value).get(n) for n in code.co_names) if isinstance(of, int | float)]
+        elif isinstance(value, int | float | str | tuple):
+            parts.append(value)
+        elif isinstance(value, Hashable) and value in _MADE_OF:
+            parts.append(_MADE_OF[value])
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def pointer(typing: Any, address: Any) -> Any:
+    """What `numba.carray` makes an array of, from an address: unlike an array among the arguments of a
+    kernel, it costs no allocation. The memory must be kept alive elsewhere."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
+
+    return types.voidptr(types.intp), generate
 
 
 @kernel
@@ -29,13 +77,45 @@ def delta_phi(phi1: float, phi2: float) -> float:
     difference = phi1 - phi2
     if abs(difference) > math.pi:
         difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
-    return difference if difference > -math.pi else difference + 2 * math.pi
+    return math.pi if difference < -_OPPOSITE else difference
 
 
 @kernel
 def delta_r(eta1: float, phi1: float, eta2: float, phi2: float) -> float:
     """Distance in (η, φ)."""
     return math.hypot(eta1 - eta2, delta_phi(phi1, phi2))
+
+
+@kernel
+def momentum_x(pt: float, phi: float) -> float:
+    return pt * math.cos(phi)
+
+
+@kernel
+def momentum_y(pt: float, phi: float) -> float:
+    return pt * math.sin(phi)
+
+
+@kernel
+def momentum_z(pt: float, eta: float) -> float:
+    return pt * math.sinh(eta)
+
+
+@kernel
+def energy(pt: float, eta: float) -> float:
+    """Of a massless object."""
+    return pt * math.cosh(eta)
+
+
+@kernel
+def pseudorapidity(px: float, py: float, pz: float) -> float:
+    return math.asinh(pz / math.hypot(px, py))
+
+
+@kernel
+def mass(px: float, py: float, pz: float, e: float) -> float:
+    square = e * e - px * px - py * py - pz * pz
+    return 0.0 if square < 0.0 else math.sqrt(square)
 
 
 @kernel

@@ -10,7 +10,18 @@ from typing import cast
 import numpy as np
 
 from trigemu.events import Array, FloatArray, IntArray
-from trigemu.kernels import delta_phi, delta_r, kernel, pair_mass
+from trigemu.kernels import (
+    delta_phi,
+    delta_r,
+    energy,
+    kernel,
+    mass,
+    momentum_x,
+    momentum_y,
+    momentum_z,
+    pair_mass,
+    pseudorapidity,
+)
 from trigemu.objects import Derivation
 from trigemu.observables import Element, Need, Number
 from trigemu.workspace import Workspace
@@ -45,7 +56,7 @@ class ObjectVector(Vector):
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         pt, eta, phi = (self.element(c).evaluate(work) for c in ("pt", "eta", "phi"))
-        return pt * np.cos(phi), pt * np.sin(phi), pt * np.sinh(eta), pt * np.cosh(eta)
+        return (*_transverse(pt, phi), *_longitudinal(pt, eta))
 
     def needs(self) -> Iterator[Need]:
         for column in ("pt", "eta", "phi"):
@@ -99,7 +110,7 @@ class MissingEt(Vector):
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         met = work.scalar("met").astype(np.float64, copy=False)
         phi = work.scalar("met_phi").astype(np.float64, copy=False)
-        return met * np.cos(phi), met * np.sin(phi)
+        return _transverse(met, phi)
 
     def needs(self) -> Iterator[Need]:
         yield from (("", "met"), ("", "met_phi"))
@@ -149,26 +160,67 @@ class OfVectors(Number):
 
 
 def _of_components(function: str, components: tuple[FloatArray, ...]) -> FloatArray:
-    px, py = components[:2]
-    pt = np.hypot(px, py)
     if function == "pt":
-        return pt
+        return _pts(*components[:2])
     if function == "phi":
-        return np.arctan2(py, px)
-    pz, energy = components[2:]
-    if function == "eta":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.arcsinh(pz / pt)
-    square = energy**2 - px**2 - py**2 - pz**2
-    return np.sqrt(np.maximum(square, 0.0))
+        return _phis(*components[:2])
+    return _etas(*components[:3]) if function == "eta" else _masses(*components)
 
 
 @kernel
 def _subtract_momentum(pt: Array, phi: Array, offsets: IntArray, px: FloatArray, py: FloatArray) -> None:
     for event in range(len(offsets) - 1):
         for i in range(offsets[event], offsets[event + 1]):
-            px[event] -= np.float64(pt[i]) * math.cos(np.float64(phi[i]))
-            py[event] -= np.float64(pt[i]) * math.sin(np.float64(phi[i]))
+            px[event] -= momentum_x(np.float64(pt[i]), np.float64(phi[i]))
+            py[event] -= momentum_y(np.float64(pt[i]), np.float64(phi[i]))
+
+
+@kernel
+def _transverse(pt: FloatArray, phi: FloatArray) -> tuple[FloatArray, FloatArray]:
+    px, py = np.empty_like(pt), np.empty_like(pt)
+    for i in range(len(pt)):
+        px[i], py[i] = momentum_x(pt[i], phi[i]), momentum_y(pt[i], phi[i])
+    return px, py
+
+
+@kernel
+def _longitudinal(pt: FloatArray, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+    pz, e = np.empty_like(pt), np.empty_like(pt)
+    for i in range(len(pt)):
+        pz[i], e[i] = momentum_z(pt[i], eta[i]), energy(pt[i], eta[i])
+    return pz, e
+
+
+@kernel
+def _pts(px: FloatArray, py: FloatArray) -> FloatArray:
+    values = np.empty_like(px)
+    for i in range(len(px)):
+        values[i] = math.hypot(px[i], py[i])
+    return values
+
+
+@kernel
+def _phis(px: FloatArray, py: FloatArray) -> FloatArray:
+    values = np.empty_like(px)
+    for i in range(len(px)):
+        values[i] = math.atan2(py[i], px[i])
+    return values
+
+
+@kernel
+def _etas(px: FloatArray, py: FloatArray, pz: FloatArray) -> FloatArray:
+    values = np.empty_like(px)
+    for i in range(len(px)):
+        values[i] = pseudorapidity(px[i], py[i], pz[i])
+    return values
+
+
+@kernel
+def _masses(px: FloatArray, py: FloatArray, pz: FloatArray, e: FloatArray) -> FloatArray:
+    values = np.empty_like(px)
+    for i in range(len(px)):
+        values[i] = mass(px[i], py[i], pz[i], e[i])
+    return values
 
 
 @kernel
