@@ -121,6 +121,22 @@ def test_taken_rows_are_what_they_were(rows: list[int], view: slice) -> None:
         assert taken.collections[name].offsets[0] == 0
 
 
+def test_a_part_copies_what_is_asked_for() -> None:
+    events, rows = make(), np.array([3, 9, 20])
+    part, taken = events.part(rows), events.take(rows)
+    assert set(part.collections) == set(events.collections)
+    assert set(part.scalars) == set(events.scalars)
+    jets = part.collections["jet"]
+    assert part.collections["jet"] is jets
+    assert jets.columns["pt"] is jets.columns["pt"]
+    assert set(jets.columns) == set(events.collections["jet"].columns)
+    assert objects(part, "jet", "pt") == objects(taken, "jet", "pt")
+    assert part.scalars["met"].tolist() == taken.scalars["met"].tolist()
+    assert isinstance(taken.collections["jet"].columns, dict)  # a copy keeps no hold of the others
+    with pytest.raises(KeyError):
+        part.collections["jetty"]
+
+
 def test_taking_copies() -> None:
     events = make()
     taken = events.take(np.arange(30))

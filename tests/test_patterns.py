@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -8,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu import exact
+from trigemu import exact, patterns
 from trigemu.patterns import PatternTable, count, empty, merge
 
 
 def events(seed: int, n: int, words: int, distinct: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    patterns = rng.integers(0, 2**63, (distinct, words)).astype(np.uint64)
+    known = rng.integers(0, 2**63, (distinct, words)).astype(np.uint64)
     weight = rng.normal(size=n) * 10.0 ** rng.integers(-9, 9, n)
-    return patterns[rng.integers(0, distinct, n)], weight, rng.integers(0, 3, n)
+    return known[rng.integers(0, distinct, n)], weight, rng.integers(0, 3, n)
 
 
 def same(a: PatternTable, b: PatternTable) -> bool:
@@ -66,12 +67,52 @@ def test_samples_stay_apart() -> None:
     assert exact.to_float(table.weight).tolist() == [6.0, 3.0]
 
 
+@given(
+    st.integers(0, 2**32),
+    st.integers(1, 300),
+    st.sampled_from([1, 2, 4095, 4096]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_small_patterns_are_counted_as_large_ones_are(
+    seed: int, n: int, top: int, two: bool, one_bin: bool
+) -> None:
+    """Small numbers find their entries another way."""
+    _, weight, axis = events(seed, n, 1, 1)
+    rng = np.random.default_rng(seed)
+    some = [0, top] if two else np.arange(top + 1)
+    small = rng.choice(some, (n, 1)).astype(np.uint64)
+    high = np.uint64(2**40)
+    axis = np.zeros_like(axis) if one_bin else axis
+    table, large = count(0, small, weight, axis), count(0, small | high, weight, axis)
+    assert same(table, replace(large, words=large.words ^ high))
+    assert table.n.sum() == n
+
+
 @pytest.mark.parametrize("distinct", [1, 5000])
 def test_large_tables(distinct: int) -> None:
     patterns, weight, _ = events(1, 20_000, 1, distinct)
     table = count(0, patterns, weight)
     assert len(table) == len(np.unique(patterns))
     assert table.n.sum() == len(weight)
+
+
+@pytest.mark.parametrize("cells", [0, patterns._CELLS])
+@pytest.mark.parametrize("more", [[], [0.0], [2.0**-90, -1e-300]])
+def test_few_or_many_cells_give_one_table(
+    monkeypatch: pytest.MonkeyPatch, cells: int, more: list[float]
+) -> None:
+    """Weights of which something is cut off go another way."""
+    words, weight, _ = events(3, 5000, 1, 4)
+    weight[: len(more)] = more
+    monkeypatch.setattr(patterns, "_CELLS", cells)
+    table = count(0, words, weight)
+    for i, pattern in enumerate(table.words[:, 0]):
+        of = weight[words[:, 0] == pattern].tolist()
+        kept = [Fraction(w) if abs(w) > 2.0**-100 else Fraction() for w in of]
+        assert exact.to_float(table.weight[i : i + 1])[0] == float(sum(kept))
+        squares = [Fraction(w * w) - Fraction(w * w) % Fraction(1, 2**160) for w in of]
+        assert exact.to_float(table.square[i : i + 1])[0] == float(sum(squares))
 
 
 @given(st.integers(0, 2**32), st.integers(1, 200))

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from toys import COLLECTIONS, COLUMNS, columns, toy_events
 
 from trigemu.errors import SampleError
 from trigemu.events import Collection, Events, make_events
+from trigemu.kernels import delta_r
 from trigemu.objects import Derivation, Window
 from trigemu.workspace import Objects, Workspace
 
@@ -225,3 +226,37 @@ def test_distances_are_computed_in_float64(seed: int) -> None:
     for factor, left in ((1 - 1e-12, 1), (1 + 1e-12, 0)):
         clear = Derivation("jet", overlap=(Derivation("photon"), distance * factor))
         assert work.objects(clear).offsets[-1] == left
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_overlap_where_only_the_distance_in_full_decides(data: st.DataObject) -> None:
+    """At ΔR itself, one float above and one below, with φ anywhere, also beyond ±π."""
+    eta = [data.draw(st.floats(-3, 3)) for _ in range(2)]
+    phi = [data.draw(st.floats(-7, 7)) for _ in range(2)]
+    distance = delta_r(eta[0], phi[0], eta[1], phi[1])
+    assume(distance > 0)
+    pt, one = np.ones(1), np.array([0, 1])
+    collections = {
+        name: Collection(one, {"pt": pt, "eta": np.array([eta[i]]), "phi": np.array([phi[i]])})
+        for i, name in enumerate(("jet", "photon"))
+    }
+    work = Workspace(make_events("s", np.ones(1), collections))
+    for dr, left in (
+        (distance, 1), (math.nextafter(distance, 0), 1), (math.nextafter(distance, 9), 0),
+        (distance * 0.9, 1), (distance * 1.1, 0),
+    ):  # fmt: skip
+        clear = Derivation("jet", overlap=(Derivation("photon"), dr))
+        assert work.objects(clear).offsets[-1] == left
+
+
+def test_a_part_is_of_few_events() -> None:
+    work = Workspace(events_of(EVENTS))
+    few = np.arange(300) % 7 == 0
+    part = work.part(few)
+    assert part is not None
+    assert part.events.id.tolist() == list(range(0, 300, 7))
+    assert work.part(~few) is None
+    assert work.has(Derivation("jet")) is False
+    work.objects(Derivation("jet"))
+    assert work.has(Derivation("jet"))

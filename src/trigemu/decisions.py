@@ -6,7 +6,7 @@ has one bit, whichever menus it stands in. `logic`, `random`, seeds and prescale
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from trigemu.errors import PluginError, SampleError, TrigemuError, nearest
-from trigemu.events import BoolArray, Events, FloatArray, IntArray
+from trigemu.events import BoolArray, Events, FloatArray, IntArray, first_nan
 from trigemu.kernels import kernel
+from trigemu.lean import Use, floors, whole
 from trigemu.menu import Menu, Trigger
+from trigemu.objects import Derivation
 from trigemu.observables import Need
 from trigemu.patterns import Words
 from trigemu.samples import Catalogue, Sample
@@ -30,6 +32,23 @@ class Slot:
 
     compiled: Compiled
     trigger: Trigger
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is evaluated once. slot: with the lowest cut, of the first trigger; bits: int64[c]; cuts:
+    float64[c], rising; none where `evaluate` gives decisions."""
+
+    slot: Slot
+    bits: IntArray
+    cuts: FloatArray
+
+    def raised(self, lowest: Mapping[Derivation, float]) -> Group:
+        """Without the objects that no decision depends on."""
+        compiled = self.slot.compiled
+        if not hasattr(compiled, "raised"):
+            return self
+        return replace(self, slot=replace(self.slot, compiled=compiled.raised(lowest)))
 
 
 @dataclass(frozen=True)
@@ -52,16 +71,14 @@ class Plan:
         return max(1, -(-len(self.slots) // 64))
 
     @cached_property
-    def scores(self) -> tuple[tuple[int, ...], ...]:
-        """All slots, those together that differ in nothing but their cuts, by rising cut: a group is
-        evaluated once."""
-        groups: dict[Hashable, list[int]] = {}
+    def groups(self) -> tuple[Group, ...]:
+        """All slots, those together that differ in nothing but their cuts: a group is evaluated once."""
+        bits: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
-            groups.setdefault(_score(slot.compiled), []).append(bit)
-        return tuple(
-            tuple(sorted(group, key=lambda bit: self.slots[bit].compiled.cut or 0.0))
-            for group in groups.values()
-        )
+            bits.setdefault(_score(slot.compiled), []).append(bit)
+        groups = [_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values()]
+        lowest = floors(use for group in groups for use in _uses(group.slot.compiled))
+        return tuple(group.raised(lowest) for group in groups)
 
     def check(self, sample: Sample) -> None:
         """TrigemuError with all columns that a sample does not have, and the triggers that need them."""
@@ -134,20 +151,31 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     workspace of the events, for who wants to use it further."""
     work = work or Workspace(events)
     words = np.zeros((len(events), plan.words), np.uint64)
-    for group in plan.scores:
-        first = plan.slots[min(group)]
-        result = _evaluate(first, work)
-        if first.compiled.cut is None:
-            _pack(words, group[0], result)
+    for group in plan.groups:
+        result = _evaluate(group, work)
+        if not len(group.cuts):
+            _pack(words, group.bits[0], result)
             continue
-        cuts = np.array([plan.slots[bit].compiled.cut for bit in group], np.float64)
-        at = _pack_above(words, np.array(group), result, cuts)
-        if at >= 0:
+        numbers = _pack_above(words, group.bits, result, group.cuts)
+        if not numbers and not hasattr(group.slot.compiled, "score_above"):
+            trigger, at = group.slot.trigger, first_nan(result)
             raise PluginError(
-                f"{first.trigger.place}: trigger {first.trigger.name!r}: its score is not a number (NaN) in "
-                f"sample {events.sample!r}, event {events.id[at]}; a score without a value is -inf"
+                f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
+                f"{events.sample!r}, event {events.id[at]}; a score without a value is -inf"
             )
     return words
+
+
+def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
+    """Of some bits and slots, in their order."""
+    rising = sorted(slots, key=lambda item: item[1].compiled.cut or 0.0)
+    cuts = [slot.compiled.cut for _, slot in rising if slot.compiled.cut is not None]
+    lowest = Slot(rising[0][1].compiled, slots[0][1].trigger)
+    return Group(lowest, np.array([bit for bit, _ in rising], np.int64), np.array(cuts, np.float64))
+
+
+def _uses(compiled: Compiled) -> Iterable[Use]:
+    return compiled.uses() if hasattr(compiled, "uses") else whole(compiled)
 
 
 def _score(compiled: Compiled) -> Hashable:
@@ -158,47 +186,59 @@ def _score(compiled: Compiled) -> Hashable:
     return replace(compiled, cut=0.0) if settable else object()
 
 
-def _evaluate(slot: Slot, work: Workspace) -> Any:
-    """bool[n] or float64[n], whichever the trigger is said to give."""
-    trigger = slot.trigger
-    where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+def _evaluate(group: Group, work: Workspace) -> Any:
+    """bool[n] or float64[n], whichever the trigger is said to give; of scores up to the lowest cut only that
+    they are not above it."""
+    trigger, compiled = group.slot.trigger, group.slot.compiled
     try:
-        result = slot.compiled.evaluate(work)
+        if hasattr(compiled, "score_above"):
+            result = compiled.score_above(work, group.cuts[0])
+        else:
+            result = compiled.evaluate(work)
     except SampleError:
         raise  # it names the sample and the column
     except TrigemuError as error:
-        raise PluginError(f"{where}: {error}") from error
+        raise PluginError(f"{_place(trigger)}: {error}") from error
     except Exception as error:
-        sample, first = work.events.sample, work.events.id[0]
-        reason = f"{type(error).__name__}: {error}"
-        raise PluginError(f"{where} failed on sample {sample!r}, from event {first}: {reason}") from error
-    wanted = np.bool_ if slot.compiled.cut is None else np.float64
-    expected = f"{np.dtype(wanted)}[{len(work.events)}]"
+        where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
+        raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
+    wanted, n = np.dtype(np.bool_ if compiled.cut is None else np.float64), len(work.events)
     if not isinstance(result, np.ndarray):
-        raise PluginError(f"{where} gave a {type(result).__name__}, expected {expected}")
-    if result.dtype != wanted or result.shape != (len(work.events),):
+        raise PluginError(f"{_place(trigger)} gave a {type(result).__name__}, expected {wanted}[{n}]")
+    if result.dtype != wanted or result.shape != (n,):
         shape = ", ".join(map(str, result.shape))
-        raise PluginError(f"{where} gave {result.dtype}[{shape}], expected {expected}")
+        raise PluginError(f"{_place(trigger)} gave {result.dtype}[{shape}], expected {wanted}[{n}]")
     return result
+
+
+def _place(trigger: Trigger) -> str:
+    return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
 
 
 @kernel
 def _pack(words: Words, bit: int, fired: BoolArray) -> None:
-    word, mask = bit // 64, np.uint64(1) << np.uint64(bit % 64)
+    word, shift = bit // 64, np.uint64(bit % 64)
     for event in range(len(fired)):
-        if fired[event]:
-            words[event, word] |= mask
+        words[event, word] |= np.uint64(fired[event]) << shift
 
 
 @kernel
-def _pack_above(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> int:
-    """The bits of some cuts, which ascend. The first event whose score is NaN, or −1."""
-    nan = -1
+def _pack_above(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> bool:
+    """The bits of some cuts, which rise. Whether all scores are numbers."""
+    word, shift = bits[0] // 64, np.uint64(bits[0] % 64)
+    numbers = True
+    for event in range(len(score)):  # without a branch
+        words[event, word] |= np.uint64(score[event] > cuts[0]) << shift
+        numbers &= score[event] == score[event]
+    if len(cuts) > 1:
+        _pack_further(words, bits, score, cuts)
+    return numbers
+
+
+@kernel
+def _pack_further(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> None:
     for event in range(len(score)):
-        for i in range(len(cuts)):
+        for i in range(1, len(cuts)):
             if not score[event] > cuts[i]:
                 break
             words[event, bits[i] // 64] |= np.uint64(1) << np.uint64(bits[i] % 64)
-        if score[event] != score[event] and nan < 0:
-            nan = event
-    return nan

@@ -6,8 +6,9 @@ kernel sees arrays and a range of rows, and `events[a:b]` is a view that copies 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +21,28 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
 
+T = TypeVar("T")
+
 #: Weights are rates: nothing that crosses at 40 MHz comes near this, and exact sums rely on it.
 MAX_WEIGHT_HZ = 2.0**40
+
+
+class _Taken(Mapping[str, T]):
+    """What `take` makes of the values of a mapping, when first asked for."""
+
+    def __init__(self, values: Mapping[str, T], take: Callable[[T], T]) -> None:
+        self._values, self._take, self._taken = values, take, dict[str, T]()
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._taken:
+            self._taken[name] = self._take(self._values[name])
+        return self._taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
 @dataclass(frozen=True)
@@ -45,8 +66,13 @@ class Collection:
 
     def take(self, rows: IntArray) -> Collection:
         """The objects of some events, in the order given."""
+        taken = self.part(rows)
+        return replace(taken, columns=dict(taken.columns))
+
+    def part(self, rows: IntArray) -> Collection:
+        """The same for a short time: a column is copied when it is first asked for."""
         offsets, objects = objects_of(self.offsets, rows)
-        return Collection(offsets, {name: column[objects] for name, column in self.columns.items()})
+        return Collection(offsets, _Taken(self.columns, lambda column: column[objects]))
 
 
 @dataclass(frozen=True)
@@ -84,13 +110,20 @@ class Events:
 
     def take(self, rows: IntArray) -> Events:
         """A copy of some rows, in the order given, all of which count."""
+        collections = {name: collection.take(rows) for name, collection in self.collections.items()}
+        taken = self.part(rows)
+        return replace(taken, collections=collections, scalars=dict(taken.scalars))
+
+    def part(self, rows: IntArray) -> Events:
+        """The same for a short time: a collection is copied when it is first asked for, and until then
+        all events stay in memory."""
         return replace(
             self,
             weight=self.weight[rows],
             id=self.id[rows],
             parent=self.parent[rows],
-            collections={name: c.take(rows) for name, c in self.collections.items()},
-            scalars={name: column[rows] for name, column in self.scalars.items()},
+            collections=_Taken(self.collections, lambda collection: collection.part(rows)),
+            scalars=_Taken(self.scalars, lambda column: column[rows]),
             core=slice(None),
         )
 
@@ -194,6 +227,17 @@ def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
         for k in range(chosen[i + 1] - chosen[i]):
             objects[chosen[i] + k] = offsets[rows[i]] + k
     return chosen, objects
+
+
+@kernel
+def event_starts(offsets: IntArray) -> IntArray:
+    """int64[m + 1], for offsets from 0: the event that begins at each object, 0 where none does, so that
+    the event of an object is the largest up to there. With it one loop over all objects takes the place
+    of one over those of each event, whose end is a branch that nobody can predict."""
+    starts = np.zeros(offsets[-1] + 1, np.int64)
+    for event in range(len(offsets) - 1):
+        starts[offsets[event]] = event
+    return starts
 
 
 @kernel

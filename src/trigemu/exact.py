@@ -20,9 +20,13 @@ WIDE = 14
 #: Adding more values than this between two carries could overflow a limb.
 ADDITIONS = 2**30
 
+#: Of values with this exponent or a higher one nothing is cut off, of their squares neither.
+WHOLE_EXPONENT = (1023 + 1075 + LOWEST_BIT + 1) // 2
+
 _MANTISSA = np.uint64(2**52 - 1)
 _IMPLICIT = np.uint64(2**52)
 _LOW = np.uint64(2**32 - 1)
+_SIZE = np.uint64(2**63 - 1)
 _32 = np.uint64(32)
 _52 = np.uint64(52)
 
@@ -49,6 +53,79 @@ def add(limbs: IntArray, value: float) -> None:
     limbs[limb] += sign * np.int64(low & _LOW)
     limbs[limb + 1] += sign * np.int64((low >> _32) + (high & _LOW))
     limbs[limb + 2] += sign * np.int64(high >> _32)
+
+
+@kernel
+def exponents(values: FloatArray) -> tuple[np.int64, np.int64]:
+    """The lowest and the highest exponent, as float64 writes them; 0 is that of zero."""
+    lowest, highest = np.int64(0x7FF), np.int64(0)
+    for value in values:
+        exponent = np.int64((np.float64(value).view(np.uint64) >> _52) & np.uint64(0x7FF))
+        lowest, highest = min(lowest, exponent), max(highest, exponent)
+    return lowest, highest
+
+
+@kernel
+def add_to_cells(cells: IntArray, lowest: np.int64, entry: IntArray, values: FloatArray) -> None:
+    """Add values to the cells of their entries, int64[m, exponents, 8], and their squares.
+
+    The sums of one exponent are integers that need no shift, and stand side by side: the halves of the
+    mantissas, those of the squares for either exponent that a square may have, number, largest |value|.
+    """
+    flat = cells.ravel()
+    exponents = np.uint64(cells.shape[1])
+    for row in range(len(entry)):
+        value = values[row]
+        bits = np.float64(value).view(np.uint64)
+        square = np.float64(value * value).view(np.uint64)
+        exponent = (bits >> _52) & np.uint64(0x7FF)
+        at = (np.uint64(entry[row]) * exponents + exponent - np.uint64(lowest)) * np.uint64(8)
+        of_square = at + np.uint64(2) * ((square >> _52) + np.uint64(1023) - np.uint64(2) * exponent)
+        mantissa = np.int64((bits & _MANTISSA) | _IMPLICIT)
+        if value < 0:
+            mantissa = -mantissa
+        flat[at] += mantissa & 0xFFFFFFFF
+        flat[at + np.uint64(1)] += mantissa >> 32
+        mantissa = np.int64((square & _MANTISSA) | _IMPLICIT)
+        flat[of_square + np.uint64(2)] += mantissa & 0xFFFFFFFF
+        flat[of_square + np.uint64(3)] += mantissa >> 32
+        flat[at + np.uint64(6)] += 1
+        size = np.int64(bits & _SIZE)
+        if size > flat[at + np.uint64(7)]:  # floats of one sign are in the order of their bits
+            flat[at + np.uint64(7)] = size
+
+
+@kernel
+def from_cells(
+    cells: IntArray, lowest: np.int64, n: IntArray, largest: FloatArray, sums: IntArray, squares: IntArray
+) -> None:
+    """Add what is in the cells to numbers, largest |value|s and sums of their entries."""
+    for entry in range(cells.shape[0]):
+        for i in range(cells.shape[1]):
+            cell = cells[entry, i]
+            if cell[6] == 0:
+                continue
+            n[entry] += cell[6]
+            largest[entry] = max(largest[entry], np.int64(cell[7]).view(np.float64))
+            position = lowest + i - 1075 - LOWEST_BIT
+            of_square = 2 * (lowest + i) - 1023 - 1075 - LOWEST_BIT
+            for half in range(2):
+                _add_shifted(sums[entry], cell[half], position + 32 * half)
+                _add_shifted(squares[entry], cell[2 + half], of_square + 32 * half)
+                _add_shifted(squares[entry], cell[4 + half], of_square + 1 + 32 * half)
+
+
+@kernel
+def _add_shifted(limbs: IntArray, value: np.int64, position: np.int64) -> None:
+    """Add value × 2^position in units of the lowest bit."""
+    limb, shift = position >> 5, position & 31
+    low, high = (value & 0xFFFFFFFF) << shift, (value >> 32) << shift
+    limbs[limb] += low & 0xFFFFFFFF
+    if limb + 2 < LIMBS:
+        limbs[limb + 1] += (low >> 32) + (high & 0xFFFFFFFF)
+        limbs[limb + 2] += high >> 32
+    else:  # the last limb holds what goes beyond
+        limbs[limb + 1] += (low >> 32) + high
 
 
 @kernel

@@ -15,7 +15,7 @@ from typing import cast
 
 import numpy as np
 
-from trigemu.events import Array, BoolArray, FloatArray, IntArray
+from trigemu.events import Array, BoolArray, FloatArray, IntArray, event_starts
 from trigemu.kernels import kernel
 from trigemu.objects import Derivation
 from trigemu.workspace import Workspace
@@ -64,7 +64,7 @@ class Count(Number):
     of: Derivation
 
     def _evaluate(self, work: Workspace) -> FloatArray:
-        return np.diff(work.objects(self.of).offsets).astype(np.float64)
+        return _counts(work.objects(self.of).offsets)
 
     def needs(self) -> Iterator[Need]:
         return self.of.needs()
@@ -192,28 +192,45 @@ _COMPARISONS: dict[str, Callable[..., Array]] = {
 
 
 @kernel
+def _counts(offsets: IntArray) -> FloatArray:
+    counts = np.empty(len(offsets) - 1, np.float64)
+    for event in range(len(counts)):
+        counts[event] = offsets[event + 1] - offsets[event]
+    return counts
+
+
+@kernel
 def _element(column: Array, offsets: IntArray, index: int) -> FloatArray:
-    n = len(offsets) - 1
-    values = np.empty(n, np.float64)
-    for event in range(n):
+    """Some element is read where there is none too: without a branch, which nobody could predict."""
+    values = np.full(len(offsets) - 1, math.nan)
+    last = len(column) - 1
+    if last < 0:
+        return values
+    for event in range(len(values)):
         at = offsets[event] + index
-        values[event] = np.float64(column[at]) if at < offsets[event + 1] else math.nan
+        value = np.float64(column[min(at, last)])
+        values[event] = value if at < offsets[event + 1] else math.nan
     return values
 
 
 @kernel
 def _selected_element(column: Array, rows: IntArray, offsets: IntArray, index: int) -> FloatArray:
     """The same of selected rows: a column of which one element is read need not be gathered."""
-    n = len(offsets) - 1
-    values = np.empty(n, np.float64)
-    for event in range(n):
+    values = np.full(len(offsets) - 1, math.nan)
+    last = len(rows) - 1
+    if last < 0:
+        return values
+    for event in range(len(values)):
         at = offsets[event] + index
-        values[event] = np.float64(column[rows[at]]) if at < offsets[event + 1] else math.nan
+        value = np.float64(column[rows[min(at, last)]])
+        values[event] = value if at < offsets[event + 1] else math.nan
     return values
 
 
 @kernel
 def _add_pt(pt: Array, offsets: IntArray, total: FloatArray) -> None:
-    for event in range(len(offsets) - 1):
-        for i in range(offsets[event], offsets[event + 1]):
-            total[event] += np.float64(pt[i])
+    starts = event_starts(offsets)
+    event = 0
+    for i in range(len(pt)):
+        event = max(event, starts[i])
+        total[event] += np.float64(pt[i])

@@ -20,6 +20,11 @@ from trigemu.kernels import kernel
 
 Words = npt.NDArray[np.uint64]
 
+#: Patterns below it may be their own place in a table: those of twelve triggers.
+_NUMBERS = 2**12
+#: More cells than this do not stay in the caches.
+_CELLS = 2**13
+
 
 @dataclass(frozen=True)
 class PatternTable:
@@ -128,7 +133,7 @@ def _in_order(table: PatternTable) -> PatternTable:
 
 
 @kernel
-def _hash(words: Words, row: int, axis: int) -> np.uint64:
+def _hash(words: Words, row: int | np.uint64, axis: int) -> np.uint64:
     h = np.uint64(axis) * np.uint64(0x9E3779B97F4A7C15)
     for w in range(words.shape[1]):
         h = (h ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
@@ -137,49 +142,113 @@ def _hash(words: Words, row: int, axis: int) -> np.uint64:
 
 
 @kernel
-def _same(words: Words, axis: IntArray, a: int, b: int) -> bool:
-    if axis[a] != axis[b]:
-        return False
-    for w in range(words.shape[1]):  # noqa: SIM110 (a generator is slow in numba)
-        if words[a, w] != words[b, w]:
-            return False
-    return True
+def _same(words: Words, axis: IntArray, a: int | np.uint64, b: int | np.uint64) -> bool:
+    same = axis[a] == axis[b]
+    for w in range(words.shape[1]):
+        same &= words[a, w] == words[b, w]
+    return bool(same)
 
 
 @kernel
 def entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
     """The entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
-    n = words.shape[0]
-    entry = np.empty(n, np.int64)
-    first = np.empty(n, np.int64)
-    m = 0
-    mask = 63
-    table = np.full(mask + 1, -1, np.int64)
-    for row in range(n):
-        if row > 0 and _same(words, axis, row, row - 1):
-            entry[row] = entry[row - 1]
-            continue
-        slot = np.int64(_hash(words, row, axis[row]) & np.uint64(mask))
-        while table[slot] >= 0 and not _same(words, axis, row, first[table[slot]]):
-            slot = (slot + 1) & mask
-        if table[slot] < 0:
-            table[slot] = m
-            first[m] = row
-            m += 1
-        entry[row] = table[slot]
-        if 2 * m > mask:
-            mask = 4 * mask + 3
-            table = np.full(mask + 1, -1, np.int64)
-            for e in range(m):
-                slot = np.int64(_hash(words, first[e], axis[first[e]]) & np.uint64(mask))
-                while table[slot] >= 0:
-                    slot = (slot + 1) & mask
-                table[slot] = e
+    entry = np.empty(len(words), np.int64)
+    if _few_bits(words, axis):
+        return entry, _enter_by_number(words, entry)
+    first = np.empty(32, np.int64)
+    row, m = np.int64(0), 0
+    while row < len(words):
+        table = np.full(2 * len(first), -1, np.int64)
+        _enter_again(words, axis, first[:m], table)
+        row, m = _enter(words, axis, row, entry, first, m, table)
+        if m == len(first):
+            first = np.concatenate((first, np.empty(3 * len(first), np.int64)))
     return entry, first[:m].copy()
 
 
 @kernel
+def _few_bits(words: Words, axis: IntArray) -> bool:
+    """Whether patterns are so small numbers, all in bin 0, that they can be their own place in a table."""
+    bits, bins = np.uint64(0), np.int64(0)
+    for row in range(len(words)):
+        bits |= words[row, 0]
+        bins |= axis[row]
+    return bool(words.shape[1] == 1 and bits < np.uint64(_NUMBERS) and bins == 0)
+
+
+@kernel
+def _enter_by_number(words: Words, entry: IntArray) -> IntArray:
+    table = np.full(_NUMBERS, -1, np.int64)
+    first = np.empty(_NUMBERS, np.int64)
+    m = 0
+    for row in range(len(words)):
+        found = table[words[row, 0]]
+        if found < 0:
+            found = m
+            table[words[row, 0]] = m
+            first[m] = row
+            m += 1
+        entry[row] = found
+    return first[:m].copy()
+
+
+@kernel
+def _enter(
+    words: Words, axis: IntArray, start: np.int64, entry: IntArray, first: IntArray, m: int, table: IntArray
+) -> tuple[np.int64, int]:
+    """Find or make the entries from a row on, until there is no room for another; the row and the number
+    of entries reached. (Unsigned: numba need not look for indices that count from the end.)"""
+    row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
+    while row < rows:
+        slot = _hash(words, row, axis[row]) & mask
+        found = table[slot]
+        while found >= 0 and not _same(words, axis, row, np.uint64(first[np.uint64(found)])):
+            slot = (slot + np.uint64(1)) & mask
+            found = table[slot]
+        if found < 0:
+            if m == len(first):
+                break
+            found = m
+            table[slot] = m
+            first[m] = row
+            m += 1
+        entry[row] = found
+        row += np.uint64(1)
+    return np.int64(row), m
+
+
+@kernel
+def _enter_again(words: Words, axis: IntArray, first: IntArray, table: IntArray) -> None:
+    """Entries that were known, into a larger table."""
+    mask = np.uint64(len(table) - 1)
+    for m in range(len(first)):
+        slot = _hash(words, first[m], axis[first[m]]) & mask
+        while table[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = m
+
+
 def _accumulate(
+    entry: IntArray,
+    weight: FloatArray,
+    n: IntArray,
+    largest: FloatArray,
+    sums: IntArray,
+    squares: IntArray,
+) -> None:
+    """Add weights to their entries, by way of cells if these are few and all weights are kept whole."""
+    lowest, highest = exact.exponents(weight)
+    shape = (len(n), highest - lowest + 1, 8)
+    if lowest >= exact.WHOLE_EXPONENT and shape[0] * shape[1] <= min(_CELLS, len(entry)):
+        cells = np.zeros(shape, np.int64)
+        exact.add_to_cells(cells, lowest, entry, weight)
+        exact.from_cells(cells, lowest, n, largest, sums, squares)
+    else:
+        _add_each(entry, weight, n, largest, sums, squares)
+
+
+@kernel
+def _add_each(
     entry: IntArray,
     weight: FloatArray,
     n: IntArray,

@@ -10,11 +10,16 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from trigemu.errors import SampleError, nearest
-from trigemu.events import Array, BoolArray, Events, IntArray
+from trigemu.events import Array, BoolArray, Events, IntArray, event_starts
 from trigemu.kernels import delta_phi, kernel
 from trigemu.objects import Derivation, Window
 
 T = TypeVar("T")
+
+#: The fraction of events that a part is of, at most.
+_PART = 0.25
+#: Distances in (η, φ) that differ by less are compared in full; rounding is a million times smaller.
+_CLOSE_CALL = 1e-9
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,22 @@ class Workspace:
             value = self._made[key] = make()
             return value
 
+    def has(self, key: Hashable) -> bool:
+        """Whether it was asked for."""
+        return key in self._made
+
+    def part(self, chosen: BoolArray) -> Workspace | None:
+        """A workspace of the chosen events alone, bool[n]; None where they are so many that to take them
+        out would cost more than it saves."""
+        rows = np.flatnonzero(chosen)
+        return Workspace(self.events.part(rows)) if len(rows) <= _PART * len(chosen) else None
+
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
         """A workspace of the chosen events alone, bool[n]: what is made there costs the others nothing.
         `key` stands for the choice."""
         if chosen.all():
             return self
-        return self.once(("narrowed", key), lambda: Workspace(self.events.take(np.flatnonzero(chosen))))
+        return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
 
     def objects(self, derivation: Derivation) -> Objects:
         return self.once(derivation, lambda: self._derive(derivation))
@@ -108,24 +123,22 @@ class Workspace:
             offsets, rows = self._base(derivation.base)
             return Objects(offsets - rows.start if rows.start else offsets, None)
         before = self.objects(start)
-        passing = self.passing(start, derivation.windows)
+        offsets, rows_ = _select(before.offsets, self.passing(start, derivation.windows))
         if derivation.overlap:
             other, dr = derivation.overlap
-            offsets, rows_ = _select_clear(
-                before.offsets,
-                passing,
-                self.column(start, "eta"),
-                self.column(start, "phi"),
+            eta, phi = self.column(start, "eta"), self.column(start, "phi")
+            clear = _clear(
+                offsets,
+                eta if rows_ is None else eta[rows_],
+                phi if rows_ is None else phi[rows_],
                 self.objects(other).offsets,
                 self.column(other, "eta"),
                 self.column(other, "phi"),
                 dr,
             )
-        elif passing.all():
-            return before
-        else:
-            offsets, rows_ = _select(before.offsets, passing)
-        if len(rows_) == len(passing):
+            offsets, kept = _select(offsets, clear)
+            rows_ = rows_ if kept is None else kept if rows_ is None else rows_[kept]
+        if rows_ is None:
             return before
         return Objects(offsets, rows_ if before.rows is None else before.rows[rows_])
 
@@ -157,48 +170,61 @@ def _within(column: Array, low: float, high: float, absolute: bool, passing: Boo
             passing[i] &= low <= np.float64(column[i]) <= high
 
 
+def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:
+    """Where the passing rows of each event start among them, int64[n + 1], and which they are, int64[m]
+    (None: all of them)."""
+    return (offsets, None) if passing.all() else _selected(offsets, passing)
+
+
 @kernel
-def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
-    """Where the passing rows of each event start among them, int64[n + 1], and which they are, int64[m]."""
-    kept = np.empty(len(offsets), np.int64)
-    rows = np.empty(len(passing), np.int64)
+def _selected(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
+    """Without a loop over the objects of an event: its end is a branch that nobody can predict."""
+    before = np.empty(len(passing) + 1, np.int64)
+    rows = np.empty(len(passing) + 1, np.int64)
     count = 0
-    kept[0] = 0
-    for event in range(len(offsets) - 1):
-        for i in range(offsets[event], offsets[event + 1]):
-            rows[count] = i
-            count += passing[i]
-        kept[event + 1] = count
+    for i in range(len(passing)):
+        before[i] = count
+        rows[count] = i
+        count += passing[i]
+    before[len(passing)] = count
+    kept = np.empty(len(offsets), np.int64)
+    for event in range(len(offsets)):
+        kept[event] = before[offsets[event]]
     return kept, rows[:count].copy()
 
 
 @kernel
-def _select_clear(
+def _clear(
     offsets: IntArray,
-    passing: BoolArray,
     eta: Array,
     phi: Array,
     near: IntArray,
     near_eta: Array,
     near_phi: Array,
     dr: float,
-) -> tuple[IntArray, IntArray]:
-    """The same of those that are not within dR of an object of the other collection."""
-    kept = np.empty(len(offsets), np.int64)
-    rows = np.empty(len(passing), np.int64)
-    count = 0
-    kept[0] = 0
-    for event in range(len(offsets) - 1):
-        first, last = near[event], near[event + 1]
-        for i in range(offsets[event], offsets[event + 1]):
-            clear = passing[i]
-            for j in range(first, last):
-                d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
-                # Most are far apart in η alone, and hypot is never smaller than that.
-                if abs(d_eta) < dr and clear:
-                    d_phi = delta_phi(np.float64(phi[i]), np.float64(near_phi[j]))
-                    clear = not math.hypot(d_eta, d_phi) < dr
-            rows[count] = i
-            count += clear
-        kept[event + 1] = count
-    return kept, rows[:count].copy()
+) -> BoolArray:
+    """bool[m]: which objects are not within dR of an object of the other collection."""
+    starts = event_starts(offsets)
+    event = 0
+    clear = np.empty(len(eta), np.bool_)
+    for i in range(len(eta)):
+        event = max(event, starts[i])
+        found = False
+        for j in range(near[event], near[event + 1]):
+            d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
+            found |= _within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
+        clear[i] = not found
+    return clear
+
+
+@kernel
+def _within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
+    """hypot(Δη, Δφ) < ΔR, computed in full only where squares do not tell."""
+    d_phi = abs(phi1 - phi2)
+    nearer = min(d_phi, 2 * math.pi - d_phi)
+    square = d_eta * d_eta + nearer * nearer
+    low, high = dr - _CLOSE_CALL, dr + _CLOSE_CALL
+    within = square < low * abs(low)
+    if (square < high * high and not within) or d_phi > 2 * math.pi:
+        return math.hypot(d_eta, delta_phi(phi1, phi2)) < dr
+    return within

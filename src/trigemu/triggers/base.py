@@ -13,13 +13,15 @@ Two compiled triggers that compare equal are evaluated once, whichever menus the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, Self
 
 import msgspec
 
 from trigemu.events import BoolArray, FloatArray
+from trigemu.features import Features, Inputs
 from trigemu.language import parse_condition, parse_observable
 from trigemu.objects import Derivation, Scope
 from trigemu.observables import Condition, Need, Number
@@ -77,6 +79,18 @@ class Compiled(Protocol):
     """A trigger, ready to be evaluated on any range of events.
 
     It may have `warnings`, tuple[str, ...]: what users shall read beside its rates.
+
+    It may have `single()`, which says how one event is decided without a workspace (`stream`): by the
+    condition that is returned, or by the model of an `Asked`; None: as a range of one, like any other.
+
+    It may have `stages(events)`, pieces by name: each call does one once more on all of these events, which
+    all ask for it, and not what comes before it. ("features": all that models read; "autoencoder", "bdt":
+    the models, beside "bare_onnxruntime" and "bare_bdt"; "sequential", "parallel": all, on 1 or 2 threads.)
+
+    Decisions may cost less than scores (`lean`). `score_above(work, cut)` is then `evaluate`, free to give
+    anything that is not above the cut, NaN too, where the score is not. `uses()` says which objects it
+    looks at, each with the pT below which they make no difference at its cut, and `raised(floors)` is the
+    same without those.
     """
 
     @property
@@ -86,6 +100,30 @@ class Compiled(Protocol):
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
         """Raw decisions bool[n], or a score float64[n]: −inf where the event was not asked or has no
         value. The decision of a score is score > cut, and the score does not depend on the cut."""
+
+
+class Model(Protocol):
+    """What decides an event whose inputs stand where it reads them."""
+
+    def __call__(self) -> int:
+        """1: it fires; 0: it does not; −1: not to be said from this event alone, ask `evaluate`."""
+
+    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
+        """Its pieces, by name, each for the number of one of n events; `features` puts the inputs of an
+        event in place."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A model that decides one event at a time, with memory of its own.
+
+    requires: None: every event asks. reads: what it reads, and float32[k] where it reads it; an event
+    that lacks a value without padding is not asked.
+    """
+
+    requires: Condition | None
+    reads: tuple[tuple[Inputs, Features], ...]
+    model: Model
 
 
 class Kind(Table, frozen=True):

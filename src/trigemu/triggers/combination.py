@@ -12,18 +12,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import msgspec
 import numpy as np
 
-from trigemu.events import Array, BoolArray, FloatArray, IntArray
+from trigemu.events import BoolArray, FloatArray, IntArray
 from trigemu.kernels import delta_phi, delta_r, kernel, pair_mass
+from trigemu.lean import Use, raised
 from trigemu.objects import Derivation, Window, window_mistakes
 from trigemu.tables import Key, Table
 from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.legs import CompiledLeg, candidates, fillable
 from trigemu.workspace import Workspace
 
 MAX_LEGS = 6
@@ -35,7 +38,9 @@ _PAIR_CUTS = {
     "dphi": ("phi",),
     "dz0": ("z0",),
 }
-_PAIR_COLUMNS = ("pt", "eta", "phi", "z0", "charge")
+#: In place of a sign: the second object comes after the first.
+_ORDERED = 2
+PAIR_COLUMNS = ("pt", "eta", "phi", "z0", "charge")
 
 
 class Leg(Table, frozen=True):
@@ -100,144 +105,80 @@ class Combination(Kind, frozen=True):
         legs = []
         for leg, read in zip(self.legs, columns, strict=True):
             derivation = context.objects(leg.object, *leg.windows, *read)
-            legs.append(_Leg(derivation, tuple(sorted(leg.windows.items())), frozenset(read)))
+            legs.append(CompiledLeg(derivation, tuple(sorted(leg.windows.items())), frozenset(read)))
         return CompiledCombination(tuple(legs), self.pairs)
-
-
-#: Alternatives, each the windows of a leg.
-Windows = tuple[tuple[tuple[str, Window], ...], ...]
-
-
-@dataclass(frozen=True)
-class _Leg:
-    objects: Derivation
-    windows: tuple[tuple[str, Window], ...]
-    columns: frozenset[str]
 
 
 @dataclass(frozen=True)
 class CompiledCombination:
-    legs: tuple[_Leg, ...]
+    legs: tuple[CompiledLeg, ...]
     pairs: tuple[Pair, ...]
     cut: None = None
 
     def evaluate(self, work: Workspace) -> BoolArray:
         """Few events have enough objects for every leg: only those are looked at."""
-        by_objects = self._by_objects()
-        events = _enough(work, tuple((objects, len(legs)) for objects, legs in by_objects.items()))
-        for objects, legs in by_objects.items():
-            offsets = work.objects(objects).offsets
-            for windows, needed in (*Counter(legs).items(), *_together(legs)):
-                events = events[_reaches(events, offsets, _passing(work, objects, windows), needed)]
+        events = fillable(work, self.legs)
         fired = np.zeros(len(work.events), np.bool_)
         fired[events] = True if len(self.legs) == 1 else self._search(work, events)
         return fired
 
+    def single(self) -> CompiledCombination:
+        """The search is the same in one event as in many."""
+        return self
+
+    def uses(self) -> Iterator[Use]:
+        for leg in self.legs:
+            floors = [w.min for name, w in leg.windows if name == "pt" and w.min is not None]
+            yield leg.objects, max(floors, default=-math.inf)
+
+    def raised(self, lowest: Mapping[Derivation, float]) -> CompiledCombination:
+        legs = (replace(leg, objects=raised(leg.objects, lowest)) for leg in self.legs)
+        return replace(self, legs=tuple(legs))
+
     def _search(self, work: Workspace, events: IntArray) -> BoolArray:
         """bool[s] of some events, in a table of their objects with the columns that the pairs ask for."""
-        starts = np.empty((len(self.legs), len(events) + 1), np.int64)
-        chosen = []
-        total = 0
-        for i, leg in enumerate(self.legs):
-            offsets = work.objects(leg.objects).offsets
-            starts[i], rows = _candidates(events, offsets, work.passing(leg.objects, leg.windows))
-            starts[i] += total
-            total += len(rows)
-            chosen.append(rows)
-        objects = np.empty((1 + len(_PAIR_COLUMNS), total))
-        for i, (leg, rows) in enumerate(zip(self.legs, chosen, strict=True)):
-            part = slice(starts[i, 0], starts[i, -1])
-            _fill(objects[0, part], work.rows(leg.objects), rows)
-            for k, column in enumerate(_PAIR_COLUMNS, start=1):
-                if column in leg.columns:
-                    _fill(objects[k, part], work.column(leg.objects, column), rows)
+        starts, objects = candidates(work, self.legs, events, PAIR_COLUMNS)
         bases = [leg.objects.base for leg in self.legs]
         base = np.array([bases.index(name) for name in bases])
-        return _search(starts, objects, base, *self._cuts())
+        fired = np.zeros(len(events), np.bool_)
+        search(starts, objects, base, *self._arrays, np.empty(len(self.legs), np.int64), fired)
+        return fired
 
-    def _by_objects(self) -> dict[Derivation, list[Windows]]:
-        legs: dict[Derivation, list[Windows]] = {}
-        for leg in self.legs:
-            legs.setdefault(leg.objects, []).append((leg.windows,))
-        return legs
+    @cached_property
+    def _arrays(self) -> tuple[IntArray, FloatArray, IntArray]:
+        return self.cuts()
 
-    def _cuts(self) -> tuple[IntArray, FloatArray, IntArray]:
-        """Of each pair: its legs, the smaller first; the bounds of its cuts; ±1 the sign of the
-        product of its charges, 0 for any."""
-        legs = np.array([sorted(pair.legs) for pair in self.pairs], np.int64).reshape(-1, 2)
-        bounds = np.empty((len(self.pairs), len(_PAIR_CUTS), 2))
+    def cuts(self) -> tuple[IntArray, FloatArray, IntArray]:
+        """Of each pair: its legs, the smaller first; the bounds of its cuts; ±1 the sign of the product of
+        its charges, 0 for any. First come pairs of legs that may be exchanged: their objects are chosen in
+        one order only, which halves the search."""
+        twins = list(self._twins())
+        legs = np.array([*twins, *(sorted(pair.legs) for pair in self.pairs)], np.int64).reshape(-1, 2)
+        bounds = np.empty((len(legs), len(_PAIR_CUTS), 2))
         bounds[:] = -math.inf, math.inf
-        for i, pair in enumerate(self.pairs):
+        for i, pair in enumerate(self.pairs, start=len(twins)):
             for j, cut in enumerate(_PAIR_CUTS):
                 window = getattr(pair, cut)
                 if window and window.min is not None:
                     bounds[i, j, 0] = window.min
                 if window and window.max is not None:
                     bounds[i, j, 1] = window.max
-        signs = {None: 0, "same": 1, "opposite": -1}
-        return legs, bounds, np.array([signs[pair.charge] for pair in self.pairs], np.int64)
+        of_charges = {None: 0, "same": 1, "opposite": -1}
+        signs = [_ORDERED] * len(twins) + [of_charges[pair.charge] for pair in self.pairs]
+        return legs, bounds, np.array(signs, np.int64)
 
+    def _twins(self) -> Iterator[tuple[int, int]]:
+        """Legs that ask the same of their objects and of every other leg, each with the one before it."""
 
-def _together(legs: list[Windows]) -> Iterator[tuple[Windows, int]]:
-    """Legs of one collection need, together, as many objects as they are."""
-    if len(set(legs)) > 1:
-        yield tuple(windows for (windows,) in dict.fromkeys(legs)), len(legs)
+        def asked(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
+            legs = ((sorted(exchanged.get(leg, leg) for leg in pair.legs), pair) for pair in self.pairs)
+            return Counter((tuple(pair), msgspec.structs.replace(cuts, legs=(0, 1))) for pair, cuts in legs)
 
-
-def _enough(work: Workspace, numbers: tuple[tuple[Derivation, int], ...]) -> IntArray:
-    """The events with so many objects, whatever cuts."""
-
-    def enough() -> IntArray:
-        counts = (np.diff(work.objects(objects).offsets) >= number for objects, number in numbers)
-        return np.flatnonzero(np.logical_and.reduce(list(counts)))
-
-    return work.once(("enough", numbers), enough)
-
-
-def _passing(work: Workspace, objects: Derivation, alternatives: Windows) -> BoolArray:
-    """bool[m]: which objects lie in all windows of one of the alternatives."""
-    passing = work.passing(objects, alternatives[0])
-    for windows in alternatives[1:]:
-        passing = passing | work.passing(objects, windows)
-    return passing
-
-
-@kernel
-def _reaches(events: IntArray, offsets: IntArray, passing: BoolArray, needed: int) -> BoolArray:
-    """bool[s]: of some events, whether so many of their objects pass."""
-    reaches = np.empty(len(events), np.bool_)
-    for s in range(len(events)):
-        count = 0
-        for i in range(offsets[events[s]], offsets[events[s] + 1]):
-            count += passing[i]
-        reaches[s] = count >= needed
-    return reaches
-
-
-@kernel
-def _candidates(events: IntArray, offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
-    """Where the candidates of each of some events start, int64[s + 1], and which they are."""
-    starts = np.empty(len(events) + 1, np.int64)
-    starts[0] = 0
-    count = 0
-    for s in range(len(events)):
-        for i in range(offsets[events[s]], offsets[events[s] + 1]):
-            count += passing[i]
-        starts[s + 1] = count
-    chosen = np.empty(count, np.int64)
-    count = 0
-    for event in events:
-        for i in range(offsets[event], offsets[event + 1]):
-            if passing[i]:
-                chosen[count] = i
-                count += 1
-    return starts, chosen
-
-
-@kernel
-def _fill(line: FloatArray, column: Array, rows: IntArray) -> None:
-    for i in range(len(rows)):
-        line[i] = column[rows[i]]
+        for second, leg in enumerate(self.legs):
+            for first in range(second - 1, -1, -1):
+                if leg == self.legs[first] and asked({first: second, second: first}) == asked({}):
+                    yield first, second
+                    break
 
 
 @kernel
@@ -254,6 +195,8 @@ def _in(value: float, bounds: FloatArray, pair: int, quantity: int) -> bool:
 @kernel
 def _pair_passes(o: FloatArray, i: int, j: int, bounds: FloatArray, pair: int, sign: int) -> bool:
     """Candidates i and j of o, whose lines are row, pt, eta, phi, z0, charge."""
+    if sign == _ORDERED:
+        return bool(o[0, i] < o[0, j])
     if sign != 0 and o[5, i] * o[5, j] * sign <= 0:
         return False
     if _cut(bounds, pair, 2) and not _in(abs(o[2, i] - o[2, j]), bounds, pair, 2):
@@ -270,22 +213,23 @@ def _pair_passes(o: FloatArray, i: int, j: int, bounds: FloatArray, pair: int, s
 
 
 @kernel
-def _search(
+def search(
     starts: IntArray,
     objects: FloatArray,
     base: IntArray,
     pairs: IntArray,
     bounds: FloatArray,
     signs: IntArray,
-) -> BoolArray:
-    """Depth first: choose a candidate for each leg in turn, step back where none is left.
+    chosen: IntArray,
+    fired: BoolArray,
+) -> None:
+    """Depth first: choose a candidate for each leg in turn, step back where none is left. `chosen` is memory
+    to work in, int64[legs]; `fired`, bool[n] and false, is what is found.
 
     In one piece on purpose: with the test of a candidate in a kernel of its own it takes five times
     as long.
     """
     legs, n = starts.shape[0], starts.shape[1] - 1
-    fired = np.zeros(n, np.bool_)
-    chosen = np.zeros(legs, np.int64)
     for s in range(n):
         leg = 0
         chosen[0] = starts[0, s]
@@ -311,4 +255,3 @@ def _search(
             else:
                 leg += 1
                 chosen[leg] = starts[leg, s]
-    return fired
