@@ -20,27 +20,39 @@ The card names the card of the score y, and the BDT that gives Y(x):
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Annotated
+from functools import cached_property, partial
+from typing import Annotated, TypeVar
 
 import msgspec
 import numpy as np
 
 from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray, FloatArray
+from trigemu.events import BoolArray, Events, FloatArray, IntArray
+from trigemu.features import Features
 from trigemu.observables import Condition
 from trigemu.tables import Table
-from trigemu.triggers.anomaly import InputBlock, Scorer, among, of_asked, open_scorer, read_inputs
-from trigemu.triggers.base import Context, ScoreKind
+from trigemu.triggers.anomaly import InputBlock, Scorer, among, blocks, of_asked, open_scorer, read_inputs
+from trigemu.triggers.base import Asked, Context, ScoreKind
 from trigemu.triggers.card import Card, CardTable, ModelFile, open_card
 from trigemu.workspace import Workspace
 
 from .quantile import Quantile, load_trees
+from .single import SingleDecade
+
+T = TypeVar("T")
+U = TypeVar("U")
 
 #: XGBoost keeps the quantile as a float32.
 _SINGLE = 1e-6
+#: Events for which the trees take longer than handing them to another thread.
+MANY = 1536
+#: Events a block where two threads share the work, at least: handing over takes some 0.1 ms.
+SHARED = 4096
+#: Blocks, at most: features of the first are made before there is anything to do beside.
+_BLOCKS = 8
 
 
 class ScoreTable(Table, frozen=True):
@@ -138,11 +150,73 @@ class CompiledDecade:
         parts = self.parts(work)
         return among(parts.chosen, parts.y - parts.quantile)
 
+    def single(self) -> Asked | None:
+        """None where the trees are interpreted."""
+        if not self.quantile.trees.address:
+            return None
+        row, x = self.scorer.network.row(), np.zeros(len(self.quantile.inputs), np.float32)
+        reads = (self.quantile.inputs, x), (self.scorer.inputs, row.features)
+        model = SingleDecade(row, self.quantile.trees, x, self.cut, self.pool)
+        return Asked(self.requires, reads, model)
+
     def parts(self, work: Workspace) -> Parts:
         """y and Y(x), which do not depend on each other, in parallel."""
         asked, chosen = of_asked(work, self.requires)
-        x, _ = self.quantile.inputs.evaluate(asked)
-        if self.pool is None:
-            return Parts(asked, chosen, self.scorer.scores(asked), self.quantile.predict(x))
-        pending = self.pool.submit(self.quantile.predict, x)
-        return Parts(asked, chosen, self.scorer.scores(asked), pending.result())
+        pool = self.pool if len(asked.events) >= MANY else None
+        return Parts(asked, chosen, *self._both(asked, pool))
+
+    def _both(self, asked: Workspace, pool: Executor | None) -> tuple[FloatArray, FloatArray]:
+        """y and Y(x). While the network runs here, the pool makes the features of the next block and runs the
+        trees of this one."""
+        works = blocks(asked, max(SHARED, len(asked.events) // _BLOCKS)) if pool else blocks(asked)
+        quantiles: list[Callable[[], FloatArray]] = []
+
+        def features() -> Iterator[tuple[Features, BoolArray]]:
+            for made, complete, x in ahead(pool, self._features, works):
+                trees = partial(self.quantile.predict, x)
+                quantiles.append(pool.submit(trees).result if pool else trees)
+                yield made, complete
+
+        y = asked.once(self.scorer, lambda: self.scorer.scores_of(features()))
+        if not quantiles:  # y was made for another trigger
+            quantiles.append(partial(self.quantile.predict, self.quantile.inputs.evaluate(asked)[0]))
+        return y, np.concatenate([quantile() for quantile in quantiles])
+
+    def _features(self, work: Workspace) -> tuple[Features, BoolArray, Features]:
+        """What the network reads, which events have all of it, and x."""
+        features, complete = self.scorer.inputs.evaluate(work)
+        if self._columns is None:
+            return features, complete, self.quantile.inputs.evaluate(work)[0]
+        return features, complete, features.take(self._columns, axis=1)
+
+    @cached_property
+    def _columns(self) -> IntArray | None:
+        """Which of the network's features are x, if they are."""
+        return self.quantile.inputs.within(self.scorer.inputs)
+
+    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
+        def score(pool: Executor | None) -> FloatArray:
+            y, quantile = self._both(Workspace(events), pool)
+            return y - quantile
+
+        x = self._features(Workspace(events))[2]
+        return self.scorer.stages(events) | {
+            "features": lambda: [self._features(block) for block in blocks(Workspace(events))],
+            "bdt": lambda: self.quantile.predict(x),
+            "sequential": lambda: score(None),
+            "parallel": lambda: score(self.pool),
+            "bare_bdt": lambda: self.quantile.trees.predict(x),
+        }
+
+
+def ahead(pool: Executor | None, function: Callable[[T], U], items: Sequence[T]) -> Iterator[U]:
+    """function(item) of each, made on the pool while the one before is in use."""
+    if pool is None:
+        yield from map(function, items)
+        return
+    made = function(items[0])
+    for following in items[1:]:
+        pending = pool.submit(function, following)
+        yield made
+        made = pending.result()
+    yield made

@@ -26,12 +26,12 @@ import numpy.typing as npt
 import tl2cgen
 import treelite
 from llvmlite import ir
-from numba import types
+from numba import carray, types
 from numba.extending import intrinsic
 
 from trigemu.errors import TrigemuError
 from trigemu.features import Features
-from trigemu.kernels import kernel
+from trigemu.kernels import kernel, pointer
 
 #: Relative to the largest value: sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
@@ -50,6 +50,11 @@ class Library:
         except (OSError, AttributeError) as error:
             raise TrigemuError(f"cannot load compiled trees: {error}") from None
         self._features = features
+
+    @property
+    def address(self) -> int:
+        """Of the compiled function."""
+        return self._predict
 
     def predict(self, x: Features) -> Scores:
         """float32[n] of float32[n, d]; releases the GIL."""
@@ -206,6 +211,15 @@ def _call(typing: Any, address: Any, row: Any, result: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(types.uintp, types.uintp, types.uintp), generate
+
+
+@kernel
+def predict_row(predict: int, row: int, result: int) -> float:
+    """Of the row of float32 at an address, by way of the float32 at `result`."""
+    score = carray(pointer(result), (1,), np.float32)
+    score[0] = 0.0  # the trees add to what is there
+    _call(predict, row, result)
+    return np.float64(score[0])
 
 
 @kernel

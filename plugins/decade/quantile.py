@@ -22,11 +22,12 @@ OBJECTIVE = "reg:quantileerror"
 @dataclass(frozen=True)
 class Trees:
     """`predict` gives float32[n] of float32[n, d]; compiled: or interpreted, for want of a C compiler.
-    tau: the quantile they were trained for."""
+    tau: the quantile they were trained for. address: the compiled function, or 0."""
 
     predict: Callable[[Features], Scores]
     compiled: bool
     tau: float
+    address: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,4 +80,5 @@ def load_trees(content: bytes, features: int) -> Trees:
         raise TrigemuError(f"is damaged: it has {features} features and splits on number {last}, from 0")
     library = build(model, content)
     predict = library.predict if library else lambda x: interpret(model, x)
-    return Trees(predict, library is not None, float(np.ravel(quantiles)[0]))
+    tau = float(np.ravel(quantiles)[0])
+    return Trees(predict, library is not None, tau, library.address if library else 0)

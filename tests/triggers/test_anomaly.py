@@ -20,7 +20,8 @@ from toys import columns, even_events, memory_catalogue, menu_from, toy_events
 from trigemu import Menu, TrigemuError, emulate, make_plan, output, rates, read_menu
 from trigemu.events import make_events
 from trigemu.tables import TableError
-from trigemu.triggers.network import Network
+from trigemu.triggers.anomaly import BLOCK
+from trigemu.triggers.lanes import Lanes
 from trigemu.workspace import Workspace
 
 EVENTS = toy_events(21, 150)
@@ -156,8 +157,8 @@ def test_equal_cards_are_one_trigger(two_menus: tuple[Menu, Menu], tmp_path: Pat
 def test_equal_models_are_run_once(two_menus: tuple[Menu, Menu], monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever their cuts: once for all events, once for those that some ask for."""
     run: list[int] = []
-    plain = Network.score
-    monkeypatch.setattr(Network, "score", lambda self, x: (run.append(len(x)), plain(self, x))[1])
+    plain = Lanes.add
+    monkeypatch.setattr(Lanes, "add", lambda self, x: (run.append(len(x)), plain(self, x))[1])
     emulate([two_menus[0], menu_at_other_cut(two_menus[0])], memory_catalogue({"a": EVENTS}))
     assert run == [len(EVENTS), sum(len(e["jet"]) > 1 for e in EVENTS)]
 
@@ -192,6 +193,41 @@ def test_a_score_is_the_same_alone_and_among_others(tmp_path: Path) -> None:
     assert scores(some) == [
         s if len(e["jet"]) == 1 else -math.inf for s, e in zip(together, EVENTS, strict=True)
     ]
+
+
+def test_many_events_are_scored_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of which no event is asked of, or that cannot be scored."""
+    inputs = [(["jet[0].pt"], None), (["met"], 0.0)]
+    write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs)
+    menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "met > 3"'))
+    once = scores(menu)
+    sizes: list[int] = []
+    plain = Lanes.add
+    monkeypatch.setattr(Lanes, "add", lambda self, x: (sizes.append(len(x)), plain(self, x))[1])
+    times = 2 * BLOCK // len(EVENTS) + 1
+    assert scores(menu, EVENTS * times) == once * times
+    assert len(sizes) > 1
+    assert max(sizes) == BLOCK
+    assert sum(sizes) == times * sum(e["met"] > 3 for e in EVENTS)
+
+
+def test_its_stages(tmp_path: Path) -> None:
+    """Each gives all of what it makes, as often as it is called."""
+    write_card(tmp_path, NETWORK, INPUTS)
+    menu = menu_from(tmp_path, trigger())
+    c = columns(EVENTS * 40)
+    events = make_events("toy", c.weight, c.collections, c.scalars)
+    compiled = make_plan([menu]).slots[0].compiled
+    stages = compiled.stages(events)
+    assert sorted(stages) == ["autoencoder", "bare_onnxruntime", "features"]
+    expected = compiled.evaluate(Workspace(events))
+    made, complete = compiled.scorer.inputs.evaluate(Workspace(events))
+    for _ in range(2):
+        parts = stages["features"]()
+        assert np.array_equal(np.concatenate([features for features, _ in parts]), made)
+        assert np.array_equal(np.concatenate([whole for _, whole in parts]), complete)
+        assert np.array_equal(stages["autoencoder"](), expected)
+        np.testing.assert_allclose(stages["bare_onnxruntime"](), expected, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_toys import autoencoder, linear, model
 
 from trigemu import TrigemuError
-from trigemu.triggers.network import BATCH, Network
+from trigemu.triggers.lanes import BATCH
+from trigemu.triggers.network import Network
 
 
 def rows(n: int, features: int, seed: int = 1) -> np.ndarray:

@@ -20,20 +20,25 @@ The card says what the model reads; standardisation and masks are inside of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray, FloatArray
-from trigemu.features import Inputs
+from trigemu.events import BoolArray, Events, FloatArray
+from trigemu.features import Features, Inputs
+from trigemu.kernels import kernel
 from trigemu.observables import Condition, Number
 from trigemu.tables import Table
-from trigemu.triggers.base import Context, ScoreKind
+from trigemu.triggers.base import Asked, Context, ScoreKind
 from trigemu.triggers.card import CardTable, ModelFile, open_card
 from trigemu.triggers.network import Network
+from trigemu.triggers.row import Row, score_at, settled
 from trigemu.workspace import Workspace
+
+#: Events whose features are built at a time, so that they stay in the caches until the network reads them.
+BLOCK = 4096
 
 
 class InputBlock(Table, frozen=True):
@@ -86,6 +91,39 @@ class CompiledAnomaly:
         asked, chosen = of_asked(work, self.requires)
         return among(chosen, self.scorer.scores(asked))
 
+    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
+        return self.scorer.stages(events)
+
+    def single(self) -> Asked:
+        row = self.scorer.network.row()
+        return Asked(self.requires, ((self.scorer.inputs, row.features),), SingleScore(row, self.cut))
+
+
+class SingleScore:
+    """The model of one event: the score against a cut."""
+
+    def __init__(self, row: Row, cut: float) -> None:
+        self._run = row.run
+        self._settle = *row.address, cut, row.near
+
+    def __call__(self) -> int:
+        self._run()
+        return _settle(*self._settle)
+
+    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
+        """The network runs on the features that were made last."""
+        return {
+            "features": features,
+            "autoencoder": lambda event: self(),
+            "bare_onnxruntime": lambda event: self._run(),
+        }
+
+
+@kernel
+def _settle(address: int, size: int, cut: float, near: float) -> int:
+    y = score_at(address, size)
+    return settled(y, y, cut, near)
+
 
 def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
     """A workspace of the events that a condition chooses, and which they are, bool[n]."""
@@ -114,15 +152,37 @@ class Scorer:
         return isinstance(other, Scorer) and (self.inputs, self.sha256) == (other.inputs, other.sha256)
 
     def __hash__(self) -> int:
-        return hash((self.inputs, self.sha256))
+        return hash(self.sha256)
 
     def scores(self, work: Workspace) -> FloatArray:
         """float64[n] of all events of a workspace; −inf where an input is missing that has no padding."""
-        return work.once(self, lambda: self._scores(work))
+        return work.once(self, lambda: self.scores_of(map(self.inputs.evaluate, blocks(work))))
 
-    def _scores(self, work: Workspace) -> FloatArray:
-        features, complete = self.inputs.evaluate(work)
-        return np.where(complete, self.network.score(features), -np.inf)
+    def scores_of(self, made: Iterable[tuple[Features, BoolArray]]) -> FloatArray:
+        """float64[n] of what `inputs.evaluate` gives for some blocks of events."""
+        lanes = self.network.lanes()
+        whole = [np.empty(0, np.bool_)]
+        for features, complete in made:
+            lanes.add(features)
+            whole.append(complete)
+        return np.where(np.concatenate(whole), lanes.scores(), -np.inf)
+
+    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
+        """Its pieces, by name, on all of these events."""
+        features, _ = self.inputs.evaluate(Workspace(events))
+        return {
+            "features": lambda: [self.inputs.evaluate(block) for block in blocks(Workspace(events))],
+            "autoencoder": lambda: self.network.score(features),
+            "bare_onnxruntime": self.network.bound(features),
+        }
+
+
+def blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
+    """The events in parts."""
+    n = len(work.events)
+    if n <= size:
+        return [work]
+    return [Workspace(work.events[start : start + size]) for start in range(0, n, size)]
 
 
 def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:

@@ -1,12 +1,8 @@
-"""An ONNX model with one score an event, run by ONNX Runtime on one thread.
-
-What ONNX Runtime gives for a row depends, in the last bits, on where the row stands: sums along it begin at
-aligned addresses, and the last rows of a call go through other code. A row therefore always stands in the
-same of 16 lanes, which its content decides: its score depends on nothing else.
-"""
+"""An ONNX model with one score an event, run by ONNX Runtime on one thread."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -14,19 +10,16 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.errors import TrigemuError
-from trigemu.events import FloatArray, IntArray
+from trigemu.events import FloatArray
 from trigemu.features import Features
-from trigemu.kernels import kernel
+from trigemu.triggers.lanes import LANES, Lanes, aligned
+from trigemu.triggers.row import Row
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-#: Events a call: enough to hide its cost, few enough for the caches.
-BATCH = 4096
-#: Rows of float32 of any length repeat their alignment to 64 bytes, the widest vector, after so many.
-_LANES = 16
-_ALIGNMENT = 64
 _SILENT = 4
+_TRIALS = 64
 _NO_FOLDER = "/dev/null/none"
 
 
@@ -53,80 +46,48 @@ class Network:
             raise TrigemuError(f"takes {declared[0]} events a call: save it for any number of events")
         if outputs[0].type not in ("tensor(float)", "tensor(double)"):
             raise TrigemuError(f"gives {outputs[0].type}, expected a score, float[n] or double[n]")
-        self._keys = _random_keys(features)
+        self._features = features
         try:
-            trial = self._run(np.zeros((_LANES, features), np.float32))
+            trial = self._run(np.zeros((LANES, features), np.float32))
         except Exception as error:
             raise TrigemuError(f"cannot be run on {features} features: {_short(error)}") from None
-        if trial.size != _LANES:
-            raise TrigemuError(f"gives {trial.size / _LANES:g} numbers an event, expected one score")
+        if trial.size != LANES:
+            raise TrigemuError(f"gives {trial.size / LANES:g} numbers an event, expected one score")
 
     def score(self, features: Features) -> FloatArray:
-        """float64[n], in batches; NaN where the model gives NaN. Equal rows are run once."""
-        scores = np.empty(len(features))
-        for start in range(0, len(features), BATCH):
-            rows = np.ascontiguousarray(features[start : start + BATCH])
-            place, length = _places(rows.view(np.uint32), self._keys)
-            laid_out = _aligned(length, rows.shape[1])
-            laid_out[:] = rows[0]  # what no row fills is run too
-            laid_out[place] = rows
-            scores[start : start + BATCH] = self._run(laid_out)[place]
-        return scores
+        """float64[n], NaN where the model gives NaN; of each row the same, whatever the others are."""
+        lanes = self.lanes()
+        lanes.add(features)
+        return lanes.scores()
+
+    def lanes(self) -> Lanes:
+        """What takes features block by block and gives their scores."""
+        return Lanes(self._run, self._features)
+
+    def bound(self, features: Features) -> Callable[[], npt.NDArray[np.floating]]:
+        """The model on these rows as they are, with nothing around it: in a bare run a score may differ in
+        the last bits."""
+        rows = aligned(*features.shape)
+        rows[:] = features
+        row = Row(self._session, rows)
+
+        def run() -> npt.NDArray[np.floating]:
+            row.run()
+            return row.score
+
+        return run
+
+    def row(self) -> Row:
+        """Memory for one row at a time, tried on rows of small and large numbers."""
+        row, random = Row(self._session, aligned(1, self._features)), np.random.default_rng(1)
+        sizes = 10.0 ** random.uniform(-1, 3, (_TRIALS, 1))
+        trial = (random.normal(size=(_TRIALS, self._features)) * sizes).astype(np.float32)
+        row.compare(trial, self.score(trial))
+        return row
 
     def _run(self, features: Features) -> FloatArray:
         output: FloatArray = self._session.run(None, {self._input: features})[0]
         return output.reshape(-1)
-
-
-def _random_keys(n: int) -> npt.NDArray[np.uint64]:
-    """uint64[n], odd (Knuth's MMIX generator)."""
-    keys, state = [], 1
-    for _ in range(n):
-        state = (6364136223846793005 * state + 1442695040888963407) % 2**64
-        keys.append(state | 1)
-    return np.array(keys, np.uint64)
-
-
-def _aligned(rows: int, columns: int) -> Features:
-    """float32[rows, columns], uninitialised."""
-    raw = np.empty(4 * rows * columns + _ALIGNMENT, np.uint8)
-    start = -raw.ctypes.data % _ALIGNMENT
-    return raw[start : start + 4 * rows * columns].view(np.float32).reshape(rows, columns)
-
-
-@kernel
-def _places(bits: npt.NDArray[np.uint32], keys: npt.NDArray[np.uint64]) -> tuple[IntArray, int]:
-    """int64[n]: where each row shall stand, equal rows at one place, and how many places there are, whole
-    lanes. The lane is place % 16."""
-    n = len(bits)
-    mask = 63
-    while mask < 2 * n:
-        mask = 2 * mask + 1
-    table = np.full(mask + 1, -1, np.int64)
-    place = np.empty(n, np.int64)
-    filled = np.zeros(_LANES, np.int64)
-    for row in range(n):
-        hashed = np.uint64(0)
-        for column in range(bits.shape[1]):
-            hashed += np.uint64(bits[row, column]) * keys[column]
-        slot = np.int64((hashed >> np.uint64(36)) & np.uint64(mask))
-        while table[slot] >= 0 and not _equal(bits, row, table[slot]):
-            slot = (slot + 1) & mask
-        if table[slot] < 0:
-            table[slot] = row
-            lane = np.int64(hashed >> np.uint64(60))
-            place[row] = filled[lane] * _LANES + lane
-            filled[lane] += 1
-        place[row] = place[table[slot]]
-    return place, filled.max() * _LANES
-
-
-@kernel
-def _equal(bits: npt.NDArray[np.uint32], a: int, b: int) -> bool:
-    for column in range(bits.shape[1]):  # noqa: SIM110 (a generator is slow in numba)
-        if bits[a, column] != bits[b, column]:
-            return False
-    return True
 
 
 @lru_cache(maxsize=32)
@@ -135,6 +96,7 @@ def _session(content: bytes) -> InferenceSession:
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = _SILENT
     # Weights stand in the model: a folder that is none keeps it from reading any other file.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)

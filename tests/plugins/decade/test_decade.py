@@ -16,16 +16,17 @@ import numpy as np
 import onnx_toys
 import pytest
 import xgboost
-from decade_toys import MENU, Models, compiled, read_events, train_quantile, truth
+from decade_toys import MENU, OBJECTS, Models, compiled, read_events, train_quantile, truth
 from onnx import helper
 from toys import evaluation_half, memory_catalogue, write_root
+from trigemu_plugin_decade import decade
 from trigemu_plugin_decade.decade import Decade
 
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates
 from trigemu.calibrate import solve
 from trigemu.decisions import decide
 from trigemu.tables import TableError
-from trigemu.triggers.network import Network
+from trigemu.triggers.lanes import Lanes
 from trigemu.workspace import Workspace
 
 Events = list[dict[str, Any]]
@@ -79,8 +80,8 @@ def test_events_that_are_not_asked_cost_nothing(
     menu = models.menu()
     kind = compiled(menu)
     seen: list[int] = []
-    score = Network.score
-    monkeypatch.setattr(Network, "score", lambda self, f: [seen.append(len(f)), score(self, f)][1])
+    add = Lanes.add
+    monkeypatch.setattr(Lanes, "add", lambda self, f: [seen.append(len(f)), add(self, f)][1])
     trees = kind.quantile.trees
     noted = replace(trees, predict=lambda x: [seen.append(len(x)), trees.predict(x)][1])
     kind = replace(kind, quantile=replace(kind.quantile, trees=noted))
@@ -117,16 +118,36 @@ def truth_asked(events: Events) -> list[bool]:
 # ---- nothing that should not matter changes a bit
 
 
-def test_parallel_and_sequential_give_the_same_bits(models: Models, catalogue: Catalogue) -> None:
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two threads work on few events too, in blocks of 50."""
+    monkeypatch.setattr(decade, "MANY", 0)
+    monkeypatch.setattr(decade, "SHARED", 50)
+
+
+def test_parallel_and_sequential_give_the_same_bits(
+    models: Models, catalogue: Catalogue, shared: None
+) -> None:
     menu = models.menu()
     kind = compiled(menu)
     assert isinstance(kind.pool, ThreadPoolExecutor)
     events = read_events(menu, catalogue)
     both = [k.evaluate(Workspace(events)) for k in (kind, replace(kind, pool=None))]
     assert both[0].tobytes() == both[1].tobytes()
+    assert (both[0] > -np.inf).sum() > 100
 
 
-def test_the_quantile_has_a_thread_of_its_own(models: Models, catalogue: Catalogue) -> None:
+def test_few_events_are_handed_to_no_one(models: Models, catalogue: Catalogue) -> None:
+    class Closed(ThreadPoolExecutor):
+        def submit(self, *_: Any, **__: Any) -> Any:
+            raise AssertionError
+
+    kind = replace(compiled(models.menu()), pool=Closed(1))
+    events = read_events(models.menu(), catalogue)
+    assert 100 < (kind.evaluate(Workspace(events)) > -np.inf).sum() < decade.MANY
+
+
+def test_the_quantile_has_a_thread_of_its_own(models: Models, catalogue: Catalogue, shared: None) -> None:
     menu = models.menu()
     kind = compiled(menu)
     threads: list[int] = []
@@ -135,11 +156,78 @@ def test_the_quantile_has_a_thread_of_its_own(models: Models, catalogue: Catalog
     for pool in (kind.pool, None):
         one = replace(kind, quantile=replace(kind.quantile, trees=noted), pool=pool)
         one.evaluate(Workspace(read_events(menu, catalogue)))
-    assert threads[0] != threading.get_ident() == threads[1]
+    assert len(set(threads)) == 2 < len(threads)
+    assert threads[0] != threading.get_ident() == threads[-1]
+
+
+def test_x_may_be_among_what_the_network_reads(
+    models: Models, catalogue: Catalogue, plain_events: Events, shared: None
+) -> None:
+    """It is not made twice then, whatever the order."""
+    expected = truth(models, plain_events[:600])
+    jets, photons = expected.x[expected.asked].T
+    inputs = [(["photon[0].pt"], 0.0), (["met"], None), (["jet[0].pt"], 0.0)]
+    content = onnx_toys.autoencoder(3, (4, 2, 4), "Tanh")
+    onnx_toys.write_card(models.folder, content, inputs, OBJECTS % 20.0).rename(
+        models.folder / "network.toml"
+    )
+    models.write_card()
+    menu = models.menu()
+    events = read_events(menu, catalogue)
+    quantiles = []
+    for within in (True, False):
+        if not within:
+            models.write_card(("missing = 0.0", "missing = -0.25"))
+        kind = compiled(models.menu())
+        assert (kind._columns is not None) == within
+        quantiles.append(kind.parts(Workspace(events)).quantile)
+    for made, missing in zip(quantiles, (0.0, -0.25), strict=True):
+        x = np.column_stack([np.where(jets > 0, jets, missing), photons])
+        assert made == pytest.approx(models.booster.inplace_predict(np.float32(x)), abs=TOLERANCE)
+
+
+def test_its_stages(models: Models, catalogue: Catalogue) -> None:
+    menu = models.menu(MENU, ('requires = "n_photon >= 1"\n', ""))
+    kind, events = compiled(menu), read_events(menu, catalogue)
+    stages = kind.stages(events)
+    pieces = ["autoencoder", "bare_bdt", "bare_onnxruntime", "bdt", "features", "parallel", "sequential"]
+    assert sorted(stages) == pieces
+    parts = kind.parts(Workspace(events))
+    expected = parts.y - parts.quantile
+    for _ in range(2):
+        assert stages["parallel"]().tobytes() == stages["sequential"]().tobytes() == expected.tobytes()
+        assert stages["autoencoder"]().tobytes() == parts.y.tobytes()
+        assert stages["bdt"]().tobytes() == parts.quantile.tobytes()
+        assert np.array_equal(stages["bare_bdt"](), parts.quantile)
+        assert stages["bare_onnxruntime"]() == pytest.approx(parts.y, abs=TOLERANCE)
+        features, complete, x = (np.concatenate(part) for part in zip(*stages["features"](), strict=True))
+        assert np.array_equal(features, kind.scorer.inputs.evaluate(Workspace(events))[0])
+        assert np.array_equal(x, kind.quantile.inputs.evaluate(Workspace(events))[0])
+        assert complete.all()
+
+
+def test_what_is_made_ahead_comes_in_order() -> None:
+    made: list[int] = []
+
+    def half(number: int) -> float:
+        made.append(number)
+        return 1 / (number - 3)
+
+    with ThreadPoolExecutor(1) as pool:
+        for given in (pool, None):
+            made.clear()
+            assert list(decade.ahead(given, half, [0, 1, 5])) == [-1 / 3, -1 / 2, 1 / 2]
+            assert made == [0, 1, 5]
+            found = decade.ahead(given, half, [1, 2, 3, 4])
+            assert [next(found), next(found)] == [-1 / 2, -1]
+            with pytest.raises(ZeroDivisionError):
+                next(found)
 
 
 @pytest.mark.parametrize("failing", ["network", "quantile"])
-def test_a_failure_of_either_part_is_told(models: Models, catalogue: Catalogue, failing: str) -> None:
+def test_a_failure_of_either_part_is_told(
+    models: Models, catalogue: Catalogue, failing: str, shared: None
+) -> None:
     menu = models.menu()
     kind, events = compiled(menu), read_events(menu, catalogue)
 
@@ -148,7 +236,7 @@ def test_a_failure_of_either_part_is_told(models: Models, catalogue: Catalogue, 
 
     with pytest.MonkeyPatch.context() as patch:
         whose = type(kind.scorer) if failing == "network" else type(kind.quantile)
-        patch.setattr(whose, "scores" if failing == "network" else "predict", fail)
+        patch.setattr(whose, "scores_of" if failing == "network" else "predict", fail)
         for each in (kind, replace(kind, pool=None)):
             with pytest.raises(RuntimeError, match="out of memory"):
                 each.evaluate(Workspace(events))
@@ -207,13 +295,14 @@ above = 1.0
 """
 
 
+@pytest.mark.parametrize("first", ["decade", "anomaly"])
 def test_menus_share_the_network(
-    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, first: str
 ) -> None:
     calls: list[int] = []
-    score = Network.score
-    monkeypatch.setattr(Network, "score", lambda self, f: [calls.append(len(f)), score(self, f)][1])
-    menus = [models.menu(), models.menu(ANOMALY, name="plain.toml")]
+    add = Lanes.add
+    monkeypatch.setattr(Lanes, "add", lambda self, f: [calls.append(len(f)), add(self, f)][1])
+    menus = [models.menu(), models.menu(ANOMALY, name="plain.toml")][:: 1 if first == "decade" else -1]
     emulation = emulate(menus, catalogue, chunk_events=100)
     assert len(calls) == 9
     for menu in menus:

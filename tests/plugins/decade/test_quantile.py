@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 import xgboost
 from decade_toys import train_quantile
 from trigemu_plugin_decade import library
-from trigemu_plugin_decade.quantile import Quantile, Trees, load_trees
+from trigemu_plugin_decade.quantile import Quantile, load_trees
 
 from trigemu.errors import TrigemuError
 from trigemu.features import Inputs
@@ -59,7 +60,7 @@ def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:
 def test_what_is_known_by_its_content(booster: xgboost.Booster) -> None:
     trees = load_trees(content(booster), 2)
     inputs, others = (Inputs((Constant(v), Constant(2.0)), ("a", "b"), (0.0, 0.0)) for v in (1.0, 3.0))
-    same = Quantile(inputs, "00", Trees(trees.predict, compiled=False, tau=0.9))
+    same = Quantile(inputs, "00", replace(trees, compiled=False))
     assert Quantile(inputs, "00", trees) == same
     assert hash(Quantile(inputs, "00", trees)) == hash(same)
     assert Quantile(inputs, "01", trees) != same

@@ -1,0 +1,116 @@
+"""DECADE in batches: its parts and the whole score beside the bare engines, on events that all ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tl2cgen
+import treelite
+import xgboost
+from pytest_benchmark.fixture import BenchmarkFixture
+from repeat import repeated
+
+import trigemu
+from trigemu.triggers.anomaly import CompiledAnomaly
+from trigemu.workspace import Workspace
+
+ROOT = Path(__file__).parent.parent
+QUANTILE = ROOT / "plugins" / "decade" / "models" / "primary" / "quantile.json"
+EVENTS = 131_072
+BATCHES = (1, 256, 4096, EVENTS)
+XGBOOST = ("xgboost_inplace_predict", "xgboost_predict", "xgboost_predict_matrix_made")
+CONTENDERS = ("trigemu", "tl2cgen", "gtil", *XGBOOST)
+Record = Callable[[BenchmarkFixture, int], None]
+
+
+@cache
+def asked() -> tuple[Any, trigemu.Events]:
+    """The compiled trigger of `decade.toml`, and events with a photon."""
+    menu = trigemu.read_menu(ROOT / "menus" / "decade.toml", [ROOT / "plugins"])
+    plan = trigemu.make_plan([menu])
+    compiled: Any = plan.slots[plan.bits[0]["AD"]].compiled
+    events = repeated(trigemu.open_catalogue(), plan.needs, 3 * EVENTS)
+    rows = np.flatnonzero(compiled.requires.evaluate(Workspace(events)))
+    return compiled, events.take(np.resize(rows, EVENTS))
+
+
+def run(benchmark: BenchmarkFixture, record: Record, call: Callable[[], object], n: int) -> None:
+    rounds = min(2000, max(20, 2**22 // n))
+    benchmark.pedantic(call, rounds=rounds, iterations=1, warmup_rounds=5)
+    record(benchmark, n)
+
+
+@pytest.mark.parametrize("n", BATCHES[1:])
+@pytest.mark.parametrize("part", ["features", "autoencoder", "bare_onnxruntime", "bdt", "bare_bdt"])
+def test_part(benchmark: BenchmarkFixture, record: Record, part: str, n: int) -> None:
+    benchmark.group = f"parts of decade.toml, {n} events"
+    compiled, events = asked()
+    run(benchmark, record, compiled.stages(events[:n])[part], n)
+
+
+@pytest.mark.parametrize("n", BATCHES[1:])
+@pytest.mark.parametrize("how", ["decade", "parallel", "sequential", "anomaly"])
+def test_score(benchmark: BenchmarkFixture, record: Record, how: str, n: int) -> None:
+    """The trigger, the same with and without a second thread, and its autoencoder as a trigger."""
+    benchmark.group = f"the score of decade.toml, {n} events"
+    compiled, events = asked()
+    events = events[:n]
+    stages = compiled.stages(events)
+    anomaly = CompiledAnomaly(compiled.scorer, compiled.requires, 0.0)
+    calls = {
+        "decade": lambda: compiled.evaluate(Workspace(events)),
+        "anomaly": lambda: anomaly.evaluate(Workspace(events)),
+        "parallel": stages["parallel"],
+        "sequential": stages["sequential"],
+    }
+    if how != "anomaly":
+        assert np.array_equal(calls[how](), compiled.evaluate(Workspace(events)))
+    run(benchmark, record, calls[how], n)
+
+
+@cache
+def predictor(folder: Path) -> tl2cgen.Predictor:
+    model = treelite.frontend.load_xgboost_model(str(QUANTILE))
+    path = folder / "decade.so"
+    tl2cgen.export_lib(model, toolchain="gcc", libpath=path)
+    return tl2cgen.Predictor(path, nthread=1)
+
+
+def evaluators(x: np.ndarray, folder: Path) -> dict[str, Callable[[], Any]]:
+    """Contender → its Y(x) of all rows, on one thread."""
+    compiled, _ = asked()
+    booster = xgboost.Booster(model_file=str(QUANTILE))
+    booster.set_param({"nthread": 1})
+    model = treelite.frontend.load_xgboost_model(str(QUANTILE))
+    matrix = xgboost.DMatrix(x)
+    return {
+        "trigemu": lambda: compiled.quantile.trees.predict(x),
+        "tl2cgen": lambda: predictor(folder).predict(tl2cgen.DMatrix(x)),
+        "gtil": lambda: treelite.gtil.predict(model, x, nthread=1),
+        "xgboost_inplace_predict": lambda: booster.inplace_predict(x),
+        "xgboost_predict": lambda: booster.predict(xgboost.DMatrix(x)),
+        "xgboost_predict_matrix_made": lambda: booster.predict(matrix),
+    }
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("n", BATCHES)
+@pytest.mark.parametrize("name", CONTENDERS)
+def test_bdt(
+    benchmark: BenchmarkFixture,
+    record: Record,
+    tmp_path_factory: pytest.TempPathFactory,
+    name: str,
+    n: int,
+) -> None:
+    benchmark.group = f"the BDT, {n} events"
+    compiled, events = asked()
+    x, _ = compiled.quantile.inputs.evaluate(Workspace(events[:n]))
+    call = evaluators(x, tmp_path_factory.getbasetemp())[name]
+    assert np.ravel(call()) == pytest.approx(compiled.quantile.predict(x), abs=1e-5)
+    run(benchmark, record, call, n)

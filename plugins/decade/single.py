@@ -1,0 +1,72 @@
+"""One event: y − Y(x) against a cut, with memory made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+
+import numpy as np
+
+from trigemu.features import Features
+from trigemu.kernels import kernel
+from trigemu.triggers.row import Row, score_at, settled
+
+from .library import predict_row
+from .quantile import Trees
+
+
+class SingleDecade:
+    """The model of one event. x: float32[d], which the trees read, after the network is done: to hand them
+    to another thread takes many times as long as they do."""
+
+    def __init__(self, row: Row, trees: Trees, x: Features, cut: float, pool: Executor | None) -> None:
+        quantile = np.zeros(1, np.float32)
+        self._kept = trees, quantile  # what the addresses belong to
+        self._x, self._pool, self._run, self._score = x, pool, row.run, row.address
+        self._trees, self._quantile = trees.address, quantile.ctypes.data
+        self._settle = *self._score, self._trees, x.ctypes.data, self._quantile, cut, row.near
+
+    def __call__(self) -> int:
+        self._run()
+        return _settle(*self._settle)
+
+    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
+        """The network runs on the features that were made last, the trees on x of the event."""
+        x = np.empty((n, len(self._x)), np.float32)
+        for event in range(n):
+            features(event)
+            x[event] = self._x
+        rows = [x.ctypes.data + event * x.strides[0] for event in range(n)]
+
+        def network(event: int) -> float:
+            self._run()
+            return score_at(*self._score)
+
+        def trees(event: int, of: Features = x) -> float:  # `of` keeps what the addresses belong to
+            return predict_row(self._trees, rows[event], self._quantile)
+
+        def sequential(event: int) -> int:
+            features(event)
+            return self()
+
+        def parallel(event: int) -> float:
+            assert self._pool
+            features(event)
+            quantile = self._pool.submit(trees, event)
+            return network(event) - quantile.result()
+
+        return {
+            "features": features,
+            "autoencoder": network,
+            "bdt": trees,
+            "sequential": sequential,
+            **({"parallel": parallel} if self._pool else {}),
+            "bare_onnxruntime": lambda event: self._run(),
+            "bare_bdt": trees,
+        }
+
+
+@kernel
+def _settle(score: int, size: int, trees: int, x: int, quantile: int, cut: float, near: float) -> int:
+    y = score_at(score, size)
+    return settled(y, y - predict_row(trees, x, quantile), cut, near)
