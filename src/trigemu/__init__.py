@@ -24,6 +24,8 @@ from trigemu.menu_file import read_menu  # isort: split
 
 from trigemu.decisions import Plan, decide, make_plan  # isort: split
 
+from trigemu.stream import Stream  # isort: split
+
 from trigemu.patterns import PatternTable  # isort: split
 
 from trigemu.calibrate import solve  # isort: split
@@ -40,11 +42,14 @@ from trigemu.efficiency import Efficiencies, efficiencies  # isort: split
 
 from trigemu.scan import Scan, scan  # isort: split
 
+from trigemu.latency import Bench, bench  # isort: split
+
 from trigemu.errors import TrigemuError
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bench",
     "Catalogue",
     "Collection",
     "Comparison",
@@ -57,8 +62,10 @@ __all__ = [
     "Plan",
     "Rate",
     "Scan",
+    "Stream",
     "TrigemuError",
     "TriggerRates",
+    "bench",
     "compare",
     "decide",
     "efficiencies",
