@@ -20,6 +20,7 @@ from trigemu.observables import Need
 COLUMNS = [(name, c) for name in ("jet", "photon", "electron", "muon") for c in ("pt", "eta", "phi")]
 NEEDS: list[Need] = [*COLUMNS, ("electron", "charge"), ("muon", "charge"), ("", "met"), ("", "met_phi")]
 BASKET = 131_072
+CATALOGUE = "catalogue.toml"
 
 
 def repeated(catalogue: trigemu.Catalogue, needs: Iterable[Need], n: int) -> trigemu.Events:
@@ -46,6 +47,7 @@ def repeated(catalogue: trigemu.Catalogue, needs: Iterable[Need], n: int) -> tri
 
 def write_repeated(folder: Path, n: int) -> trigemu.Catalogue:
     """n events in one ROOT file, zstd, in baskets of BASKET, and its catalogue."""
+    folder.mkdir(parents=True, exist_ok=True)
     block = repeated(trigemu.open_catalogue(), NEEDS, min(n, BASKET))
     arrays: dict[str, ak.Array | np.ndarray] = {"genWeight": block.weight, "event": block.id}
     arrays |= {"MET_pt": block.scalars["met"], "MET_phi": block.scalars["met_phi"]}
@@ -66,13 +68,12 @@ def write_repeated(folder: Path, n: int) -> trigemu.Catalogue:
             file["Events"].extend({name: array[:rows] for name, array in arrays.items()})
         file.mktree("Runs", {"genEventSumw": "f8"})
         file["Runs"].extend({"genEventSumw": np.array([block.weight.sum() * n / len(block)])})
-    (folder / "catalogue.toml").write_text(
+    (folder / CATALOGUE).write_text(
         '[catalogue]\nname = "repeated"\nconvention = "crossing"\n'
         '[[sample]]\nname = "repeated"\nrole = "background"\nfiles = ["repeated.root"]\nrate_hz = 40e6\n'
     )
-    return trigemu.open_catalogue(folder / "catalogue.toml")
+    return trigemu.open_catalogue(folder / CATALOGUE)
 
 
 if __name__ == "__main__":
-    Path(sys.argv[2]).mkdir(parents=True, exist_ok=True)
     write_repeated(Path(sys.argv[2]), int(float(sys.argv[1])))

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from toys import Memory, Seen, even_events, memory_catalogue, menu_from, toy_events
 
-from trigemu import Catalogue, TrigemuError, make_plan
-from trigemu.chunks import Chunk, Job, chunks_of, over_background
+from trigemu import Catalogue, Events, Plan, TrigemuError, make_plan
+from trigemu.chunks import READ_AHEAD, Chunk, Job, chunks_of, over_background
+from trigemu.samples import Sample
+from trigemu.samples.source import Columns
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
 
@@ -30,6 +37,17 @@ def test_chunks_cover_each_event_once_and_begin_where_baskets_do(events: int) ->
     assert all(c.stop - c.start <= events for c in chunks)
     if events >= 50:
         assert all(c.start % 50 == 0 for c in chunks)
+
+
+@given(st.sets(st.integers(1, 199)), st.integers(1, 250))
+def test_chunks_end_at_the_last_basket_within_reach(inner: set[int], events: int) -> None:
+    sample = memory_catalogue({"a": [{"weight": 1.0}] * 200}).samples[0]
+    source = sample.sources[0]
+    assert isinstance(source, Memory)
+    source.boundaries = tuple(sorted({0, 200, *inner}))
+    for chunk in chunks_of(sample, events):
+        within = [b for b in source.boundaries if chunk.start < b <= chunk.start + events]
+        assert chunk.stop == max(within, default=chunk.start + events)
 
 
 def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None:
@@ -79,3 +97,164 @@ def test_a_worker_that_is_ended_is_reported(tmp_path: Path, monkeypatch: pytest.
 
 def _end_this_process(chunk: Chunk) -> None:
     os._exit(1)
+
+
+# ---- reading ahead of the work
+
+
+@dataclass
+class Watched:
+    """Events of a source that says what becomes of each chunk."""
+
+    source: Memory
+    reading: Callable[[int], None]
+    path: str = "watched"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)
+
+    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Columns:
+        self.reading(start)
+        return self.source.read(start, stop, needs)
+
+
+def watched(catalogue: Catalogue, reading: Callable[[int], None]) -> Catalogue:
+    def of(sample: Sample) -> Sample:
+        sources = tuple(Watched(source, reading) for source in sample.sources)  # type: ignore[arg-type]
+        return replace(sample, sources=sources)
+
+    return replace(catalogue, samples=tuple(map(of, catalogue.samples)))
+
+
+@pytest.fixture
+def cores(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """cores(n): as on a machine of n cores."""
+    return lambda n: monkeypatch.setattr("trigemu.chunks._cores", lambda: n)
+
+
+@pytest.fixture
+def threads_end() -> Iterator[Callable[[], None]]:
+    """threads_end() waits for those that the test started; at its end too."""
+    before = set(threading.enumerate())
+
+    def check() -> None:
+        for thread in set(threading.enumerate()) - before:
+            thread.join(timeout=10)
+            assert not thread.is_alive()
+
+    yield check
+    check()
+
+
+@pytest.mark.parametrize("entries", [1, 10, 11, 30, 95])
+def test_cores_change_nothing(tmp_path: Path, cores: Callable[[int], None], entries: int) -> None:
+    work = job(tmp_path, memory_catalogue({"a": even_events(1, entries), "b": even_events(2, 7)}))
+    cores(1)
+    alone = list(over_background(work, Seen(2.0), chunk_events=10))
+    cores(2)
+    assert list(over_background(work, Seen(2.0), chunk_events=10)) == alone
+
+
+def test_one_core_reads_in_the_thread_that_works(tmp_path: Path, cores: Callable[[int], None]) -> None:
+    cores(1)
+    readers: list[threading.Thread] = []
+    catalogue = watched(
+        memory_catalogue({"a": even_events(1, 50)}), lambda _: readers.append(threading.current_thread())
+    )
+    list(over_background(job(tmp_path, catalogue), Seen(1.0), chunk_events=10))
+    assert readers == [threading.main_thread()] * 5
+
+
+@dataclass
+class Waiting:
+    """A task that waits until other chunks were read."""
+
+    read: dict[int, threading.Event]
+    awaited: Callable[[int], Iterable[int]]
+    done: list[int] = field(default_factory=list)
+
+    def __call__(self, plan: Plan, sample: int, events: Events) -> int:
+        start = int(events.id[0])
+        for other in self.awaited(start):
+            assert self.read[other].wait(timeout=10), f"{other} was not read while {start} was worked on"
+        self.done.append(start)
+        return start
+
+
+@pytest.mark.usefixtures("threads_end")
+def test_the_next_chunks_are_read_while_one_is_worked_on_and_no_more(
+    tmp_path: Path, cores: Callable[[int], None]
+) -> None:
+    cores(2)
+    starts = range(0, 100, 10)
+    read = {start: threading.Event() for start in starts}
+    task = Waiting(
+        read, lambda start: (start + 10 * (1 + i) for i in range(READ_AHEAD) if start < 80 - 10 * i)
+    )
+    too_early: list[int] = []
+
+    def reading(start: int) -> None:
+        if start > 10 * (len(task.done) + READ_AHEAD):
+            too_early.append(start)
+        read[start].set()
+
+    catalogue = watched(memory_catalogue({"a": even_events(1, 100)}), reading)
+    done = over_background(job(tmp_path, catalogue), task, chunk_events=10)
+    assert [result for _, result in done] == list(starts)
+    assert not too_early
+
+
+@pytest.mark.usefixtures("threads_end")
+@pytest.mark.parametrize("n", [1, 2])
+def test_what_cannot_be_read_is_told_in_its_turn(
+    tmp_path: Path, cores: Callable[[int], None], n: int
+) -> None:
+    def reading(start: int) -> None:
+        if start >= 30:
+            time.sleep(0.02 if start == 30 else 0.0)  # the later one fails first
+            raise ValueError(f"damaged at {start}")
+
+    cores(n)
+    work = job(tmp_path, watched(memory_catalogue({"a": even_events(1, 90)}), reading))
+    done = iter(over_background(work, Seen(1.0), chunk_events=10))
+    assert [next(done)[0].start for _ in range(3)] == [0, 10, 20]
+    with pytest.raises(
+        TrigemuError, match=r"sample 'a': watched cannot be read \(ValueError: damaged at 30\)"
+    ):
+        next(done)
+
+
+@pytest.mark.usefixtures("threads_end")
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_work_that_fails_or_is_interrupted_ends_the_reading(
+    tmp_path: Path, cores: Callable[[int], None], error: type[BaseException]
+) -> None:
+    def fail(plan: Plan, sample: int, events: Events) -> None:
+        raise error
+
+    def reading(start: int) -> None:
+        begun.append(start)
+        time.sleep(0.02)
+        ended.append(start)
+
+    cores(2)
+    begun: list[int] = []
+    ended: list[int] = []
+    catalogue = watched(memory_catalogue({"a": even_events(1, 90)}), reading)
+    with pytest.raises(error):
+        list(over_background(job(tmp_path, catalogue), fail, chunk_events=10))
+    assert sorted(begun) == sorted(ended) == [0, 10, 20]
+
+
+def test_results_that_are_left_lying_hold_no_thread(
+    tmp_path: Path, cores: Callable[[int], None], threads_end: Callable[[], None]
+) -> None:
+    """As in the frames of a traceback that somebody keeps."""
+    cores(2)
+    read: list[int] = []
+    catalogue = watched(memory_catalogue({"a": even_events(1, 90)}), read.append)
+    done = iter(over_background(job(tmp_path, catalogue), Seen(1.0), chunk_events=10))
+    next(done)
+    threads_end()
+    assert sorted(read) == [0, 10, 20]
+    assert next(done)[0].start == 10

@@ -121,13 +121,12 @@ def _collection(jagged: dict[str, ak.Array]) -> Collection:
     columns: dict[str, Array] = {}
     offsets: IntArray | None = None
     for name, array in jagged.items():
-        layout = array.layout.to_ListOffsetArray64(True)
-        own = np.asarray(layout.offsets)
+        own = np.asarray(array.layout.offsets)
         if offsets is None:
             offsets = own
         elif not np.array_equal(offsets, own):
             raise SampleError(f"the column {name!r} has other numbers of objects than its neighbours")
-        columns[name] = ak.to_numpy(layout.content)[: own[-1]]
+        columns[name] = ak.to_numpy(array.layout.content)
     assert offsets is not None
     pt = columns["pt"]
     if first_unordered(offsets, pt) >= 0:

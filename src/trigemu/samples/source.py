@@ -33,8 +33,9 @@ class Source(Protocol):
     """One file of events. Opened when first used, so that it can travel to a worker.
 
     entries: how many events. boundaries: entries at which reading can begin at no extra cost, from 0
-    to `entries`. sum_of_weights: over all generated events, kept or not. A SampleError (or any error
-    of the library that reads) is completed with sample and file by the caller.
+    to `entries`, ascending. sum_of_weights: over all generated events, kept or not. read: may be called by
+    several threads at once. A SampleError (or any error of the library that reads) is completed with
+    sample and file by the caller.
     """
 
     path: str
