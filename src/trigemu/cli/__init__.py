@@ -16,6 +16,7 @@ COMMANDS = {
     "compare": "compare",
     "scan": "scan",
     "efficiency": "efficiency",
+    "bench": "bench",
     "calibrate": "calibrate",
     "report": "report",
     "samples": "samples",

@@ -1,0 +1,82 @@
+"""`trigemu bench`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import latency, output_bench
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.progress import bar
+from trigemu.files import check_writable, write_text
+from trigemu.plugins import search_path
+
+
+@click.command()
+@options.menu
+@click.option(
+    "--batch",
+    default=",".join(map(str, latency.BATCHES)),
+    show_default=True,
+    help="Sizes of batches, separated by commas.",
+)
+@click.option(
+    "--events",
+    type=click.IntRange(min=1),
+    default=latency.EVENTS,
+    show_default=True,
+    help="How many events to draw from the background.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Measure too what so many threads do together.",
+)
+@options.samples
+@options.plugin_path
+@options.json_file
+@options.figure
+def bench(
+    menu: Path,
+    batch: str,
+    events: int,
+    threads: int,
+    catalogue: Path | None,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    figure: Path | None,
+) -> None:
+    """Measure what a MENU and each of its triggers cost per event."""
+    for file in filter(None, (json_file, figure)):
+        check_writable(file)
+    batches = _sizes(batch)
+    latency.check(batches, events, threads)
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    samples = trigemu.open_catalogue(catalogue)
+    passes = 2 if read.budgeted else 1
+    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+        emulation = trigemu.emulate([read], samples, progress=advance)
+    with bar("timing", latency.steps(batches, threads)) as advance:
+        result = trigemu.bench(emulation, batches=batches, events=events, threads=threads, progress=advance)
+    console().print(output_bench.bench_tables(result))
+    if figure:
+        from trigemu.report.style import save
+
+        save(output_bench.figure_of(result), figure)
+    if json_file:
+        write_text(json_file, output_bench.as_json(result, trigemu.__version__))
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise trigemu.TrigemuError(f"--batch {text}: expected numbers of events from 1, as in 1,16,256")
+    return sorted(set(sizes))

@@ -1,0 +1,124 @@
+"""A menu of all that a bench tells apart, and a plugin with parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from toys import memory_catalogue, toy_events
+
+from trigemu import Emulation, emulate, read_menu
+
+#: A score with parts, whose log tells on which events each was done, and a kind that looks at the others.
+PLUGIN = """
+import time
+from dataclasses import dataclass
+import numpy as np
+from trigemu.triggers.base import ScoreKind
+LOG = []
+
+class Parts(ScoreKind, frozen=True):
+    requires: str | None = None
+    seconds: float = 0.0
+    def compile(self, context):
+        requires = context.condition(self.requires) if self.requires else None
+        return CompiledParts(context.observable("met"), requires, self.cut, self.seconds)
+
+@dataclass(frozen=True)
+class CompiledParts:
+    met: object
+    requires: object
+    cut: float
+    seconds: float
+    def evaluate(self, work):
+        time.sleep(self.seconds)
+        score = self.met.evaluate(work).copy()
+        if self.requires is not None:
+            score[~self.requires.evaluate(work)] = -np.inf
+        return score
+    def stages(self, events):
+        names = ("features", "autoencoder", "bdt", "sequential", "parallel")
+        return {name: lambda name=name: LOG.append((name, events)) for name in names}
+
+class Company(ScoreKind, frozen=True):
+    def compile(self, context):
+        return CompiledCompany(context.observable("met"), self.cut)
+
+@dataclass(frozen=True)
+class CompiledCompany:
+    met: object
+    cut: float
+    def evaluate(self, work):
+        values = self.met.evaluate(work)
+        return values - values.mean() if len(values) else values
+
+KINDS = {"parts": Parts, "company": Company}
+"""
+MENU = """
+[menu]
+name = "toy"
+plugins = ["parts"]
+crossing_rate_hz = 30e6
+
+[[trigger]]
+name = "J30"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+
+[[trigger]]
+name = "J30_TOO"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+prescale = 7
+
+[[trigger]]
+name = "MU"
+kind = "threshold"
+observable = "muon[0].pt"
+above = 5.0
+requires = "n_photon >= 1"
+
+[[trigger]]
+name = "NEVER"
+kind = "threshold"
+observable = "muon[0].pt"
+above = 5.0
+requires = "met > 1e9"
+
+[[trigger]]
+name = "AD"
+kind = "parts"
+above = 20.0
+requires = "n_photon >= 1"
+
+[[trigger]]
+name = "ALL"
+kind = "parts"
+above = 20.0
+
+[[trigger]]
+name = "OFF"
+kind = "threshold"
+observable = "met"
+above = 50.0
+enabled = false
+
+[[trigger]]
+name = "NOT"
+kind = "logic"
+expression = "J30 and not MU"
+
+[[trigger]]
+name = "ANY"
+kind = "random"
+rate_hz = 1000.0
+"""
+EVENTS = toy_events(11, 300)
+BATCHES = (1, 8, 100)
+
+
+def emulation(folder: Path, text: str = MENU, plugin: str = PLUGIN) -> Emulation:
+    (folder / "parts.py").write_text(plugin)
+    (folder / "menu.toml").write_text(text)
+    return emulate([read_menu(folder / "menu.toml", [folder])], memory_catalogue({"toy": EVENTS}))
