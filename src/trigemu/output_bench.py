@@ -191,6 +191,8 @@ def _notes(result: Bench) -> Iterator[str]:
         f"share, the menu does once. For means and events/s a call takes its median over several passes; "
         f"percentiles are of all calls."
     )
+    if result.threads > 1:
+        yield "Threads wait for each other's Python; the --workers of trigemu run are processes and do not."
     if any(cost.asking for cost in result.triggers):
         yield "asked: the share of the rate that a trigger asks for, and its times on such events alone."
     if not all(cost.batch for cost in result.triggers):

@@ -89,7 +89,7 @@ class CompiledAnomaly:
 
     def evaluate(self, work: Workspace) -> FloatArray:
         asked, chosen = of_asked(work, self.requires)
-        return among(chosen, self.scorer.scores(asked))
+        return among(chosen, lambda: self.scorer.scores(asked))
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         return self.scorer.stages(events)
@@ -133,10 +133,11 @@ def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, Bo
     return work.narrowed(requires, chosen), chosen
 
 
-def among(chosen: BoolArray, scores: FloatArray) -> FloatArray:
-    """float64[n]: the scores of the chosen events, −inf for the others."""
+def among(chosen: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
+    """float64[n]: the scores of the chosen events, −inf for the others. In few events none may be chosen."""
     everywhere = np.full(len(chosen), -np.inf)
-    everywhere[chosen] = scores
+    if chosen.any():
+        everywhere[chosen] = scores()
     return everywhere
 
 
