@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trigemu.errors import TrigemuError
-from trigemu.files import check_writable, write_text
+from trigemu.files import check_writable, new_folder, write_text
 
 
 def names(folder: Path) -> list[str]:
@@ -70,3 +70,51 @@ def test_a_folder_that_is_not_writable(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # root may write everywhere
     with pytest.raises(TrigemuError, match="its folder is not writable"):
         check_writable(tmp_path / "a.json")
+
+
+def test_a_new_folder_is_there_when_it_is_whole(tmp_path: Path) -> None:
+    with new_folder(tmp_path / "made") as folder:
+        (folder / "below").mkdir()
+        (folder / "below" / "file").write_text("x")
+        assert not (tmp_path / "made").exists()
+    assert (tmp_path / "made" / "below" / "file").read_text() == "x"
+    assert names(tmp_path) == ["made"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_a_new_folder_that_fails_is_not_there(tmp_path: Path, error: type[BaseException]) -> None:
+    def fails() -> None:
+        with new_folder(tmp_path / "made") as folder:
+            (folder / "file").touch()
+            raise error
+
+    with pytest.raises(error):
+        fails()
+    assert names(tmp_path) == []
+
+
+def test_where_no_new_folder_can_be(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for name, message in (
+        ("folder", "it is there already"),
+        ("file", "it is there already"),
+        ("link", "it is there already"),
+        ("absent/made", "there is no folder"),
+    ):
+        with pytest.raises(TrigemuError, match=f"cannot write .*{message}"), new_folder(tmp_path / name):
+            pytest.fail("nothing may be done")
+    assert names(tmp_path) == ["file", "folder", "link"]
+
+
+def test_a_folder_that_came_in_between_is_left_alone(tmp_path: Path) -> None:
+    def late() -> None:
+        with new_folder(tmp_path / "made"):
+            (tmp_path / "made").mkdir()
+            (tmp_path / "made" / "file").touch()
+
+    with pytest.raises(TrigemuError, match=r"cannot write .*made: Directory not empty"):
+        late()
+    assert names(tmp_path) == ["made"]
+    assert names(tmp_path / "made") == ["file"]

@@ -3,6 +3,7 @@
     card = "models/primary/decade.toml"     # relative to the menu
     requires = "n_photon >= 1"              # the other events are not asked, and cost nothing
     unique_rate_hz = 1350.0                 # or above = 0.0
+    precision = { … }                       # optional: Y(x) as a firmware has it (trigemu.firmware.model)
 
 The card names the card of the score y, and the BDT that gives Y(x):
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Annotated, TypeVar
 
@@ -32,6 +33,7 @@ import numpy as np
 from trigemu.errors import TrigemuError
 from trigemu.events import BoolArray, Events, FloatArray, IntArray
 from trigemu.features import Features
+from trigemu.firmware.model import PrecisionTable, TreeModel
 from trigemu.observables import Condition
 from trigemu.tables import Table
 from trigemu.triggers.anomaly import InputBlock, Scorer, among, blocks, of_asked, open_scorer, read_inputs
@@ -39,8 +41,9 @@ from trigemu.triggers.base import Asked, Context, ScoreKind
 from trigemu.triggers.card import Card, CardTable, ModelFile, open_card
 from trigemu.workspace import Workspace
 
+from .precision import predictor
 from .quantile import Quantile, load_trees
-from .single import SingleDecade
+from .single import SingleDecade, SinglePredicted
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -87,17 +90,18 @@ class Decade(ScoreKind, frozen=True):
     card: str
     sha256: str | None = None
     requires: str | None = None
+    precision: PrecisionTable | None = None
 
     def compile(self, context: Context) -> CompiledDecade:
         requires = None if self.requires is None else context.condition(self.requires)
         card = open_card(context, self.card, self.sha256, DecadeCard)
-        quantile = _quantile(card)
+        quantile = _quantile(card, self.precision)
         score = card.table.score
         scorer = open_scorer(card.context, score.card, score.sha256)
         return CompiledDecade(scorer, quantile, card.table.quantile.q, requires, self.cut)
 
 
-def _quantile(card: Card[DecadeCard]) -> Quantile:
+def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quantile:
     table = card.table.quantile
     inputs = read_inputs(
         (InputBlock(table.x, table.missing),), lambda text, i, j: card.observable(text, ("quantile", "x", j))
@@ -114,7 +118,9 @@ def _quantile(card: Card[DecadeCard]) -> Quantile:
         message = f"q = {table.q:g}: {table.file} was trained for q = {1.0 - trees.tau:g}"
         card.problem(("quantile", "q"), message)
     card.finish()
-    return Quantile(inputs, table.sha256.lower(), trees)
+    if precision:
+        trees = replace(trees, predict=predictor(precision.of(trees.ensemble)), compiled=True, address=0)
+    return Quantile(inputs, table.sha256.lower(), trees, precision)
 
 
 @dataclass(frozen=True)
@@ -141,29 +147,39 @@ class CompiledDecade:
     pool: Executor | None = field(default_factory=lambda: ThreadPoolExecutor(1), compare=False)
 
     @property
+    def trees(self) -> TreeModel:
+        """For a firmware."""
+        of, precision = self.quantile, self.quantile.precision
+        return TreeModel(of.inputs, of.sha256, of.trees.ensemble, precision)
+
+    @property
     def warnings(self) -> tuple[str, ...]:
+        if self.quantile.precision:
+            return self.trees.warnings
         if self.quantile.trees.compiled:
             return ()
         return ("no C compiler (gcc, clang or the variable CC): boosted trees are interpreted, more slowly",)
 
     def evaluate(self, work: Workspace) -> FloatArray:
-        parts = self.parts(work)
-        return among(parts.chosen, parts.y - parts.quantile)
+        asked, chosen = of_asked(work, self.requires)
+        return among(chosen, lambda: np.subtract(*self._scores(asked)))
 
-    def single(self) -> Asked | None:
-        """None where the trees are interpreted."""
-        if not self.quantile.trees.address:
-            return None
+    def single(self) -> Asked:
+        trees = self.quantile.trees
         row, x = self.scorer.network.row(), np.zeros(len(self.quantile.inputs), np.float32)
         reads = (self.quantile.inputs, x), (self.scorer.inputs, row.features)
-        model = SingleDecade(row, self.quantile.trees, x, self.cut, self.pool)
-        return Asked(self.requires, reads, model)
+        if trees.address:
+            return Asked(self.requires, reads, SingleDecade(row, trees, x, self.cut, self.pool))
+        return Asked(self.requires, reads, SinglePredicted(row, trees, x, self.cut))
 
     def parts(self, work: Workspace) -> Parts:
         """y and Y(x), which do not depend on each other, in parallel."""
         asked, chosen = of_asked(work, self.requires)
-        pool = self.pool if len(asked.events) >= MANY else None
-        return Parts(asked, chosen, *self._both(asked, pool))
+        return Parts(asked, chosen, *self._scores(asked))
+
+    def _scores(self, asked: Workspace) -> tuple[FloatArray, FloatArray]:
+        """y and Y(x)."""
+        return self._both(asked, self.pool if len(asked.events) >= MANY else None)
 
     def _both(self, asked: Workspace, pool: Executor | None) -> tuple[FloatArray, FloatArray]:
         """y and Y(x). While the network runs here, the pool makes the features of the next block and runs the

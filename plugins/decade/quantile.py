@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -13,8 +13,11 @@ import treelite
 from trigemu.errors import TrigemuError
 from trigemu.events import FloatArray
 from trigemu.features import Features, Inputs
+from trigemu.firmware.model import PrecisionTable
+from trigemu.firmware.trees import Ensemble
 
 from .library import Scores, build, interpret
+from .precision import read_ensemble
 
 OBJECTIVE = "reg:quantileerror"
 
@@ -22,27 +25,24 @@ OBJECTIVE = "reg:quantileerror"
 @dataclass(frozen=True)
 class Trees:
     """`predict` gives float32[n] of float32[n, d]; compiled: or interpreted, for want of a C compiler.
-    tau: the quantile they were trained for. address: the compiled function, or 0."""
+    tau: the quantile they were trained for. ensemble: their nodes. address: the compiled function, or 0."""
 
-    predict: Callable[[Features], Scores]
+    predict: Callable[[Features], Scores | FloatArray]
     compiled: bool
     tau: float
+    ensemble: Ensemble
     address: int = 0
 
 
 @dataclass(frozen=True)
 class Quantile:
-    """What the BDT reads, and the BDT; known by the content of its model."""
+    """What the BDT reads, and the BDT; known by the content of its model and its precision, None for floating
+    point."""
 
     inputs: Inputs
     sha256: str
-    trees: Trees
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Quantile) and (self.inputs, self.sha256) == (other.inputs, other.sha256)
-
-    def __hash__(self) -> int:
-        return hash((self.inputs, self.sha256))
+    trees: Trees = field(compare=False)
+    precision: PrecisionTable | None = None
 
     def predict(self, x: Features) -> FloatArray:
         """float64[n] of float32[n, d]."""
@@ -80,5 +80,5 @@ def load_trees(content: bytes, features: int) -> Trees:
         raise TrigemuError(f"is damaged: it has {features} features and splits on number {last}, from 0")
     library = build(model, content)
     predict = library.predict if library else lambda x: interpret(model, x)
-    tau = float(np.ravel(quantiles)[0])
-    return Trees(predict, library is not None, tau, library.address if library else 0)
+    tau, ensemble = float(np.ravel(quantiles)[0]), read_ensemble(model)
+    return Trees(predict, library is not None, tau, ensemble, library.address if library else 0)

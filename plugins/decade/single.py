@@ -66,6 +66,38 @@ class SingleDecade:
         }
 
 
+class SinglePredicted:
+    """The same with trees that are no compiled function of a row: in fixed point, or interpreted."""
+
+    def __init__(self, row: Row, trees: Trees, x: Features, cut: float) -> None:
+        self._run, self._score, self._predict, self._x = row.run, row.address, trees.predict, x[np.newaxis]
+        self._settle = cut, row.near
+
+    def __call__(self) -> int:
+        self._run()
+        y = score_at(*self._score)
+        return settled(y, y - float(self._predict(self._x)[0]), *self._settle)
+
+    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
+        """Network and trees run on what was made last."""
+
+        def network(event: int) -> float:
+            self._run()
+            return score_at(*self._score)
+
+        def sequential(event: int) -> int:
+            features(event)
+            return self()
+
+        return {
+            "features": features,
+            "autoencoder": network,
+            "bdt": lambda event: self._predict(self._x)[0],
+            "sequential": sequential,
+            "bare_onnxruntime": lambda event: self._run(),
+        }
+
+
 @kernel
 def _settle(score: int, size: int, trees: int, x: int, quantile: int, cut: float, near: float) -> int:
     y = score_at(score, size)

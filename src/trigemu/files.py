@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -42,3 +43,21 @@ def check_writable(path: Path | str) -> None:
         raise TrigemuError(f"cannot write {target}: there is no folder {target.parent}")
     if not os.access(target.parent, os.W_OK):
         raise TrigemuError(f"cannot write {target}: its folder is not writable")
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside one that is not there yet; what is written into it becomes that folder at the
+    end, and is removed if anything fails. TrigemuError where that cannot be."""
+    if path.exists() or path.is_symlink():
+        raise TrigemuError(f"cannot write {path}: it is there already: remove it or choose another name")
+    check_writable(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        temporary.mkdir()
+        yield temporary
+        temporary.rename(path)
+    except OSError as error:
+        raise TrigemuError(f"cannot write {path}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

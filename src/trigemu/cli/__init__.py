@@ -19,6 +19,7 @@ COMMANDS = {
     "bench": "bench",
     "calibrate": "calibrate",
     "report": "report",
+    "firmware": "firmware",
     "samples": "samples",
     "check-menu": "menus",
     "schema": "menus",

@@ -69,10 +69,19 @@ def test_a_row_of_the_trees(models: Models, events: Events) -> None:
 
 
 @pytest.mark.usefixtures("no_compiler")
-def test_without_a_compiler_events_are_decided_in_batches_of_one(models: Models, events: Events) -> None:
-    plan = plan_at(models, 0.0)
-    assert plan.slots[0].compiled.single() is None
-    np.testing.assert_array_equal(streamed(plan, events[:40]), decide(events[:40], plan))
+def test_trees_without_a_compiler(models: Models, events: Events) -> None:
+    scores = compiled(models.menu()).evaluate(Workspace(events))
+    values = np.unique(scores[np.isfinite(scores)])[::50]
+    plan = plan_at(models, 0.0, *values, *np.nextafter(values, -np.inf))
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+    stages = Stream(plan, events).stages(0)
+    parts = plan.slots[0].compiled.parts(Workspace(events))
+    for number, event in enumerate(np.flatnonzero(parts.chosen)[:10].tolist()):
+        stages["features"](event)
+        stages["bare_onnxruntime"](event)
+        assert stages["autoencoder"](event) == pytest.approx(parts.y[number], rel=1e-6)
+        assert stages["bdt"](event) == parts.quantile[number]
+        assert stages["sequential"](event) == (parts.y[number] > parts.quantile[number])
 
 
 def test_an_infinite_observable_of_the_trees(models: Models, plain_events: list[dict[str, Any]]) -> None:

@@ -1,0 +1,59 @@
+"""The trees of the DECADE trigger in fixed point, as a firmware has them, beside the compiled floating ones,
+on what they read of the embedded sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+
+import trigemu
+from trigemu.features import Features
+from trigemu.firmware.bits import PAPER, choose, with_modes
+from trigemu.firmware.model import read_rows, tree_model
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def menu() -> trigemu.Menu:
+    return trigemu.read_menu(ROOT / "menus" / "decade.toml", [ROOT / "plugins"])
+
+
+@pytest.fixture(scope="module")
+def rows(menu: trigemu.Menu) -> Features:
+    found = read_rows(menu, trigemu.open_catalogue(), "AD").x
+    return found[np.random.default_rng(1).permutation(len(found))[:131_072]]
+
+
+@pytest.fixture(scope="module")
+def predict(menu: trigemu.Menu, rows: Features) -> dict[str, Callable[[Features], object]]:
+    plan = trigemu.make_plan([menu])
+    model = tree_model(menu, "AD")
+    made = {"floating": plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees.predict}  # type: ignore[attr-defined]
+    for name, types in (
+        ("fixed", PAPER),
+        ("fixed, rounding, saturating", with_modes(PAPER, "AP_RND", "AP_SAT")),
+    ):
+        fixed = choose(model.ensemble, rows, model.inputs.texts, types)
+        made[name] = lambda x, fixed=fixed: fixed.to_float(fixed.predict(x))
+    return made
+
+
+@pytest.mark.parametrize("batch", [256, 4096, 131_072])
+@pytest.mark.parametrize("how", ["floating", "fixed", "fixed, rounding, saturating"])
+def test_trees(
+    benchmark: BenchmarkFixture,
+    record: Callable[[BenchmarkFixture, int], None],
+    predict: dict[str, Callable[[Features], object]],
+    rows: Features,
+    how: str,
+    batch: int,
+) -> None:
+    benchmark.group = f"trees, {batch} rows"
+    some = rows[:batch]
+    benchmark.pedantic(predict[how], (some,), rounds=max(20, 400_000 // batch), warmup_rounds=3)
+    record(benchmark, batch)

@@ -1,0 +1,52 @@
+"""Y(x) as a firmware computes it: the trees as plain arrays, for `trigemu.firmware`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import treelite
+
+from trigemu.errors import TrigemuError
+from trigemu.events import FloatArray
+from trigemu.features import Features
+from trigemu.firmware.trees import Ensemble, FixedEnsemble
+
+#: What treelite calls a node that compares a number, and `<`.
+_NUMERICAL, _BELOW = 1, 2
+
+
+def read_ensemble(model: treelite.Model) -> Ensemble:
+    """The trees of a model with one score; TrigemuError for splits that are no comparison of a number."""
+    starts, parts = [0], []
+    for number in range(model.num_tree):
+        tree = model.get_tree_accessor(number)
+        feature, left, right, kind, operator = (
+            tree.get_field(name) for name in ("split_index", "cleft", "cright", "node_type", "cmp")
+        )
+        split = left >= 0
+        if (kind[split] != _NUMERICAL).any() or (operator[split] != _BELOW).any():
+            raise TrigemuError("splits on categories, or otherwise than x < threshold")
+        threshold, value = tree.get_field("threshold"), tree.get_field("leaf_value")
+        columns = (feature, -1), (threshold, 0.0), (left + starts[-1], -1), (right + starts[-1], -1)
+        parts.append([*(np.where(split, of, none) for of, none in columns), np.where(split, 0.0, value)])
+        starts.append(starts[-1] + len(split))
+    features, thresholds, lefts, rights, values = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
+    base = model.get_header_accessor().get_field("base_scores")
+    return Ensemble(
+        feature=features.astype(np.int32),
+        threshold=thresholds.astype(np.float64),
+        left=lefts.astype(np.int32),
+        right=rights.astype(np.int32),
+        value=values.astype(np.float64),
+        starts=np.array(starts, np.int32),
+        base=float(base[0]),
+        features=model.num_feature,
+    )
+
+
+def predictor(fixed: FixedEnsemble) -> Callable[[Features], FloatArray]:
+    """float64[n] of float32[n, d]."""
+    return lambda x: fixed.to_float(fixed.predict(x))

@@ -1,0 +1,163 @@
+"""`trigemu firmware …`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.firmware_project import estimate, export, verify
+from trigemu.cli.progress import bar
+from trigemu.files import check_writable, write_text
+from trigemu.firmware.fixed import MAX_WIDTH, OVERFLOWS, ROUNDINGS
+from trigemu.plugins import search_path
+
+_WIDTH = click.IntRange(1, MAX_WIDTH)
+
+trigger = click.option("--trigger", required=True, help="Whose trees; its kind has a key 'precision'.")
+rounding = click.option(
+    "--rounding",
+    type=click.Choice(ROUNDINGS),
+    help="Of thresholds and leaf values, which are constants [default: of the trigger, else AP_TRN].",
+)
+overflow = click.option(
+    "--overflow",
+    type=click.Choice(OVERFLOWS),
+    help="Of inputs and thresholds [default: of the trigger, else AP_WRAP].",
+)
+
+
+@click.group()
+def firmware() -> None:
+    """What the trees of a trigger would do, cost and take on an FPGA."""
+
+
+for command in (export, verify, estimate):
+    firmware.add_command(command)
+
+
+@firmware.command()
+@options.menu
+@trigger
+@click.option("--auto", is_flag=True, help="Choose the bits before the point from the data.")
+@click.option("--input-bits", type=_WIDTH, help="With --auto: of inputs and thresholds [default: 12].")
+@click.option("--score-bits", type=_WIDTH, help="With --auto: of leaf values and score [default: 16].")
+@rounding
+@overflow
+@options.samples
+@options.workers
+@options.plugin_path
+@options.json_file
+def precision(
+    menu: Path,
+    trigger: str,
+    auto: bool,
+    input_bits: int | None,
+    score_bits: int | None,
+    rounding: str | None,
+    overflow: str | None,
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+) -> None:
+    """What a precision holds, and how often it overflows.
+
+    That of a trigger of MENU, or one that --auto chooses for it; the last line is for the menu.
+    """
+    from trigemu import output_bits
+    from trigemu.firmware.bits import with_modes, with_widths
+    from trigemu.firmware.ranges import survey
+    from trigemu.firmware.scan import types_of
+
+    if json_file:
+        check_writable(json_file)
+    if not auto and (input_bits or score_bits or rounding or overflow):
+        raise trigemu.TrigemuError("widths, --rounding and --overflow are for --auto: the menu has its own")
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    types = None
+    if auto:
+        types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
+    result = survey(read, trigger, trigemu.open_catalogue(catalogue), types, workers=workers)
+    console().print(output_bits.survey_table(result))
+    click.echo(output_bits.as_toml(result.precision))
+    if json_file:
+        write_text(json_file, output_bits.survey_json(result, trigemu.__version__))
+
+
+@firmware.command()
+@options.menu
+@trigger
+@click.option("--bits", required=True, help="Widths of inputs and thresholds: 8:18, or 8,12,16.")
+@click.option("--score-bits", type=_WIDTH, help="Width of the score [default: that of the inputs].")
+@rounding
+@overflow
+@click.option("--resources", is_flag=True, help="Also what each takes (GHDL and yosys; some minutes each).")
+@options.samples
+@options.workers
+@options.plugin_path
+@options.json_file
+@options.figure
+def scan(
+    menu: Path,
+    trigger: str,
+    bits: str,
+    score_bits: int | None,
+    rounding: str | None,
+    overflow: str | None,
+    resources: bool,
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    figure: Path | None,
+) -> None:
+    """Rates against the bits of the trees of a trigger.
+
+    For each width, on the same events of MENU and at the same cut: by how much the rates of the trigger move
+    against floating point, how many of its decisions differ, and how often a number overflows.
+    """
+    from trigemu import output_bits
+    from trigemu.firmware.bits import with_modes
+    from trigemu.firmware.resources import of_model
+    from trigemu.firmware.scan import parse_bits, scan_bits, types_of
+
+    for file in filter(None, (json_file, figure)):
+        check_writable(file)
+    if resources:
+        _check_tools()
+    widths = [(width, score_bits or width) for width in parse_bits(bits)]
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    types = with_modes(types_of(read, trigger), rounding, overflow)
+    samples = trigemu.open_catalogue(catalogue)
+    passes = 2 if read.budgeted else 1
+    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+        result = scan_bits(
+            read,
+            trigger,
+            widths,
+            samples,
+            types=types,
+            resources=of_model if resources else None,
+            workers=workers,
+            progress=advance,
+        )
+    console().print(output_bits.scan_table(result))
+    if figure:
+        from trigemu.report.style import save
+
+        save(output_bits.figure_of(result), figure)
+    if json_file:
+        write_text(json_file, output_bits.scan_json(result, trigemu.__version__))
+
+
+def _check_tools() -> None:
+    """Before any work: they are needed at the end of it."""
+    from trigemu.firmware import tools
+
+    for program in ("ghdl", "yosys"):
+        tools.find(program)
+    tools.package("conifer")

@@ -1,0 +1,98 @@
+"""`trigemu firmware export`, `trigemu firmware verify`, `trigemu firmware estimate`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import output_firmware
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.files import check_writable, write_text
+from trigemu.firmware import estimate as estimating
+from trigemu.firmware import export as exporting
+from trigemu.firmware import verify as verifying
+from trigemu.firmware.project import open_project
+from trigemu.firmware.sources import CLOCK_MHZ
+from trigemu.plugins import search_path
+
+_MHZ = click.FloatRange(min=0, min_open=True)
+_project = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
+
+
+@click.command()
+@options.menu
+@click.option("--trigger", required=True, help="Whose trees.")
+@click.option(
+    "-o",
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="A folder that is not there yet.",
+)
+@click.option(
+    "--backend",
+    type=click.Choice(["hls", "vhdl", "cpp"]),
+    default="hls",
+    show_default=True,
+    help="Of conifer; C++ and VHDL, which verify and estimate run, are there with each.",
+)
+@click.option(
+    "--clock", type=_MHZ, default=CLOCK_MHZ, show_default=True, help="In MHz, for HLS and for latencies."
+)
+@options.samples
+@options.workers
+@options.plugin_path
+def export(
+    menu: Path,
+    trigger: str,
+    folder: Path,
+    backend: str,
+    clock: float,
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+) -> None:
+    """Write the trees of a trigger of MENU as a conifer project, with events and scores they must have."""
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    source = exporting.Source(read, trigger, trigemu.open_catalogue(catalogue), trigemu.__version__)
+    manifest = exporting.export(source, folder, backend=backend, clock_mhz=clock, workers=workers)
+    for line in output_firmware.exported(manifest, str(folder)):
+        click.echo(line)
+
+
+@click.command()
+@_project
+@options.json_file
+@click.pass_context
+def verify(context: click.Context, directory: Path, json_file: Path | None) -> None:
+    """Hold the C++ and the VHDL of a project against the emulation: every score, to the bit."""
+    if json_file:
+        check_writable(json_file)
+    project = open_project(directory)
+    checks = verifying.verify(project)
+    console().print(output_firmware.verified_table(checks, project))
+    if json_file:
+        write_text(json_file, output_firmware.verified_json(checks, trigemu.__version__))
+    if any(check.differences for check in checks):
+        context.exit(1)
+    if any(check.missing for check in checks):
+        raise trigemu.TrigemuError(f"{directory}: not all of it could be verified")
+
+
+@click.command()
+@_project
+@click.option("--clock", type=_MHZ, help="In MHz [default: that of the export].")
+@options.json_file
+def estimate(directory: Path, clock: float | None, json_file: Path | None) -> None:
+    """Clocks, LUT and registers of a project, next to those of the DECADE paper and to budgets."""
+    if json_file:
+        check_writable(json_file)
+    project = open_project(directory)
+    result = estimating.estimate(project, clock)
+    console().print(output_firmware.estimate_table(result, project))
+    if json_file:
+        write_text(json_file, output_firmware.estimate_json(result, project, trigemu.__version__))

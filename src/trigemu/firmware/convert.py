@@ -1,0 +1,46 @@
+"""Run by Python of its own, since conifer works in the current folder: conifer's project of a model.
+
+    python convert.py MODEL.json FOLDER        # {"ensemble": …, "config": …}, as conifer has them
+
+The same model gives the same bytes: conifer would note the time, the machine, the user and the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+
+class WholeNumbers:
+    """In place of conifer's converter for `ap_fixed<N,N>`, which it would compile with g++."""
+
+    def __init__(self, type_string: str) -> None:
+        self.width = self.integer_bits = int(type_string.removeprefix("ap_fixed<").split(",")[0])
+        self.fractional_bits = 0
+
+    def to_int(self, number: float) -> int:
+        return int(number)
+
+
+def convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> None:
+    import conifer
+    from conifer.backends import vhdl
+
+    config = {"OutputDir": str(folder), **config}
+    if config["Backend"] == "vhdl":
+        vhdl.set_simulator("ghdl")
+        vhdl.writer.FixedPointConverter = WholeNumbers
+    model = conifer.model.make_model(ensemble, config)
+    model._stamp, model._metadata = 0, []
+    model.write()
+    document = folder / f"{config['ProjectName']}.json"
+    written = json.loads(document.read_text())
+    written["config"]["output_dir"] = "."
+    document.write_text(json.dumps(written, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    given = json.loads(Path(sys.argv[1]).read_text())
+    convert(given["ensemble"], given["config"], Path(sys.argv[2]))

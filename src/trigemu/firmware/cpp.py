@@ -1,0 +1,41 @@
+"""conifer's C++ of a project, compiled and run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from trigemu.events import FloatArray, IntArray
+from trigemu.firmware.project import NAME
+from trigemu.firmware.tools import ap_types, find, run
+
+_OPTIONS = ("-O1", "-std=c++14", "-w")
+
+
+@dataclass(frozen=True)
+class Program:
+    """command: reads rows of float64 and writes words as int64."""
+
+    command: tuple[Path, ...]
+    folder: Path
+
+    def scores(self, x: FloatArray) -> IntArray:
+        """int64[n] of scaled inputs, float64[n, d]."""
+        return np.frombuffer(run(self.command, self.folder, x.tobytes()), np.int64)
+
+    def trees(self, row: FloatArray) -> IntArray:
+        """int64[trees] of one event, float64[d]."""
+        return np.frombuffer(run([*self.command, "trees"], self.folder, row.tobytes()), np.int64)
+
+
+def compile_model(backend: str, project: Path, folder: Path) -> Program:
+    """The program of conifer's project of a back end, `cpp` or `hls`, in a folder for what is compiled."""
+    compiler, project = find("g++"), project.resolve()
+    sources = [project / "run.cpp"]
+    if backend == "hls":
+        sources += [project / "firmware" / f"{name}.cpp" for name in ("BDT", NAME)]
+    made = folder / backend
+    run([compiler, *_OPTIONS, f"-I{ap_types()}", f"-I{project}", *sources, "-o", made], folder)
+    return Program((made,) if backend == "hls" else (made, project / f"{NAME}.json"), folder)

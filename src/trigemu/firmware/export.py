@@ -1,0 +1,168 @@
+"""The trees of a trigger as an FPGA project: conifer's sources, events and the scores they must have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from trigemu.errors import TrigemuError
+from trigemu.files import new_folder
+from trigemu.firmware import project as layout
+from trigemu.firmware.bits import PAPER as WIDTHS
+from trigemu.firmware.bits import choose, with_modes
+from trigemu.firmware.conifer_trees import word_type
+from trigemu.firmware.fixed import SATURATING
+from trigemu.firmware.model import TreeModel, halves, read_rows, table_of, tree_model
+from trigemu.firmware.project import FORMAT, Manifest, Vectors
+from trigemu.firmware.sources import CLOCK_MHZ, PART, fill, write_sources
+from trigemu.firmware.tools import MissingToolError, package
+from trigemu.firmware.trees import FixedEnsemble
+from trigemu.firmware.vectors import SIMULATED, make_vectors, scaled
+from trigemu.halves import EVALUATION, NAMES
+from trigemu.menu import Menu
+from trigemu.samples import Catalogue
+
+#: Where the menu gives no precision: the paper's widths, and inputs that need to hold their thresholds only.
+PAPER = with_modes(WIDTHS, None, SATURATING[0])
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a project is made of. version: of trigemu."""
+
+    menu: Menu
+    trigger: str
+    catalogue: Catalogue
+    version: str
+
+
+def export(
+    source: Source, folder: Path, *, backend: str = "hls", clock_mhz: float = CLOCK_MHZ, workers: int = 1
+) -> Manifest:
+    """Write the project of a trigger into a new folder, with events of the half that rates are taken on."""
+    model = tree_model(source.menu, source.trigger)
+    package("conifer")
+    with new_folder(folder) as made:
+        rows = read_rows(source.menu, source.catalogue, source.trigger, workers=workers)
+        fitted_on, rates_on = (half.x for half in halves(source.menu, source.catalogue, rows))
+        with _named(source):
+            fixed = model.fixed or choose(model.ensemble, fitted_on, model.inputs.texts, PAPER)
+            backends = _backends(fixed, backend)
+            for one in backends:
+                write_sources(fixed, one, made / one, PART, clock_mhz)
+        vectors, of_sample = make_vectors(fixed, rates_on)
+        layout.write_trees(fixed.ensemble, made / layout.TREES)
+        layout.write_vectors(vectors, made / layout.VECTORS)
+        _write_texts(fixed, vectors.take(vectors.spread(SIMULATED)), made, backends)
+        manifest = Manifest(
+            format=FORMAT,
+            trigemu=source.version,
+            conifer=metadata.version("conifer"),
+            backends=backends,
+            menu=source.menu.name,
+            trigger=source.trigger,
+            catalogue=source.catalogue.table.name,
+            half=NAMES[EVALUATION] if fitted_on is not rates_on else None,
+            inputs=model.inputs.texts,
+            precision=table_of(fixed),
+            chosen=None if model.fixed else len(fitted_on),
+            words=str(word_type(fixed)),
+            part=PART,
+            clock_mhz=clock_mhz,
+            events=len(vectors),
+            sample=of_sample,
+            simulated=min(SIMULATED, len(vectors)),
+            sha256=_digests(source.menu, model, made),
+        )
+        layout.write_manifest(manifest, made / layout.MANIFEST)
+        (made / layout.README).write_text(_readme(manifest, fixed), encoding="utf-8")
+    return manifest
+
+
+@contextmanager
+def _named(source: Source) -> Iterator[None]:
+    """Errors say of which trigger they are."""
+    try:
+        yield
+    except MissingToolError:
+        raise
+    except TrigemuError as error:
+        place = source.menu.trigger(source.trigger).place
+        raise TrigemuError(f"{place}: trigger {source.trigger!r}: {error}") from None
+
+
+def _backends(fixed: FixedEnsemble, wanted: str) -> tuple[str, ...]:
+    """With C++ and VHDL, which can be run without a vendor's tools. conifer's C++ has one type for inputs and
+    thresholds: where they differ, its HLS sources are the C++."""
+    same = fixed.precision.input == fixed.precision.threshold
+    return tuple(dict.fromkeys((wanted, "cpp" if same else "hls", "vhdl")))
+
+
+def _digests(menu: Menu, model: TreeModel, folder: Path) -> dict[str, str]:
+    own = {name: layout.sha256(folder / name) for name in (layout.TREES, layout.VECTORS)}
+    return {"menu": menu.sha256, "model": model.sha256, **own}
+
+
+def _write_texts(fixed: FixedEnsemble, vectors: Vectors, folder: Path, backends: tuple[str, ...]) -> None:
+    """The events of simulations where conifer's and the vendors' benches look for them."""
+    scores = "".join(f"{word}\n" for word in vectors.scores.tolist())
+    if "hls" in backends:
+        bench = folder / "hls" / "tb_data"
+        (bench / "inputs.txt").write_text(_rows(scaled(fixed, vectors.x).tolist()))
+        (bench / "scores.txt").write_text(scores)
+    bench = folder / "vhdl"
+    (bench / "SimulationInput.txt").write_text(_rows(vectors.words.tolist()))
+    (bench / "scores.txt").write_text(scores)
+
+
+def _rows(rows: list[list[float]]) -> str:
+    return "".join(" ".join(map(repr, row)) + "\n" for row in rows)
+
+
+#: What a project's folders hold, and what to run in them.
+_FOLDERS = {
+    "hls": "conifer's project for Vitis HLS, with a bench that fails on any other score than in `tb_data`",
+    "cpp": "conifer's C++ model",
+    "vhdl": "conifer's VHDL, ready for synthesis, with words for simulations (`SimulationInput.txt`) and of\n"
+    "  the scores that they must give (`scores.txt`)",
+}
+_NEXT = {
+    "hls": (
+        "(cd hls && vitis_hls -f build_hls.tcl)                 # C simulation and synthesis",
+        "(cd hls && vitis-run --mode hls --tcl build_hls.tcl)   # the same from Vitis 2025.1 on",
+    ),
+    "cpp": (),
+    "vhdl": ("(cd vhdl && vivado -mode batch -source synth.tcl)      # synthesis of boosted_trees",),
+}
+
+
+def _readme(manifest: Manifest, fixed: FixedEnsemble) -> str:
+    each = zip(manifest.inputs, fixed.scales, strict=True)
+    trees, types = fixed.ensemble, fixed.precision
+    return fill(
+        layout.README,
+        trigger=manifest.trigger,
+        menu=manifest.menu,
+        trees=trees.trees,
+        splits=trees.split_nodes,
+        depth=trees.depth,
+        conifer=manifest.conifer,
+        version=manifest.trigemu,
+        input=types.input,
+        threshold=types.threshold,
+        score=types.score,
+        inputs="\n".join(f"| {i} | `{text}` | 2^{scale} |" for i, (text, scale) in enumerate(each)),
+        events=manifest.events,
+        sample=manifest.sample,
+        catalogue=manifest.catalogue,
+        half="all of its events" if manifest.half is None else f"its {manifest.half} half",
+        exponent=-types.score.fraction,
+        folders="\n".join(f"- `{one}/`: {_FOLDERS[one]}." for one in manifest.backends),
+        words=manifest.words,
+        input_width=types.input.width,
+        score_width=types.score.width,
+        next="\n".join(f"$ {line}" for one in manifest.backends for line in _NEXT[one]),
+    )

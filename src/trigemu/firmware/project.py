@@ -1,0 +1,173 @@
+"""A project on disk: trees in a precision, as conifer writes them, events and the scores they must have.
+
+    DIR/README.md        what it is and what to run next
+    DIR/project.json     what it was made of
+    DIR/trees.json       the trees in floating point
+    DIR/vectors.npz      inputs of events, their words, and the words of their scores
+    DIR/cpp/             conifer's C++ model
+    DIR/hls/             conifer's project for Vitis HLS, of back end hls
+    DIR/vhdl/            conifer's VHDL
+
+What verifies or estimates reads nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from trigemu.errors import TrigemuError
+from trigemu.events import IntArray
+from trigemu.features import Features
+from trigemu.firmware.model import PrecisionTable
+from trigemu.firmware.trees import Ensemble, FixedEnsemble
+
+#: Of conifer's project, and of what it synthesises.
+NAME = "boosted_trees"
+MANIFEST, TREES, VECTORS, README = "project.json", "trees.json", "vectors.npz", "README.md"
+#: How this module writes projects.
+FORMAT = 1
+
+
+class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """project.json. backends: whose projects it holds. inputs: what the trees read, as the card writes it.
+    chosen: on how many events the precision was, None where it is the menu's. words: the one type of the
+    VHDL. sample: how many of the events are of the catalogue's half, the others are made around thresholds.
+    simulated: how many of all are for the simulation of VHDL. sha256: of the menu, of the model, and of files
+    of the project."""
+
+    format: int
+    trigemu: str
+    conifer: str
+    backends: tuple[str, ...]
+    menu: str
+    trigger: str
+    catalogue: str
+    half: str | None
+    inputs: tuple[str, ...]
+    precision: PrecisionTable
+    chosen: int | None
+    words: str
+    part: str
+    clock_mhz: float
+    events: int
+    sample: int
+    simulated: int
+    sha256: dict[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Vectors:
+    """x: float32[n, d], what the trees read of an event. words: int64[n, d], of the inputs. scores: int64[n],
+    their words by the emulation."""
+
+    x: Features
+    words: IntArray
+    scores: IntArray
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, rows: IntArray) -> Vectors:
+        return Vectors(self.x[rows], self.words[rows], self.scores[rows])
+
+    def spread(self, count: int) -> IntArray:
+        """int64[m], the numbers of at most so many rows, evenly spread."""
+        return np.linspace(0, len(self) - 1, min(count, len(self))).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Project:
+    """A project that was read."""
+
+    folder: Path
+    manifest: Manifest
+    fixed: FixedEnsemble
+    vectors: Vectors
+
+    @cached_property
+    def simulated(self) -> IntArray:
+        """int64[m], which of the vectors VHDL is simulated with."""
+        return self.vectors.spread(self.manifest.simulated)
+
+    def of(self, backend: str) -> Path:
+        """The folder of conifer's project."""
+        return self.folder / backend
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def write_trees(ensemble: Ensemble, path: Path) -> None:
+    """Numbers as they are, to the last bit."""
+    document = {field.name: _plain(getattr(ensemble, field.name)) for field in fields(ensemble)}
+    path.write_text(json.dumps(document) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def write_vectors(vectors: Vectors, path: Path) -> None:
+    np.savez_compressed(path, x=vectors.x, words=vectors.words, scores=vectors.scores)
+
+
+def write_manifest(manifest: Manifest, path: Path) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
+
+
+def open_project(folder: Path) -> Project:
+    """TrigemuError where a folder is no project, or not the one that was written."""
+    try:
+        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        raise TrigemuError(
+            f"{folder}: there is no {MANIFEST}: expected what trigemu firmware export wrote"
+        ) from None
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise TrigemuError(
+            f"{folder / MANIFEST}: cannot be read ({error}): export the project again"
+        ) from None
+    if manifest.format != FORMAT:
+        raise TrigemuError(
+            f"{folder / MANIFEST}: has format {manifest.format}, and this trigemu reads {FORMAT}: export the "
+            f"project again"
+        )
+    for name in (TREES, VECTORS):
+        if not (folder / name).is_file() or sha256(folder / name) != manifest.sha256.get(name):
+            raise TrigemuError(
+                f"{folder / name}: is not the file that was exported: export the project again"
+            )
+    trees = _read_trees(json.loads((folder / TREES).read_text()))
+    with np.load(folder / VECTORS, allow_pickle=False) as arrays:
+        vectors = Vectors(arrays["x"], arrays["words"], arrays["scores"])
+    project = Project(folder, manifest, manifest.precision.of(trees), vectors)
+    if (project.fixed.predict(vectors.x) != vectors.scores).any():
+        raise TrigemuError(
+            f"{folder / VECTORS}: this trigemu's emulation gives other scores than trigemu "
+            f"{manifest.trigemu} did: export the project again"
+        )
+    return project
+
+
+def _read_trees(document: dict[str, Any]) -> Ensemble:
+    numbers = {name: np.array(document[name], np.float64) for name in ("threshold", "value")}
+    whole = {name: np.array(document[name], np.int32) for name in ("feature", "left", "right", "starts")}
+    return Ensemble(
+        feature=whole["feature"],
+        threshold=numbers["threshold"],
+        left=whole["left"],
+        right=whole["right"],
+        value=numbers["value"],
+        starts=whole["starts"],
+        base=document["base"],
+        features=document["features"],
+    )

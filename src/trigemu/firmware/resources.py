@@ -1,0 +1,86 @@
+"""What firmware takes on an FPGA: GHDL brings conifer's VHDL to Verilog, yosys maps it to UltraScale+.
+
+An estimate: yosys places and routes nothing, combines no two small tables into one as Vivado does, and knows
+no timing. conifer's HLS is another circuit, which only Vitis HLS can make.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trigemu.errors import TrigemuError
+from trigemu.firmware.project import NAME
+from trigemu.firmware.sources import write_sources
+from trigemu.firmware.tools import find, run, scratch
+from trigemu.firmware.trees import FixedEnsemble
+from trigemu.firmware.vhdl import Design
+
+#: What an XCVU9P has (UltraScale Architecture and Product Data Sheet: Overview, DS890).
+VU9P = {"lut": 1_182_240, "ff": 2_364_480, "dsp": 6_840, "bram": 2_160}
+#: Cells of yosys → what they take. Shift registers are tables too; an inverter is one unless it is moved into
+#: a neighbour; a block RAM has two halves.
+_LUT = ("LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6", "INV", "SRL16E", "SRLC32E")
+_FF = ("FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE")
+_CARRY = ("CARRY4", "CARRY8")
+_DSP = ("DSP48E1", "DSP48E2")
+_BRAM = {"RAMB36E1": 1.0, "RAMB36E2": 1.0, "RAMB18E1": 0.5, "RAMB18E2": 0.5}
+#: Cells that are wires between the others, or notes of later versions of yosys.
+_FREE = ("MUXF7", "MUXF8", "MUXF9", "$scopeinfo")
+_SCRIPT = f"""
+read_verilog design.v
+synth_xilinx -family xcup -top {NAME} -flatten -noiopad -noclkbuf
+tee -q -o statistics.json stat -json
+"""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Look-up tables, registers, carry cells of 4 or 8 bits, multipliers and block RAM (of 36 kbit).
+    cells: what yosys made, by type."""
+
+    lut: int
+    ff: int
+    carry: int
+    dsp: int
+    bram: float
+    cells: Mapping[str, int]
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """Of an XCVU9P."""
+        return {name: getattr(self, name) / total for name, total in VU9P.items()}
+
+
+def of_model(fixed: FixedEnsemble) -> Resources:
+    """Of the VHDL that conifer makes of a model."""
+    with scratch() as folder:
+        write_sources(fixed, "vhdl", folder / "vhdl")
+        return synthesised(folder / "vhdl")
+
+
+def synthesised(project: Path) -> Resources:
+    """Of conifer's VHDL in a folder. MissingToolError where GHDL or yosys is not installed."""
+    yosys = find("yosys")
+    with scratch() as folder:
+        Design(project, folder).verilog(folder / "design.v")
+        (folder / "script.ys").write_text(_SCRIPT)
+        run([yosys, "-q", "-s", "script.ys"], folder)
+        return counted((folder / "statistics.json").read_text())
+
+
+def counted(statistics: str) -> Resources:
+    """From what `stat -json` writes. TrigemuError where there are cells of which it is not known what they
+    take."""
+    cells: dict[str, int] = json.loads(statistics)["design"]["num_cells_by_type"]
+    known = {*_LUT, *_FF, *_CARRY, *_DSP, *_BRAM, *_FREE}
+    if strange := sorted(cells.keys() - known):
+        raise TrigemuError(f"yosys made cells that are not counted: {', '.join(strange)}")
+
+    def count(names: tuple[str, ...]) -> int:
+        return sum(cells.get(name, 0) for name in names)
+
+    bram = sum(share * cells.get(name, 0) for name, share in _BRAM.items())
+    return Resources(count(_LUT), count(_FF), count(_CARRY), count(_DSP), bram, cells)

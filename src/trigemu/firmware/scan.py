@@ -1,0 +1,214 @@
+"""A trigger in several precisions, each against floating point at the same cut, event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+
+from trigemu.calibrate import crossing_scale, solve
+from trigemu.compare import compare
+from trigemu.decisions import Plan
+from trigemu.emulate import Emulation, Progress, emulate
+from trigemu.errors import TrigemuError
+from trigemu.events import BoolArray
+from trigemu.firmware.bits import PAPER, choose, with_widths
+from trigemu.firmware.fixed import MAX_WIDTH
+from trigemu.firmware.model import PrecisionTable, halves, read_rows, table_of, tree_model, with_trees
+from trigemu.firmware.ranges import Ranges, ranges
+from trigemu.firmware.resources import Resources
+from trigemu.firmware.trees import FixedEnsemble, Precision
+from trigemu.menu import Menu
+from trigemu.patterns import PatternTable
+from trigemu.rates import rates
+from trigemu.results import MenuRates, TriggerRates
+from trigemu.samples import Catalogue
+from trigemu.sums import RateSums, Scale, blocks
+
+#: Each is evaluated on every event.
+MAX_POINTS = 40
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A rate in fixed point less that in floating point, in Hz, with the paired uncertainty."""
+
+    hz: float
+    error_hz: float
+
+
+@dataclass(frozen=True)
+class Point:
+    """One precision. total, unique: by what the rates of the trigger move. differ_events: how many of those
+    asked it decides otherwise than in floating point, differ_hz in Hz. ranges: on the half of the rates."""
+
+    input_bits: int
+    score_bits: int
+    precision: PrecisionTable
+    total: Shift
+    unique: Shift
+    differ_events: int
+    differ_hz: float
+    ranges: Ranges
+    resources: Resources | None
+
+
+@dataclass(frozen=True)
+class BitScan:
+    """floating: the rates with the trees in floating point, at the cut that all share. asked_events,
+    asked_hz: what the trigger asks for."""
+
+    trigger: str
+    floating: MenuRates
+    asked_events: int
+    asked_hz: float
+    points: tuple[Point, ...]
+
+    @property
+    def own(self) -> TriggerRates:
+        """The rates of the trigger in floating point."""
+        return next(trigger for trigger in self.floating.triggers if trigger.name == self.trigger)
+
+
+def scan_bits(
+    menu: Menu,
+    name: str,
+    widths: Sequence[tuple[int, int]],
+    catalogue: Catalogue,
+    *,
+    types: Precision | None = None,
+    resources: Callable[[FixedEnsemble], Resources] | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> BitScan:
+    """A trigger of a menu at some widths of (inputs and thresholds, score), in one pass over the events after
+    one that reads what the trees read.
+
+    Bits before the point are chosen on the half that the trees were fitted on, rates are from the other; a
+    cut with a rate budget is solved once, in floating point. types: signs and modes, by default those of the
+    trigger's precision, if it has one. resources: what a precision takes.
+    """
+    _check(menu, name, widths)
+    (floating,) = solve([in_precision(menu, name, None)], catalogue, workers=workers, progress=progress)
+    model, types = tree_model(floating, name), types or types_of(menu, name)
+    fitted_on, evaluated = halves(floating, catalogue, read_rows(floating, catalogue, name, workers=workers))
+    chosen = [
+        choose(model.ensemble, fitted_on.x, model.inputs.texts, with_widths(types, *pair)) for pair in widths
+    ]
+    menus = [
+        replace(in_precision(floating, name, table_of(fixed)), name=f"{menu.name} ({number})")
+        for number, fixed in enumerate(chosen)
+    ]
+    emulation = emulate([floating, *menus], catalogue, workers=workers, progress=progress)
+    scales = emulation.counted(0)[1] * crossing_scale(menu, catalogue)
+    return BitScan(
+        trigger=name,
+        floating=rates(emulation, floating),
+        asked_events=len(evaluated.x),
+        asked_hz=float(np.sum(evaluated.weight * scales[evaluated.sample])),
+        points=tuple(
+            _point(
+                emulation, name, number + 1, fixed, ranges(fixed, evaluated.x, model.inputs.texts), resources
+            )
+            for number, fixed in enumerate(chosen)
+        ),
+    )
+
+
+def types_of(menu: Menu, name: str) -> Precision:
+    """Those of a trigger, if it has a precision."""
+    given = tree_model(menu, name).fixed
+    return given.precision if given else PAPER
+
+
+def parse_bits(text: str) -> tuple[int, ...]:
+    """`8:18`, first and last, or `8,12,16`; TrigemuError says what is wrong."""
+    try:
+        first, colon, last = text.partition(":")
+        bits = range(int(first), int(last) + 1) if colon else [int(part) for part in text.split(",")]
+    except ValueError:
+        raise TrigemuError(f"bits {text!r}: expected FIRST:LAST, or widths with commas") from None
+    if not bits or min(bits) < 1 or max(bits) > MAX_WIDTH:
+        raise TrigemuError(
+            f"bits {text!r}: expected widths of 1 to {MAX_WIDTH}, the first not above the last"
+        )
+    return tuple(sorted(set(bits)))
+
+
+def in_precision(menu: Menu, name: str, precision: PrecisionTable | None) -> Menu:
+    """The menu with one trigger in that precision, None for floating point."""
+    trigger = with_trees(menu, name)
+    description = msgspec.structs.replace(trigger.description, precision=precision)
+    changed = replace(trigger, description=description)
+    return replace(menu, triggers=tuple(changed if t.name == name else t for t in menu.triggers))
+
+
+def _check(menu: Menu, name: str, widths: Sequence[tuple[int, int]]) -> None:
+    trigger = with_trees(menu, name)
+    if not trigger.enabled:
+        raise TrigemuError(f"{trigger.place}: trigger {name!r} is disabled: it has no rates to compare")
+    if not 1 <= len(widths) <= MAX_POINTS:
+        raise TrigemuError(f"{len(widths)} precisions: expected 1 to {MAX_POINTS}")
+
+
+def _point(
+    emulation: Emulation,
+    name: str,
+    number: int,
+    fixed: FixedEnsemble,
+    of_events: Ranges,
+    resources: Callable[[FixedEnsemble], Resources] | None,
+) -> Point:
+    events, hz = _differ(emulation, name, number)
+    pair = replace(
+        emulation,
+        given=(emulation.given[0], emulation.given[number]),
+        menus=(emulation.menus[0], emulation.menus[number]),
+        plan=_pair(emulation.plan, number),
+    )
+    shifts = {
+        difference.quantity: Shift(-difference.difference_hz, difference.error_hz)
+        for difference in compare(pair).differences
+        if difference.what == name
+    }
+    return Point(
+        input_bits=fixed.precision.input.width,
+        score_bits=fixed.precision.score.width,
+        precision=table_of(fixed),
+        total=shifts["total_hz"],
+        unique=shifts["unique_hz"],
+        differ_events=events,
+        differ_hz=hz,
+        ranges=of_events,
+        resources=resources(fixed) if resources else None,
+    )
+
+
+def _pair(plan: Plan, number: int) -> Plan:
+    """The plan of the first menu and of another."""
+    return replace(
+        plan,
+        bits=(plan.bits[0], plan.bits[number]),
+        models=(plan.models[0], plan.models[number]),
+        warnings=(plan.warnings[0], plan.warnings[number]),
+    )
+
+
+def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
+    """How many events, and how many Hz of them, the trigger of a menu decides otherwise than that of the
+    first."""
+    table, scales = emulation.counted(0, number)
+    first, second = (emulation.plan.bits[n][name] for n in (0, number))
+    differs = _fired(table, first) != _fired(table, second)
+    scale = crossing_scale(emulation.menus[0], emulation.catalogue)
+    sums = RateSums(table, Scale(scales, scale), 1)
+    for rows in blocks(table):
+        sums.add(rows, differs[rows, np.newaxis].astype(np.float64))
+    return int(table.n[differs].sum()), float(sums.result()[0][0])
+
+
+def _fired(table: PatternTable, bit: int) -> BoolArray:
+    """bool[m]"""
+    return (table.words[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)

@@ -1,0 +1,9 @@
+#ifndef TOP_H_
+#define TOP_H_
+
+#include "BDT.h"
+#include "parameters.h"
+
+// The function that is synthesised; the score is score[0].
+void $project(input_arr_t x, score_arr_t score);
+#endif

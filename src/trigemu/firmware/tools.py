@@ -1,0 +1,100 @@
+"""Programs of others: found or named with the package that brings them, and heard when they fail."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from trigemu.errors import MissingExtraError, TrigemuError
+
+#: Program → the Debian package that brings it.
+PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}
+#: What a compiler cannot find → what brings it.
+HEADERS = {
+    "nlohmann/json.hpp": "it is in the Debian package nlohmann-json3-dev (apt-get install nlohmann-json3-dev)"
+}
+_LAST_LINES = 12
+
+
+class MissingToolError(TrigemuError):
+    """A program that is not installed. hint: what brings it."""
+
+    def __init__(self, program: str, hint: str) -> None:
+        super().__init__(f"{program} is not installed: {hint}")
+        self.program, self.hint = program, hint
+
+
+def find(program: str) -> str:
+    """The path of a program; MissingToolError names the package that brings it."""
+    path = shutil.which(program)
+    if path is None:
+        package = PACKAGES[program]
+        raise MissingToolError(program, f"it is in the Debian package {package} (apt-get install {package})")
+    return path
+
+
+def run(command: Sequence[str | Path], folder: Path, given: bytes = b"") -> bytes:
+    """What a program prints. given: what it reads. TrigemuError has its last lines where it fails."""
+    words = [str(word) for word in command]
+    try:
+        done = subprocess.run(words, cwd=folder, input=given, capture_output=True, check=False)
+    except OSError as error:
+        raise TrigemuError(f"cannot start {words[0]}: {error.strerror}") from None
+    if done.returncode:
+        raise _failure(words, done)
+    return done.stdout
+
+
+def _failure(words: Sequence[str], done: subprocess.CompletedProcess[bytes]) -> TrigemuError:
+    said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace")
+    for header, hint in HEADERS.items():
+        if header in said:
+            return MissingToolError(header, hint)
+    how = f"was ended by signal {-done.returncode}" if done.returncode < 0 else "failed"
+    last = "\n".join(f"  {line}" for line in said.splitlines()[-_LAST_LINES:])
+    return TrigemuError(
+        f"{Path(words[0]).name} {how}" + (f"; its last lines:\n{last}" if last else ", without a word")
+    )
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder that is gone afterwards; TrigemuError where there is no room for one."""
+    try:
+        with TemporaryDirectory(prefix="trigemu-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise TrigemuError(f"cannot work in a temporary folder: {error}; set TMPDIR") from None
+
+
+def ap_types() -> Path:
+    """The folder of ap_fixed.h: that of the variable XILINX_AP_INCLUDE or of Xilinx's tools, else the one
+    in the package hls4ml."""
+    named = [("XILINX_AP_INCLUDE", ""), ("XILINX_HLS", "include")]
+    for folder in (Path(os.environ[name]) / below for name, below in named if os.environ.get(name)):
+        if (folder / "ap_fixed.h").exists():
+            return folder
+    folder = package("hls4ml") / "templates" / "vivado" / "ap_types"
+    if not (folder / "ap_fixed.h").exists():
+        raise MissingToolError("ap_fixed.h", "set XILINX_AP_INCLUDE to the folder that holds it")
+    return folder
+
+
+def package(name: str) -> Path:
+    """The folder of a Python package, which is not imported; MissingExtraError where it is not installed."""
+    found = importlib.util.find_spec(name)
+    if found is None or not found.origin:
+        raise MissingExtraError("trigemu firmware", "firmware", name)
+    return Path(found.origin).parent
+
+
+def python(script: Path, *arguments: str | Path, folder: Path) -> None:
+    """Run a script with this interpreter."""
+    run([sys.executable, script, *arguments], folder)

@@ -1,0 +1,127 @@
+"""Whether firmware does what the emulation says, to the bit: conifer's C++ and HLS sources, compiled, and its
+VHDL, simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from trigemu.errors import MissingExtraError, TrigemuError
+from trigemu.events import IntArray
+from trigemu.firmware.cpp import compile_model
+from trigemu.firmware.project import Project
+from trigemu.firmware.tools import MissingToolError, scratch
+from trigemu.firmware.trees import FixedEnsemble
+from trigemu.firmware.vectors import scaled
+from trigemu.firmware.vhdl import Design
+
+#: What each of conifer's projects is, once it is made to run.
+NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}
+
+
+@dataclass(frozen=True)
+class TreeDifference:
+    """The first tree whose word differs."""
+
+    tree: int
+    expected: int
+    found: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first event whose score differs, by its number among the vectors. x: as the trees read it; words:
+    of its inputs; expected, found: words of the score. where: None where no tree differs, but what they add
+    up to."""
+
+    event: int
+    x: tuple[float, ...]
+    words: tuple[int, ...]
+    expected: int
+    found: int
+    where: TreeDifference | None
+
+
+@dataclass(frozen=True)
+class Check:
+    """What became of one of conifer's projects. missing: what the tool that it needs comes with, if it is not
+    installed; nothing was compared then. cycles: of VHDL, from a valid input to its valid score."""
+
+    backend: str
+    events: int
+    differences: int
+    first: Difference | None = None
+    cycles: int | None = None
+    missing: str | None = None
+
+
+def verify(project: Project) -> tuple[Check, ...]:
+    """Hold all that a project has against the emulation."""
+    return tuple(_checked(project, backend) for backend in project.manifest.backends)
+
+
+def _checked(project: Project, backend: str) -> Check:
+    try:
+        with scratch() as folder:
+            return _vhdl(project, folder) if backend == "vhdl" else _cpp(project, backend, folder)
+    except (MissingToolError, MissingExtraError) as error:
+        return Check(backend, 0, 0, missing=str(error))
+
+
+def _cpp(project: Project, backend: str, folder: Path) -> Check:
+    x = scaled(project.fixed, project.vectors.x)
+    program = compile_model(backend, project.of(backend), folder)
+    return _compared(
+        project, backend, np.arange(len(x)), program.scores(x), lambda row: program.trees(x[row])
+    )
+
+
+def _vhdl(project: Project, folder: Path) -> Check:
+    words, rows = project.vectors.words, project.simulated
+    design = Design(project.of("vhdl"), folder)
+    found = design.scores(words[rows])
+    check = _compared(project, "vhdl", rows, found.scores, lambda row: design.trees(words[row]))
+    return replace(check, cycles=found.cycles)
+
+
+def _compared(
+    project: Project, backend: str, rows: IntArray, found: IntArray, trees: Callable[[int], IntArray]
+) -> Check:
+    """found: int64[m], the scores of rows int64[m] of the vectors. trees: int64[trees], the words of the
+    trees of a row by what is checked."""
+    vectors = project.vectors
+    if len(found) != len(rows):
+        raise TrigemuError(f"conifer's {NAMES[backend]} gave {len(found)} scores for {len(rows)} events")
+    different = np.flatnonzero(found != vectors.scores[rows])
+    if not len(different):
+        return Check(backend, len(rows), 0)
+    at = int(different[0])
+    row = int(rows[at])
+    where = _first_tree(leaves(project.fixed, vectors.words[row]), trees(row))
+    x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
+    first = Difference(row, tuple(x), tuple(words), int(vectors.scores[row]), int(found[at]), where)
+    return Check(backend, len(rows), len(different), first)
+
+
+def _first_tree(expected: IntArray, found: IntArray) -> TreeDifference | None:
+    different = np.flatnonzero(expected != found)
+    if not len(different):
+        return None
+    tree = int(different[0])
+    return TreeDifference(tree, int(expected[tree]), int(found[tree]))
+
+
+def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:
+    """int64[trees], the words of the leaves of one event, int64[d]: node by node, in whole numbers."""
+    trees, cuts = fixed.ensemble, fixed.cuts
+    reached = []
+    for root in trees.starts[:-1]:
+        node = int(root)
+        while trees.feature[node] >= 0:
+            below = words[trees.feature[node]] < cuts[node]
+            node = int(trees.left[node] if below else trees.right[node])
+        reached.append(fixed.values[node])
+    return np.array(reached, np.int64)
