@@ -59,10 +59,10 @@ def inner(x):
 """
 MIDDLE = """
 from trigemu.kernels import kernel
-from first import inner
+import first
 @kernel
 def middle(x):
-    return inner(x)
+    return first.inner(x)
 """
 LAST = """
 from trigemu.kernels import kernel

@@ -200,18 +200,23 @@ rate_hz = 50e6
     found = mistakes(tmp_path, text, {"kindly": plugin})
     assert found == [
         (2, "[menu]: menu.crossing_rate_hz = 0: expected a number > 0.0"),
-        (3, "[menu]: unknown key 'nmae'; did you mean 'name'? (known: crossing_rate_hz, name, plugins)"),
+        (
+            3,
+            "[menu]: unknown key 'nmae'; did you mean 'name'? (known: crossing_rate_hz, name, plugins, "
+            "prescale_columns)",
+        ),
         (6, "[objects.lead]: the key 'from' is missing"),
         (7, "[objects.lead]: unknown key 'form'; did you mean 'from'?"),
         (
             11,
-            "[objects.soft]: objects.soft.pt = 20.0: expected a table of min, max, abs_min, abs_max, any_of",
+            "[objects.soft]: objects.soft.pt = 20.0: expected a table of min, max, above, below, "
+            "abs_min, abs_max, abs_above, abs_below, any_of, bits",
         ),
         (13, "[sums.hht]: unknown sum 'hht'; did you mean 'ht'? (known: ht, mht)"),
         (
             18,
             "trigger 'A': unknown kind 'treshold'; did you mean 'threshold'? "
-            "(known: anomaly, combination, kindly, logic, random, threshold)",
+            "(known: anomaly, combination, external, kindly, logic, random, threshold)",
         ),
         (19, "trigger 'A': seed: 'B and (': cannot be read at column 7: '(' was never closed"),
         (25, "trigger 'B': above = nan: expected a finite number"),
@@ -219,7 +224,11 @@ rate_hz = 50e6
         (32, "trigger 'B': above = 'high': expected a number, got a string"),
         (33, "trigger 'B': prescale = 0.5: expected a number >= 1.0"),
         (38, "trigger 'C': prescale = 0: expected a number >= 1.0"),
-        (42, "trigger 'C': legs[2].pt: an empty window: give min, max, abs_min, abs_max or any_of"),
+        (
+            42,
+            "trigger 'C': legs[2].pt: an empty window: give min, max, above, below, the same with abs_, "
+            "any_of or bits",
+        ),
         (45, "trigger 'C': pairs[0].mass: min = 3.0 is above max = 1.0"),
         (
             46,
@@ -230,7 +239,7 @@ rate_hz = 50e6
         (53, "trigger 'D': seed: unknown trigger 'Bee' (known: A, B, C)"),
         (55, "trigger 'number 6': the key 'name' is missing"),
         (57, "trigger 'number 6': its rate is above the crossing rate of 4e+07 Hz"),
-        (59, "unknown key 'triger'; did you mean 'trigger'? (known: menu, objects, sums, trigger)"),
+        (59, "unknown key 'triger'; did you mean 'trigger'? (known: integer, menu, objects, sums, trigger)"),
     ]
 
 
@@ -304,8 +313,8 @@ LEG = '{ object = "jet" }'
         (trigger(RANDOM + "\nenabled = false"), 1, "no trigger is enabled"),
         (trigger('kind = "logic"\nexpression = "not (a < b)"'), 4, "'a < b' is not a trigger name"),
         (trigger('kind = "threshold"\nabove = 1\nobservable = ""'), 5, "observable: '': is empty"),
-        (trigger('kind = "combination"\nlegs = []'), 4, "0 legs: expected 1 to 6"),
-        (trigger(f'kind = "combination"\nlegs = [{", ".join([LEG] * 7)}]'), 4, "7 legs: expected 1 to 6"),
+        (trigger('kind = "combination"\nlegs = []'), 4, "0 legs: expected 1 to 12"),
+        (trigger(f'kind = "combination"\nlegs = [{", ".join([LEG] * 13)}]'), 4, "13 legs: expected 1 to 12"),
         (
             trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [\n {{ legs = [1, 1] }}]'),
             6,
@@ -324,7 +333,7 @@ LEG = '{ object = "jet" }'
         (
             trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [{{ legs = [0, 1], dr = {{}} }}]'),
             5,
-            "pairs[0].dr: an empty range: give min, max or both",
+            "pairs[0].dr: an empty range: give min, max, above or below",
         ),
         (
             trigger('kind = "combination"\nlegs = [{ object = "jet", eta = { min = 2, max = 1 } }]'),

@@ -181,7 +181,8 @@ def test_a_kind_that_began_as_a_copy(tmp_path: Path) -> None:
 def test_it_describes_kinds_for_an_editor() -> None:
     schema = menu_schema()
     variants = schema["properties"]["trigger"]["items"]["oneOf"]
-    assert [v["title"] for v in variants] == ["threshold", "combination", "anomaly", "logic", "random"]
+    kinds = ["threshold", "combination", "anomaly", "external", "logic", "random"]
+    assert [v["title"] for v in variants] == kinds
     assert all(v["description"] for v in variants)
     assert '"null"' not in json.dumps(schema)
     references = {word for word in json.dumps(schema).split('"') if word.startswith("#/$defs/")}

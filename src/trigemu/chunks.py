@@ -122,7 +122,8 @@ def _started(job: Job, chunk: Chunk) -> Future[Events]:
 
 def _read(job: Job, chunk: Chunk) -> Events:
     sample = job.catalogue.samples[chunk.sample]
-    return sample.read(chunk.source, chunk.start, chunk.stop, {*job.plan.needs, *job.further})
+    needs = {*job.plan.needs, *job.further}
+    return sample.read(chunk.source, chunk.start, chunk.stop, needs, job.plan.margin)
 
 
 def _in_workers(job: Job, task: Task[R], chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, R]]:

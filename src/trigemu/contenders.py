@@ -25,8 +25,6 @@ class Batches:
     def __init__(self, events: Events, size: int) -> None:
         self._size, self._number = size, len(events) // size
         self._events = events[: self._number * size]
-        starts = range(0, len(self._events), size) if size > 1 else ()
-        self._views = [self._events[start : start + size] for start in starts]
 
     def decisions(self, plan: Plan) -> Contender:
         """PluginError where a plan decides otherwise than on all events at once."""
@@ -39,11 +37,15 @@ class Batches:
                 words[event] = stream.words
             call: Callable[[int], object] = stream.decide
         else:
-            call = partial(_decide, self._views, plan)
+            call = partial(_decide, self._views(plan.margin), plan)
             for i in range(self._number):
                 words[i * self._size : (i + 1) * self._size] = call(i)
         self._check_alike(plan, words ^ expected)
         return Contender(self._number, self._size, call)
+
+    def _views(self, margin: int = 0) -> list[Events]:
+        starts = range(0, len(self._events), self._size)
+        return [self._events.around(start, start + self._size, margin) for start in starts]
 
     def _check_alike(self, plan: Plan, different: Words) -> None:
         if not different.any():
@@ -76,7 +78,7 @@ class Batches:
         stages_of = getattr(plan.slots[0].compiled, "stages", None)
         if not stages_of:
             return {}
-        stages = [stages_of(view) for view in self._views]
+        stages = [stages_of(view) for view in self._views()]
         return {name: partial(_do, stages, name) for name in stages[0]}
 
 
@@ -86,7 +88,7 @@ def _where(plan: Plan, bit: int) -> str:
 
 
 def _decide(views: Sequence[Events], plan: Plan, i: int) -> Words:
-    return decide(views[i], plan)
+    return decide(views[i], plan)[views[i].core]
 
 
 def _do(stages: Sequence[Mapping[str, Callable[[], object]]], name: str, i: int) -> object:

@@ -71,6 +71,11 @@ class Plan:
         return max(1, -(-len(self.slots) // 64))
 
     @cached_property
+    def margin(self) -> int:
+        """How many crossings before and after an event its slots look at."""
+        return max((getattr(slot.compiled, "margin", 0) for slot in self.slots), default=0)
+
+    @cached_property
     def groups(self) -> tuple[Group, ...]:
         """All slots, those together that differ in nothing but their cuts: a group is evaluated once."""
         bits: dict[Hashable, list[int]] = {}
@@ -81,8 +86,12 @@ class Plan:
         return tuple(group.raised(lowest) for group in groups)
 
     def check(self, sample: Sample) -> None:
-        """TrigemuError with all columns that a sample does not have, and the triggers that need them."""
+        """TrigemuError with all columns that a sample does not have, and the triggers that need them; and
+        with those that look at neighbouring crossings, if it has none."""
         problems = []
+        for slot in self.slots:
+            if alone := lacks_neighbours(sample, slot.compiled):
+                problems.append(f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {alone}")
         for need, trigger in self.needs.items():
             if lacking := lacks(sample, need):
                 problems.append(f"{trigger.place}: trigger {trigger.name!r}: {lacking}")
@@ -97,6 +106,16 @@ class Plan:
             self.check(sample)
 
 
+def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
+    """That a trigger looks at crossings that a sample does not have; None if it is not so."""
+    if not getattr(compiled, "margin", 0) or sample.has_neighbours:
+        return None
+    return (
+        f"it looks at neighbouring crossings, and the events of sample {sample.name!r} (format "
+        f"{sample.table.format!r}) are not consecutive crossings"
+    )
+
+
 def lacks(sample: Sample, need: Need) -> str | None:
     """That a sample does not have a column, and which it may be meant to be; None if it has it."""
     (collection, column), schema = need, sample.schema
@@ -104,12 +123,13 @@ def lacks(sample: Sample, need: Need) -> str | None:
     offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
     if collection and collection not in schema.collections:
         what = f"collection {collection!r}{nearest(collection, schema.collections)}"
-    elif column not in known:
+    elif column not in known and not (collection and column == "pt"):  # vertices have no order in pT
         name = f"{collection}.{column}" if collection else column
         what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, offered)}"
     else:
         return None
-    return f"sample {sample.name!r} has no {what}"
+    why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""
+    return f"sample {sample.name!r} has no {what}{why}"
 
 
 def make_plan(menus: Sequence[Menu]) -> Plan:

@@ -108,6 +108,13 @@ class Events:
             core=slice(None),
         )
 
+    def around(self, start: int, stop: int, margin: int) -> Events:
+        """A view of rows start to stop, all of which count, and of so many on either side, where there are
+        any."""
+        first = max(0, start - margin)
+        view = self[first : stop + margin]
+        return replace(view, core=slice(start - first, stop - first)) if margin else view
+
     def take(self, rows: IntArray) -> Events:
         """A copy of some rows, in the order given, all of which count."""
         collections = {name: collection.take(rows) for name, collection in self.collections.items()}

@@ -19,11 +19,12 @@ from trigemu.kernels import delta_phi, kernel
 from trigemu.objects import Derivation
 from trigemu.observables import Element, Number
 from trigemu.vectors import ObjectVector, OfVectors
+from trigemu.windows import Column
 from trigemu.workspace import Workspace
 
 Features = npt.NDArray[np.float32]
 #: A column, and the φ from which its distance is taken, if it is that.
-_Source = tuple[Derivation, str, Number | None]
+_Source = tuple[Derivation, Column, Number | None]
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class _Elements:
     columns `at`, int64[i]. needed: bool[i], as above."""
 
     of: Derivation
-    column: str
+    column: Column
     phi: Number | None
     index: IntArray
     at: IntArray

@@ -32,7 +32,17 @@ _OPPOSITE = math.pi - 1e-12
 
 def kernel(function: F) -> F:
     """Compile a function on scalars, flat arrays and ranges of rows."""
-    compiled = numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy")(function)
+    return _compile(function)
+
+
+def inlined(function: F) -> F:
+    """The same for a small one in the loops of others, which becomes a part of them: a call with arrays among
+    its arguments takes longer than a few operations."""
+    return _compile(function, forceinline=True)
+
+
+def _compile(function: F, **options: bool) -> F:
+    compiled = numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy", **options)(function)
     _MADE_OF[compiled] = _digest(function)
     # What numba keeps is out of date, for numba, when the file of the function changes, but not when only a
     # file changes that kernels or constants are imported from, which are compiled into it.
@@ -52,7 +62,9 @@ def _digest(function: Callable[..., Any]) -> str:
     for name in code.co_names:
         value = function.__globals__.get(name)
         if isinstance(value, ModuleType):
-            parts += [of for of in (vars(value).get(n) for n in code.co_names) if isinstance(of, int | float)]
+            named = [vars(value).get(n) for n in code.co_names]
+            parts += [of for of in named if isinstance(of, int | float)]
+            parts += [_MADE_OF[of] for of in named if isinstance(of, Hashable) and of in _MADE_OF]
         elif isinstance(value, int | float | str | tuple):
             parts.append(value)
         elif isinstance(value, Hashable) and value in _MADE_OF:

@@ -14,9 +14,10 @@ from dataclasses import fields, is_dataclass, replace
 import numpy as np
 
 from trigemu.events import FloatArray
-from trigemu.objects import Derivation, Window
+from trigemu.objects import Derivation
 from trigemu.observables import Constant, Count, Element, Number, Scalar, ScalarSum
 from trigemu.vectors import MissingMomentum, OfVectors
+from trigemu.windows import Window
 from trigemu.workspace import Workspace
 
 #: Objects that are looked at, and the pT in GeV below which they make no difference; −inf: all matter.

@@ -6,7 +6,7 @@ All mistakes of a file are reported at once, each with its line, trigger, value 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,14 +15,17 @@ import msgspec
 from trigemu import plugins as plugin_finder
 from trigemu.checking import failed, try_compile
 from trigemu.errors import PluginError, TrigemuError, nearest
-from trigemu.menu import Budget, Menu, Trigger
+from trigemu.integers import read_integers
+from trigemu.menu import Budget, Columns, Menu, Trigger, own_prescale
 from trigemu.objects import Scope, read_scope
 from trigemu.plugins import Plugin
+from trigemu.prescales import name_mistakes, prescale_mistake
 from trigemu.tables import Document, Key, Table, load, read
 from trigemu.triggers import KINDS
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
 from trigemu.triggers.logic import parse_expression
 
+_KEYS = ("menu", "objects", "sums", "integer", "trigger")
 #: The keys of a budget.
 BUDGETS = ("unique_rate_hz", "total_rate_hz")
 
@@ -48,6 +51,10 @@ class MenuTable(Table, frozen=True):
     name: str | None = None
     crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
     plugins: tuple[str, ...] = ()
+    prescale_columns: tuple[str, ...] = ()
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from (("prescale_columns", mistake) for mistake in name_mistakes(self.prescale_columns))
 
 
 class TriggerTable(Table, frozen=True):
@@ -57,9 +64,11 @@ class TriggerTable(Table, frozen=True):
     kind: str
     group: str | None = None
     prescale: Annotated[float, msgspec.Meta(ge=1)] = 1.0
+    prescales: tuple[float, ...] = ()
     coherent: str | None = None
     enabled: bool = True
     seed: str | None = None
+    stored: str | None = None
     unique_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
     total_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
     fitted_on: str | None = None
@@ -67,6 +76,7 @@ class TriggerTable(Table, frozen=True):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if None not in (self.unique_rate_hz, self.total_rate_hz):
             yield "total_rate_hz", "unique_rate_hz and total_rate_hz: a threshold can meet one of them"
+        yield from (("prescales", wrong) for p in self.prescales if (wrong := prescale_mistake(p)))
 
     @property
     def budget(self) -> Budget | None:
@@ -79,14 +89,16 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
     """Read and check a menu; TableError holds all its mistakes, PluginError a plugin that fails."""
     document = load(Path(path))
     for key in document.data:
-        if key not in ("menu", "objects", "sums", "trigger"):
-            known = ("menu", "objects", "sums", "trigger")
-            document.problem((key,), "", f"unknown key {key!r}{nearest(key, known)}")
+        if key not in _KEYS:
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, _KEYS)}")
     table = document.data.get("menu", {})
-    head = read(document, table, MenuTable, ("menu",), "[menu]") or MenuTable(plugins=_plugin_names(table))
+    said = read(document, table, MenuTable, ("menu",), "[menu]")
+    head = said or MenuTable(plugins=_plugin_names(table))
     found, kinds = _find_plugins(document, head.plugins, plugin_path)
-    scope = read_scope(document)
+    scope = _scope(document)
     triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
+    if said:
+        _check_columns(document, triggers, said.prescale_columns)
     order = _order(document, triggers)
     document.finish()
     return Menu(
@@ -98,7 +110,14 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
         order=order,
         path=Path(path),
         sha256=document.sha256,
+        columns=Columns(head.prescale_columns),
     )
+
+
+def _scope(document: Document) -> Scope:
+    scope = read_scope(document)
+    integers = read_integers(document, lambda name: scope.object(name).base)
+    return replace(scope, integers=integers)
 
 
 def _plugin_names(head: Any) -> tuple[str, ...]:
@@ -174,7 +193,7 @@ def _trigger(
         return None
     try:
         description = read(document, own, struct, key, where, also=common)
-        own_prescale = description.own_prescale(rate) if isinstance(description, BitKind) else 1.0
+        factor = 1.0 if description is None else own_prescale(description, rate)
         if isinstance(description, BitKind):
             description.inputs()
     except Exception as error:
@@ -182,7 +201,7 @@ def _trigger(
         return None
     if description is None:
         return None
-    if not own_prescale >= 1:
+    if not factor >= 1:
         message = f"its rate is above the crossing rate of {rate:g} Hz"
         document.problem((*key, "rate_hz"), where, message)
     for name, message in _budget_mistakes(table, description):
@@ -195,14 +214,24 @@ def _trigger(
         kind=head.kind,
         description=description,
         group=head.group,
-        prescale=head.prescale * own_prescale,
+        prescale=head.prescale * factor,
         coherent=head.coherent,
         enabled=head.enabled,
         seed=seed,
         place=place,
         budget=head.budget,
         fitted_on=head.fitted_on,
+        stored=head.stored,
+        prescales=tuple(prescale * factor for prescale in head.prescales),
     )
+
+
+def _check_columns(document: Document, triggers: Iterable[Trigger], names: tuple[str, ...]) -> None:
+    for trigger in triggers:
+        if trigger.prescales and len(trigger.prescales) != len(names):
+            message = f"prescales: {len(trigger.prescales)} for the {len(names)} prescale_columns of [menu]"
+            key = ("trigger", _number(document, trigger.name), "prescales")
+            document.problem(key, f"trigger {trigger.name!r}", message)
 
 
 def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:

@@ -8,37 +8,30 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
 
 import msgspec
 
 from trigemu.errors import TrigemuError, nearest
-from trigemu.tables import Document, Table, read
+from trigemu.integers import Integers
+from trigemu.tables import Document, Key, Table, read
+from trigemu.windows import (
+    Alternative,
+    AnyOf,
+    Column,
+    Piece,
+    Scaled,
+    Window,
+    Windows,
+    window_mistakes,
+    windows_need,
+)
 
 T = TypeVar("T", bound=Table)
 
 #: Objects that a menu may use without declaring them under [objects].
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
-
-
-class Window(Table, frozen=True):
-    """min ≤ v ≤ max, abs_min ≤ |v| ≤ abs_max, v among any_of; all that are given must hold.
-
-    For `phi`, a min above the max is a window that wraps around at π.
-    """
-
-    min: float | None = None
-    max: float | None = None
-    abs_min: float | None = None
-    abs_max: float | None = None
-    any_of: tuple[int, ...] | None = None
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if self == Window():
-            yield "", "an empty window: give min, max, abs_min, abs_max or any_of"
-        if None not in (self.abs_min, self.abs_max) and self.abs_min > self.abs_max:  # type: ignore[operator]
-            yield "abs_min", f"abs_min = {self.abs_min} is above abs_max = {self.abs_max}"
 
 
 class OverlapRemoval(Table, frozen=True, rename={"with_": "with"}):
@@ -53,16 +46,24 @@ class OverlapRemoval(Table, frozen=True, rename={"with_": "with"}):
 
 
 class ObjectTable(Table, frozen=True, rename={"from_": "from"}):
-    """[objects.NAME]: `from` a collection, windows on its columns, overlap removal."""
+    """[objects.NAME]: `from` a collection, windows on its columns, alternatives of which one must hold,
+    overlap removal, and columns that are scaled from pT."""
 
     further: ClassVar[str | None] = "windows"
 
     from_: str
+    any_of: tuple[Alternative, ...] = ()
     remove_overlap: OverlapRemoval | None = None
-    windows: dict[str, Window] = msgspec.field(default_factory=dict)
+    scaled: dict[str, tuple[Piece, ...]] = msgspec.field(default_factory=dict)
+    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         yield from window_mistakes(self.windows)
+        for name, pieces in self.scaled.items():
+            if name in ("pt", "eta", "phi"):
+                yield ("scaled", name), f"scaled.{name}: every object has this column of its own"
+            if not pieces:
+                yield ("scaled", name), f"scaled.{name} = []: give at least one slope"
 
 
 class SumTable(Table, frozen=True):
@@ -75,27 +76,35 @@ class SumTable(Table, frozen=True):
             yield "of", "of = []: name at least one object"
 
 
-def window_mistakes(windows: Mapping[str, Window]) -> Iterator[tuple[str, str]]:
-    """Only φ wraps around: elsewhere a min above the max lets nothing pass."""
-    for name, w in windows.items():
-        if name != "phi" and w.min is not None and w.max is not None and w.min > w.max:
-            yield name, f"{name}: min = {w.min} is above max = {w.max}"
-
-
 @dataclass(frozen=True)
 class Derivation:
     """What a working collection is: the sample's collection `base`, cut by windows on its columns,
-    then cleared of objects within dR of others; `source` is the derivation it starts from."""
+    and by alternatives of which one must hold, then cleared of objects within dR of others; `source` is
+    the derivation it starts from, `scaled` what columns it has of its own."""
 
     base: str
     source: Derivation | None = None
-    windows: tuple[tuple[str, Window], ...] = ()
+    windows: Windows = ()
     overlap: tuple[Derivation, float] | None = None
+    any_of: tuple[Windows, ...] = ()
+    scaled: tuple[Scaled, ...] = ()
+
+    def column(self, name: str) -> Column:
+        """What a name means for its objects."""
+        for scaled in self.scaled:
+            if scaled.name == name:
+                return scaled
+        return self.source.column(name) if self.source else name
+
+    def named(self, windows: Mapping[str, Window | AnyOf]) -> Windows:
+        """Windows on its columns."""
+        return tuple((self.column(name), window) for name, window in sorted(windows.items()))
 
     def needs(self) -> Iterator[tuple[str, str]]:
         """(collection, column) pairs of the sample that this reads; pT carries the order."""
         yield self.base, "pt"
-        yield from ((self.base, column) for column, _ in self.windows)
+        for windows in (self.windows, *self.any_of):
+            yield from windows_need(self.base, windows)
         if self.source:
             yield from self.source.needs()
         if self.overlap:
@@ -106,12 +115,13 @@ class Derivation:
 
 @dataclass(frozen=True)
 class Scope:
-    """What the names of a menu (or of a model card) mean: derivations by name, and of which objects
-    `ht` and `mht` are the sums."""
+    """What the names of a menu (or of a model card) mean: derivations by name, of which objects `ht` and
+    `mht` are the sums, and which pairs of objects are computed in the integers of the hardware."""
 
     objects: tuple[tuple[str, Derivation], ...]
     ht: tuple[Derivation, ...]
     mht: tuple[Derivation, ...]
+    integers: Integers | None = None
 
     def object(self, name: str) -> Derivation:
         """The derivation of a name; TrigemuError names the nearest known one."""
@@ -145,6 +155,19 @@ def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | 
     }
 
 
+def _derivation(
+    table: ObjectTable, source: Derivation, kept: bool, overlap: tuple[Derivation, float] | None
+) -> Derivation:
+    """From a source which is another object of the menu, and kept, or a whole collection."""
+    scaled = tuple(
+        Scaled(name, tuple((p.slope, p.offset, source.named(p.windows)) for p in pieces))
+        for name, pieces in sorted(table.scaled.items())
+    )
+    own = Derivation(source.base, source if kept else None, scaled=scaled)
+    any_of = tuple(own.named(alternative.windows) for alternative in table.any_of)
+    return replace(own, windows=own.named(table.windows), any_of=any_of, overlap=overlap)
+
+
 Report = Callable[[tuple[str, ...], str], None]
 
 
@@ -173,9 +196,7 @@ def make_scope(
         overlap = None
         if table.remove_overlap:
             overlap = (derive(table.remove_overlap.with_, (*open_, name)), table.remove_overlap.dr)
-        windows = tuple(sorted(table.windows.items()))
-        start = source if other else None
-        made[name] = Derivation(source.base, start, windows, overlap)
+        made[name] = _derivation(table, source, other, overlap)
         return made[name]
 
     for name, object_table in objects.items():

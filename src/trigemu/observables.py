@@ -18,6 +18,7 @@ import numpy as np
 from trigemu.events import Array, BoolArray, FloatArray, IntArray, event_starts
 from trigemu.kernels import kernel
 from trigemu.objects import Derivation
+from trigemu.windows import Column, column_needs
 from trigemu.workspace import Workspace
 
 #: (collection, column) of the sample, or ("", scalar).
@@ -76,7 +77,7 @@ class Element(Number):
 
     of: Derivation
     index: int
-    column: str
+    column: Column
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         objects = work.objects(self.of)
@@ -86,7 +87,7 @@ class Element(Number):
         return _selected_element(column, objects.rows, objects.offsets, self.index)
 
     def needs(self) -> Iterator[Need]:
-        yield self.of.base, self.column
+        yield from column_needs(self.of.base, self.column)
         yield from self.of.needs()
 
 

@@ -163,14 +163,16 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType) and arguments[1:] == (type(None),):
         return _value(document, value, arguments[0], key, where)  # TOML has no null
+    if origin is types.UnionType and arguments[1:] == (tuple[arguments[0], ...],):  # type: ignore[valid-type]
+        return _value(document, value, arguments[isinstance(value, list)], key, where)
     if _is_table(kind):
         return read(document, value, kind, key, where)
     if origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
         parts = enumerate(value)
         return tuple(read(document, part, arguments[0], (*key, i), where) for i, part in parts)
-    if origin is dict and isinstance(value, dict) and _is_table(arguments[1]):
+    if origin is dict and isinstance(value, dict) and any(map(_is_table, _inner(arguments[1]))):
         items = value.items()
-        return {name: read(document, v, arguments[1], (*key, name), where) for name, v in items}
+        return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
     try:
         if isinstance(value, float) and not math.isfinite(value):
             raise msgspec.ValidationError("expected a finite number")
@@ -203,6 +205,11 @@ def _close(value: Any, allowed: Iterable[str]) -> str:
 
 def _is_table(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Table)
+
+
+def _inner(kind: Any) -> tuple[Any, ...]:
+    """A type, or those of the entries of a list."""
+    return typing.get_args(kind) if typing.get_origin(kind) is tuple else (kind,)
 
 
 def dotted(key: Key) -> str:

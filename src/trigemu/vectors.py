@@ -52,7 +52,7 @@ class ObjectVector(Vector):
     index: int
 
     def element(self, column: str) -> Element:
-        return Element(self.of, self.index, column)
+        return Element(self.of, self.index, self.of.column(column))
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         pt, eta, phi = (self.element(c).evaluate(work) for c in ("pt", "eta", "phi"))

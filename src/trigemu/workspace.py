@@ -12,7 +12,8 @@ import numpy as np
 from trigemu.errors import SampleError, nearest
 from trigemu.events import Array, BoolArray, Events, IntArray, event_starts
 from trigemu.kernels import delta_phi, kernel
-from trigemu.objects import Derivation, Window
+from trigemu.objects import Derivation
+from trigemu.windows import Column, Scaled, Window, Windows, any_of
 
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ class Workspace:
     def objects(self, derivation: Derivation) -> Objects:
         return self.once(derivation, lambda: self._derive(derivation))
 
-    def column(self, derivation: Derivation, name: str) -> Array:
+    def column(self, derivation: Derivation, name: Column) -> Array:
         """A column of a working collection, aligned with its offsets."""
         return self.once((derivation, name), lambda: self._gather(derivation, name))
 
@@ -85,9 +86,16 @@ class Workspace:
         except KeyError:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
 
-    def passing(self, derivation: Derivation, windows: tuple[tuple[str, Window], ...]) -> BoolArray:
+    def passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
         """bool[m]: which objects lie in all windows."""
         return self.once((derivation, windows), lambda: self._passing(derivation, windows))
+
+    def passing_any(self, derivation: Derivation, alternatives: tuple[Windows, ...]) -> BoolArray:
+        """bool[m]: which objects lie in all windows of one of the alternatives."""
+        passing = self.passing(derivation, alternatives[0])
+        for windows in alternatives[1:]:
+            passing = passing | self.passing(derivation, windows)
+        return passing
 
     def _base(self, name: str) -> tuple[IntArray, slice]:
         try:
@@ -101,15 +109,27 @@ class Workspace:
         reason = "; only columns that a kind asks its context for are read"
         return SampleError(f"sample {self.events.sample!r} has no {what}{hint}{reason}")
 
-    def base_column(self, base: str, name: str) -> Array:
+    def base_column(self, base: str, name: Column) -> Array:
         """A column of the sample's own collection, from the first object of these events on."""
+        if isinstance(name, Scaled):
+            return self.once((base, name), lambda: self._scaled(base, name))
         _, rows = self._base(base)
         columns = self.events.collections[base].columns
         if name not in columns:
             raise self._missing(f"column {base}.{name}", nearest(name, columns))
         return columns[name][rows]
 
-    def _gather(self, derivation: Derivation, name: str) -> Array:
+    def _scaled(self, base: str, scaled: Scaled) -> Array:
+        pt = self.base_column(base, "pt")
+        made = np.zeros_like(pt)
+        for slope, offset, windows in scaled.pieces:
+            inside = self.passing(Derivation(base), windows)
+            # The kernel rounds as the type of pT does.
+            factor, constant = (cast(float, pt.dtype.type(number)) for number in (slope, offset))
+            _add_scaled(pt, factor, constant, inside, made)
+        return made
+
+    def _gather(self, derivation: Derivation, name: Column) -> Array:
         column = self.base_column(derivation.base, name)
         selected = self.objects(derivation).rows
         return column if selected is None else column[selected]
@@ -117,13 +137,16 @@ class Workspace:
     def _derive(self, derivation: Derivation) -> Objects:
         if derivation.source:
             start = derivation.source
-        elif derivation.windows or derivation.overlap:
+        elif derivation.windows or derivation.any_of or derivation.overlap:
             start = Derivation(derivation.base)
         else:
             offsets, rows = self._base(derivation.base)
             return Objects(offsets - rows.start if rows.start else offsets, None)
         before = self.objects(start)
-        offsets, rows_ = _select(before.offsets, self.passing(start, derivation.windows))
+        passing = self.passing(start, derivation.windows)
+        if derivation.any_of:
+            passing = passing & self.passing_any(start, derivation.any_of)
+        offsets, rows_ = _select(before.offsets, passing)
         if derivation.overlap:
             other, dr = derivation.overlap
             eta, phi = self.column(start, "eta"), self.column(start, "phi")
@@ -142,22 +165,51 @@ class Workspace:
             return before
         return Objects(offsets, rows_ if before.rows is None else before.rows[rows_])
 
-    def _passing(self, derivation: Derivation, windows: tuple[tuple[str, Window], ...]) -> BoolArray:
+    def _passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
         passing = np.ones(self.objects(derivation).offsets[-1], np.bool_)
         for name, window in windows:
             column = self.column(derivation, name)
-            low = -math.inf if window.min is None else window.min
-            high = math.inf if window.max is None else window.max
-            if low > high:  # φ wraps around
-                passing &= (column >= np.float64(low)) | (column <= np.float64(high))
-            elif window.min is not None or window.max is not None:
-                _within(column, low, high, False, passing)
-            if window.abs_min is not None or window.abs_max is not None:
-                high = math.inf if window.abs_max is None else window.abs_max
-                _within(column, window.abs_min or 0.0, high, True, passing)
-            if window.any_of is not None:
-                passing &= np.isin(column, window.any_of)
+            first, *others = any_of(window)
+            if not others:
+                self._narrow(passing, derivation.base, name, column, first)
+                continue
+            in_any = np.zeros_like(passing)
+            for alternative in (first, *others):
+                within = np.ones_like(passing)
+                self._narrow(within, derivation.base, name, column, alternative)
+                in_any |= within
+            passing &= in_any
         return passing
+
+    def _narrow(self, passing: BoolArray, base: str, name: Column, column: Array, window: Window) -> None:
+        """Leave only what lies in a window on a column."""
+        low, high = window.span()
+        if low > high:  # φ wraps around
+            passing &= (column >= np.float64(low)) | (column <= np.float64(high))
+        elif low > -math.inf or high < math.inf:
+            _within(column, low, high, False, passing)
+        low, high = window.abs_span()
+        if low > -math.inf or high < math.inf:
+            _within(column, low, high, True, passing)
+        if window.any_of is not None:
+            _among(column, np.array(window.any_of), passing)
+        if window.bits is not None:
+            passing &= self._has_bits(base, name, column, window.bits)
+
+    def _has_bits(self, base: str, name: Column, column: Array, bits: int) -> BoolArray:
+        if not np.issubdtype(column.dtype, np.integer):
+            where = f"sample {self.events.sample!r}: {base}.{name}"
+            raise SampleError(f"{where} has no bits: its values are no whole numbers")
+        values = column.astype(np.int64, copy=False)
+        has: BoolArray = np.equal(values & bits, bits)
+        return has
+
+
+@kernel
+def _add_scaled(pt: Array, slope: float, offset: float, inside: BoolArray, made: Array) -> None:
+    for i in range(len(pt)):
+        if inside[i]:
+            made[i] += pt[i] * slope + offset
 
 
 @kernel
@@ -168,6 +220,15 @@ def _within(column: Array, low: float, high: float, absolute: bool, passing: Boo
     else:
         for i in range(len(column)):
             passing[i] &= low <= np.float64(column[i]) <= high
+
+
+@kernel
+def _among(column: Array, values: IntArray, passing: BoolArray) -> None:
+    for i in range(len(column)):
+        found = False
+        for value in values:
+            found |= column[i] == value
+        passing[i] &= found
 
 
 def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:

@@ -83,7 +83,7 @@ def test_the_schema_contains_the_plugins_that_are_found(place: Any, trigemu: Run
     status, text = trigemu("schema")
     assert status == 0
     kinds = [variant["title"] for variant in json.loads(text)["properties"]["trigger"]["items"]["oneOf"]]
-    assert kinds == ["threshold", "combination", "anomaly", "logic", "random", "alpha_t"]
+    assert kinds == ["threshold", "combination", "anomaly", "external", "logic", "random", "alpha_t"]
 
 
 def test_help_names_all_commands(trigemu: Run) -> None:

@@ -104,6 +104,7 @@ WINDOWS = st.lists(
             "eta = { min = -1.0, max = 2.2, abs_min = 0.1 }",
             "phi = { min = 2.0, max = -2.0 }",
             "charge = { any_of = [-1, 1] }",
+            "z0 = [{ max = -1.0 }, { min = 0.5, max = 1.0, abs_max = 0.9 }, { min = 2.0 }]",
             "quality = { any_of = [5000000000], min = 1 }",
         ]
     ),
@@ -111,8 +112,11 @@ WINDOWS = st.lists(
     unique_by=lambda window: window.split()[0],
 )
 LEG = st.builds(
-    lambda name, windows: "{ " + ", ".join([f'object = "{name}"', *windows]) + " }",
+    lambda name, crossing, windows: (
+        "{ " + ", ".join([f'object = "{name}"', f"crossing = {crossing}", *windows]) + " }"
+    ),
     st.sampled_from(NAMES),
+    st.sampled_from([0, 0, 0, -1, 2]),
     WINDOWS,
 )
 CUTS = st.lists(
@@ -123,6 +127,9 @@ CUTS = st.lists(
             "deta = { max = 1.1 }",
             "dphi = { min = 0.5 }",
             "dz0 = { max = 1.5 }",
+            "outside_dr = { max = 1.5 }",
+            "pair_pt = { min = 20.0 }",
+            "transverse_mass = { min = 20.0 }",
             'charge = "opposite"',
             'charge = "same"',
         ]
@@ -142,7 +149,9 @@ def combinations(draw: st.DrawFn) -> str:
     for _ in range(draw(st.integers(0, 2)) if len(legs) > 1 else 0):
         numbers = draw(st.permutations(range(len(legs))))[:2]
         pairs.append("{ " + ", ".join([f"legs = {list(numbers)}", *draw(CUTS)]) + " }")
-    return f'kind = "combination"\nlegs = [{", ".join(legs)}]\npairs = [{", ".join(pairs)}]\n'
+    more = draw(st.sampled_from(["", 'charge = "same"\n', 'charge = "opposite"\n'])) if len(legs) > 1 else ""
+    more += "mass3 = { max = 60.0 }\n" if len(legs) == 3 and draw(st.booleans()) else ""
+    return f'kind = "combination"\nlegs = [{", ".join(legs)}]\npairs = [{", ".join(pairs)}]\n{more}'
 
 
 @settings(max_examples=150)
@@ -150,3 +159,57 @@ def combinations(draw: st.DrawFn) -> str:
 def test_combinations(folder: Path, triggers: list[str], seed: int, n: int) -> None:
     events, plan = events_of(seed, n), plan_of(folder, *triggers)
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+
+
+INTEGERS = """
+[integer.jet]
+pt = { first = 0.0, step = 0.5, bins = 200 }
+eta = { step = 0.0435 }
+phi = { bins = 144 }
+[integer.muon]
+pt = { first = -0.5, step = 0.5, bins = 511 }
+eta = { step = 0.010875, centred = true }
+phi = { bins = 576 }
+[integer.digits]
+jet-muon = { delta = 3, mass = 1, pt = 1, trigonometry = 4 }
+jet-jet = { delta = 3, mass = 1, pt = 1, trigonometry = 3, two_body_pt = 1, two_body_trigonometry = 3 }
+"""
+
+
+def test_pairs_in_integers(folder: Path) -> None:
+    """Of objects whose integers are in the columns, as few values as their positions have."""
+    events = events_of(3, 300)
+    cuts = ("mass = { min = 20 }", "dr = { max = 1.2 }", "outside_dphi = { min = 0.5 }")
+    legs = '{ object = "jet" }', '{ object = "hard", crossing = 1 }'
+    triggers = [
+        f'kind = "combination"\nlegs = [{", ".join(legs)}]\npairs = [{{ legs = [0, 1], {cut} }}]'
+        for cut in cuts
+    ]
+    two = f"legs = [{legs[0]}, {legs[0]}]\npairs = [{{ legs = [0, 1], pair_pt = {{ min = 40 }} }}]"
+    three = f"legs = [{legs[0]}, {legs[0]}, {legs[0]}]\nmass3 = {{ max = 90 }}"
+    triggers += [f'kind = "combination"\n{text}' for text in (two, three)]
+    heads = (f'[[trigger]]\nname = "T{number}"\n{text}\n' for number, text in enumerate(triggers))
+    plan = make_plan([menu_from(folder, OBJECTS + INTEGERS + "".join(heads))])
+    for name, bins in (("jet", 144), ("muon", 576)):
+        columns = events.collections[name].columns
+        integers = {
+            "hw_pt": columns["pt"] * 2,
+            "hw_eta": columns["eta"] / (0.0435 * 144 / bins),
+            "hw_phi": columns["phi"] % 6.28 * (bins / 6.2832),
+        }
+        columns |= {column: values.astype("i4") for column, values in integers.items()}  # type: ignore[operator]
+    words = decide(events, plan)
+    for bit in range(len(triggers)):
+        assert 0 < (words[:, 0] >> np.uint64(bit) & np.uint64(1)).sum() < len(events)
+    np.testing.assert_array_equal(streamed(plan, events), words)
+
+
+def test_bits_of_words(folder: Path) -> None:
+    bits = [(bit, crossing) for bit in (0, 31, 32, 63) for crossing in (-2, 0, 1)]
+    plan = plan_of(
+        folder,
+        *(f'kind = "external"\nword = "flags"\nbit = {bit}\ncrossing = {crossing}' for bit, crossing in bits),
+    )
+    words = decide(EVENTS, plan)
+    assert len(np.unique(words)) > 100
+    np.testing.assert_array_equal(streamed(plan, EVENTS), words)

@@ -17,7 +17,7 @@ from trigemu.triggers.base import Context, Kind
 
 Event = dict[str, Any]
 INTEGERS = ("charge", "quality")
-COLUMNS = ("pt", "eta", "phi", "z0", "isolation", *INTEGERS)
+COLUMNS = ("pt", "eta", "phi", "z0", "isolation", "upt", *INTEGERS)
 
 
 def _object(rng: random.Random) -> dict[str, float]:
@@ -27,6 +27,7 @@ def _object(rng: random.Random) -> dict[str, float]:
         "phi": rng.uniform(-3.14, 3.14),
         "z0": rng.gauss(0, 2),
         "isolation": rng.random(),
+        "upt": 1 + rng.expovariate(1 / 12),
     }
     made = {name: float(np.float32(value)) for name, value in single.items()}
     return made | {"charge": rng.choice((-1, -1, 0, 1, 1)), "quality": rng.randrange(16)}

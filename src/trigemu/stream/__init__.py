@@ -93,7 +93,7 @@ class Stream:
                 elif fires < 0:
                     return self._decide_in_batch(event)
         if self._others:
-            words = decide(self._events[event : event + 1], self._plan_of_others)[0].tolist()
+            words = self._decide_alone(event, self._plan_of_others).tolist()
             for number, bit in enumerate(self._others):
                 if words[number // 64] >> number % 64 & 1:
                     self._set(bit)
@@ -106,7 +106,13 @@ class Stream:
         """Where a single event does not settle it, or there is an error to be told."""
         if not 0 <= event < len(self._events):
             raise IndexError(f"event {event} of {len(self._events)}")
-        self.words[:] = decide(self._events[event : event + 1], self._plan)[0]
+        self.words[:] = self._decide_alone(event, self._plan)
+
+    def _decide_alone(self, event: int, plan: Plan) -> Words:
+        """uint64[plan.words], of a range of one event and its neighbours."""
+        events = self._events.around(event, event + 1, plan.margin)
+        words: Words = decide(events, plan)[events.core][0]
+        return words
 
     def stages(self, bit: int) -> Mapping[str, Callable[[int], object]]:
         """The pieces of a slot, by name, each for the number of an event, with memory of their own: where its

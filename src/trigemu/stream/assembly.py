@@ -8,12 +8,15 @@ from collections.abc import Callable, Hashable, Iterator
 import numpy as np
 
 from trigemu.events import Array, Events, FloatArray
-from trigemu.objects import Derivation, Window
+from trigemu.objects import Derivation
 from trigemu.observables import Need
 from trigemu.patterns import Words
 from trigemu.stream import opcodes as do
 from trigemu.triggers.combination import MAX_LEGS
+from trigemu.windows import AnyOf, Column, Scaled, Window, Windows, any_of
 
+#: Bits of a half word.
+HALF = 32
 #: Every whole number below is a float64.
 _EXACT = 2**53
 
@@ -71,8 +74,18 @@ class Assembly:
         """Where the column begins."""
         return self._kept("", name, lambda: self._events.scalars[name])
 
-    def column(self, collection: str, name: str) -> int:
+    def half_word(self, name: str, half: int) -> int:
+        """Where the lower (0) or upper (1) half of the bits of a column of whole numbers begins."""
+
+        def bits() -> Array:
+            return self._events.scalars[name].astype(np.int64) >> HALF * half & (1 << HALF) - 1
+
+        return self._kept(f"half {half}", name, bits)
+
+    def column(self, collection: str, name: Column) -> int:
         """Where the column of a collection begins."""
+        if isinstance(name, Scaled):
+            raise NoFormError(f"{name.name}, which is made of pT")
 
         def of_objects() -> Array:
             offsets = self._events.collections[collection].offsets
@@ -88,44 +101,57 @@ class Assembly:
             self._end += len(self._columns[-1])
         return self._begin[need]
 
-    def selection(self, derivation: Derivation) -> int:
-        """Where it says how many rows it keeps; they follow."""
-        return self.once(derivation, lambda: self._derive(derivation))
+    def selection(self, derivation: Derivation, crossing: int = 0) -> int:
+        """Where it says how many rows it keeps; they follow. `crossing`: of a neighbour of the event."""
+        return self.once((derivation, crossing), lambda: self._derive(derivation, crossing))
 
-    def _derive(self, derivation: Derivation) -> int:
+    def _derive(self, derivation: Derivation, crossing: int) -> int:
+        if derivation.any_of:
+            raise NoFormError("alternatives")
         if derivation.source:
-            rows = self.selection(derivation.source)
+            rows = self.selection(derivation.source, crossing)
         elif derivation.windows or derivation.overlap:
-            rows = self.selection(Derivation(derivation.base))
+            rows = self.selection(Derivation(derivation.base), crossing)
         else:
-            return self._new(do.ALL, self._collection(derivation.base) * (len(self._events) + 1))
+            begin = self._collection(derivation.base) * (len(self._events) + 1)
+            return self._new(do.ALL, begin, crossing)
         if derivation.windows:
             rows = self.within(rows, derivation.base, derivation.windows)
         if derivation.overlap:
             other, dr = derivation.overlap
             columns = [self.column(d, c) for d in (derivation.base, other.base) for c in ("eta", "phi")]
-            rows = self._new(do.CLEAR, rows, self.selection(other), *columns, self.constant(dr))
+            near = self.selection(other, crossing)
+            rows = self._new(do.CLEAR, rows, near, *columns, self.constant(dr))
         return rows
 
-    def within(self, rows: int, base: str, windows: tuple[tuple[str, Window], ...]) -> int:
+    def within(self, rows: int, base: str, windows: Windows) -> int:
         """The selection of those that lie in all windows."""
 
         def select() -> int:
-            tests = [test for name, w in windows for test in self._tests(base, name, w)]
+            tests = [test for name, of in windows for test in self._tests(base, name, any_of(of))]
             return self._new(do.WINDOWS, rows, self.put(*(n for test in tests for n in test)), len(tests))
 
         return self.once((rows, windows), select) if windows else rows
 
-    def _tests(self, base: str, name: str, w: Window) -> Iterator[tuple[int, ...]]:
+    def _tests(self, base: str, name: Column, windows: AnyOf) -> Iterator[tuple[int, ...]]:
+        """Of the windows on a column, any of which must hold."""
+        for i, window in enumerate(windows, start=1):
+            tests = list(self._tests_of(base, name, window))
+            for k, test in enumerate(tests, start=1):
+                last = do.END if i == len(windows) else do.OTHERWISE
+                yield *test, last if k == len(tests) else do.MORE
+
+    def _tests_of(self, base: str, name: Column, w: Window) -> Iterator[tuple[int, ...]]:
         column = self.column(base, name)
-        low = -math.inf if w.min is None else w.min
-        high = math.inf if w.max is None else w.max
-        if w.min is not None or w.max is not None:
+        if w.bits is not None:
+            raise NoFormError(f"bits of {name}")
+        low, high = w.span()
+        if low > -math.inf or high < math.inf:
             mode = do.AROUND if low > high else do.WITHIN
             yield column, mode, self.constant(low), self.constant(high)
-        if w.abs_min is not None or w.abs_max is not None:
-            high = math.inf if w.abs_max is None else w.abs_max
-            yield column, do.ABSOLUTELY, self.constant(w.abs_min or 0.0), self.constant(high)
+        low, high = w.abs_span()
+        if low > -math.inf or high < math.inf:
+            yield column, do.ABSOLUTELY, self.constant(low), self.constant(high)
         if w.any_of is not None:
             if any(abs(value) >= _EXACT for value in w.any_of):
                 raise NoFormError(f"{name} among whole numbers that are no float64")

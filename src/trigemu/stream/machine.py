@@ -17,7 +17,7 @@ from trigemu.events import FloatArray, IntArray
 from trigemu.kernels import delta_phi, kernel, momentum_x, momentum_y, pointer
 from trigemu.stream import opcodes as do
 from trigemu.stream.compute import compute
-from trigemu.triggers.combination import search
+from trigemu.triggers.combination import CUT, LEG, search
 
 
 @kernel
@@ -71,10 +71,14 @@ def _missing(t: IntArray, i: IntArray) -> None:
 
 @kernel
 def _all(t: IntArray, i: IntArray, event: int) -> None:
-    """Of a collection whose offsets begin at i[2]."""
+    """Of a collection whose offsets begin at i[2], in the crossing that is i[3] later."""
     offsets, rows = _integers(t, do.OFFSETS), _integers(t, do.ROWS)
-    first = offsets[i[2] + event]
-    count = offsets[i[2] + event + 1] - first
+    at = event + i[3]
+    if at < 0 or at >= t[0]:
+        rows[i[1]] = 0
+        return
+    first = offsets[i[2] + at]
+    count = offsets[i[2] + at + 1] - first
     rows[i[1]] = count
     for n in range(count):
         rows[i[1] + 1 + n] = first + n
@@ -97,15 +101,22 @@ def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> 
 
 @kernel
 def _within_windows(t: IntArray, i: IntArray) -> None:
-    """Of selection i[2], what passes i[4] tests: the pool has (column, mode, first, second) for each."""
+    """Of selection i[2], what passes i[4] tests: the pool has (column, mode, first, second, what follows) for
+    each."""
     pool, columns, r = _integers(t, do.POOL), _floats(t, do.COLUMNS), _floats(t, do.REGISTERS)
     rows = _integers(t, do.ROWS)
     kept = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
         row = rows[n]
-        passing = True
-        for k in range(i[3], i[3] + 4 * i[4], 4):
-            passing &= _passes(columns[pool[k] + row], pool[k + 1], pool[k + 2], pool[k + 3], r)
+        passing, in_window, in_any = True, True, False
+        for k in range(i[3], i[3] + do.TEST * i[4], do.TEST):
+            in_window &= _passes(columns[pool[k] + row], pool[k + 1], pool[k + 2], pool[k + 3], r)
+            if pool[k + 4] != do.MORE:
+                in_any |= in_window
+                in_window = True
+                if pool[k + 4] == do.END:
+                    passing &= in_any
+                    in_any = False
         rows[kept] = row
         kept += passing
     rows[i[1]] = kept - i[1] - 1
@@ -132,15 +143,15 @@ def _clear(t: IntArray, i: IntArray) -> None:
 
 @kernel
 def _choice(t: IntArray, i: IntArray) -> float:
-    """Whether any choice of objects fits a combination of i[3] legs and i[4] pairs.
+    """Whether any choice of objects fits a combination of i[3] legs and i[4] cuts.
 
-    The pool has the collection of each leg, then of each leg its selection and columns (−1: not read), then
-    the legs of each pair, then its sign; registers from i[5] on are the bounds of the pairs.
+    The pool has the collection and the twin of each leg, then of each leg its selection and columns (−1: not
+    read), then the cuts; their numbers are the i[6] registers from i[5] on.
     """
     pool, columns, rows = _integers(t, do.POOL), _floats(t, do.COLUMNS), _integers(t, do.ROWS)
     starts = _integers(t, do.STARTS).reshape(-1, 2)
     objects = _floats(t, do.OBJECTS).reshape(do.LINES, -1)
-    legs, pairs, at = i[3], i[4], i[2] + i[3]
+    legs, at = i[3], i[2] + LEG * i[3]
     total = 0
     for leg in range(legs):
         selection = pool[at]
@@ -156,13 +167,12 @@ def _choice(t: IntArray, i: IntArray) -> float:
             total += 1
         starts[leg, 1] = total
         at += do.LINES
-    base = pool[i[2] : i[2] + legs]
-    numbers = pool[at : at + 2 * pairs].reshape(pairs, 2)
-    signs = pool[at + 2 * pairs : at + 3 * pairs]
-    bounds = _floats(t, do.REGISTERS)[i[5] : i[5] + 10 * pairs].reshape(pairs, 5, 2)
+    of_legs = pool[i[2] : i[2] + LEG * legs].reshape(-1, LEG)
+    cuts = pool[at : at + CUT * i[4]].reshape(-1, CUT)
+    numbers = _floats(t, do.REGISTERS)[i[5] : i[5] + i[6]]
     fired = carray(pointer(t[1 + 2 * do.FIRED]), (1,), np.bool_)
     fired[0] = False
-    search(starts[:legs], objects, base, numbers, bounds, signs, _integers(t, do.CHOSEN), fired)
+    search(starts[:legs], objects, of_legs, cuts, numbers, _integers(t, do.CHOSEN), fired)
     return 1.0 if fired[0] else 0.0
 
 
@@ -172,6 +182,10 @@ def _look(t: IntArray, i: IntArray, event: int) -> None:
     r, op = _floats(t, do.REGISTERS), i[0]
     if op == do.SCALAR:
         r[i[1]] = _floats(t, do.COLUMNS)[i[2] + event]
+    elif op == do.BIT:
+        at = event + i[4]
+        inside = 0 <= at < t[0]
+        r[i[1]] = np.int64(_floats(t, do.COLUMNS)[i[2] + at]) >> i[3] & 1 if inside else 0
     elif op == do.COUNT:
         r[i[1]] = _integers(t, do.ROWS)[i[2]]
     elif op == do.SUM:

@@ -21,16 +21,18 @@ from trigemu.observables import (
     ScalarSum,
 )
 from trigemu.stream import opcodes as do
-from trigemu.stream.assembly import Assembly, NoFormError
+from trigemu.stream.assembly import HALF, Assembly, NoFormError
 from trigemu.triggers.base import Asked
-from trigemu.triggers.combination import PAIR_COLUMNS, CompiledCombination
+from trigemu.triggers.combination import CompiledCombination
+from trigemu.triggers.external import CompiledExternal
+from trigemu.triggers.pairs import COLUMNS
 from trigemu.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
 
 
 class Program(Assembly):
     """What the slots of a plan make of one event."""
 
-    def fire(self, bit: int, condition: Condition | CompiledCombination) -> None:
+    def fire(self, bit: int, condition: Condition | CompiledCombination | CompiledExternal) -> None:
         """Decision `bit` is this condition."""
         self.add(do.FIRE, bit, self.register(condition))
 
@@ -66,11 +68,11 @@ class Program(Assembly):
             address = features.ctypes.data + position * features.itemsize
             self.add(do.STORE, address, self.register(number), stand_in)
 
-    def register(self, node: Number | Condition | CompiledCombination) -> int:
+    def register(self, node: Number | Condition | CompiledCombination | CompiledExternal) -> int:
         """Where its value is."""
         return self.once(node, lambda: self._emit(node))
 
-    def _emit(self, node: Number | Condition | CompiledCombination) -> int:
+    def _emit(self, node: Number | Condition | CompiledCombination | CompiledExternal) -> int:
         if type(node) not in _EMIT:
             raise NoFormError(type(node))
         return _EMIT[type(node)](self, node)
@@ -152,16 +154,20 @@ def _chain(program: Program, op: int, operands: Sequence[int]) -> int:
 
 
 def _combination(program: Program, node: CompiledCombination) -> int:
-    bases = [leg.objects.base for leg in node.legs]
-    pool = [bases.index(base) for base in bases]
+    of_legs, cuts, numbers = node.arrays()
+    pool = of_legs.reshape(-1).tolist()
     for leg in node.legs:
         base = leg.objects.base
-        pool.append(program.within(program.selection(leg.objects), base, leg.windows))
-        pool += [program.column(base, c) if c in leg.columns else -1 for c in PAIR_COLUMNS]
-    pairs, bounds, signs = node.cuts()
-    pool += [*pairs.reshape(-1).tolist(), *signs.tolist()]
-    first = program.constant(*bounds.reshape(-1).tolist())
-    return program.compute(do.CHOICE, program.put(*pool), len(node.legs), len(pairs), first)
+        pool.append(program.within(program.selection(leg.objects, leg.crossing), base, leg.windows))
+        pool += [program.column(base, leg.column(c)) if c in leg.columns else -1 for c in COLUMNS]
+    pool += cuts.reshape(-1).tolist()
+    first = program.constant(*numbers.tolist())
+    return program.compute(do.CHOICE, program.put(*pool), len(node.legs), len(cuts), first, len(numbers))
+
+
+def _external(program: Program, node: CompiledExternal) -> int:
+    half, bit = divmod(node.bit, HALF)
+    return program.compute(do.BIT, program.half_word(node.column, half), bit, node.crossing)
 
 
 def _elementwise(ops: dict[str, int]) -> Callable[[Program, Any], int]:
@@ -208,6 +214,7 @@ _EMIT: dict[type, Callable[[Program, Any], int]] = {
     Comparison: _elementwise(_COMPARISONS),
     Junction: _junction,
     CompiledCombination: _combination,
+    CompiledExternal: _external,
 }
 _COMPONENTS: dict[type, Callable[[Program, Any, int], int]] = {
     ObjectVector: _of_object,

@@ -3,6 +3,7 @@
 from trigemu.triggers.anomaly import Anomaly
 from trigemu.triggers.base import BitKind, Kind
 from trigemu.triggers.combination import Combination
+from trigemu.triggers.external import External
 from trigemu.triggers.logic import Logic
 from trigemu.triggers.random import Random
 from trigemu.triggers.threshold import Threshold
@@ -11,6 +12,7 @@ KINDS: dict[str, type[Kind] | type[BitKind]] = {
     "threshold": Threshold,
     "combination": Combination,
     "anomaly": Anomaly,
+    "external": External,
     "logic": Logic,
     "random": Random,
 }

@@ -26,6 +26,7 @@ from trigemu.language import parse_condition, parse_observable
 from trigemu.objects import Derivation, Scope
 from trigemu.observables import Condition, Need, Number
 from trigemu.tables import Table
+from trigemu.windows import column_needs
 from trigemu.workspace import Workspace
 
 
@@ -71,14 +72,23 @@ class Context:
         """The working collection of that name, of which some columns will be read."""
         derivation = self.scope.object(name)
         self.needs.update(derivation.needs())
-        self.needs.update((derivation.base, column) for column in columns)
+        for column in columns:
+            self.needs.update(column_needs(derivation.base, derivation.column(column)))
         return derivation
+
+    def scalar(self, name: str) -> str:
+        """A column of the sample with one value an event, as it is stored."""
+        self.needs.add(("", name))
+        return name
 
 
 class Compiled(Protocol):
     """A trigger, ready to be evaluated on any range of events.
 
     It may have `warnings`, tuple[str, ...]: what users shall read beside its rates.
+
+    It may have `margin`, int: how many crossings before and after an event it looks at. These are then rows
+    of the same events, as far as there are any (`Events.core`); decisions of rows at the ends mean nothing.
 
     It may have `single()`, which says how one event is decided without a workspace (`stream`): by the
     condition that is returned, or by the model of an `Asked`; None: as a range of one, like any other.

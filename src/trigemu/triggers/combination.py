@@ -1,11 +1,12 @@
-"""`combination`: up to six different objects, each within windows, and cuts on pairs of them.
+"""`combination`: up to twelve different objects, each within windows, and cuts on pairs of them and on all.
 
     legs = [ { object = "muon", pt = { min = 4.0 }, eta = { abs_max = 2.0 } },
              { object = "muon", pt = { min = 4.0 } } ]
     pairs = [ { legs = [0, 1], mass = { min = 7.0, max = 18.0 }, charge = "opposite" } ]
 
 It fires if there is any choice of different objects that satisfies everything. Δη, Δφ and Δz0 of a pair
-are absolute values, its mass that of massless objects.
+are absolute values, its mass that of massless objects; of objects that stand under a menu's [integer] they
+are computed as the hardware does (`integer.py`).
 """
 
 from __future__ import annotations
@@ -15,76 +16,56 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import msgspec
 import numpy as np
 
 from trigemu.events import BoolArray, FloatArray, IntArray
-from trigemu.kernels import delta_phi, delta_r, kernel, pair_mass
+from trigemu.kernels import kernel
 from trigemu.lean import Use, raised
-from trigemu.objects import Derivation, Window, window_mistakes
+from trigemu.objects import Derivation
 from trigemu.tables import Key, Table
 from trigemu.triggers.base import Context, Kind
-from trigemu.triggers.legs import CompiledLeg, candidates, fillable
+from trigemu.triggers.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
+from trigemu.triggers.pairs import (
+    COLUMNS,
+    OF_ALL,
+    Charge,
+    Cut,
+    Pair,
+    Together,
+    all_pass,
+    passes,
+)
+from trigemu.windows import AnyOf, Range, Window, any_of, window_mistakes
 from trigemu.workspace import Workspace
 
-MAX_LEGS = 6
-#: The cuts of a pair, in the order of the kernel, and the columns that each reads.
-_PAIR_CUTS = {
-    "mass": ("pt", "eta", "phi"),
-    "dr": ("eta", "phi"),
-    "deta": ("eta",),
-    "dphi": ("phi",),
-    "dz0": ("z0",),
-}
-#: In place of a sign: the second object comes after the first.
-_ORDERED = 2
-PAIR_COLUMNS = ("pt", "eta", "phi", "z0", "charge")
+MAX_LEGS = 12
 
 
 class Leg(Table, frozen=True):
-    """An object, and windows on any of its columns."""
+    """An object of the event, or of a neighbouring crossing, and windows on any of its columns, or lists of
+    windows of which one must hold."""
 
     further: ClassVar[str | None] = "windows"
 
     object: str
-    windows: dict[str, Window] = msgspec.field(default_factory=dict)
+    crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
+    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         yield from window_mistakes(self.windows)
 
 
-class Range(Table, frozen=True):
-    """min ≤ v ≤ max."""
-
-    min: float | None = None
-    max: float | None = None
-
-    def mistakes(self) -> Iterator[tuple[str, str]]:
-        if self.min is None and self.max is None:
-            yield "", "an empty range: give min, max or both"
-        if self.min is not None and self.max is not None and self.min > self.max:
-            yield "min", f"min = {self.min} is above max = {self.max}"
-
-
-class Pair(Table, frozen=True):
-    """Cuts on two legs: mass in GeV; ΔR, |Δη|, |Δφ| in radians; |Δz0| in the unit of the column."""
-
-    legs: tuple[int, int]
-    mass: Range | None = None
-    dr: Range | None = None
-    deta: Range | None = None
-    dphi: Range | None = None
-    dz0: Range | None = None
-    charge: Literal["opposite", "same"] | None = None
-
-
 class Combination(Kind, frozen=True):
-    """Different objects, one a leg, with cuts on pairs."""
+    """Different objects, one a leg, with cuts on pairs. charge: all legs have the same, or not all; mass3: of
+    three legs, in GeV."""
 
     legs: tuple[Leg, ...]
     pairs: tuple[Pair, ...] = ()
+    charge: Charge | None = None
+    mass3: Range | None = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not 1 <= len(self.legs) <= MAX_LEGS:
@@ -94,32 +75,58 @@ class Combination(Kind, frozen=True):
             if first == second or not all(0 <= leg < len(self.legs) for leg in pair.legs):
                 allowed = f"two different ones of 0 … {len(self.legs) - 1}"
                 yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
+        if self.charge and len(self.legs) == 1:
+            yield "charge", "charge: expected two legs or more"
+        if self.mass3 and len(self.legs) != 3:
+            yield "mass3", f"mass3: of {len(self.legs)} legs, expected three"
 
     def compile(self, context: Context) -> CompiledCombination:
-        columns: list[set[str]] = [set() for _ in self.legs]
-        for pair in self.pairs:
-            read = {c for cut, cs in _PAIR_CUTS.items() if getattr(pair, cut) for c in cs}
-            read |= {"charge"} if pair.charge else set()
-            for number in pair.legs:
-                columns[number] |= read
+        bases = tuple(context.objects(leg.object).base for leg in self.legs)
+        together = Together(bases, self.pairs, self.charge, self.mass3, context.scope.integers)
         legs = []
-        for leg, read in zip(self.legs, columns, strict=True):
-            derivation = context.objects(leg.object, *leg.windows, *read)
-            legs.append(CompiledLeg(derivation, tuple(sorted(leg.windows.items())), frozenset(read)))
-        return CompiledCombination(tuple(legs), self.pairs)
+        for number, (leg, read) in enumerate(zip(self.legs, together.columns(), strict=True)):
+            derivation = context.objects(leg.object)
+            windows = derivation.named(leg.windows)
+            in_integers = together.scale(number) is not None
+            made = CompiledLeg(derivation, windows, frozenset(read), leg.crossing, in_integers)
+            context.objects(leg.object, *leg.windows, *map(made.column, read))
+            legs.append(made)
+        return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
+
+    def _twins(self) -> Iterator[int]:
+        """For each leg the last one before it that asks the same of its objects and of every other leg, or
+        −1: their objects are chosen in one order only, which halves the search."""
+
+        def asked(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
+            legs = ((sorted(exchanged.get(leg, leg) for leg in pair.legs), pair) for pair in self.pairs)
+            return Counter((tuple(pair), msgspec.structs.replace(cuts, legs=(0, 1))) for pair, cuts in legs)
+
+        for second, leg in enumerate(self.legs):
+            before = (first for first in range(second - 1, -1, -1) if self.legs[first] == leg)
+            yield next((f for f in before if asked({f: second, second: f}) == asked({})), -1)
 
 
 @dataclass(frozen=True)
 class CompiledCombination:
+    """cuts: on pairs of legs and on all, for which objects are searched. twins: of each leg the one before it
+    that may be exchanged with it, or −1."""
+
     legs: tuple[CompiledLeg, ...]
-    pairs: tuple[Pair, ...]
+    cuts: tuple[Cut, ...]
+    twins: tuple[int, ...]
     cut: None = None
+
+    @property
+    def margin(self) -> int:
+        """How many crossings before and after its own it looks at."""
+        return max(abs(leg.crossing) for leg in self.legs)
 
     def evaluate(self, work: Workspace) -> BoolArray:
         """Few events have enough objects for every leg: only those are looked at."""
-        events = fillable(work, self.legs)
-        fired = np.zeros(len(work.events), np.bool_)
-        fired[events] = True if len(self.legs) == 1 else self._search(work, events)
+        fired = fillable(work, self._rungs)
+        if self.cuts or not nested(self._rungs):
+            events = np.flatnonzero(fired)
+            fired[events] = self._search(work, events)
         return fired
 
     def single(self) -> CompiledCombination:
@@ -128,98 +135,56 @@ class CompiledCombination:
 
     def uses(self) -> Iterator[Use]:
         for leg in self.legs:
-            floors = [w.min for name, w in leg.windows if name == "pt" and w.min is not None]
-            yield leg.objects, max(floors, default=-math.inf)
+            lowest = (window.span()[0] for window in any_of(dict(leg.windows).get("pt", ())))
+            yield leg.objects, min(lowest, default=-math.inf)
 
     def raised(self, lowest: Mapping[Derivation, float]) -> CompiledCombination:
         legs = (replace(leg, objects=raised(leg.objects, lowest)) for leg in self.legs)
         return replace(self, legs=tuple(legs))
 
     def _search(self, work: Workspace, events: IntArray) -> BoolArray:
-        """bool[s] of some events, in a table of their objects with the columns that the pairs ask for."""
-        starts, objects = candidates(work, self.legs, events, PAIR_COLUMNS)
-        bases = [leg.objects.base for leg in self.legs]
-        base = np.array([bases.index(name) for name in bases])
+        """bool[s] of some events, in a table of their objects with the columns that the cuts ask for."""
+        starts, objects = candidates(work, self.legs, events, COLUMNS)
         fired = np.zeros(len(events), np.bool_)
-        search(starts, objects, base, *self._arrays, np.empty(len(self.legs), np.int64), fired)
+        search(starts, objects, *self._arrays, np.empty(len(self.legs), np.int64), fired)
         return fired
 
     @cached_property
-    def _arrays(self) -> tuple[IntArray, FloatArray, IntArray]:
-        return self.cuts()
+    def _rungs(self) -> tuple[Rung, ...]:
+        return rungs_of(self.legs)
 
-    def cuts(self) -> tuple[IntArray, FloatArray, IntArray]:
-        """Of each pair: its legs, the smaller first; the bounds of its cuts; ±1 the sign of the product of
-        its charges, 0 for any. First come pairs of legs that may be exchanged: their objects are chosen in
-        one order only, which halves the search."""
-        twins = list(self._twins())
-        legs = np.array([*twins, *(sorted(pair.legs) for pair in self.pairs)], np.int64).reshape(-1, 2)
-        bounds = np.empty((len(legs), len(_PAIR_CUTS), 2))
-        bounds[:] = -math.inf, math.inf
-        for i, pair in enumerate(self.pairs, start=len(twins)):
-            for j, cut in enumerate(_PAIR_CUTS):
-                window = getattr(pair, cut)
-                if window and window.min is not None:
-                    bounds[i, j, 0] = window.min
-                if window and window.max is not None:
-                    bounds[i, j, 1] = window.max
-        of_charges = {None: 0, "same": 1, "opposite": -1}
-        signs = [_ORDERED] * len(twins) + [of_charges[pair.charge] for pair in self.pairs]
-        return legs, bounds, np.array(signs, np.int64)
+    @cached_property
+    def _arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
+        return self.arrays()
 
-    def _twins(self) -> Iterator[tuple[int, int]]:
-        """Legs that ask the same of their objects and of every other leg, each with the one before it."""
-
-        def asked(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
-            legs = ((sorted(exchanged.get(leg, leg) for leg in pair.legs), pair) for pair in self.pairs)
-            return Counter((tuple(pair), msgspec.structs.replace(cuts, legs=(0, 1))) for pair, cuts in legs)
-
-        for second, leg in enumerate(self.legs):
-            for first in range(second - 1, -1, -1):
-                if leg == self.legs[first] and asked({first: second, second: first}) == asked({}):
-                    yield first, second
-                    break
+    def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """int64[legs, 2], a number for the collection of each, and its twin; int64[c, 5], of each cut its
+        legs, quantity, whether outside, and where its numbers begin; float64[k], these numbers."""
+        bases = [leg.objects.base for leg in self.legs]
+        begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
+        cuts = [
+            (*cut.legs, cut.quantity, int(cut.outside), at) for cut, at in zip(self.cuts, begin, strict=False)
+        ]
+        numbers = [number for cut in self.cuts for number in cut.numbers]
+        return (
+            np.array([(bases.index(name), twin) for name, twin in zip(bases, self.twins, strict=True)]),
+            np.array(cuts, np.int64).reshape(-1, CUT),
+            np.array(numbers, np.float64),
+        )
 
 
-@kernel
-def _cut(bounds: FloatArray, pair: int, quantity: int) -> bool:
-    """Whether there is a cut; without one a column may be missing."""
-    return bool(bounds[pair, quantity, 0] > -math.inf or bounds[pair, quantity, 1] < math.inf)
-
-
-@kernel
-def _in(value: float, bounds: FloatArray, pair: int, quantity: int) -> bool:
-    return bool(bounds[pair, quantity, 0] <= value <= bounds[pair, quantity, 1])
-
-
-@kernel
-def _pair_passes(o: FloatArray, i: int, j: int, bounds: FloatArray, pair: int, sign: int) -> bool:
-    """Candidates i and j of o, whose lines are row, pt, eta, phi, z0, charge."""
-    if sign == _ORDERED:
-        return bool(o[0, i] < o[0, j])
-    if sign != 0 and o[5, i] * o[5, j] * sign <= 0:
-        return False
-    if _cut(bounds, pair, 2) and not _in(abs(o[2, i] - o[2, j]), bounds, pair, 2):
-        return False
-    if _cut(bounds, pair, 3) and not _in(abs(delta_phi(o[3, i], o[3, j])), bounds, pair, 3):
-        return False
-    if _cut(bounds, pair, 4) and not _in(abs(o[4, i] - o[4, j]), bounds, pair, 4):
-        return False
-    if _cut(bounds, pair, 1) and not _in(delta_r(o[2, i], o[3, i], o[2, j], o[3, j]), bounds, pair, 1):
-        return False
-    return not _cut(bounds, pair, 0) or _in(
-        pair_mass(o[1, i], o[2, i], o[3, i], o[1, j], o[2, j], o[3, j]), bounds, pair, 0
-    )
+#: Numbers of a leg, and of a cut.
+LEG = 2
+CUT = 5
 
 
 @kernel
 def search(
     starts: IntArray,
     objects: FloatArray,
-    base: IntArray,
-    pairs: IntArray,
-    bounds: FloatArray,
-    signs: IntArray,
+    of_legs: IntArray,
+    cuts: IntArray,
+    numbers: FloatArray,
     chosen: IntArray,
     fired: BoolArray,
 ) -> None:
@@ -242,11 +207,15 @@ def search(
                 continue
             fits = True
             for other in range(leg):
-                if base[other] == base[leg] and objects[0, chosen[other]] == objects[0, i]:
+                if of_legs[other, 0] == of_legs[leg, 0] and objects[0, chosen[other]] == objects[0, i]:
                     fits = False
-            for p in range(len(signs)):
-                if fits and pairs[p, 1] == leg:
-                    fits = _pair_passes(objects, chosen[pairs[p, 0]], i, bounds, p, signs[p])
+            for p in range(len(cuts)):
+                if fits and cuts[p, 1] == leg:
+                    other = chosen[cuts[p, 0]]
+                    if cuts[p, 2] & OF_ALL:
+                        fits = all_pass(cuts[p, 2], objects, chosen, legs, numbers, cuts[p, 4])
+                    else:
+                        fits = passes(cuts[p, 2], cuts[p, 3], objects, other, i, numbers, cuts[p, 4])
             if not fits:
                 chosen[leg] += 1
             elif leg == legs - 1:
@@ -255,3 +224,6 @@ def search(
             else:
                 leg += 1
                 chosen[leg] = starts[leg, s]
+                twin = of_legs[leg, 1]
+                if twin >= 0:
+                    chosen[leg] += chosen[twin] + 1 - starts[twin, s]

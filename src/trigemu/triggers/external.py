@@ -1,0 +1,68 @@
+"""`external`: a bit of the words that a sample stores beside its objects.
+
+    bit = 35
+    crossing = -2           # optional: of the crossing two earlier, −2 … 2
+    word = "external"       # optional: bit b is bit b % 64 of the column external_0, external_1, …
+
+It is not set in a crossing that the sample does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from trigemu.events import Array, BoolArray
+from trigemu.kernels import kernel
+from trigemu.triggers.base import Context, Kind
+from trigemu.workspace import Workspace
+
+_BITS = 64
+
+
+class External(Kind, frozen=True):
+    """A signal that is an input of the trigger, as it is."""
+
+    bit: Annotated[int, msgspec.Meta(ge=0)]
+    crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
+    word: str = "external"
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self.word:
+            yield "word", "word = '': expected the name of columns without their number"
+
+    def compile(self, context: Context) -> CompiledExternal:
+        column = context.scalar(f"{self.word}_{self.bit // _BITS}")
+        return CompiledExternal(column, self.bit % _BITS, self.crossing)
+
+
+@dataclass(frozen=True)
+class CompiledExternal:
+    column: str
+    bit: int
+    crossing: int
+    cut: None = None
+
+    @property
+    def margin(self) -> int:
+        """How many crossings before and after its own it looks at."""
+        return abs(self.crossing)
+
+    def evaluate(self, work: Workspace) -> BoolArray:
+        return _bit(work.scalar(self.column), self.bit, self.crossing)
+
+    def single(self) -> CompiledExternal:
+        """Nothing more is known of it."""
+        return self
+
+
+@kernel
+def _bit(words: Array, bit: int, crossing: int) -> BoolArray:
+    fired = np.zeros(len(words), np.bool_)
+    for event in range(max(0, -crossing), min(len(words), len(words) - crossing)):
+        fired[event] = np.int64(words[event + crossing]) >> bit & 1
+    return fired
