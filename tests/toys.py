@@ -14,7 +14,7 @@ import numpy as np
 import uproot
 
 from trigemu import Menu, read_menu
-from trigemu.decisions import Plan
+from trigemu.decisions import Plan, decide
 from trigemu.events import Collection, Events
 from trigemu.samples import Catalogue, Sample
 from trigemu.samples.normalise import CatalogueTable, SampleTable
@@ -128,6 +128,8 @@ class Memory:
     boundaries: tuple[int, ...] = field(init=False)
     entries: int = field(init=False)
     sum_of_weights: float = 1.0
+    neighbours: str = "none"
+    stored: tuple[str, ...] = ()
     schema: Schema = field(
         default_factory=lambda: Schema(
             dict.fromkeys(COLLECTIONS, frozenset(COLUMNS)), frozenset(("met", "met_phi"))
@@ -150,6 +152,18 @@ class Seen:
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[int, list[int], float]:
         return sample, events.id.tolist(), self.factor * math.fsum(events.scalars["met"])
+
+
+@dataclass(frozen=True)
+class Decided:
+    """A task that any worker can do: the decisions of the events that count, bit by bit."""
+
+    def __call__(self, plan: Plan, sample: int, events: Events) -> list[list[bool]]:
+        words = decide(events, plan)[events.core]
+        return [
+            [bool(word[b // 64] >> np.uint64(b % 64) & np.uint64(1)) for b in range(len(plan.slots))]
+            for word in words
+        ]
 
 
 def memory_catalogue(

@@ -45,8 +45,9 @@ class Trigger:
     prescale: the kind's own and the menu's, ≥ 1. coherent: triggers of one such name share their
     prescale counter. enabled: whether it is part of the menu; one that is not still lends its raw
     decision to `logic` and `seed`. budget: what the cut on its score is found from, by calibration, whose
-    result is the `solution`. fitted_on: the catalogue, by name, on which `above` was once found. place:
-    file and line, for messages.
+    result is the `solution`. fitted_on: the catalogue, by name, on which `above` was once found. stored:
+    how samples call its recorded decisions, if not by its name. prescales: one for each of the menu's
+    columns, 0 or less where it is off; none: its prescale in all. place: file and line, for messages.
     """
 
     name: str
@@ -61,6 +62,8 @@ class Trigger:
     budget: Budget | None = None
     fitted_on: str | None = None
     solution: Solution | None = None
+    stored: str | None = None
+    prescales: tuple[float, ...] = ()
 
     def inputs(self) -> tuple[str, ...]:
         """The triggers whose decisions it reads."""
@@ -71,6 +74,15 @@ class Trigger:
         """The same trigger with the cut of a solution."""
         assert isinstance(self.description, ScoreKind)
         return replace(self, description=self.description.at(solution.cut), solution=solution)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of prescales, by name. path, sha256: of the CSV file they are from, if not of the menu."""
+
+    names: tuple[str, ...] = ()
+    path: Path | None = None
+    sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,7 @@ class Menu:
     order: tuple[str, ...]
     path: Path
     sha256: str
+    columns: Columns = Columns()
 
     def trigger(self, name: str) -> Trigger:
         """TrigemuError names the nearest known trigger."""
@@ -117,6 +130,11 @@ class Menu:
         """The menu with the cuts of some triggers, by name."""
         triggers = (t.solved(solutions[t.name]) if t.name in solutions else t for t in self.triggers)
         return replace(self, triggers=tuple(triggers))
+
+
+def own_prescale(description: Kind | BitKind, crossing_rate_hz: float) -> float:
+    """What a kind prescales by itself."""
+    return description.own_prescale(crossing_rate_hz) if isinstance(description, BitKind) else 1.0
 
 
 def check_names(menus: Sequence[Menu]) -> None:

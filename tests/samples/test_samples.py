@@ -8,12 +8,15 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import awkward as ak
+import h5py
 import numpy as np
 import pytest
 import uproot
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
+from trigemu.samples import catalogue_of
 
 
 def catalogue(folder: Path, entry: str = "", head: str = "") -> Catalogue:
@@ -120,6 +123,7 @@ def test_the_embedded_catalogue_is_whole() -> None:
     [
         ('files = ["none.root"]', r"sample 'a': no file .*none\.root"),
         ('files = ["a.root"]\nformat = "nanoad"', "unknown format 'nanoad'; did you mean 'nanoaod'"),
+        ("files = []", r"catalogue\.toml:10: sample 'a': files = \[\]: name at least one file"),
         ('files = ["a.root"]\nk_facter = 2', r"catalogue\.toml:11: sample 'a': unknown key 'k_facter'; did"),
         ('files = ["a.root"]\nk_factor = -1.0', r"k_factor = -1\.0: expected a number > 0"),
         ('files = ["catalogue.toml"]', r"sample 'a': .*catalogue\.toml cannot be read"),
@@ -186,3 +190,81 @@ def test_files_of_one_sample_have_the_same_branches(tmp_path: Path, file: Path) 
         root["Events"].extend({"MET_pt": np.arange(4, dtype="f4")})
     with pytest.raises(TrigemuError, match=r"a2\.root has other branches than .*a\.root"):
         catalogue(tmp_path, 'files = ["a*.root"]')
+
+
+def test_files_of_one_sample_may_have_other_decisions(tmp_path: Path) -> None:
+    for i, bits in enumerate((("HLT_A", "L1_B"), ("HLT_A", "L1_C"))):
+        with uproot.recreate(tmp_path / f"a{i}.root") as root:
+            root.mktree("Events", {"MET_pt": "f4"} | dict.fromkeys(bits, "bool"))
+            arrays = {"MET_pt": np.ones(3, "f4")} | {bit: np.ones(3, bool) for bit in bits}
+            root["Events"].extend(arrays)
+    sample = catalogue(tmp_path, 'files = ["a*.root"]').samples[0]
+    assert sample.entries == 6
+    assert sample.schema.scalars == {"MET_pt", "met", "HLT_A"}
+
+
+def test_a_sum_of_weights_in_the_catalogue_counts(tmp_path: Path) -> None:
+    write_root(tmp_path / "a1.root", toy_events(1, 20), sum_of_weights=30.0)
+    with uproot.recreate(tmp_path / "a2.root") as root:
+        root.mktree("Events", {"genWeight": "f8"})
+        root["Events"].extend({"genWeight": np.ones(3)})
+    for name in ("a1", "a2"):
+        sample = catalogue(tmp_path, f'files = ["{name}.root"]\nsum_of_weights = 200.0').samples[0]
+        assert (sample.hz_per_weight, sample.rate_hz) == (pytest.approx(10.0 / 200), pytest.approx(10.0))
+
+
+def test_one_file_is_a_background_of_crossings_that_weigh_the_same(tmp_path: Path) -> None:
+    write_root(tmp_path / "one.v2.root", toy_events(1, 50), sum_of_weights=1e5)
+    opened = catalogue_of(tmp_path / "one.v2.root")
+    assert (opened.table.name, opened.table.convention, opened.crossing_rate_hz) == ("one", "crossing", 40e6)
+    (sample,) = opened.background
+    assert sample.rate_hz == 40e6
+    assert sample.read(0, 10, 50, [("jet", "pt")]).weight == pytest.approx([40e6 / 50] * 40)
+    assert open_catalogue(tmp_path / "one.v2.root") == opened
+    digest = hashlib.sha256((tmp_path / "one.v2.root").read_bytes()).hexdigest()
+    assert (opened.sha256, sample.sha256) == (digest, (digest,))
+
+
+def test_one_file_of_any_format_is_read_over_http(tmp_path: Path, file: Path) -> None:
+    met = np.arange(50.0)
+    ak.to_parquet(ak.Array({"met": met}), tmp_path / "b.parquet", row_group_size=20)
+    particles = np.zeros((50, 19, 4))
+    particles[:, 0, 0] = met
+    with h5py.File(tmp_path / "c.h5", "w") as challenge:
+        challenge["Particles"] = particles
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=tmp_path)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        for name, format in (("a.root", "nanoaod"), ("b.parquet", "parquet"), ("c.h5", "challenge")):
+            remote, here = catalogue_of(f"{url}/{name}"), catalogue_of(tmp_path / name)
+            assert (remote.samples[0].table.format, remote.samples[0].entries) == (format, 50)
+            read = [c.samples[0].read(0, 15, 45, [("", "met")]).scalars["met"] for c in (remote, here)]
+            assert read[0].tolist() == read[1].tolist()
+            assert name == "a.root" or read[0].tolist() == met[15:45].tolist()
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.root", None, r"sample 'none': .*none\.root cannot be read \(FileNotFoundError"),
+        ("a.dat", b"\x01\0\x02", "its format cannot be told: it is neither ROOT, Parquet, HDF5 nor text"),
+        ("a.txt", b"1 2 3\n", "sample 'a': .*line 1: 3 columns, expected"),
+    ],
+)
+def test_a_file_of_no_known_format_says_so(
+    tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(TrigemuError, match=message):
+        catalogue_of(tmp_path / name)
+
+
+def test_a_tree_of_no_known_format_says_what_is_there(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("other", {"x": "f8"})
+    with pytest.raises(TrigemuError, match=r"without any of Events, .*Delphes \(there is: other\)"):
+        catalogue_of(tmp_path / "a.root")
+    with pytest.raises(TrigemuError, match="unknown format 'nano'"):
+        catalogue_of(tmp_path / "a.root", "nano")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import fsspec
 import numpy as np
@@ -15,12 +16,30 @@ import numpy as np
 from trigemu.errors import SampleError, TrigemuError, nearest
 from trigemu.events import Events, make_events
 from trigemu.observables import Need
+from trigemu.samples.challenge import Challenge
+from trigemu.samples.cms_vector import CMSVector
+from trigemu.samples.delphes import Delphes
+from trigemu.samples.detect import format_of
+from trigemu.samples.margins import around, joined
 from trigemu.samples.nanoaod import NanoAOD
-from trigemu.samples.normalise import CatalogueTable, SampleTable, hz_per_unit_weight
+from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
+from trigemu.samples.open_data import completed
+from trigemu.samples.parquet import Parquet
+from trigemu.samples.physlite import Physlite
 from trigemu.samples.source import Schema, Source
-from trigemu.tables import load, read
+from trigemu.tables import Document, Key, load, read
 
-FORMATS: dict[str, Callable[[str], Source]] = {"nanoaod": NanoAOD}
+FORMATS: dict[str, Callable[[str], Source]] = {
+    "nanoaod": NanoAOD,
+    "physlite": Physlite,
+    "delphes": Delphes,
+    "parquet": Parquet,
+    "challenge": Challenge,
+    "cms-l1-vector": CMSVector,
+}
+
+#: How many interactions a crossing has.
+INTERACTIONS: Need = ("", "n_interaction")
 
 
 @dataclass(frozen=True)
@@ -28,6 +47,9 @@ class Sample:
     """Files of one process. number: its place in the catalogue, the key of the pattern table.
     hz_per_weight: what a generator weight of 1 is worth. rate_hz: all its events, kept or not.
     sha256: of each file, None for those that are not on this machine and have none in the catalogue.
+    weighted: whether generator weights count; else every event is 1.
+    per_interactions: what the weight of a crossing is multiplied by, for each number of interactions that
+    there is; if it is empty, 1.
     """
 
     number: int
@@ -36,6 +58,8 @@ class Sample:
     hz_per_weight: float
     rate_hz: float
     sha256: tuple[str | None, ...]
+    weighted: bool = True
+    per_interactions: tuple[float, ...] = ()
 
     @property
     def name(self) -> str:
@@ -47,14 +71,30 @@ class Sample:
 
     @property
     def schema(self) -> Schema:
-        return self.sources[0].schema
+        """Of all its files, which may differ in the decisions they have stored."""
+        scalars = (source.schema.scalars for source in self.sources)
+        return Schema(self.sources[0].schema.collections, frozenset.intersection(*scalars))
 
-    def read(self, source: int, start: int, stop: int, needs: Iterable[Need]) -> Events:
-        """Events `start` to `stop` of a file, with the needed columns and their weights in Hz."""
-        file = self.sources[source]
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether its events are consecutive crossings."""
+        return all(source.neighbours != "none" for source in self.sources)
+
+    def read(self, source: int, start: int, stop: int, needs: Iterable[Need], margin: int = 0) -> Events:
+        """Events `start` to `stop` of a file, with the needed columns and their weights in Hz; and up to
+        `margin` neighbouring crossings on either side, which do not count."""
+        reweighted = {INTERACTIONS} if self.per_interactions else set()
+        file, wanted = self.sources[source], tuple({*needs, *reweighted})
+        ranges, core = around(file.neighbours, file.entries, start, stop, margin)
+        return joined([self._read(file, *rows, wanted) for rows in ranges], core)
+
+    def _read(self, file: Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
         with _naming(self.name, file.path):
-            columns = file.read(start, stop, tuple(needs))
-        weight = np.multiply(columns.weight, self.hz_per_weight, dtype=np.float64)
+            columns = file.read(start, stop, needs)
+        own = columns.weight if self.weighted else np.ones(stop - start)
+        weight = np.multiply(own, self.hz_per_weight, dtype=np.float64)
+        if self.per_interactions:
+            weight *= np.array(self.per_interactions)[columns.scalars[INTERACTIONS[1]]]
         return make_events(
             self.name,
             weight,
@@ -68,12 +108,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Samples whose weights add up. crossing_rate_hz: R0, the rate that a `crossing` background sums to."""
+    """Samples whose weights add up. crossing_rate_hz: R0, the rate that a `crossing` background sums to.
+    pileup: what its background was reweighted to, if it was."""
 
     table: CatalogueTable
     samples: tuple[Sample, ...]
     path: Path
     sha256: str
+    pileup: Pileup | None = None
 
     @property
     def background(self) -> tuple[Sample, ...]:
@@ -98,8 +140,11 @@ def embedded_catalogue() -> Path:
 
 def open_catalogue(path: Path | str | None = None) -> Catalogue:
     """Open the files of a catalogue, the embedded one by default; TableError or SampleError names what
-    is wrong. Files whose sha256 stands in the catalogue are verified."""
+    is wrong. Files whose sha256 stands in the catalogue are verified. What does not end in .toml is a file of
+    events itself (`catalogue_of`)."""
     file = embedded_catalogue() if path is None else Path(path)
+    if file.suffix != ".toml" and file.exists():
+        return catalogue_of(file)
     document = load(file)
     for key in document.data:
         if key not in ("catalogue", "sample"):
@@ -113,6 +158,8 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
     for i, entry in enumerate(entries):
         name = entry.get("name", f"number {i + 1}") if isinstance(entry, dict) else i
         where = f"sample {name!r}"
+        if isinstance(entry, dict):
+            entry = _completed(document, entry, ("sample", i), where)
         table = read(document, entry, SampleTable, ("sample", i), where)
         if table and table.format not in FORMATS:
             message = f"unknown format {table.format!r}{nearest(table.format, FORMATS)}"
@@ -127,7 +174,38 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
     return Catalogue(head, samples, file, document.sha256)
 
 
-def _open(head: CatalogueTable, table: SampleTable, number: int, folder: Path) -> Sample:
+def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) -> dict[str, Any]:
+    """With what is known of its dataset; as it is, and the mistake noted, where that cannot be had."""
+    try:
+        return completed(entry)
+    except TrigemuError as error:
+        document.problem((*key, "dataset"), where, str(error))
+        return {"files": [], **entry}
+
+
+def catalogue_of(path: Path | str, format: str | None = None) -> Catalogue:
+    """One file, local or remote, as a background of crossings that all count the same, whatever their
+    generator weights: n events of R0 / n each. SampleError where it cannot be read.
+
+    format: one of FORMATS; told from what stands in the file where it is None.
+    """
+    name = Path(path).name.split(".")[0]
+    if format is not None and format not in FORMATS:
+        raise SampleError(f"{path}: unknown format {format!r}{nearest(format, FORMATS)}")
+    file = str(path) if "://" in str(path) else str(Path(path).expanduser())
+    with _naming(name, file):
+        known = format or format_of(file)
+    head = CatalogueTable(name=name, convention="crossing")
+    table = SampleTable(
+        name=name, role="background", files=(file,), format=known, rate_hz=head.crossing_rate_hz
+    )
+    sample = _open(head, table, 0, Path(), weighted=False)
+    return Catalogue(head, (sample,), Path(path), sample.sha256[0] or "")
+
+
+def _open(
+    head: CatalogueTable, table: SampleTable, number: int, folder: Path, weighted: bool = True
+) -> Sample:
     paths = [path for pattern in table.files for path in _find(table.name, pattern, folder)]
     if table.sha256 and len(table.sha256) != len(paths):
         raise SampleError(
@@ -141,16 +219,25 @@ def _open(head: CatalogueTable, table: SampleTable, number: int, folder: Path) -
     total = 0.0
     for source in sources:
         with _naming(table.name, source.path):
-            total += source.sum_of_weights
+            if not table.sum_of_weights:
+                total += source.sum_of_weights if weighted else source.entries
             entries, _, _ = source.entries, source.schema, source.boundaries
-        if source.schema != sources[0].schema:
+        if not _alike(source, sources[0]):
             raise SampleError(
                 f"sample {table.name!r}: {source.path} has other branches than {sources[0].path}"
             )
         if not entries and len(sources) == 1:
             raise SampleError(f"sample {table.name!r}: {source.path} has no events")
+    total = table.sum_of_weights or total
     hz = hz_per_unit_weight(head, table, total)
-    return Sample(number, table, sources, hz, hz * total, tuple(digests))
+    return Sample(number, table, sources, hz, hz * total, tuple(digests), weighted)
+
+
+def _alike(one: Source, other: Source) -> bool:
+    """Whether they have the same columns, decisions aside: menus change from run to run."""
+    differing = one.schema.scalars ^ other.schema.scalars
+    alike = one.schema.collections == other.schema.collections
+    return alike and (not differing or differing <= {*one.stored, *other.stored})
 
 
 def _find(sample: str, pattern: str, folder: Path) -> list[str]:
@@ -166,14 +253,25 @@ def _find(sample: str, pattern: str, folder: Path) -> list[str]:
 def _verify(sample: str, path: str, expected: str | None) -> str | None:
     if "://" in path and expected is None:
         return None
-    with _naming(sample, path), fsspec.open(path, "rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    with _naming(sample, path):
+        digest = _digest(path)
     if expected is not None and digest != expected.lower():
         raise SampleError(
             f"sample {sample!r}: {path} has sha256 {digest}, its catalogue says {expected}: the file is "
             f"damaged or another one"
         )
     return digest
+
+
+def _digest(path: str) -> str:
+    """sha256 of a file; of a folder, that of its files *.parquet one after another, ordered by name."""
+    files = sorted(map(str, Path(path).glob("*.parquet"))) if Path(path).is_dir() else [path]
+    digest = hashlib.sha256()
+    for file in files:
+        with fsspec.open(file, "rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
 
 
 @contextmanager

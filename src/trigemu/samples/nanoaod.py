@@ -1,135 +1,83 @@
-"""NanoAOD-like ROOT files, the native format.
+"""NanoAOD-like ROOT files (TTree Events), the native format, and CMS NanoAOD itself.
 
 Events   nJet, Jet_pt, Jet_eta, …   → collection `jet` with pt, eta, …   (any nX with X_…)
-         MET_pt, MET_phi             → met, met_phi
+         MET_pt, MET_phi             → met, met_phi; without it PuppiMET_…, then PFMET_…
          nInteraction                → n_interaction
          genWeight                   → the weight; 1 where there is none (recorded data)
          event, parent               → id, parent (parent: the event itself where there is none)
-         any other number            → a scalar of that name
-Runs     genEventSumw, genEventCount → sums over all generated events
+         HLT_…, L1_…                 → stored decisions, in recorded data those after prescales
+         any number of an event      → a scalar of that name
+Runs     genEventSumw                → the sum over all generated events (genEventSumw_ in some years)
+
+The Level-1 objects (L1Mu, L1EG, L1Tau, L1Jet → l1mu, …) are those of neighbouring crossings too:
+bx = { min = 0, max = 0 } keeps the event's own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import awkward as ak
-import numpy as np
 import uproot
 
 from trigemu.errors import SampleError
-from trigemu.events import Array, Collection, IntArray, first_unordered
+from trigemu.events import BoolArray
 from trigemu.observables import Need
-from trigemu.samples.source import Columns, Schema
+from trigemu.samples.root import RootFile
 
-SCALARS = {"MET_pt": "met", "MET_phi": "met_phi", "nInteraction": "n_interaction"}
-WEIGHT, ID, PARENT = "genWeight", "event", "parent"
+#: Scalar → the branches it may be in, the first that is there.
+SCALARS = {
+    "met": ("MET_pt", "PuppiMET_pt", "PFMET_pt"),
+    "met_phi": ("MET_phi", "PuppiMET_phi", "PFMET_phi"),
+    "n_interaction": ("nInteraction",),
+}
+OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
+SUMS = ("genEventSumw", "genEventSumw_")
+DECISIONS = ("HLT_", "L1_")
 
 
 @dataclass
-class NanoAOD:
-    """One file, opened when first used; what travels to a worker is its path."""
-
-    path: str
-    _branches: dict[Need, str] = field(default_factory=dict, repr=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "_branches": self._branches}
-
-    @cached_property
-    def _file(self) -> Any:
-        file = uproot.open(self.path, array_cache=None)  # chunks are read once
-        size = Path(self.path).stat().st_size if Path(self.path).is_file() else file.file.fEND
-        if size < file.file.fEND:
-            raise SampleError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
-        return file
-
-    @cached_property
-    def _events(self) -> Any:
-        tree = self._file.get("Events")
-        if tree is None:
-            raise SampleError(f"no tree 'Events' (there is: {', '.join(self._file.keys()) or 'nothing'})")
-        return tree
-
-    @cached_property
-    def entries(self) -> int:
-        return int(self._events.num_entries)
-
-    @cached_property
-    def boundaries(self) -> tuple[int, ...]:
-        """Where all branches begin a new basket: reading between them decompresses nothing twice."""
-        return tuple(int(offset) for offset in self._events.common_entry_offsets())
+class NanoAOD(RootFile):
+    trees: ClassVar[tuple[str, ...]] = ("Events",)
 
     @cached_property
     def sum_of_weights(self) -> float:
-        if WEIGHT not in self._events:
+        if "weight" not in self._own:
             return float(self.entries)
         runs = self._file.get("Runs")
-        if runs is None or "genEventSumw" not in runs:
+        sums = [name for name in SUMS if runs is not None and name in runs]
+        if not sums:
             raise SampleError(
                 "Runs/genEventSumw, the sum of all generated weights, is missing: what is left in "
-                "Events may be a skim and cannot be normalised"
+                "Events may be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
             )
-        return float(runs["genEventSumw"].array(library="np").sum())
+        return float(runs[sums[0]].array(library="np").sum())
 
     @cached_property
-    def schema(self) -> Schema:
-        collections: dict[str, set[str]] = {}
-        scalars: set[str] = set()
+    def _own(self) -> dict[str, str]:
+        return {what: name for what, name in OWN.items() if name in self._events}
+
+    @cached_property
+    def _branches(self) -> dict[Need, str]:
+        found: dict[Need, str] = {}
         for name, branch in self._events.items():
             object_, _, column = name.partition("_")
             interpretation = branch.interpretation
             if isinstance(interpretation, uproot.AsJagged) and column and f"n{object_}" in self._events:
-                collections.setdefault(object_.lower(), set()).add(column)
-                self._branches[object_.lower(), column] = name
+                found[object_.lower(), column] = name
             elif isinstance(interpretation, uproot.AsDtype) and not interpretation.inner_shape:
-                scalars.add(SCALARS.get(name, name))
-                self._branches["", SCALARS.get(name, name)] = name
-        frozen = {name: frozenset(columns) for name, columns in collections.items()}
-        return Schema(frozen, frozenset(scalars))
+                found["", name] = name
+        for scalar, names in SCALARS.items():
+            if there := [name for name in names if ("", name) in found]:
+                found["", scalar] = there[0]
+        return found
 
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns:
-        """The needed columns, and always weight, id and parent, of some entries."""
-        wanted = set(needs) | {(name, "pt") for name, _ in needs if name}
-        names = {need: self._branches[need] for need in wanted if self.schema and need in self._branches}
-        own = [name for name in (WEIGHT, ID, PARENT) if name in self._events]
-        every = sorted({*names.values(), *own})
-        arrays = self._events.arrays(every, entry_start=start, entry_stop=stop, library="ak", how=dict)
-        collections: dict[str, dict[str, ak.Array]] = {}
-        scalars: dict[str, Array] = {}
-        for (collection, column), name in names.items():
-            if collection:
-                collections.setdefault(collection, {})[column] = arrays[name]
-            else:
-                scalars[column] = ak.to_numpy(arrays[name])
-        flat = {name: ak.to_numpy(arrays[name]) for name in own}
-        return Columns(
-            weight=flat.get(WEIGHT, np.ones(stop - start)),
-            id=flat.get(ID, np.arange(start, stop)),
-            parent=flat.get(PARENT, flat.get(ID, np.arange(start, stop))),
-            collections={name: _collection(columns) for name, columns in collections.items()},
-            scalars=scalars,
-        )
+    @cached_property
+    def stored(self) -> tuple[str, ...]:
+        return tuple(sorted(name for name in self.schema.scalars if name.startswith(DECISIONS)))
 
-
-def _collection(jagged: dict[str, ak.Array]) -> Collection:
-    """Flat columns, the objects of each event in falling pT."""
-    columns: dict[str, Array] = {}
-    offsets: IntArray | None = None
-    for name, array in jagged.items():
-        own = np.asarray(array.layout.offsets)
-        if offsets is None:
-            offsets = own
-        elif not np.array_equal(offsets, own):
-            raise SampleError(f"the column {name!r} has other numbers of objects than its neighbours")
-        columns[name] = ak.to_numpy(array.layout.content)
-    assert offsets is not None
-    pt = columns["pt"]
-    if first_unordered(offsets, pt) >= 0:
-        order = np.lexsort((np.negative(pt), np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))))
-        columns = {name: column[order] for name, column in columns.items()}
-    return Collection(offsets, columns)
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
+        return {name: ak.to_numpy(v) != 0 for name, v in self._arrays(names, start, stop).items()}

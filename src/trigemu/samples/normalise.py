@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import msgspec
@@ -27,7 +29,8 @@ class CatalogueTable(Table, frozen=True):
 
 class SampleTable(Table, frozen=True):
     """[[sample]]. `rate_hz` is what its crossings amount to, `cross_section_pb` × `filter_efficiency` ×
-    `k_factor` what its interactions do; `require` is the default denominator of efficiencies."""
+    `k_factor` what its interactions do. `sum_of_weights` is that of all its generated events, for files that
+    do not say it. `dataset` is of ATLAS Open Data. `require` is the default denominator of efficiencies."""
 
     name: str
     role: Literal["background", "signal"]
@@ -38,8 +41,31 @@ class SampleTable(Table, frozen=True):
     cross_section_pb: Positive | None = None
     filter_efficiency: Positive = 1.0
     k_factor: Positive = 1.0
+    sum_of_weights: Positive | None = None
+    dataset: int | str | None = None
     require: str | None = None
     description: str = ""
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self.files and self.dataset is None:
+            yield "files", "files = []: name at least one file"
+
+
+@dataclass(frozen=True)
+class Pileup:
+    """What a background was reweighted to, and what it is worth then.
+
+    mean: of the Poisson distribution of interactions per crossing; sample_mean: what it was. missing: the
+    share of that distribution for which the sample has too few crossings. events, of which so many of equal
+    weight are left (effective_events) of so many before (effective_before), (Σw)² / Σw².
+    """
+
+    mean: float
+    sample_mean: float
+    missing: float
+    events: int
+    effective_events: float
+    effective_before: float
 
 
 def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_weights: float) -> float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
-from trigemu.events import Array, Collection
+from trigemu.events import Array, BoolArray, Collection
 from trigemu.observables import Need
 
 
@@ -33,9 +33,11 @@ class Source(Protocol):
     """One file of events. Opened when first used, so that it can travel to a worker.
 
     entries: how many events. boundaries: entries at which reading can begin at no extra cost, from 0
-    to `entries`, ascending. sum_of_weights: over all generated events, kept or not. read: may be called by
-    several threads at once. A SampleError (or any error of the library that reads) is completed with
-    sample and file by the caller.
+    to `entries`, ascending. sum_of_weights: over all generated events, kept or not. neighbours: whether the
+    entries are consecutive crossings ("line"), after the last of which the first comes again ("orbit"), or
+    have nothing to do with each other ("none"). stored: the names of recorded decisions, of which
+    `read_stored` gives some, bool[n] each. read: may be called by several threads at once. A SampleError (or
+    any error of the library that reads) is completed with sample and file by the caller.
     """
 
     path: str
@@ -51,5 +53,13 @@ class Source(Protocol):
 
     @property
     def schema(self) -> Schema: ...
+
+    @property
+    def neighbours(self) -> Literal["none", "line", "orbit"]: ...
+
+    @property
+    def stored(self) -> tuple[str, ...]: ...
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]: ...
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns: ...

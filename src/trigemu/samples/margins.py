@@ -1,0 +1,57 @@
+"""The crossings before and after a range of entries of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from trigemu.events import Array, Collection, Events
+
+
+def around(
+    neighbours: Literal["none", "line", "orbit"], entries: int, start: int, stop: int, margin: int
+) -> tuple[list[tuple[int, int]], slice]:
+    """Ranges of entries to read one after the other, and which of their rows are `start` to `stop`. After the
+    last crossing of an orbit comes the first."""
+    if neighbours == "none" or not margin:
+        return [(start, stop)], slice(None)
+    if neighbours == "line":
+        first = max(0, start - margin)
+        return [(first, min(entries, stop + margin))], slice(start - first, stop - first)
+    ranges = []
+    at, end = start - margin, stop + margin
+    while at < end:
+        row = at % entries
+        length = min(end - at, entries - row)
+        ranges.append((row, row + length))
+        at += length
+    return ranges, slice(margin, margin + stop - start)
+
+
+def joined(parts: Sequence[Events], core: slice) -> Events:
+    """Events of one sample, with the same columns, one after the other."""
+    first = parts[0]
+    if len(parts) == 1:
+        return replace(first, core=core)
+    return replace(
+        first,
+        weight=np.concatenate([part.weight for part in parts]),
+        id=np.concatenate([part.id for part in parts]),
+        parent=np.concatenate([part.parent for part in parts]),
+        collections={name: _joined([part.collections[name] for part in parts]) for name in first.collections},
+        scalars={name: np.concatenate([part.scalars[name] for part in parts]) for name in first.scalars},
+        core=core,
+    )
+
+
+def _joined(parts: Sequence[Collection]) -> Collection:
+    ends = np.cumsum([0, *(part.offsets[-1] - part.offsets[0] for part in parts)])
+    begins = [part.offsets[:-1] - part.offsets[0] + end for part, end in zip(parts, ends, strict=False)]
+
+    def column(name: str) -> Array:
+        return np.concatenate([p.columns[name][p.offsets[0] : p.offsets[-1]] for p in parts])
+
+    return Collection(np.concatenate([*begins, ends[-1:]]), {name: column(name) for name in parts[0].columns})

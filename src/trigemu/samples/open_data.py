@@ -1,0 +1,50 @@
+"""ATLAS Open Data: what the package atlasopenmagic knows of a dataset completes its catalogue entry.
+
+[[sample]]
+name = "Zprime_ee"
+role = "signal"
+dataset = 301204        # → files, cross_section_pb, filter_efficiency, k_factor
+
+Its release is that of atlasopenmagic (ATLAS_RELEASE, 2024r-pp by default). What the entry says itself counts;
+with all of it in the entry nobody is asked.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trigemu.errors import MissingExtraError, SampleError
+
+#: Key of the catalogue → field of atlasopenmagic.
+FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
+
+
+def completed(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of a catalogue with `dataset`, and what it does not say itself; others as they are.
+    MissingExtraError, or a SampleError that says what to write instead."""
+    dataset = entry.get("dataset")
+    wanted = [key for key in ("files", *FIELDS) if key not in entry]
+    if dataset is None or not wanted:
+        return entry
+    try:
+        import atlasopenmagic
+    except ImportError:
+        raise MissingExtraError(f"dataset = {dataset!r}", "atlas", "atlasopenmagic") from None
+    try:
+        known = atlasopenmagic.get_metadata(str(dataset))
+        files = (
+            atlasopenmagic.get_urls(str(dataset), protocol="https", cache=False) if "files" in wanted else []
+        )
+    except Exception as error:  # of requests, or of the server's answer
+        reason = " ".join(str(error).split())[:200]
+        raise SampleError(
+            f"dataset = {dataset!r}: atlasopenmagic gives nothing ({type(error).__name__}: {reason}); "
+            f"without it write {', '.join(wanted)} in the entry"
+        ) from error
+    found = {key: known.get(field) for key, field in FIELDS.items()} | {"files": files}
+    made = {key: found[key] for key in wanted if found[key] is not None}
+    if "cross_section_pb" in made | entry and (lacking := [key for key in wanted if key not in made]):
+        raise SampleError(
+            f"dataset = {dataset!r}: atlasopenmagic does not say {', '.join(lacking)}; write it in the entry"
+        )
+    return {"format": "physlite", **made, **entry}
