@@ -22,8 +22,20 @@ from trigemu.triggers.base import BitKind
 
 def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> FloatArray:
     """float64[m, t]: the acceptance probability of each enabled trigger for each of m patterns."""
-    raw: dict[str, BoolArray] = {}
     accepted: dict[str, FloatArray] = {}
+    for name, fired in raw_decisions(words, menu, bits).items():
+        trigger = menu.trigger(name)
+        accepted[name] = fired / trigger.prescale if trigger.enabled else np.zeros(len(words))
+        if trigger.seed:
+            seeds = [menu.trigger(seed) for seed in trigger.seed.names()]
+            columns = np.column_stack([accepted[seed.name] for seed in seeds])
+            accepted[name] = accepted[name] * or_of(columns, coherent_sets(seeds))
+    return np.column_stack([accepted[trigger.name] for trigger in menu.enabled])
+
+
+def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
+    """bool[m] of each trigger, in the menu's `order`: its decision before prescales in each of m patterns."""
+    raw: dict[str, BoolArray] = {}
     for name in menu.order:
         trigger = menu.trigger(name)
         if name in bits:
@@ -31,15 +43,8 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> FloatArray
             fired = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
         else:
             fired = _of_bits(trigger, raw, len(words))
-        if trigger.seed:
-            fired = fired & trigger.seed.evaluate(raw)
-        raw[name] = fired
-        accepted[name] = fired / trigger.prescale if trigger.enabled else np.zeros(len(words))
-        if trigger.seed:
-            seeds = [menu.trigger(seed) for seed in trigger.seed.names()]
-            columns = np.column_stack([accepted[seed.name] for seed in seeds])
-            accepted[name] = accepted[name] * or_of(columns, coherent_sets(seeds))
-    return np.column_stack([accepted[trigger.name] for trigger in menu.enabled])
+        raw[name] = fired & trigger.seed.evaluate(raw) if trigger.seed else fired
+    return raw
 
 
 def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArray:

@@ -1,0 +1,59 @@
+"""The CMS Level-1 menu of 2016, 257 algorithms, on its test vector over and over: decisions and patterns on
+one core, and what reading the text takes."""
+
+from __future__ import annotations
+
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytest_benchmark.fixture import BenchmarkFixture
+from real_data import real_file
+
+import trigemu
+from trigemu.imports.cms_l1 import import_cms_l1
+from trigemu.patterns import count
+from trigemu.samples import catalogue_of
+from trigemu.samples.cms_vector import CMSVector
+
+Record = Callable[[BenchmarkFixture, int], None]
+#: Of the vector, one after the other.
+ORBITS = 36
+
+
+@pytest.fixture(scope="module")
+def menu(tmp_path_factory: pytest.TempPathFactory) -> trigemu.Menu:
+    file = tmp_path_factory.mktemp("menu") / "menu.toml"
+    file.write_text(import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz")).toml)
+    return trigemu.read_menu(file)
+
+
+@pytest.fixture(scope="module")
+def vector(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("vector") / "vector.txt"
+    packed = real_file("cms_l1", "TestVector_L1Menu_Collisions2016_v8.txt.xz").read_bytes()
+    file.write_bytes(lzma.decompress(packed) * ORBITS)
+    return file
+
+
+@pytest.mark.benchmark(group="CMS Level-1 menu in memory")
+def test_decisions(benchmark: BenchmarkFixture, record: Record, menu: trigemu.Menu, vector: Path) -> None:
+    plan = trigemu.make_plan([menu])
+    sample = catalogue_of(vector).samples[0]
+    events = sample.read(0, 0, sample.entries, plan.needs, plan.margin)
+    weight, axis = events.weight[events.core], np.zeros(sample.entries, np.int64)
+
+    def counted() -> trigemu.PatternTable:
+        return count(0, trigemu.decide(events, plan)[events.core], weight, axis)
+
+    assert counted().n.sum() == sample.entries  # and warm
+    benchmark(counted)
+    record(benchmark, sample.entries)
+
+
+@pytest.mark.benchmark(group="CMS Level-1 vector from disk")
+def test_reading(benchmark: BenchmarkFixture, record: Record, vector: Path) -> None:
+    assert benchmark(lambda: CMSVector(str(vector)).entries) == 3564 * ORBITS
+    record(benchmark, 3564 * ORBITS)

@@ -1,0 +1,53 @@
+"""`trigemu check`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import output_check
+from trigemu.check import check as check_decisions
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.progress import bar
+from trigemu.files import check_writable, write_text
+from trigemu.plugins import search_path
+from trigemu.samples import catalogue_of
+
+
+@click.command()
+@options.menu
+@click.argument("sample")
+@options.plugin_path
+@options.json_file
+@click.option(
+    "--inject",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Flip so many stored decisions, to see that they are found.",
+)
+@click.pass_context
+def check(
+    context: click.Context,
+    menu: Path,
+    sample: str,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    inject: int,
+) -> None:
+    """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue).
+
+    The exit status is 1 where any differ.
+    """
+    if json_file:
+        check_writable(json_file)
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    catalogue = trigemu.open_catalogue(sample) if sample.endswith(".toml") else catalogue_of(sample)
+    with bar("events", sum(part.entries for part in catalogue.samples)) as advance:
+        result = check_decisions(read, catalogue, inject=inject, progress=advance)
+    console().print(output_check.check_table(result))
+    if json_file:
+        write_text(json_file, output_check.as_json(result))
+    context.exit(1 if result.differ else 0)

@@ -1,0 +1,63 @@
+"""`trigemu import …`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trigemu.files import check_writable, write_text
+
+output = click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
+)
+
+
+@click.group("import")
+def import_() -> None:
+    """Menus of experiments as menus in TOML."""
+
+
+@import_.command("cms-l1")
+@click.argument("menu", type=click.Path(path_type=Path))
+@output
+def cms_l1(menu: Path, file: Path) -> None:
+    """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
+    from trigemu.imports.cms_l1 import import_cms_l1
+
+    check_writable(file)
+    imported = import_cms_l1(menu)
+    write_text(file, imported.toml)
+    for warning in imported.warnings:
+        click.echo(f"Warning: {warning}.")
+    for out in imported.left_out:
+        click.echo(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
+    click.echo(
+        f"{file}: {imported.algorithms} algorithms, and {imported.conditions} conditions of several of them"
+    )
+
+
+@import_.command("cms-phase2")
+@click.argument("menu", type=click.Path(path_type=Path))
+@click.option(
+    "--objects",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The folder with the YAML of its objects.",
+)
+@click.option(
+    "--scalings",
+    type=click.Path(path_type=Path),
+    help="A folder of NAME:ID:RANGE.yaml: slope and offset of offline pT.  [default: 1.1 and 2.0]",
+)
+@output
+def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> None:
+    """Convert MENU, the YAML of a CMS Phase-2 Level-1 menu."""
+    from trigemu.imports.cms_phase2 import import_cms_phase2
+
+    check_writable(file)
+    imported = import_cms_phase2(menu, objects, scalings)
+    write_text(file, imported.toml)
+    for warning in imported.warnings:
+        click.echo(f"Warning: {warning}.")
+    click.echo(f"{file}: {imported.seeds} seeds, {imported.objects} objects")

@@ -1,0 +1,1 @@
+"""Menus of experiments → menus in TOML that a person can read and edit."""

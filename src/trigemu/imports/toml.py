@@ -1,0 +1,61 @@
+"""TOML as a person would write it: short tables on one line, lists of tables one a line."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+WIDTH = 110
+
+
+def table(header: str, entries: Mapping[str, Any]) -> str:
+    """`header`, as in [menu] or [[trigger]], and a line or more for each entry; None is left out."""
+    lines = [header]
+    lines += [entry(key, item) for key, item in entries.items() if item is not None]
+    return "\n".join(lines) + "\n"
+
+
+def entry(key: str, item: Any) -> str:
+    """`key = value`, on several lines where one would be too long or a text has several."""
+    start = f"{_key(key)} = "
+    if isinstance(item, str) and "\n" in item:
+        return f'{start}"""\n' + "\n".join(_quoted(line)[1:-1] for line in item.split("\n")) + '"""'
+    if len(start) + len(short := value(item)) <= WIDTH or not isinstance(item, list):
+        return start + short
+    return f"{start}[\n" + "".join(f"    {value(part)},\n" for part in item) + "]"
+
+
+def value(item: Any) -> str:
+    """On one line. Floats keep every bit."""
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    if isinstance(item, int | float):
+        return repr(item)
+    if isinstance(item, str):
+        return _quoted(item)
+    if isinstance(item, Mapping):
+        inner = ", ".join(f"{_key(key)} = {value(part)}" for key, part in item.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    return f"[{', '.join(map(value, item))}]"
+
+
+def comment(text: str) -> str:
+    """Lines that begin with #, whatever the text holds, broken where they would be too long."""
+    lines: list[str] = []
+    for word in re.sub(r"[\x00-\x1f\x7f]+", " ", text).split(" "):
+        if lines and len(lines[-1]) + 1 + len(word) <= WIDTH:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(f"#     {word}" if lines else f"# {word}")
+    return "\n".join(lines) + "\n"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    """JSON's escapes are TOML's, but for the one sign that JSON does not escape."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

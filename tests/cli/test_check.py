@@ -1,0 +1,107 @@
+"""What a user of `trigemu check` sees."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from l1_toys import jet, muon, vector_line, write_menu
+from real_data import real_file
+
+Command = Callable[..., tuple[int, str]]
+
+EXPRESSIONS = {
+    "L1_Jet20": "JET20",
+    "L1_Mu5": "MU5[MU-QLTY_SNGL]",
+    "L1_Jet20_Mu5": "JET20 AND MU5[MU-QLTY_SNGL]",
+    "L1_NotJet20": "NOT JET20",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) -> Path:
+    """With menu.toml, imported, and vector.txt, whose second crossing has one wrong bit."""
+    monkeypatch.chdir(tmp_path)
+    write_menu(tmp_path, EXPRESSIONS)
+    status, said = trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")
+    assert (status, said) == (0, "menu.toml: 4 algorithms, and 2 conditions of several of them\n")
+    lines = [
+        vector_line(0, jets=[jet(40)], muons=[muon(11)], algorithms=0b0111),
+        vector_line(1, jets=[jet(39)], muons=[muon(11)], algorithms=0b1011),
+        vector_line(2, jets=[jet(40)], algorithms=0b0001),
+    ]
+    (tmp_path / "vector.txt").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_a_difference_is_shown_with_its_objects(folder: Path, trigemu: Command) -> None:
+    status, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    assert status == 1
+    assert "L1_Jet20, only stored: event 1 (vector.txt, entry 1)" in said
+    assert "    jet[0]: pt 19.5, eta 0.02175, phi 0.0218166\n" in said
+    assert "3 of 4 triggers agree on all of 3 crossings." in said
+    assert json.loads((folder / "c.json").read_text()) == {
+        "crossings": 3,
+        "triggers": [
+            {"name": "L1_Jet20", "agree": 2, "only_emulated": 0, "only_stored": 1, "skipped": None},
+            *(
+                {"name": name, "agree": 3, "only_emulated": 0, "only_stored": 0, "skipped": None}
+                for name in list(EXPRESSIONS)[1:]
+            ),
+        ],
+    }
+
+
+def test_agreement_is_status_0(folder: Path, trigemu: Command) -> None:
+    file = folder / "vector.txt"
+    file.write_text(file.read_text().replace("b 0", "a 0"))
+    status, said = trigemu("check", "menu.toml", "vector.txt")
+    assert (status, "4 of 4 triggers agree" in said) == (0, True)
+    status, said = trigemu("check", "menu.toml", "vector.txt", "--inject", "5")
+    assert status == 1
+    assert "5 of 5 flipped decisions were found." in said
+
+
+def test_skipped_triggers_are_told(folder: Path, trigemu: Command) -> None:
+    file = folder / "menu.toml"
+    file.write_text(file.read_text().replace('stored = "1"', 'stored = "512"'))
+    status, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    assert status == 1
+    assert "Skipped: L1_Mu5: sample 'vector' has no stored decision '512'." in said
+    assert json.loads((folder / "c.json").read_text())["triggers"][1] == {
+        **{"name": "L1_Mu5", "agree": 0, "only_emulated": 0, "only_stored": 0},
+        "skipped": "sample 'vector' has no stored decision '512'",
+    }
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace(" 0\n", " 0 0\n", 1), "line 1: 49 columns, expected 48 or 60"),
+        (lambda text: text[:-1] + "?", "line 3, column 48: '?' is not hexadecimal"),
+        (lambda text: text.replace("\n0001 ", "\n0001 0 "), "line 2: 49 columns, the lines before have 48"),
+    ],
+)
+def test_a_damaged_vector_is_status_2(
+    folder: Path, trigemu: Command, change: Callable[[str], str], message: str
+) -> None:
+    file = folder / "vector.txt"
+    file.write_text(change(file.read_text()))
+    status, said = trigemu("check", "menu.toml", "vector.txt")
+    assert status == 2
+    assert said == f"trigemu: sample 'vector': {Path('vector.txt').resolve()}: {message}\n"
+
+
+def test_all_257_algorithms_of_2016_agree(tmp_path: Path, trigemu: Command) -> None:
+    menu = str(tmp_path / "menu.toml")
+    xml = real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz")
+    vector = real_file("cms_l1", "TestVector_L1Menu_Collisions2016_v8.txt.xz")
+    assert trigemu("import", "cms-l1", str(xml), "-o", menu)[0] == 0
+    status, said = trigemu("check", menu, str(vector), "--json", str(tmp_path / "c.json"))
+    assert "257 of 257 triggers agree on all of 3564 crossings." in said
+    assert status == 0
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert all(trigger["skipped"] is None for trigger in document["triggers"])
+    assert len(document["triggers"]) == 257
