@@ -68,6 +68,7 @@ def events_of(seed: int, n: int) -> Events:
         "met": np.array([rng.choice((0.0, rng.expovariate(1 / 20))) for _ in range(n + 3)], "f4"),
         "met_phi": np.array([rng.choice(PHI) for _ in range(n + 3)], "f8"),
         "pileup": np.array([rng.randrange(80) for _ in range(n + 3)], "i4"),
+        "flags_0": np.array([rng.getrandbits(64) for _ in range(n + 3)], "u8").view("i8"),
     }
     return make_events("toy", np.ones(n + 3), collections, scalars)[3:]
 

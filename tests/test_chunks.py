@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import Memory, Seen, even_events, memory_catalogue, menu_from, toy_events
+from toys import Decided, Memory, Seen, even_events, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Events, Plan, TrigemuError, make_plan
 from trigemu.chunks import READ_AHEAD, Chunk, Job, chunks_of, over_background
+from trigemu.emulate import emulate
 from trigemu.samples import Sample
 from trigemu.samples.source import Columns
 
@@ -258,3 +259,83 @@ def test_results_that_are_left_lying_hold_no_thread(
     threads_end()
     assert sorted(read) == [0, 10, 20]
     assert next(done)[0].start == 10
+
+
+# ---- neighbouring crossings
+
+NEIGHBOURS = """
+[[trigger]]
+name = "JET_BEFORE"
+kind = "combination"
+legs = [ { object = "jet", crossing = -2 }, { object = "muon" } ]
+
+[[trigger]]
+name = "PAIR_AFTER"
+kind = "combination"
+legs = [ { object = "muon", crossing = 1 }, { object = "muon", crossing = 1 },
+         { object = "photon", crossing = 2 } ]
+
+[[trigger]]
+name = "ALONE"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 20
+"""
+
+
+@pytest.mark.parametrize("neighbours", ["line", "orbit"])
+@pytest.mark.parametrize("entries", [1, 2, 5, 53])
+def test_chunks_and_workers_change_nothing_for_neighbouring_crossings(
+    tmp_path: Path, neighbours: str, entries: int
+) -> None:
+    events = even_events(4, entries)
+    catalogue = memory_catalogue({"a": events})
+    for source in catalogue.samples[0].sources:
+        assert isinstance(source, Memory)
+        source.neighbours = neighbours
+    work = job(tmp_path, catalogue, NEIGHBOURS)
+
+    def has(number: int, name: str, least: int = 1) -> bool:
+        there = neighbours == "orbit" or 0 <= number < entries
+        return there and len(events[number % entries][name]) >= least
+
+    expected = [
+        [
+            has(i - 2, "jet") and has(i, "muon"),
+            has(i + 1, "muon", 2) and has(i + 2, "photon"),
+            has(i, "jet") and events[i]["jet"][0]["pt"] > 20,
+        ]
+        for i in range(entries)
+    ]
+    assert entries < 53 or all(0 < sum(column) < entries for column in zip(*expected, strict=True))
+    for chunk_events in (1, 2, 3, 20, 100):
+        done = over_background(work, Decided(), chunk_events=chunk_events)
+        assert [row for _, rows in done for row in rows] == expected
+    if entries == 53:
+        done = over_background(work, Decided(), workers=2, chunk_events=20)
+        assert [row for _, rows in done for row in rows] == expected
+
+
+def test_margins_do_not_count(tmp_path: Path) -> None:
+    """Each event once in the table, whatever the chunks."""
+    events = even_events(5, 40)
+    catalogue = memory_catalogue({"a": events})
+    catalogue.samples[0].sources[0].neighbours = "orbit"  # type: ignore[misc]
+    menu = menu_from(tmp_path, NEIGHBOURS)
+    tables = [emulate([menu], catalogue, chunk_events=size).table for size in (7, 100)]
+    for table in tables:
+        assert table.n.sum() == 40
+    for name in ("words", "n", "weight", "square"):
+        assert (getattr(tables[0], name) == getattr(tables[1], name)).all()
+
+
+def test_a_sample_without_neighbours(tmp_path: Path) -> None:
+    catalogue = memory_catalogue({"a": even_events(5, 4)})
+    plan = make_plan([menu_from(tmp_path, NEIGHBOURS)])
+    with pytest.raises(TrigemuError) as error:
+        plan.check(catalogue.samples[0])
+    assert str(error.value).splitlines() == [
+        f"{tmp_path / 'menu.toml'}:{line}: trigger {name!r}: it looks at neighbouring crossings, and the "
+        f"events of sample 'a' (format 'nanoaod') are not consecutive crossings"
+        for line, name in ((2, "JET_BEFORE"), (7, "PAIR_AFTER"))
+    ]

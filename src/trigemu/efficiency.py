@@ -180,13 +180,13 @@ class _Count:
                 sample,
                 words[enters],
                 events.weight[enters],
-                (mask * len(edges) + _bin(number.evaluate(work), edges))[enters],
+                (mask * len(edges) + binned(number.evaluate(work), edges))[enters],
             )
             for number, edges in self.profiles
         )
 
 
-def _bin(values: FloatArray, edges: Sequence[float]) -> IntArray:
+def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
     """int64[n]: low ≤ v < high, the last bin with its upper edge; len(edges) − 1 for all others."""
     bins = np.searchsorted(edges, values, "right") - 1
     bins[values == edges[-1]] = len(edges) - 2

@@ -53,6 +53,7 @@ class Emulation:
 
     given: the menus as they were; menus: the same with their budgets solved. half: on which half of the
     samples rates are taken; None: on all events. bins: of the axis; that of the table is half × bins + bin.
+    only: the bin of the axis that rates are of; None: all of them.
     """
 
     given: tuple[Menu, ...]
@@ -62,6 +63,7 @@ class Emulation:
     table: PatternTable
     half: int | None
     bins: int = 1
+    only: int | None = None
 
     def counted(self, *numbers: int) -> tuple[PatternTable, FloatArray]:
         """The patterns of some menus that rates are made of, and float64[samples]: by what the sums of
@@ -73,12 +75,16 @@ class Emulation:
 
     @cached_property
     def _of_half(self) -> tuple[PatternTable, FloatArray]:
-        """Of all menus, in all bins of the axis."""
-        if self.half is None:
-            return self.table, np.ones(len(self.catalogue.samples))
-        by_half = replace(self.table, axis=self.table.axis // self.bins)
-        scales = half_scales(by_half, self.half, self.catalogue)
-        return self.table.take(np.flatnonzero(by_half.axis == self.half)), scales
+        """Of all menus. What scales a half is the same in all bins of the axis."""
+        chosen = np.ones(len(self.table), np.bool_)
+        if self.only is not None:
+            chosen = self.table.axis % self.bins == self.only
+        scales = np.ones(len(self.catalogue.samples))
+        if self.half is not None:
+            by_half = replace(self.table, axis=self.table.axis // self.bins)
+            scales = half_scales(by_half, self.half, self.catalogue)
+            chosen &= by_half.axis == self.half
+        return self.table if chosen.all() else self.table.take(np.flatnonzero(chosen)), scales
 
 
 def emulate(

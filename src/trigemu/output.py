@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -16,10 +17,13 @@ from rich.text import Text
 from trigemu.halves import NAMES
 from trigemu.menu import Menu
 from trigemu.results import MenuRates, Rate, TriggerRates
+from trigemu.samples import Catalogue
 
 _QUANTITIES = ("total", "unique", "share")
 #: Those of 40 MHz over 1 Hz, without an exponent.
 _PRESCALE_DIGITS = 8
+#: Of a distribution of pile-up: what goes without saying if it is missing.
+_MISSING_TOLD = 1e-4
 
 
 def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
@@ -50,7 +54,7 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
         "provenance": {
             "version": version,
             "menu": {"path": str(menu.path), "sha256": menu.sha256},
-            "catalogue": {"path": str(catalogue.path), "sha256": catalogue.sha256},
+            "catalogue": {"path": str(catalogue.path), "sha256": catalogue.sha256} | _conditions(catalogue),
             "samples": {
                 sample.name: dict(zip((source.path for source in sample.sources), sample.sha256, strict=True))
                 for sample in catalogue.background
@@ -68,18 +72,36 @@ def half(result: MenuRates) -> dict[str, Any] | None:
     return {"name": NAMES[result.half.number], "scales": scales}
 
 
+def _conditions(catalogue: Catalogue) -> dict[str, Any]:
+    """The luminosity that interactions stand for, the pile-up that crossings were reweighted to."""
+    of_interactions = catalogue.table.convention == "luminosity"
+    return {
+        "luminosity_cm2s": catalogue.table.luminosity_cm2s if of_interactions else None,
+        "pileup": asdict(catalogue.pileup) if catalogue.pileup else None,
+    }
+
+
 def as_json(result: MenuRates, version: str) -> str:
     return json.dumps(as_dict(result, version), indent=2, allow_nan=False) + "\n"
 
 
 def as_csv(result: MenuRates) -> str:
     """A line for each trigger and group, then one for the menu as its own group."""
-    rows = [row(trigger) for trigger in (*result.triggers, *result.groups)]
-    whole = {"name": result.menu.name, "kind": "menu"} | _rate("total", result.rate)
+    return in_csv(all_rows(result))
+
+
+def all_rows(result: MenuRates) -> list[dict[str, Any]]:
+    """Of each trigger and group, then of the menu, which has fewer numbers."""
+    whole = {"name": result.menu.name, "kind": "menu"} | rate_numbers("total", result.rate)
+    return [*(row(trigger) for trigger in (*result.triggers, *result.groups)), whole]
+
+
+def in_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The first row has all columns."""
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(rows[0]) if rows else list(whole), lineterminator="\n")
+    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows([*rows, whole])
+    writer.writerows(rows)
     return stream.getvalue()
 
 
@@ -94,11 +116,11 @@ def row(trigger: TriggerRates) -> dict[str, Any]:
         "threshold_error": trigger.threshold_error,
     }
     for quantity in _QUANTITIES:
-        numbers |= _rate(quantity, getattr(trigger, quantity))
+        numbers |= rate_numbers(quantity, getattr(trigger, quantity))
     return numbers
 
 
-def _rate(quantity: str, rate: Rate) -> dict[str, Any]:
+def rate_numbers(quantity: str, rate: Rate) -> dict[str, Any]:
     return {
         f"{quantity}_hz": rate.hz,
         f"{quantity}_error_hz": rate.error_hz,
@@ -153,15 +175,20 @@ def rate_table(result: MenuRates) -> RenderableType:
         table.add_row(*_cells(group), style="cyan")
     table.add_row("")
     whole = marked(result.rate)
-    table.add_row(f"menu {result.menu.name}", "", whole, "", "", _events(result.rate), style="bold")
+    table.add_row(f"menu {result.menu.name}", "", whole, "", "", events_text(result.rate), style="bold")
     return Group(table, *(Text(note, style="dim") for note in notes(result)))
 
 
 def _cells(trigger: TriggerRates) -> list[str]:
     name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
-    prescale = "" if trigger.prescale in (None, 1.0) else f"{trigger.prescale:.{_PRESCALE_DIGITS}g}"
+    prescale = prescale_text(trigger.prescale)
     values = [marked(getattr(trigger, quantity)) for quantity in _QUANTITIES]
-    return [name, prescale, *values, _events(trigger.total)]
+    return [name, prescale, *values, events_text(trigger.total)]
+
+
+def prescale_text(prescale: float | None) -> str:
+    """Nothing for 1."""
+    return "" if prescale in (None, 1.0) else f"{prescale:.{_PRESCALE_DIGITS}g}"
 
 
 def marked(rate: Rate) -> str:
@@ -170,7 +197,7 @@ def marked(rate: Rate) -> str:
     return format_rate(rate).replace(" ± ", "±") + ("*" if rate.unseen else " ")
 
 
-def _events(rate: Rate) -> str:
+def events_text(rate: Rate) -> str:
     return f"{short(rate.events)} ({short(rate.effective_events)})"
 
 
@@ -186,6 +213,8 @@ def notes(result: MenuRates) -> Iterator[str]:
     kind = result.catalogue.table.convention
     yield ""
     yield f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}."
+    if kind == "luminosity" and result.catalogue.table.luminosity_cm2s:
+        yield f"Luminosity: {result.catalogue.table.luminosity_cm2s:g} cm⁻² s⁻¹."
     yield "Events: how many enter the total, and how many of equal weight they are worth."
     every = [getattr(t, q) for t in (*result.triggers, *result.groups) for q in _QUANTITIES]
     if any(rate.upper_limit_hz is not None for rate in every):
@@ -196,6 +225,17 @@ def notes(result: MenuRates) -> Iterator[str]:
             f"*: none of these events is from {', '.join(unseen)}, where a single one would weigh more "
             f"than the error: the error is too small."
         )
+    if pileup := result.catalogue.pileup:
+        yield (
+            f"Pile-up: crossings reweighted from {pileup.sample_mean:.4g} to {pileup.mean:g} interactions on "
+            f"average (Poisson), worth {short(pileup.effective_events)} of equal weight, "
+            f"{short(pileup.effective_before)} before."
+        )
+        if pileup.missing >= _MISSING_TOLD:
+            yield (
+                f"Of that distribution {100 * pileup.missing:.2g} % are missing, for want of crossings with "
+                f"so few or so many interactions; the others stand for them."
+            )
     if result.half:
         yield (
             f"Rates are from the {NAMES[result.half.number]} half of each sample, scaled to all of it: "

@@ -11,6 +11,9 @@ are treated as Poisson, which is conservative where the fraction of events that 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
@@ -20,6 +23,7 @@ from trigemu.errors import SampleError
 from trigemu.events import FloatArray
 from trigemu.menu import Menu
 from trigemu.patterns import PatternTable
+from trigemu.prescales import at_column
 from trigemu.results import Half, MenuRates, Rate, TriggerRates
 from trigemu.samples import Catalogue, open_catalogue
 from trigemu.sums import PairSums, RateSums, Scale, blocks
@@ -62,6 +66,12 @@ def _number(emulation: Emulation, menu: Menu) -> int:
     """Menus are known as they were given and with their budgets solved."""
     known = emulation.given if menu in emulation.given else emulation.menus
     return known.index(menu)
+
+
+def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, MenuRates]:
+    """The rates of the only menu of an emulation with the prescales of each of some of its columns."""
+    (menu,) = emulation.menus
+    return {name: rates(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
 
 
 def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ COMMANDS = {
     "run": "run",
     "compare": "compare",
     "scan": "scan",
+    "rates-vs": "rates_vs",
     "efficiency": "efficiency",
     "bench": "bench",
     "calibrate": "calibrate",
@@ -22,6 +24,8 @@ COMMANDS = {
     "firmware": "firmware",
     "samples": "samples",
     "check-menu": "menus",
+    "check": "check",
+    "import": "import_",
     "schema": "menus",
     "generate": "generate",
 }
@@ -49,7 +53,8 @@ class _Commands(click.Group):
         if name not in COMMANDS:
             return self._of_plugin(name)
         module = importlib.import_module(f"trigemu.cli.{COMMANDS[name]}")
-        command: click.Command = getattr(module, name.replace("-", "_"))
+        attribute = name.replace("-", "_") + "_" * keyword.iskeyword(name)
+        command: click.Command = getattr(module, attribute)
         return command
 
     def _of_plugin(self, name: str) -> click.Command | None:

@@ -7,12 +7,15 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import output
+from trigemu import output, output_columns
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar
 from trigemu.files import check_writable, write_text
+from trigemu.pileup import at_luminosity, at_pileup
 from trigemu.plugins import search_path
+from trigemu.prescales import ALL, chosen, read_prescales
+from trigemu.rates import column_rates
 
 
 @click.command()
@@ -20,6 +23,16 @@ from trigemu.plugins import search_path
 @options.samples
 @options.workers
 @options.plugin_path
+@click.option(
+    "--prescales",
+    type=click.Path(path_type=Path),
+    help="Columns of prescales (CSV: name, one column each) instead of the menu's.",
+)
+@click.option(
+    "--column", "columns", multiple=True, help=f"Rates with a column of prescales; repeatable; {ALL!r}: each."
+)
+@click.option("--pileup", type=float, help="Reweight crossings to so many interactions on average.")
+@click.option("--luminosity", type=float, help="Move interactions to this luminosity, in cm⁻² s⁻¹.")
 @click.option("--overlap", is_flag=True, help="Print the overlap of every pair of triggers too.")
 @options.json_file
 @options.csv_file
@@ -28,6 +41,10 @@ def run(
     catalogue: Path | None,
     workers: int,
     plugin_path: tuple[Path, ...],
+    prescales: Path | None,
+    columns: tuple[str, ...],
+    pileup: float | None,
+    luminosity: float | None,
     overlap: bool,
     json_file: Path | None,
     csv_file: Path | None,
@@ -36,14 +53,25 @@ def run(
     for file in filter(None, (json_file, csv_file)):
         check_writable(file)
     read = trigemu.read_menu(menu, search_path(plugin_path))
+    if prescales:
+        read, columns = read_prescales(read, prescales), columns or (ALL,)
+    wanted = chosen(read, columns) if columns else ()
     samples = trigemu.open_catalogue(catalogue)
-    passes = 2 if read.budgeted else 1
+    if luminosity is not None:
+        samples = at_luminosity(samples, luminosity)
+    passes = 1 + bool(read.budgeted) + (pileup is not None)
     with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
-        result = trigemu.rates(trigemu.emulate([read], samples, workers=workers, progress=advance))
-    console().print(output.rate_table(result))
-    if overlap:
-        console().print("", output.overlap_table(result), sep="\n")
+        if pileup is not None:
+            samples = at_pileup(samples, pileup, workers=workers, progress=advance)
+        emulation = trigemu.emulate([read], samples, workers=workers, progress=advance)
+    results = column_rates(emulation, wanted) if wanted else {"": trigemu.rates(emulation)}
+    plain = None if wanted else results[""]
+    console().print(output.rate_table(plain) if plain else output_columns.column_table(results))
+    for name, result in results.items() if overlap else ():
+        console().print("", *([f"Column {name}"] if name else []), output.overlap_table(result), sep="\n")
+    version = trigemu.__version__
     if json_file:
-        write_text(json_file, output.as_json(result, trigemu.__version__))
+        made = output.as_json(plain, version) if plain else output_columns.as_json(results, version)
+        write_text(json_file, made)
     if csv_file:
-        write_text(csv_file, output.as_csv(result))
+        write_text(csv_file, output.as_csv(plain) if plain else output_columns.as_csv(results))

@@ -1,0 +1,64 @@
+"""`trigemu rates-vs`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu import output_rates_vs
+from trigemu.cli import options
+from trigemu.cli.console import console
+from trigemu.cli.progress import bar
+from trigemu.files import check_writable, write_text
+from trigemu.plugins import search_path
+from trigemu.profiles import parse_bins
+from trigemu.rates_vs import rates_vs as rates_in_bins
+
+
+@click.command("rates-vs")
+@click.argument("observable")
+@options.menu
+@click.option("--bins", required=True, help="0:60:5 or 0,20,50,100.")
+@click.option("--trigger", "triggers", multiple=True, help="Print and draw only these; repeatable.")
+@options.samples
+@options.workers
+@options.plugin_path
+@options.json_file
+@options.csv_file
+@options.figure
+def rates_vs(
+    observable: str,
+    menu: Path,
+    bins: str,
+    triggers: tuple[str, ...],
+    catalogue: Path | None,
+    workers: int,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    csv_file: Path | None,
+    figure: Path | None,
+) -> None:
+    """Rates of a MENU against an OBSERVABLE, such as n_interaction or jet[0].pt."""
+    for file in filter(None, (json_file, csv_file, figure)):
+        check_writable(file)
+    edges = parse_bins(bins)
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    for name in triggers:
+        if not read.trigger(name).enabled:
+            raise trigemu.TrigemuError(f"{menu}: trigger {name!r} is disabled: it has no rates")
+    samples = trigemu.open_catalogue(catalogue)
+    passes = 2 if read.budgeted else 1
+    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+        result = rates_in_bins(read, observable, edges, samples, workers=workers, progress=advance)
+    console().print(output_rates_vs.rates_vs_table(result, triggers))
+    if figure:
+        from trigemu.report.style import save
+
+        names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
+        save(output_rates_vs.figure_of(result, names), figure)
+    if json_file:
+        write_text(json_file, output_rates_vs.as_json(result, trigemu.__version__))
+    if csv_file:
+        write_text(csv_file, output_rates_vs.as_csv(result))

@@ -1,0 +1,111 @@
+"""`trigemu run` with columns of prescales, at other pile-up and luminosity, as users give it."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Run = Callable[..., tuple[int, str]]
+ON_TOYS = ("--samples", "catalogue.toml")
+OUT = ("--json", "out.json", "--csv", "out.csv")
+CSV = "name,high,low\nJ30,2,1.5\nMU,0,4\n"
+PRIMARY = str(Path(__file__).parents[2] / "menus" / "primary.toml")
+
+
+def test_all_columns_of_a_file(place: Any, trigemu: Run) -> None:
+    place.write("p.csv", CSV)
+    status, text = trigemu("run", "menu.toml", *ON_TOYS, "--prescales", "p.csv", *OUT, "--overlap")
+    assert status == 0, text
+    assert max(map(len, text.splitlines())) <= 100
+    assert "off" in text
+    assert "Column low" in text
+    document = json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail)
+    assert [column["column"] for column in document["columns"]] == ["high", "low"]
+    assert [column["off"] for column in document["columns"]] == [["MU"], []]
+    assert document["provenance"]["prescales"]["path"] == "p.csv"
+    menu = (place.folder / "menu.toml").read_text()
+    place.write(
+        "low.toml", menu.replace("prescale = 2", "prescale = 4").replace('"jets"', '"jets"\nprescale = 1.5')
+    )
+    trigemu("run", "low.toml", *ON_TOYS, "--json", "low.json")
+    low = json.loads((place.folder / "low.json").read_text())
+    assert document["columns"][1]["triggers"] == low["triggers"]
+    assert document["columns"][1]["overlap"] == low["overlap"]
+    assert document["samples"] == low["samples"]
+    with (place.folder / "out.csv").open() as stream:
+        rows = [(row["column"], row["name"]) for row in csv.DictReader(stream)]
+    assert rows == [("high", "J30"), ("high", "jets"), ("high", "menu"),
+                    ("low", "J30"), ("low", "MU"), ("low", "jets"), ("low", "menu")]  # fmt: skip
+
+
+def test_some_columns_of_a_menu(place: Any, trigemu: Run) -> None:
+    """Without any, a menu with columns runs with its own prescales."""
+    menu = (
+        (place.folder / "menu.toml")
+        .read_text()
+        .replace("prescale = 2", "prescale = 2\nprescales = [8, 2, 0]")
+    )
+    place.write("columns.toml", '[menu]\nname = "menu"\nprescale_columns = ["a", "b", "c"]\n' + menu)
+    status, text = trigemu("run", "columns.toml", *ON_TOYS, "--column", "c", "--column", "b", *OUT)
+    assert status == 0, text
+    document = json.loads((place.folder / "out.json").read_text())
+    assert [column["column"] for column in document["columns"]] == ["c", "b"]
+    assert document["provenance"]["prescales"] is None
+    trigemu("run", "columns.toml", *ON_TOYS, "--json", "own.json")
+    trigemu("run", "menu.toml", *ON_TOYS, "--json", "plain.json")
+    own, plain = (json.loads((place.folder / f"{n}.json").read_text()) for n in ("own", "plain"))
+    assert own["triggers"] == plain["triggers"] == document["columns"][1]["triggers"]
+
+
+def test_another_pile_up(place: Any, trigemu: Run) -> None:
+    status, text = trigemu("run", PRIMARY, "--pileup", "12", "--json", "out.json")
+    assert status == 0, text
+    assert "reweighted from 13.46 to 12 interactions" in " ".join(text.split())
+    conditions = json.loads((place.folder / "out.json").read_text())["provenance"]["catalogue"]
+    assert conditions["luminosity_cm2s"] is None
+    assert conditions["pileup"]["mean"] == 12.0
+    assert 0 < conditions["pileup"]["effective_events"] < conditions["pileup"]["effective_before"]
+
+
+def test_another_luminosity(place: Any, trigemu: Run) -> None:
+    catalogue = (place.folder / "catalogue.toml").read_text()
+    catalogue = catalogue.replace('"crossing"', '"luminosity"\nluminosity_cm2s = 1e34')
+    place.write("catalogue.toml", catalogue.replace("rate_hz = 40e6", "cross_section_pb = 1e8"))
+    totals = []
+    for more in ((), ("--luminosity", "2e34")):
+        status, text = trigemu("run", "menu.toml", *ON_TOYS, *more, "--json", "out.json")
+        assert status == 0, text
+        document = json.loads((place.folder / "out.json").read_text())
+        totals.append(document["triggers"][0]["total_hz"])
+    assert totals[1] == pytest.approx(2 * totals[0])
+    assert "Luminosity: 2e+34 cm⁻² s⁻¹." in text
+    assert document["provenance"]["catalogue"]["luminosity_cm2s"] == 2e34
+    assert document["provenance"]["catalogue"]["pileup"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--column", "x"), "menu.toml has no columns of prescales"),
+        (("--prescales", "no.csv"), "cannot read no.csv"),
+        (("--prescales", "p.csv", "--column", "hihg"), "unknown column 'hihg'; did you mean 'high'"),
+        (("--pileup", "10"), "'all' has no observable 'n_interaction'"),
+        (("--pileup", "0"), "pile-up 0: expected a mean number"),
+        (("--luminosity", "1e34"), "catalogue.toml: the events are crossings"),
+        (("--luminosity", "0"), "luminosity 0: expected a number above 0"),
+    ],
+)
+def test_mistakes_end_with_a_message_and_no_file(
+    place: Any, trigemu: Run, arguments: tuple[str, ...], message: str
+) -> None:
+    place.write("p.csv", CSV)
+    before = place.files()
+    status, text = trigemu("run", "menu.toml", *ON_TOYS, *arguments, *OUT)
+    assert status == 2
+    assert message in text
+    assert place.files() == before
