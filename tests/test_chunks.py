@@ -130,7 +130,7 @@ def watched(catalogue: Catalogue, reading: Callable[[int], None]) -> Catalogue:
 @pytest.fixture
 def cores(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """cores(n): as on a machine of n cores."""
-    return lambda n: monkeypatch.setattr("trigemu.chunks._cores", lambda: n)
+    return lambda n: monkeypatch.setattr("trigemu.chunks.cores", lambda: n)
 
 
 @pytest.fixture

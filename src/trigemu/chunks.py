@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import pickle
 from bisect import bisect_right
 from collections import deque
@@ -20,6 +19,7 @@ from trigemu.events import Events
 from trigemu.menu import Menu
 from trigemu.observables import Need
 from trigemu.samples import Catalogue, Sample
+from trigemu.timing import cores
 
 #: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
 #: for a memory that does not grow with the sample.
@@ -86,12 +86,7 @@ def over(
     workers = min(workers, len(chunks))
     if workers > 1:
         return _in_workers(job, task, chunks, workers)
-    return _reading_ahead(job, task, chunks) if _cores() > 1 else _in_turn(job, task, chunks)
-
-
-def _cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _reading_ahead(job, task, chunks) if cores() > 1 else _in_turn(job, task, chunks)
 
 
 def _in_turn(job: Job, task: Task[R], chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, R]]:

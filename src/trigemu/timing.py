@@ -175,16 +175,20 @@ def _undisturbed() -> Iterator[None]:
             gc.enable()
 
 
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def load_average() -> tuple[float, float, float] | None:
     return os.getloadavg() if hasattr(os, "getloadavg") else None
 
 
 def environment(load_before: tuple[float, float, float] | None) -> Environment:
     """Of this process, now."""
-    affinity = getattr(os, "sched_getaffinity", None)
     return Environment(
         cpu=_cpu(),
-        cores=len(affinity(0)) if affinity else os.cpu_count() or 1,
+        cores=cores(),
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
         versions={name: _version(name) for name in LIBRARIES},

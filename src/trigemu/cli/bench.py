@@ -10,7 +10,7 @@ import trigemu
 from trigemu import latency, output_bench
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import bar, events_bar
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 
@@ -59,7 +59,7 @@ def bench(
     read = trigemu.read_menu(menu, search_path(plugin_path))
     samples = trigemu.open_catalogue(catalogue)
     passes = 2 if read.budgeted else 1
-    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+    with events_bar(samples.background, passes) as advance:
         emulation = trigemu.emulate([read], samples, progress=advance)
     with bar("timing", latency.steps(batches, threads)) as advance:
         result = trigemu.bench(emulation, batches=batches, events=events, threads=threads, progress=advance)

@@ -11,7 +11,7 @@ from trigemu import output
 from trigemu.calibrate import solve, ties, write_calibrated
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import events_bar
 from trigemu.files import check_writable
 from trigemu.plugins import search_path
 
@@ -35,7 +35,7 @@ def calibrate(
             f"{menu}: no enabled trigger has a budget: give unique_rate_hz or total_rate_hz in place of above"
         )
     samples = trigemu.open_catalogue(catalogue)
-    with bar("events", sum(sample.entries for sample in samples.background)) as advance:
+    with events_bar(samples.background) as advance:
         (solved,) = solve([read], samples, workers=workers, progress=advance)
     write_calibrated(solved, file, samples)
     for line in (*output.solutions(solved), *(f"Warning: {tie}." for tie in ties(solved))):

@@ -10,7 +10,7 @@ import trigemu
 from trigemu import output_compare
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import events_bar
 from trigemu.compare import compare as compare_menus
 from trigemu.files import check_writable, write_text
 from trigemu.menu import check_names
@@ -41,7 +41,7 @@ def compare(
     check_names(read)
     samples = trigemu.open_catalogue(catalogue)
     passes = 2 if any(menu.budgeted for menu in read) else 1
-    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+    with events_bar(samples.background, passes) as advance:
         result = compare_menus(trigemu.emulate(read, samples, workers=workers, progress=advance))
     console().print(output_compare.comparison_tables(result))
     if json_file:

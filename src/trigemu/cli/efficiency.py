@@ -11,7 +11,7 @@ import trigemu
 from trigemu import output_efficiency
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import events_bar
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 from trigemu.profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
@@ -69,7 +69,7 @@ def efficiency(
     opened = trigemu.open_catalogue(catalogue)
     parts = [opened.sample(name) for name in wanted.samples]
     parts += opened.background if any(menu.budgeted for menu in read) else []
-    with bar("events", sum(sample.entries for sample in parts)) as advance:
+    with events_bar(parts) as advance:
         result = wanted.measure(read, opened, workers=workers, progress=advance)
     console().print(output_efficiency.efficiency_tables(result, wanted.labels))
     if figures:

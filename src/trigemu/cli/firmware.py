@@ -10,7 +10,7 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.firmware_project import estimate, export, verify
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import events_bar
 from trigemu.files import check_writable, write_text
 from trigemu.firmware.fixed import MAX_WIDTH, OVERFLOWS, ROUNDINGS
 from trigemu.plugins import search_path
@@ -134,7 +134,7 @@ def scan(
     types = with_modes(types_of(read, trigger), rounding, overflow)
     samples = trigemu.open_catalogue(catalogue)
     passes = 2 if read.budgeted else 1
-    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+    with events_bar(samples.background, passes) as advance:
         result = scan_bits(
             read,
             trigger,

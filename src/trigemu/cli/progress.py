@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from trigemu.samples import Sample
+
+
+def events_bar(samples: Iterable[Sample], passes: int = 1) -> AbstractContextManager[Callable[[int], None]]:
+    """A bar over the events of some samples, read so many times."""
+    return bar("events", passes * sum(sample.entries for sample in samples))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import trigemu
 from trigemu import output_rates_vs
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import events_bar
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 from trigemu.profiles import parse_bins
@@ -50,7 +50,7 @@ def rates_vs(
             raise trigemu.TrigemuError(f"{menu}: trigger {name!r} is disabled: it has no rates")
     samples = trigemu.open_catalogue(catalogue)
     passes = 2 if read.budgeted else 1
-    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+    with events_bar(samples.background, passes) as advance:
         result = rates_in_bins(read, observable, edges, samples, workers=workers, progress=advance)
     console().print(output_rates_vs.rates_vs_table(result, triggers))
     if figure:

@@ -10,7 +10,7 @@ import trigemu
 from trigemu import output, output_columns
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import events_bar
 from trigemu.files import check_writable, write_text
 from trigemu.pileup import at_luminosity, at_pileup
 from trigemu.plugins import search_path
@@ -60,7 +60,7 @@ def run(
     if luminosity is not None:
         samples = at_luminosity(samples, luminosity)
     passes = 1 + bool(read.budgeted) + (pileup is not None)
-    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+    with events_bar(samples.background, passes) as advance:
         if pileup is not None:
             samples = at_pileup(samples, pileup, workers=workers, progress=advance)
         emulation = trigemu.emulate([read], samples, workers=workers, progress=advance)

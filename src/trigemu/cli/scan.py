@@ -10,7 +10,7 @@ import trigemu
 from trigemu import output_scan
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import events_bar
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 from trigemu.scan import Steps, check, met, parse_values
@@ -56,7 +56,7 @@ def scan(
     check(read, steps)
     samples = trigemu.open_catalogue(catalogue)
     passes = 2 if any(trigger.name not in triggers for trigger in read.budgeted) else 1
-    with bar("events", passes * sum(sample.entries for sample in samples.background)) as advance:
+    with events_bar(samples.background, passes) as advance:
         result = scan_menu(read, steps, samples, workers=workers, progress=advance)
     where = [entry for budget in budgets for entry in met(result, budget)]
     console().print(output_scan.scan_table(result, where))
