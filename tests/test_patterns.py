@@ -21,7 +21,7 @@ def events(seed: int, n: int, words: int, distinct: int) -> tuple[np.ndarray, np
 
 
 def same(a: PatternTable, b: PatternTable) -> bool:
-    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in PatternTable.__annotations__)
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in patterns.COLUMNS)
 
 
 @given(st.integers(0, 2**32), st.integers(1, 300), st.sampled_from([1, 2, 5]), st.integers(1, 200))

@@ -129,6 +129,7 @@ class Memory:
     entries: int = field(init=False)
     sum_of_weights: float = 1.0
     neighbours: str = "none"
+    has_parents: bool = field(init=False)
     stored: tuple[str, ...] = ()
     schema: Schema = field(
         default_factory=lambda: Schema(
@@ -138,6 +139,7 @@ class Memory:
 
     def __post_init__(self) -> None:
         self.entries = len(self.events)
+        self.has_parents = any("parent" in event for event in self.events)
         self.boundaries = (*range(0, self.entries, 50), self.entries)
 
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Columns:

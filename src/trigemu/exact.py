@@ -139,7 +139,7 @@ def carry(limbs: IntArray) -> None:
 
 @kernel
 def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
-    """Add fraction × the sum in int64[LIMBS], carried, to int64[WIDE]; 0 ≤ fraction ≤ 1.
+    """Add fraction × the sum in int64[LIMBS], carried, to int64[WIDE]; −1 ≤ fraction ≤ 1.
 
     A fraction is cut off below 2⁻¹²⁸; apart from that the product is exact, so that Σ w f does not
     depend on how events with one f are split into sums.
@@ -156,6 +156,7 @@ def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
     low = (mantissa & _LOW) << shift
     high = (mantissa >> _32) << shift
     parts = (low & _LOW, (low >> _32) + (high & _LOW), high >> _32)
+    sign = np.int64(1) - np.int64(2) * np.int64(bits >> np.uint64(63))
     for k in range(3):
         part = parts[k]
         if part == np.uint64(0):
@@ -164,9 +165,9 @@ def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
             if limbs[i] == 0:
                 continue
             product = np.uint64(limbs[i]) * part
-            wide[first + k + i] += np.int64(product & _LOW)
-            wide[first + k + i + 1] += np.int64(product >> _32)
-        top = limbs[LIMBS - 1] * np.int64(part)
+            wide[first + k + i] += sign * np.int64(product & _LOW)
+            wide[first + k + i + 1] += sign * np.int64(product >> _32)
+        top = sign * limbs[LIMBS - 1] * np.int64(part)
         wide[first + k + LIMBS - 1] += top & 0xFFFFFFFF
         wide[first + k + LIMBS] += top >> 32
 

@@ -3,23 +3,27 @@
 It is the pivot of the program: small, mergeable (`a + b`), and every rate of every sub-menu follows from it
 without seeing the events again. The key of an entry is (sample, axis bin, pattern words); its value is the
 number of events, the largest |w|, Σw and Σw², the sums exact, so that a table does not depend on how events
-were cut into chunks, nor on their order, nor on the number of workers.
+were cut into chunks, nor on their order, nor on the number of workers. Beside the patterns it lists the
+events that may share an interaction with others (`shared.py`), for the errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from trigemu import exact
+from trigemu import exact, shared
 from trigemu.events import FloatArray, IntArray
 from trigemu.kernels import kernel
+from trigemu.shared import Numbers, SharedEvents
 
 Words = npt.NDArray[np.uint64]
 
+#: The arrays of a table that have a row for each entry.
+COLUMNS = ("sample", "axis", "words", "n", "largest", "weight", "square")
 #: Patterns below it may be their own place in a table: those of twelve triggers.
 _NUMBERS = 2**12
 #: More cells than this do not stay in the caches.
@@ -32,7 +36,8 @@ class PatternTable:
 
     sample, axis: int64[m], the number of the sample and the bin of the axis. words: uint64[m, w], bit b of
     a pattern is bit b % 64 of word b // 64. n: int64[m] events. largest: float64[m], the largest |w| in
-    Hz. weight, square: int64[m, LIMBS], Σw in Hz and Σw² in Hz² as exact sums.
+    Hz. weight, square: int64[m, LIMBS], Σw in Hz and Σw² in Hz² as exact sums. shared: events whose
+    `parent` others may have too.
     """
 
     sample: IntArray
@@ -42,13 +47,17 @@ class PatternTable:
     largest: FloatArray
     weight: IntArray
     square: IntArray
+    shared: SharedEvents = field(default_factory=shared.none)
 
     def __len__(self) -> int:
         return len(self.n)
 
     def take(self, rows: IntArray) -> PatternTable:
         """Some entries, in the order given."""
-        return PatternTable(*(getattr(self, name)[rows] for name in PatternTable.__annotations__))
+        to = np.full(len(self), -1, np.int64)
+        to[rows] = np.arange(len(rows))
+        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        return PatternTable(**columns, shared=self.shared.moved(to))
 
     def onto(self, bits: Iterable[int]) -> PatternTable:
         """The patterns of some bits alone, those of all bins of the axis together in bin 0."""
@@ -81,8 +90,21 @@ def empty(words: int) -> PatternTable:
     return PatternTable(none, none, np.zeros((0, words), np.uint64), none, np.zeros(0), limbs, limbs)
 
 
-def count(sample: int, words: Words, weight: FloatArray, axis: IntArray | None = None) -> PatternTable:
-    """Count the patterns of some events of one sample: words uint64[n, w], weight float64[n] in Hz."""
+def count(
+    sample: int,
+    words: Words,
+    weight: FloatArray,
+    axis: IntArray | None = None,
+    *,
+    made_from: tuple[Numbers, Numbers] | None = None,
+    undecided: bool = True,
+) -> PatternTable:
+    """Count the patterns of some events of one sample: words uint64[n, w], weight float64[n] in Hz.
+
+    made_from: parents and ids, uint64[n] each, of events that may share interactions; for errors, tables with
+    these are then to be made `complete`. undecided: whether an event in which nothing fired can enter
+    anything; if not, what it shares does not matter.
+    """
     bins = np.zeros(len(words), np.int64) if axis is None else axis
     entry, first = entries(words, bins)
     m = len(first)
@@ -96,17 +118,18 @@ def count(sample: int, words: Words, weight: FloatArray, axis: IntArray | None =
         exact.carry(sums)
         exact.carry(squares)
     number = np.full(m, sample, np.int64)
-    return _in_order(PatternTable(number, bins[first], words[first], n, largest, sums, squares))
+    events = shared.none()
+    if made_from:
+        events = SharedEvents(entry, *made_from, weight)
+        if not undecided:
+            decided = np.asarray(words[first].any(axis=1))
+            events = events.take(decided[entry])
+    return _in_order(PatternTable(number, bins[first], words[first], n, largest, sums, squares, events))
 
 
 def merge(tables: Iterable[PatternTable]) -> PatternTable:
     """The sum of at least one table; entries of one key become one."""
-    parts = list(tables)
-    table = _in_order(
-        PatternTable(
-            *(np.concatenate([getattr(t, name) for t in parts]) for name in PatternTable.__annotations__)
-        )
-    )
+    table = _in_order(_one_after_the_other(list(tables)))
     if not len(table):
         return table
     changed = (table.sample[1:] != table.sample[:-1]) | (table.axis[1:] != table.axis[:-1])
@@ -124,12 +147,24 @@ def merge(tables: Iterable[PatternTable]) -> PatternTable:
         np.maximum.reduceat(table.largest, first),
         weight,
         square,
+        table.shared.moved(np.concatenate([[0], np.cumsum(changed)])),
     )
 
 
+def complete(tables: Iterable[PatternTable]) -> PatternTable:
+    """The sum of the tables of all events, with only those events listed that share an interaction."""
+    table = merge(tables)
+    return replace(table, shared=table.shared.related())
+
+
+def _one_after_the_other(parts: Sequence[PatternTable]) -> PatternTable:
+    offsets = [0, *np.cumsum([len(part) for part in parts]).tolist()]
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    return PatternTable(**columns, shared=shared.joined([part.shared for part in parts], offsets[:-1]))
+
+
 def _in_order(table: PatternTable) -> PatternTable:
-    order = np.lexsort((*table.words.T, table.axis, table.sample))
-    return PatternTable(*(getattr(table, name)[order] for name in PatternTable.__annotations__))
+    return table.take(np.lexsort((*table.words.T, table.axis, table.sample)))
 
 
 @kernel

@@ -80,6 +80,11 @@ class Sample:
         """Whether its events are consecutive crossings."""
         return all(source.neighbours != "none" for source in self.sources)
 
+    @property
+    def has_parents(self) -> bool:
+        """Whether several of its events may have been made from one interaction."""
+        return any(source.has_parents for source in self.sources)
+
     def read(self, source: int, start: int, stop: int, needs: Iterable[Need], margin: int = 0) -> Events:
         """Events `start` to `stop` of a file, with the needed columns and their weights in Hz; and up to
         `margin` neighbouring crossings on either side, which do not count."""

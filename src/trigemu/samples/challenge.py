@@ -82,6 +82,10 @@ class Challenge:
         return "none"
 
     @property
+    def has_parents(self) -> bool:
+        return False
+
+    @property
     def schema(self) -> Schema:
         return Schema(dict.fromkeys(PLACES, frozenset(COLUMNS)), frozenset(MET))
 

@@ -132,6 +132,10 @@ class CMSVector:
         return "orbit" if self.entries % ORBIT == 0 else "line"
 
     @property
+    def has_parents(self) -> bool:
+        return False
+
+    @property
     def schema(self) -> Schema:
         layout = self._crossings.layout
         fields = {**OBJECT_BITS, **{name: bits for name, (_, bits) in layout.sum_bits().items()}}

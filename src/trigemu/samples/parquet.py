@@ -126,6 +126,10 @@ class Parquet:
     def neighbours(self) -> Literal["none", "line", "orbit"]:
         return "none"
 
+    @property
+    def has_parents(self) -> bool:
+        return PARENT in self._columns
+
     @cached_property
     def schema(self) -> Schema:
         return schema_of(self._columns)

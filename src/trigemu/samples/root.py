@@ -93,6 +93,10 @@ class RootFile(ABC):
     def neighbours(self) -> Literal["none", "line", "orbit"]:
         return "none"
 
+    @property
+    def has_parents(self) -> bool:
+        return "parent" in self._own
+
     @cached_property
     def schema(self) -> Schema:
         return schema_of(self._branches)

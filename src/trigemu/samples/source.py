@@ -36,7 +36,8 @@ class Source(Protocol):
     to `entries`, ascending. sum_of_weights: over all generated events, kept or not. neighbours: whether the
     entries are consecutive crossings ("line"), after the last of which the first comes again ("orbit"), or
     have nothing to do with each other ("none"). stored: the names of recorded decisions, of which
-    `read_stored` gives some, bool[n] each. read: may be called by several threads at once. A SampleError (or
+    `read_stored` gives some, bool[n] each. has_parents: whether it says which events were made from one
+    interaction; if not, no two were. read: may be called by several threads at once. A SampleError (or
     any error of the library that reads) is completed with sample and file by the caller.
     """
 
@@ -56,6 +57,9 @@ class Source(Protocol):
 
     @property
     def neighbours(self) -> Literal["none", "line", "orbit"]: ...
+
+    @property
+    def has_parents(self) -> bool: ...
 
     @property
     def stored(self) -> tuple[str, ...]: ...
