@@ -11,6 +11,7 @@ import pytest
 from toys import either, memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates
+from trigemu.acceptance import Acceptance
 from trigemu.combinations import exactly, exclusive_rates
 
 TRIGGERS = (
@@ -124,4 +125,5 @@ def test_probabilities_of_all_combinations_add_up_to_one() -> None:
     a = rng.random((50, 5)) * (rng.random((50, 5)) < 0.7)
     sets = [[0, 2, 4], [1], [3]]
     every = [np.array([number >> bit & 1 for bit in range(5)], np.bool_) for number in range(32)]
-    assert sum(exactly(a, members, sets) for members in every) == pytest.approx(np.ones(50))
+    acceptance, within = Acceptance(a, sets), np.ones(5, np.bool_)
+    assert sum(exactly(acceptance, members, within) for members in every) == pytest.approx(np.ones(50))

@@ -67,7 +67,7 @@ def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> 
         threshold=slot.cut,
         y_threshold=_bare_cut(y, failing, unique),
         primary={
-            trigger.name: asked.accepted[:, column]
+            trigger.name: asked.acceptance.total[:, column]
             for column, trigger in enumerate(solved.enabled)
             if trigger.name != name
         },

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.acceptance import acceptances, coherent_sets, or_of
+from trigemu.acceptance import Acceptance, acceptances
 from trigemu.calibrate import crossing_scale, half_scales, refuse_negative, weights_by_half
 from trigemu.chunks import Job, over_background
 from trigemu.decisions import Plan, decide, make_plan
@@ -17,7 +18,8 @@ from trigemu.events import BoolArray, Events, FloatArray, IntArray
 from trigemu.halves import EVALUATION, TRAINING, half_of
 from trigemu.menu import Menu
 from trigemu.observables import Need
-from trigemu.patterns import PatternTable, merge
+from trigemu.patterns import PatternTable, Words, merge
+from trigemu.quantities import members_by_level
 from trigemu.samples import Catalogue
 from trigemu.workspace import Workspace
 
@@ -30,29 +32,41 @@ class Gathered:
     """n asked events of both halves.
 
     weight: float64[n] in Hz of the menu, so that the events of either half stand for all. half: int64[n].
-    parent: uint64[n]. accepted: float64[n, t], the acceptance of each enabled trigger of the menu. values:
-    what was read, the first axis being n.
+    parent: uint64[n]. words: uint64[n, w], the raw decisions of the menu's triggers, bits: which is whose.
+    values: what was read, the first axis being n.
     """
 
     menu: Menu
+    bits: Mapping[str, int]
     weight: FloatArray
     half: IntArray
     parent: npt.NDArray[np.uint64]
-    accepted: FloatArray
+    words: Words
     values: Mapping[str, npt.NDArray[Any]]
 
     def of(self, half: int) -> Gathered:
         rows = self.half == half
-        values = {name: value[rows] for name, value in self.values.items()}
-        return Gathered(
-            self.menu, self.weight[rows], self.half[rows], self.parent[rows], self.accepted[rows], values
+        return replace(
+            self,
+            weight=self.weight[rows],
+            half=self.half[rows],
+            parent=self.parent[rows],
+            words=self.words[rows],
+            values={name: value[rows] for name, value in self.values.items()},
         )
 
+    @cached_property
+    def acceptance(self) -> Acceptance:
+        """With which probabilities the enabled triggers of the menu accept each event."""
+        return acceptances(self.words, self.menu, self.bits)
+
     def any_but(self, name: str | None = None) -> FloatArray:
-        """float64[n]: the probability that any trigger of the menu accepts, one left out."""
-        kept = [i for i, trigger in enumerate(self.menu.enabled) if trigger.name != name]
-        triggers = [self.menu.enabled[i] for i in kept]
-        return or_of(self.accepted[:, kept], coherent_sets(triggers))
+        """float64[n]: the probability that any trigger of the menu accepts, one left out; in a menu with
+        levels, any of its level, or of the last one."""
+        of_level = members_by_level(self.menu)
+        level = self.menu.trigger(name).level if name else list(of_level)[-1]
+        others = np.array([trigger.name != name for trigger in self.menu.enabled])
+        return self.acceptance.either(of_level[level or ""] & others)
 
 
 def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] = ()) -> Gathered:
@@ -70,8 +84,8 @@ def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] =
         counted[events.core] = True
         values = {name: value[counted[chosen]] for name, value in values.items()}
         chosen = chosen & counted
-        accepted = acceptances(words[chosen], menu, plan.bits[0])
-        part = Gathered(menu, events.weight[chosen], half[chosen], events.parent[chosen], accepted, values)
+        columns = events.weight[chosen], half[chosen], events.parent[chosen], words[chosen]
+        part = Gathered(menu, plan.bits[0], *columns, values)
         return weights_by_half(sample, events), np.full(np.count_nonzero(chosen), sample), part
 
     job = Job((menu,), plan, catalogue, frozenset(needs))
@@ -82,9 +96,10 @@ def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] =
     half = np.concatenate([part.half for part in parts])
     return Gathered(
         menu,
+        plan.bits[0],
         np.concatenate([part.weight for part in parts]) * scales[half, sample],
         half,
         np.concatenate([part.parent for part in parts]),
-        np.concatenate([part.accepted for part in parts]),
+        np.concatenate([part.words for part in parts]),
         {name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
     )

@@ -1,14 +1,20 @@
-"""With which probability a pattern of decisions is accepted: prescales, coherent sets, seeds.
+"""With which probability triggers accept a pattern of decisions: prescales, coherent sets, seeds.
 
-An event in which trigger t fires is accepted by t with probability a_t = d_t / p_t, times that of its seeds'
-OR. One primitive, for any set S of triggers and one event:
+An event in which trigger t fires is accepted by t with probability a_t = d_t / p_t; with a seed, by what
+`seeds.py` says. One primitive, for any set S of triggers and one event:
 
     or(S) = 1 − Π over coherent sets C of (1 − max of a_t, t in S ∩ C)
+
+for triggers that neither read others as their seed nor are read; what seeds bind together counts as one such
+set, with the probability that any of its triggers in S accepts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,34 +23,208 @@ from trigemu.events import BoolArray, FloatArray, IntArray
 from trigemu.kernels import kernel
 from trigemu.menu import Menu, Trigger
 from trigemu.patterns import Words
+from trigemu.seeds import Node, Seeded
 from trigemu.triggers.base import BitKind
 
+Sets = Sequence[Sequence[int]]
 
-def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> FloatArray:
-    """float64[m, t]: the acceptance probability of each enabled trigger for each of m patterns."""
-    accepted: dict[str, FloatArray] = {}
-    for name, fired in raw_decisions(words, menu, bits).items():
+
+@dataclass(frozen=True)
+class Pairs:
+    """With which probability a trigger of one list and one of another accept an event together.
+
+    first, second: float64[m, s], float64[m, t], the acceptances of each. alike: bool[s, t], which share a
+    counter: the smaller acceptance is that of both; else their product, unless seeds bind them: then it is
+    bound[combination, of_first, of_second], float64[c, nodes, nodes] with combination int64[m] of each
+    pattern and of_first int64[s], of_second int64[t] the node of each trigger, or −1.
+    """
+
+    first: FloatArray
+    second: FloatArray
+    alike: BoolArray
+    bound: FloatArray
+    combination: IntArray
+    of_first: IntArray
+    of_second: IntArray
+
+
+class Part(NamedTuple):
+    """What accepts an event independently of all else: sets of triggers that share a counter; and what the
+    counters of their seeds may give, each with its probability and float64[t], the acceptances then."""
+
+    sets: Sets
+    outcomes: list[tuple[float, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """The probabilities with which t enabled triggers accept m patterns.
+
+    total: float64[m, t], each by itself. sets: the triggers that share a prescale counter, without those in
+    `seeded`.
+    """
+
+    total: FloatArray
+    sets: Sets
+    seeded: Seeded | None = None
+
+    def either(self, members: BoolArray) -> FloatArray:
+        """float64[m]: or(S), for members bool[t]."""
+        either = or_of(self.total, _within(self.sets, members))
+        if self.seeded:
+            best = self.seeded.either(self.seeded.members(members))
+            either = best + either * (1.0 - best)
+        return either
+
+    def unique(self, members: BoolArray) -> FloatArray:
+        """float64[m, t]: or(S) − or(S without t), as a product, so that nothing cancels; 0 for others."""
+        sets = _within(self.sets, members)
+        unique = unique_of(self.total, sets)
+        if self.seeded:
+            inside = self.seeded.members(members)
+            of_nodes = self.seeded.unique(inside)
+            unique *= 1.0 - self.seeded.either(inside)[:, None]
+            missed = _missed(self.total, *_flat(sets))[:, None]
+            unique[:, self.seeded.column[inside]] = of_nodes[:, inside] * missed
+        return unique
+
+    def lost(self, members: BoolArray, trigger: int) -> FloatArray:
+        """float64[m]: by how much or(S) is lower if a trigger that is none of S never accepts: what S loses
+        that is seeded by it. Below 0 where a seed asks that it does not accept."""
+        node = -1 if self.seeded is None else int(_node_of(self.seeded, self.total.shape[1])[trigger])
+        if self.seeded is None or node < 0:
+            return np.zeros(len(self.total))
+        missed = _missed(self.total, *_flat(_within(self.sets, members)))
+        return missed * self.seeded.lost(self.seeded.members(members), node)
+
+    def pairs(self) -> Pairs:
+        """Every trigger with every other."""
+        t = self.total.shape[1]
+        alike = _alike(self.sets, t)
+        if self.seeded is None:
+            return Pairs(self.total, self.total, alike, *_UNBOUND, np.full(t, -1), np.full(t, -1))
+        node = _node_of(self.seeded, t)
+        return Pairs(self.total, self.total, alike, self.seeded.both(), self.seeded.combination, node, node)
+
+    def outcomes(self, pattern: int, members: BoolArray) -> Iterator[Part]:
+        """How some triggers, bool[t], accept one pattern, one independent part after the other."""
+        for together in _within(self.sets, members):
+            yield Part([together], [(1.0, self.total[pattern])])
+        if self.seeded:
+            inside = np.flatnonzero(self.seeded.members(members))
+            columns, counter = self.seeded.column[inside], self.seeded.counters[inside]
+            sets = [columns[counter == c].tolist() for c in np.unique(counter)]
+            for probability, accept in self.seeded.outcomes(pattern):
+                rows = np.zeros((len(accept), self.total.shape[1]))
+                rows[:, columns] = accept[:, inside]
+                yield Part(sets, list(zip(probability.tolist(), rows, strict=True)))
+
+
+#: No trigger is bound to others by a seed.
+_UNBOUND = (np.zeros((1, 1, 1)), np.zeros(0, np.int64))
+
+
+def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance:
+    """With which probabilities the enabled triggers accept m patterns. TrigemuError where too many prescaled
+    seeds fire together."""
+    own, raw = _decisions(words, menu, bits)
+    nodes = list(_nodes(menu, own, raw))
+    bound = {node.column for node in nodes}
+    seeded = Seeded(nodes) if nodes else None
+    free = [i for i in range(len(menu.enabled)) if i not in bound]
+    sets = [[free[i] for i in members] for members in coherent_sets([menu.enabled[i] for i in free])]
+    total = np.empty((len(words), len(menu.enabled)))
+    for column in free:
+        trigger = menu.enabled[column]
+        total[:, column] = own[trigger.name] / trigger.prescale
+    if seeded:
+        placed = seeded.column >= 0
+        total[:, seeded.column[placed]] = seeded.total()[:, placed]
+    return Acceptance(total, sets, seeded)
+
+
+def pairs_between(
+    words: Words, first: tuple[Menu, Mapping[str, int]], second: tuple[Menu, Mapping[str, int]]
+) -> Pairs:
+    """The triggers of one menu with those of another, of which those of one name or of one coherent set
+    share their counters."""
+    a, b = (acceptances(words, *which) for which in (first, second))
+    s, t = (menu.enabled for menu, _ in (first, second))
+    alike = np.array(
+        [[x.name == y.name or (x.coherent is not None and x.coherent == y.coherent) for y in t] for x in s]
+    )
+    if not (a.seeded or b.seeded):
+        return Pairs(a.total, b.total, alike, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
+    both: list[Node] = []
+    for which, ((menu, bits), shift) in enumerate(((first, 0), (second, len(s)))):
+        for node in _nodes(menu, *_decisions(words, menu, bits)):
+            key, reads = (which, node.key), {name: (which, other) for name, other in node.reads.items()}
+            column = node.column + shift if node.column >= 0 else -1
+            both.append(replace(node, key=key, reads=reads, column=column))
+    bound = Seeded(both)
+    node_of = _node_of(bound, len(s) + len(t))
+    return Pairs(
+        a.total, b.total, alike, bound.both(), bound.combination, node_of[: len(s)], node_of[len(s) :]
+    )
+
+
+def _node_of(seeded: Seeded, triggers: int) -> IntArray:
+    """int64[t]: the node of each trigger, or −1."""
+    node = np.full(triggers, -1, np.int64)
+    placed = np.flatnonzero(seeded.column >= 0)
+    node[seeded.column[placed]] = placed
+    return node
+
+
+def _nodes(menu: Menu, own: Mapping[str, BoolArray], raw: Mapping[str, BoolArray]) -> Iterator[Node]:
+    """The triggers that read others as their seed or are read, and what shares a counter with these. One
+    that is not enabled counts by its raw decision, one that a column of prescales switches off never
+    accepts."""
+    enabled = {trigger.name: column for column, trigger in enumerate(menu.enabled)}
+    bound = {t.name for t in menu.enabled if t.seed}
+    bound |= {name for t in menu.enabled if t.seed for name in t.seed.names()}
+    counters = {_counter(menu.trigger(name)) for name in bound}
+    bound |= {t.name for t in menu.enabled if _counter(t) in counters}
+    for name in menu.order:
         trigger = menu.trigger(name)
-        accepted[name] = fired / trigger.prescale if trigger.enabled else np.zeros(len(words))
-        if trigger.seed:
-            seeds = [menu.trigger(seed) for seed in trigger.seed.names()]
-            columns = np.column_stack([accepted[seed.name] for seed in seeds])
-            accepted[name] = accepted[name] * or_of(columns, coherent_sets(seeds))
-    return np.column_stack([accepted[trigger.name] for trigger in menu.enabled])
+        if name not in bound:
+            continue
+        if name in enabled:
+            seed = trigger.seed
+            reads = {read: read for read in seed.names()} if seed else {}
+            prescale, fired = trigger.prescale, own[name]
+        else:
+            seed, reads, prescale = None, {}, 1.0
+            fired = raw[name] & (trigger.prescale < math.inf)
+        counter = _counter(trigger) if name in enabled else ("disabled", name)
+        yield Node(name, name, enabled.get(name, -1), counter, prescale, seed, reads, fired)
+
+
+def _counter(trigger: Trigger) -> Hashable:
+    """What is equal for triggers that share their prescale counter."""
+    return ("set", trigger.coherent) if trigger.coherent else ("alone", trigger.name)
 
 
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
     """bool[m] of each trigger, in the menu's `order`: its decision before prescales in each of m patterns."""
+    return _decisions(words, menu, bits)[1]
+
+
+def _decisions(
+    words: Words, menu: Menu, bits: Mapping[str, int]
+) -> tuple[dict[str, BoolArray], dict[str, BoolArray]]:
+    """Before prescales, bool[m] of each trigger: its own, without its seed; and with it, which is raw."""
+    own: dict[str, BoolArray] = {}
     raw: dict[str, BoolArray] = {}
     for name in menu.order:
         trigger = menu.trigger(name)
         if name in bits:
             word, bit = divmod(bits[name], 64)
-            fired = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
+            own[name] = (words[:, word] >> np.uint64(bit)) & np.uint64(1) != 0
         else:
-            fired = _of_bits(trigger, raw, len(words))
-        raw[name] = fired & trigger.seed.evaluate(raw) if trigger.seed else fired
-    return raw
+            own[name] = _of_bits(trigger, raw, len(words))
+        raw[name] = own[name] & trigger.seed.evaluate(raw) if trigger.seed else own[name]
+    return own, raw
 
 
 def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
@@ -61,14 +241,30 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
 
 def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
     """The positions of the triggers that share a prescale counter; a trigger alone is a set."""
-    sets: dict[tuple[str, object], list[int]] = {}
+    sets: dict[Hashable, list[int]] = {}
     for position, trigger in enumerate(triggers):
-        key = ("set", trigger.coherent) if trigger.coherent else ("alone", position)
-        sets.setdefault(key, []).append(position)
+        sets.setdefault(_counter(trigger), []).append(position)
     return list(sets.values())
 
 
-def or_of(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
+def _within(sets: Sets, members: BoolArray) -> Sets:
+    """What of each set is a member; sets without any are left out, which changes no bit."""
+    if members.all():
+        return sets
+    inside = ([i for i in together if members[i]] for together in sets)
+    return [together for together in inside if together]
+
+
+def _alike(sets: Sets, triggers: int) -> BoolArray:
+    """bool[t, t]: which are in one set."""
+    number = np.arange(triggers) + len(sets)
+    for i, together in enumerate(sets):
+        number[list(together)] = i
+    alike: BoolArray = number[:, None] == number
+    return alike
+
+
+def or_of(accepted: FloatArray, sets: Sets) -> FloatArray:
     """float64[m]: the probability that any trigger accepts, from float64[m, t].
 
     Added up so that one set gives its own value, an empty one changes nothing and a 1 stays 1, to the
@@ -77,12 +273,12 @@ def or_of(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
     return _or(accepted, *_flat(sets))
 
 
-def unique_of(accepted: FloatArray, sets: list[list[int]]) -> FloatArray:
+def unique_of(accepted: FloatArray, sets: Sets) -> FloatArray:
     """float64[m, t]: or(M) − or(M without t), as a product, so that nothing cancels."""
     return _unique(accepted, *_flat(sets))
 
 
-def _flat(sets: list[list[int]]) -> tuple[IntArray, IntArray]:
+def _flat(sets: Sets) -> tuple[IntArray, IntArray]:
     """The members one after the other, and where those of each set start."""
     starts = np.cumsum([0, *map(len, sets)])
     return np.array([member for members in sets for member in members], np.int64), starts
@@ -99,6 +295,19 @@ def _or(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
             if best > 0.0:
                 either[row] = best + either[row] * (1.0 - best)
     return either
+
+
+@kernel
+def _missed(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
+    """float64[m]: the probability that none accepts."""
+    missed = np.ones(accepted.shape[0])
+    for row in range(accepted.shape[0]):
+        for number in range(len(starts) - 1):
+            best = 0.0
+            for at in range(starts[number], starts[number + 1]):
+                best = max(best, accepted[row, member[at]])
+            missed[row] *= 1.0 - best
+    return missed
 
 
 @kernel

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import tomlkit
 
-from trigemu.acceptance import acceptances, coherent_sets, unique_of
+from trigemu.acceptance import acceptances
 from trigemu.chunks import CHUNK_EVENTS, Job, over_background
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.errors import SampleError, TrigemuError
@@ -25,6 +25,7 @@ from trigemu.files import write_text
 from trigemu.halves import EVALUATION, NAMES, half_of
 from trigemu.menu import Menu, Solution, Trigger
 from trigemu.patterns import PatternTable, Words, count, entries, merge
+from trigemu.quantities import Label, fractions
 from trigemu.samples import Catalogue
 from trigemu.workspace import Workspace
 
@@ -189,11 +190,8 @@ class _Solver:
         words = self.words[asked]
         entry, first = entries(words, np.zeros(len(words), np.int64))
         accepted = acceptances(words[first], self.menu, self.bits)
-        column = self.menu.enabled.index(trigger)
-        if trigger.budget.quantity == "unique":
-            fraction = unique_of(accepted, coherent_sets(self.menu.enabled))[:, column]
-        else:
-            fraction = accepted[:, column]
+        label = Label("trigger", trigger.name, trigger.budget.quantity)
+        fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]
         try:
             rate = self.weight[asked] * fraction[entry]
             return cut_for(self.scores[trigger.name][asked], rate, trigger.budget.hz)

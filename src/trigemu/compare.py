@@ -1,37 +1,40 @@
 """Variants of a menu, compared on the same events.
 
 Of each event a variant accepts a fraction f: of the menu, or(M); of a trigger, total and unique as in
-`rates.py`. A difference is Σ w (f_A − f_B) and its uncertainty √(Σ w² (f_A − f_B)²), event by event: what
-both accept cancels, which no sum in quadrature knows.
+`quantities.py`. A difference is Σ w (f_A − f_B) and its uncertainty that of any rate, with f_A − f_B event by
+event: what both accept cancels, unlike in a sum in quadrature.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from typing import NamedTuple
 
 import numpy as np
 
-from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
+from trigemu.acceptance import acceptances, pairs_between
 from trigemu.calibrate import crossing_scale
 from trigemu.changes import changes
 from trigemu.emulate import Emulation
 from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray, FloatArray
+from trigemu.events import FloatArray
 from trigemu.menu import Menu, check_names
+from trigemu.patterns import Words
+from trigemu.quantities import MENU, Label, fractions
 from trigemu.rates import rates
 from trigemu.results import MenuRates
 from trigemu.sums import PairSums, RateSums, Scale, blocks
 
-#: ("menu" or a trigger, "rate_hz", "total_hz" or "unique_hz"): the fraction of each pattern, float64[m].
-Fractions = Mapping[tuple[str, str], FloatArray]
+#: What is compared of each trigger.
+_QUANTITIES = ("total", "unique")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Variant a less variant b, in Hz; what: "menu" or a trigger, which counts as 0 where it is absent."""
+    """Variant a less variant b, in Hz; what: "menu", "level" with its name, or a trigger, which counts as 0
+    where it is absent."""
 
     a: str
     b: str
@@ -109,84 +112,69 @@ def compare(emulation: Emulation) -> Comparison:
 
 
 class _Pair:
-    """The differences of two menus of an emulation: sums of what the first has more, and of what it has
-    less, each event being in one of the two; and of what two triggers accept together."""
+    """The differences of two menus of an emulation, what each gains over the other, and what two triggers
+    accept together."""
 
     def __init__(self, emulation: Emulation, i: int, j: int) -> None:
         self._menus = a, b = emulation.menus[i], emulation.menus[j]
+        bits = emulation.plan.bits[i], emulation.plan.bits[j]
         table, scales = emulation.counted(i, j)
         crossing = [crossing_scale(menu, emulation.catalogue) for menu in self._menus]
-        ratios = [value / max(crossing) for value in crossing]
-        self._labels = _labels(a, b)
-        scale = Scale(scales, max(crossing))
-        self._more, self._less = (RateSums(table, scale, len(self._labels)) for _ in range(2))
-        self._both = PairSums(table, Scale(scales, min(crossing)), _alike(a, b))
-        for rows in blocks(table):
+        self._labels = list(dict.fromkeys((*_labels(a), *_labels(b))))
+        sums = RateSums(table, Scale(scales, max(crossing)), len(self._labels) + 2)
+        both = PairSums(table, Scale(scales, min(crossing)), (len(a.enabled), len(b.enabled)))
+        for rows in blocks(table, a, b):
             words = table.words[rows]
-            accepted = [acceptances(words, menu, emulation.plan.bits[n]) for menu, n in ((a, i), (b, j))]
-            self._both.add(rows, accepted[0], accepted[1])
-            first, second = map(_fractions, self._menus, accepted, ratios)
-            nothing = np.zeros(len(words))
-            difference = np.column_stack(
-                [first.get(label, nothing) - second.get(label, nothing) for label in self._labels]
+            both.add(rows, pairs_between(words, (a, bits[0]), (b, bits[1])))
+            first, second = (
+                _fractions(words, menu, of, scale / max(crossing))
+                for menu, of, scale in zip(self._menus, bits, crossing, strict=True)
             )
+            nothing = np.zeros(len(words))
+            columns = [first.get(label, nothing) - second.get(label, nothing) for label in self._labels]
+            menu = columns[self._labels.index(MENU)]
+            difference = np.column_stack([*columns, np.maximum(-menu, 0.0), np.maximum(menu, 0.0)])
             differ = difference.any(axis=1)
-            at, difference = np.flatnonzero(differ) + rows.start, difference[differ]
-            self._more.add(at, np.maximum(difference, 0.0))
-            self._less.add(at, np.maximum(-difference, 0.0))
+            sums.add(np.flatnonzero(differ) + rows.start, difference[differ])
+        hz, variance = sums.result()
+        self._values = list(zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True))
+        self._both = both.result()
 
     @property
     def differences(self) -> Iterator[Difference]:
-        (more, more2), (less, less2) = self._more.result(), self._less.result()
         a, b = (menu.name for menu in self._menus)
-        for k, (what, quantity) in enumerate(self._labels):
-            error = float(np.sqrt(more2[k] + less2[k]))
-            yield Difference(a, b, what, quantity, float(more[k] - less[k]), error)
+        for label, value in zip(self._labels, self._values, strict=False):
+            yield Difference(a, b, _what(label), f"{label.quantity}_hz", *value)
 
     @property
     def gained(self) -> tuple[Gain, Gain]:
         """From the first to the second, and back."""
         a, b = (menu.name for menu in self._menus)
-        menu = self._labels.index(("menu", "rate_hz"))
-        (more, more2), (less, less2) = self._more.result(), self._less.result()
-        return (
-            Gain(a, b, float(less[menu]), float(np.sqrt(less2[menu]))),
-            Gain(b, a, float(more[menu]), float(np.sqrt(more2[menu]))),
-        )
+        return Gain(a, b, *self._values[-2]), Gain(b, a, *self._values[-1])
 
     def common(self) -> Iterator[Common]:
         a, b = self._menus
-        values, squares = self._both.result()
-        numbers = zip(values.ravel().tolist(), np.sqrt(squares).ravel().tolist(), strict=True)
+        values, variances = self._both
+        numbers = zip(values.ravel().tolist(), np.sqrt(variances).ravel().tolist(), strict=True)
         for first in a.enabled:
             for second in b.enabled:
                 yield Common(a.name, b.name, first.name, second.name, *next(numbers))
 
 
-def _labels(a: Menu, b: Menu) -> list[tuple[str, str]]:
-    triggers = dict.fromkeys(trigger.name for trigger in (*a.enabled, *b.enabled))
-    of_triggers = [(name, quantity) for name in triggers for quantity in ("total_hz", "unique_hz")]
-    return [("menu", "rate_hz"), *of_triggers]
+def _labels(menu: Menu) -> Iterator[Label]:
+    """The rates that are compared, in the order of the menu."""
+    yield MENU
+    yield from (Label("level", level, "rate") for level in menu.levels)
+    for trigger in menu.enabled:
+        yield from (Label("trigger", trigger.name, quantity) for quantity in _QUANTITIES)
 
 
-def _fractions(menu: Menu, accepted: FloatArray, ratio: float) -> Fractions:
+def _what(label: Label) -> str:
+    return {"menu": "menu", "level": f"level {label.name}"}.get(label.what, label.name)
+
+
+def _fractions(words: Words, menu: Menu, bits: Mapping[str, int], ratio: float) -> dict[Label, FloatArray]:
     """Of the triggers by name, so that menus with the same triggers in another order differ by nothing."""
-    order = sorted(range(len(menu.enabled)), key=lambda column: menu.enabled[column].name)
-    triggers = [menu.enabled[column] for column in order]
-    sorted_, sets = accepted[:, order], coherent_sets(triggers)
-    unique = unique_of(sorted_, sets)
-    found = {("menu", "rate_hz"): ratio * or_of(sorted_, sets)}
-    for column, trigger in enumerate(triggers):
-        found[trigger.name, "total_hz"] = ratio * sorted_[:, column]
-        found[trigger.name, "unique_hz"] = ratio * unique[:, column]
-    return found
-
-
-def _alike(a: Menu, b: Menu) -> BoolArray:
-    """bool[triggers of a, triggers of b]: which share their prescale counter."""
-    return np.array(
-        [
-            [s.name == t.name or (s.coherent is not None and s.coherent == t.coherent) for t in b.enabled]
-            for s in a.enabled
-        ]
-    )
+    by_name = replace(menu, triggers=tuple(sorted(menu.triggers, key=lambda trigger: trigger.name)))
+    found = fractions(by_name, acceptances(words, by_name, bits), _QUANTITIES)
+    return {label: ratio * values for label, values in found.items()}

@@ -9,11 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from trigemu.acceptance import acceptances, coherent_sets, or_of
+from trigemu.acceptance import Acceptance, acceptances
 from trigemu.calibrate import solve
 from trigemu.chunks import CHUNK_EVENTS, Job, over
 from trigemu.decisions import Plan, decide, lacks, make_plan
-from trigemu.emulate import Progress, fitted
+from trigemu.emulate import Errors, Progress, fitted, with_parents
 from trigemu.errors import SampleError, TrigemuError, nearest
 from trigemu.events import Events, FloatArray, IntArray
 from trigemu.halves import EVALUATION, half_of
@@ -21,7 +21,8 @@ from trigemu.intervals import Curve, Sums
 from trigemu.menu import Menu, check_names
 from trigemu.objects import Scope
 from trigemu.observables import Condition, Number
-from trigemu.patterns import PatternTable, count, merge
+from trigemu.patterns import PatternTable, complete, count
+from trigemu.quantities import MENU, Label, fractions
 from trigemu.samples import Catalogue, Sample
 from trigemu.triggers.base import Context
 from trigemu.workspace import Workspace
@@ -74,6 +75,7 @@ def efficiencies(
     *,
     scope: Scope | None = None,
     workers: int = 1,
+    errors: Errors = "interactions",
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
 ) -> Efficiencies:
@@ -81,7 +83,8 @@ def efficiencies(
 
     Conditions and observables are in the names of `scope`, by default the first menu's, which is also the
     reference of gains. Without categories, all events are one; `require` is by default that of the first
-    sample's catalogue entry. TrigemuError where nothing is selected, or a name is unknown.
+    sample's catalogue entry. errors: as in `emulate`. TrigemuError where nothing is selected, or a name is
+    unknown.
     """
     chosen = [catalogue.sample(name) for name in dict.fromkeys(samples)]
     _check(menus, chosen, profiles, categories, triggers)
@@ -91,7 +94,7 @@ def efficiencies(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
-        frozenset(),
+        with_parents(catalogue, errors),
     )
     plan = make_plan(menus)
     for sample in chosen:
@@ -107,7 +110,7 @@ def efficiencies(
         made.append(parts)
         if progress:
             progress(chunk.stop - chunk.start)
-    tables = [merge(parts) for parts in zip(*made, strict=True)]
+    tables = [complete(parts) for parts in zip(*made, strict=True)]
     if not len(tables[0]):
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
     return Efficiencies(
@@ -161,7 +164,8 @@ class _Count:
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
     categories: tuple[Condition, ...]
     require: Condition | None
-    halved: frozenset[int]
+    with_parents: frozenset[int]
+    halved: frozenset[int] = frozenset()
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, ...]:
         work = Workspace(events)
@@ -175,12 +179,15 @@ class _Count:
         mask = np.zeros(len(events), np.int64)
         for bit, category in enumerate(self.categories):
             mask |= category.evaluate(work).astype(np.int64) << bit
+        known = sample in self.with_parents
+        made_from = (events.parent[enters], events.id[enters]) if known else None
         return tuple(
             count(
                 sample,
                 words[enters],
                 events.weight[enters],
                 (mask * len(edges) + binned(number.evaluate(work), edges))[enters],
+                made_from=made_from,
             )
             for number, edges in self.profiles
         )
@@ -232,9 +239,10 @@ def _turnons(
 
 
 def _accepted(
-    menu: Menu, accepted: FloatArray, triggers: Sequence[str]
+    menu: Menu, acceptance: Acceptance, triggers: Sequence[str]
 ) -> Iterable[tuple[str | None, FloatArray]]:
-    yield None, or_of(accepted, coherent_sets(menu.enabled))
-    for column, trigger in enumerate(menu.enabled):
+    found = fractions(menu, acceptance, ("total",))
+    yield None, found[MENU]
+    for trigger in menu.enabled:
         if trigger.name in triggers:
-            yield trigger.name, accepted[:, column]
+            yield trigger.name, found[Label("trigger", trigger.name, "total")]

@@ -15,22 +15,26 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 
+from trigemu.acceptance import acceptances
 from trigemu.calibrate import half_scales, solve
 from trigemu.chunks import CHUNK_EVENTS, Job, over_background
 from trigemu.decisions import Plan, decide, make_plan
+from trigemu.errors import TrigemuError
 from trigemu.events import Events, FloatArray, IntArray
 from trigemu.halves import EVALUATION, half_of
 from trigemu.menu import Menu
 from trigemu.observables import Need
-from trigemu.patterns import PatternTable, count, empty, merge
+from trigemu.patterns import PatternTable, complete, count, empty, merge
 from trigemu.samples import Catalogue
 from trigemu.workspace import Workspace
 
 Progress = Callable[[int], None]
+#: What fluctuates alone: an interaction, with all events that were made from it; or each event.
+Errors = Literal["interactions", "events"]
 
 
 class Axis(Protocol):
@@ -41,6 +45,10 @@ class Axis(Protocol):
 
     def needs(self, plan: Plan) -> Iterable[Need]:
         """The columns it reads besides those of the plan."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether rates are also taken of events in which nothing fired."""
 
     def __call__(self, plan: Plan, work: Workspace) -> IntArray:
         """int64[n], the bin of each event, 0 ≤ bin < bins."""
@@ -93,20 +101,23 @@ def emulate(
     *,
     axis: Axis | None = None,
     workers: int = 1,
+    errors: Errors = "interactions",
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
 ) -> Emulation:
     """Run some menus over the background of a catalogue, in one pass, after one more that finds the
     cuts if any has a rate budget.
 
-    `workers` processes share the chunks; the result is the same to the last bit for any number of them
-    and any `chunk_events`. `progress` is called with the number of events done.
+    errors: "interactions" takes events with a common `parent` as one that fluctuates, which needs 32 bytes
+    for each event that a menu may accept, in samples that name parents; "events" takes all as independent.
+    `workers` processes share the chunks; the result is the same to the last bit for any number of them and
+    any `chunk_events`. `progress` is called with the number of events done.
     """
     solved = solve(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = EVALUATION if fitted(solved, plan, catalogue) else None
-    task = _Count(half is not None, axis)
+    task = _Count(half is not None, axis, with_parents(catalogue, errors), _undecided(solved, plan, axis))
     table = empty(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
@@ -116,7 +127,7 @@ def emulate(
             table, parts = merge([table, *parts]), []
         if progress:
             progress(chunk.stop - chunk.start)
-    table = merge([table, *parts])
+    table = complete([table, *parts])
     return Emulation(tuple(menus), solved, catalogue, plan, table, half, axis.bins if axis else 1)
 
 
@@ -126,6 +137,8 @@ class _Count:
 
     by_half: bool
     axis: Axis | None
+    with_parents: frozenset[int]
+    undecided: bool
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> PatternTable:
         work = Workspace(events)
@@ -133,7 +146,31 @@ class _Count:
         bins = half_of(events.parent) if self.by_half else np.zeros(len(events), np.int64)
         if self.axis:
             bins = bins * self.axis.bins + self.axis(plan, work)
-        return count(sample, words[events.core], events.weight[events.core], bins[events.core])
+        core = events.core
+        made_from = (events.parent[core], events.id[core]) if sample in self.with_parents else None
+        return count(
+            sample,
+            words[core],
+            events.weight[core],
+            bins[core],
+            made_from=made_from,
+            undecided=self.undecided,
+        )
+
+
+def with_parents(catalogue: Catalogue, errors: Errors) -> frozenset[int]:
+    """The samples whose errors ask which events share an interaction. TrigemuError for unknown errors."""
+    if errors not in get_args(Errors):
+        raise TrigemuError(f"errors = {errors!r}: expected one of {', '.join(get_args(Errors))}")
+    chosen = catalogue.samples if errors == "interactions" else ()
+    return frozenset(sample.number for sample in chosen if sample.has_parents)
+
+
+def _undecided(menus: Sequence[Menu], plan: Plan, axis: Axis | None) -> bool:
+    """Whether events in which nothing fired can enter a rate: `random` and `not` accept them."""
+    nothing = np.zeros((1, plan.words), np.uint64)
+    accepted = (acceptances(nothing, menu, bits).total for menu, bits in zip(menus, plan.bits, strict=True))
+    return (axis is not None and axis.undecided) or any(total.any() for total in accepted)
 
 
 def fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:

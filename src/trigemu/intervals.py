@@ -3,6 +3,8 @@
 Of n weighted events that a condition selects, ε = Σ w a / Σ w, a being the fraction of an event that is
 accepted. Its interval is Wilson's for n_eff = ε (1 − ε) / Var events of weight 1, with
 Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)², and (Σw)² / Σw² where ε is 0 or 1 (Wilson, JASA 22, 209).
+Events made from one interaction add the products of their w (a − ε), or of their w, to the variance
+(`shared.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 from trigemu import exact
 from trigemu.events import BoolArray, FloatArray, IntArray
 from trigemu.patterns import PatternTable
+from trigemu.shared import Covariance
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Sums:
 
     def __init__(self, table: PatternTable, bins: IntArray, inside: BoolArray, n: int) -> None:
         self._bins, self._inside, self._n = bins[inside], inside, n
+        self._table = table
         self._weight = exact.to_float(table.weight[inside])
         self._square = exact.to_float(table.square[inside])
         events = np.bincount(self._bins, table.n[inside], n).astype(np.int64)
@@ -70,22 +74,40 @@ class Sums:
         self._total = self._of(self._weight)
         self._total2 = self._of(self._square)
         with np.errstate(divide="ignore", invalid="ignore"):
+            self._total2 += self._shared(np.ones(len(self._bins)), np.zeros(n + 1))
             self.effective: FloatArray = self._total**2 / self._total2
 
     def _of(self, terms: FloatArray) -> FloatArray:
         sums = np.bincount(self._bins, terms, self._n).astype(np.float64)
         return np.append(sums, sums.sum())
 
+    def _shared(self, fraction: FloatArray, mean: FloatArray) -> FloatArray:
+        """float64[n + 1]: what shared interactions add to the variance of Σ w (fraction − mean)."""
+        sums = Covariance(self._table.shared, len(self._table), self._n + 1)
+        if not sums:
+            return np.zeros(self._n + 1)
+        rows = np.flatnonzero(self._inside)
+        used = sums.used(rows)
+        rows, bins, fraction = rows[used], self._bins[used], fraction[used]
+        everything = np.full(len(rows), self._n)
+        with np.errstate(invalid="ignore"):
+            sums.add_sparse(rows, bins, np.nan_to_num(fraction - mean[bins]))
+        sums.add_sparse(rows, everything, fraction - mean[-1])
+        return sums.result()
+
     def curve(self, menu: str, trigger: str | None, accepted: FloatArray, reference: FloatArray) -> Curve:
         a, r = accepted[self._inside], reference[self._inside]
         with np.errstate(divide="ignore", invalid="ignore"):
             value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))
             passed, failed = self._of(self._square * a), self._of(self._square * (1 - a))
-            product, variance = value * lost, (lost**2 * passed + value**2 * failed) / self._total**2
-            low, high = wilson(value, np.where(product > 0, product / variance, self.effective))
+            square = lost**2 * passed + value**2 * failed + self._shared(a, value)
+            product, variance = value * lost, square / self._total**2
+            known = (product > 0) & (variance > 0)
+            low, high = wilson(value, np.where(known, product / variance, self.effective))
             gain = self._of(self._weight * (a - r)) / self._total
             spread = self._of(self._square * (a - r) ** 2) - 2 * gain * self._of(self._square * (a - r))
-            error = np.sqrt(np.maximum(spread + gain**2 * self._total2, 0.0)) / self._total
+            spread += gain**2 * self._of(self._square) + self._shared(a - r, gain)
+            error = np.sqrt(np.maximum(spread, 0.0)) / self._total
         each = (value, low, high, gain, error)
         overall = Overall(*(float(column[-1]) for column in each))
         value, low, high, gain, error = (column[: self._n - 1] for column in each)

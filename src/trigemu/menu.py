@@ -47,7 +47,8 @@ class Trigger:
     decision to `logic` and `seed`. budget: what the cut on its score is found from, by calibration, whose
     result is the `solution`. fitted_on: the catalogue, by name, on which `above` was once found. stored:
     how samples call its recorded decisions, if not by its name. prescales: one for each of the menu's
-    columns, 0 or less where it is off; none: its prescale in all. place: file and line, for messages.
+    columns, 0 or less where it is off; none: its prescale in all; where it is off, `prescale` is infinite.
+    level: one of the menu's, if it has any. place: file and line, for messages.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Trigger:
     solution: Solution | None = None
     stored: str | None = None
     prescales: tuple[float, ...] = ()
+    level: str | None = None
 
     def inputs(self) -> tuple[str, ...]:
         """The triggers whose decisions it reads."""
@@ -88,7 +90,8 @@ class Columns:
 @dataclass(frozen=True)
 class Menu:
     """What a menu file says. `triggers` stand in the order of the file, `order` names them so that
-    each comes after those whose decisions it reads."""
+    each comes after those whose decisions it reads. levels: in the order in which they decide, none where all
+    triggers are of one."""
 
     name: str
     crossing_rate_hz: float
@@ -99,6 +102,7 @@ class Menu:
     path: Path
     sha256: str
     columns: Columns = Columns()
+    levels: tuple[str, ...] = ()
 
     def trigger(self, name: str) -> Trigger:
         """TrigemuError names the nearest known trigger."""

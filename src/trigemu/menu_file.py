@@ -17,6 +17,7 @@ from trigemu.checking import failed, try_compile
 from trigemu.errors import PluginError, TrigemuError, nearest
 from trigemu.integers import read_integers
 from trigemu.menu import Budget, Columns, Menu, Trigger, own_prescale
+from trigemu.menu_relations import check_columns, check_counters, check_inputs, check_levels, order_of
 from trigemu.objects import Scope, read_scope
 from trigemu.plugins import Plugin
 from trigemu.prescales import name_mistakes, prescale_mistake
@@ -52,9 +53,12 @@ class MenuTable(Table, frozen=True):
     crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
     plugins: tuple[str, ...] = ()
     prescale_columns: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         yield from (("prescale_columns", mistake) for mistake in name_mistakes(self.prescale_columns))
+        if not all(self.levels) or len(set(self.levels)) < len(self.levels):
+            yield "levels", f"levels = {list(self.levels)}: give each level a name of its own"
 
 
 class TriggerTable(Table, frozen=True):
@@ -68,6 +72,7 @@ class TriggerTable(Table, frozen=True):
     coherent: str | None = None
     enabled: bool = True
     seed: str | None = None
+    level: str | None = None
     stored: str | None = None
     unique_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
     total_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
@@ -97,9 +102,11 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
     found, kinds = _find_plugins(document, head.plugins, plugin_path)
     scope = _scope(document)
     triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
+    order = order_of(document, triggers)
     if said:
-        _check_columns(document, triggers, said.prescale_columns)
-    order = _order(document, triggers)
+        check_columns(document, triggers, said.prescale_columns)
+        check_levels(document, triggers, said.levels)
+    check_counters(document, triggers)
     document.finish()
     return Menu(
         name=head.name or Path(path).stem,
@@ -111,6 +118,7 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
         path=Path(path),
         sha256=document.sha256,
         columns=Columns(head.prescale_columns),
+        levels=head.levels,
     )
 
 
@@ -161,7 +169,7 @@ def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> li
             lines[name] = document.lines.get(("trigger", i), 1)
             if trigger:
                 triggers.append(trigger)
-    _check_inputs(document, triggers, set(lines))
+    check_inputs(document, triggers, set(lines))
     if triggers and not any(trigger.enabled for trigger in triggers):
         document.problem(("trigger", 0), "", "no trigger is enabled: a menu needs at least one that is")
     return triggers
@@ -223,15 +231,8 @@ def _trigger(
         fitted_on=head.fitted_on,
         stored=head.stored,
         prescales=tuple(prescale * factor for prescale in head.prescales),
+        level=head.level,
     )
-
-
-def _check_columns(document: Document, triggers: Iterable[Trigger], names: tuple[str, ...]) -> None:
-    for trigger in triggers:
-        if trigger.prescales and len(trigger.prescales) != len(names):
-            message = f"prescales: {len(trigger.prescales)} for the {len(names)} prescale_columns of [menu]"
-            key = ("trigger", _number(document, trigger.name), "prescales")
-            document.problem(key, f"trigger {trigger.name!r}", message)
 
 
 def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:
@@ -244,52 +245,3 @@ def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> I
         yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz, total_rate_hz"
     elif description.above is not None and budgets:
         yield "above", f"above and {budgets[0]}: give the cut or the rate to find it from, not both"
-
-
-def _check_inputs(document: Document, triggers: list[Trigger], names: set[str]) -> None:
-    """Names in logic and seeds; those of triggers that could not be read are left alone."""
-    budgets = {trigger.name: trigger.budget for trigger in triggers if trigger.budget}
-    for trigger in triggers:
-        for name in dict.fromkeys(trigger.inputs()):
-            key = "seed" if trigger.seed and name in trigger.seed.names() else "expression"
-            if name in budgets:
-                document.problem(
-                    ("trigger", _number(document, trigger.name), key),
-                    f"trigger {trigger.name!r}",
-                    f"{key}: {name!r} has {budgets[name].key}, and the decisions of a trigger whose cut is "
-                    f"found from a rate cannot be read by others; give it above",
-                )
-            if name not in names:
-                document.problem(
-                    ("trigger", _number(document, trigger.name), key),
-                    f"trigger {trigger.name!r}",
-                    f"{key}: unknown trigger {name!r}{nearest(name, names - {trigger.name})}",
-                )
-
-
-def _order(document: Document, triggers: list[Trigger]) -> tuple[str, ...]:
-    by_name = {trigger.name: trigger for trigger in triggers}
-    order: dict[str, None] = {}
-
-    def place(name: str, open_: tuple[str, ...]) -> None:
-        if name in order or name not in by_name:
-            return
-        if name in open_:
-            cycle = " → ".join((*open_[open_.index(name) :], name))
-            message = f"depends on itself: {cycle}"
-            document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
-            order[name] = None
-            return
-        for other in by_name[name].inputs():
-            place(other, (*open_, name))
-        order[name] = None
-
-    for trigger in triggers:
-        place(trigger.name, ())
-    return tuple(order)
-
-
-def _number(document: Document, name: str) -> int:
-    """The place in the file of the first trigger of that name."""
-    tables = document.data["trigger"]
-    return next(i for i, table in enumerate(tables) if isinstance(table, dict) and table.get("name") == name)

@@ -150,6 +150,6 @@ def at_column(menu: Menu, name: str) -> Menu:
             return trigger
         value = trigger.prescales[number]
         on = value > 0
-        return replace(trigger, prescale=value if on else trigger.prescale, enabled=trigger.enabled and on)
+        return replace(trigger, prescale=value if on else math.inf, enabled=trigger.enabled and on)
 
     return replace(menu, triggers=tuple(at(trigger) for trigger in menu.triggers))

@@ -1,30 +1,31 @@
 """Every rate of a menu and its uncertainty, from the pattern table alone.
 
-With a_t and or(S), the acceptances of `acceptance.py`, and M all triggers of the menu:
-
-    total of t: or({t})         unique of t: or(M) − or(M without t)         the menu M: or(M)
-    share of t: or(M) · a_t / Σ a_s        overlap of s and t: or({s}) + or({t}) − or({s, t})
-
-and likewise for groups. Each rate is Σ w f with f one of these, its uncertainty √(Σ w² f²): weighted events
-are treated as Poisson, which is conservative where the fraction of events that pass is near 1.
+Each rate is Σ w f, with f one of `quantities.py`; its uncertainty is √Σ_parent (Σ w f)², the inner sum over
+the events made from one interaction, √(Σ w² f²) where none is shared: weighted events are treated as
+Poisson, which is conservative where the fraction of events that pass is near 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 
-from trigemu.acceptance import acceptances, coherent_sets, or_of, unique_of
+from trigemu.acceptance import Acceptance, acceptances
 from trigemu.calibrate import crossing_scale, ties
-from trigemu.emulate import Emulation, emulate
+from trigemu.emulate import Emulation, Errors, emulate
 from trigemu.errors import SampleError
 from trigemu.events import FloatArray
-from trigemu.menu import Menu
+from trigemu.menu import Menu, Trigger
 from trigemu.patterns import PatternTable
 from trigemu.prescales import at_column
-from trigemu.results import Half, MenuRates, Rate, TriggerRates
+from trigemu.quantities import MENU, Label, fractions
+from trigemu.results import Half, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.samples import Catalogue, open_catalogue
 from trigemu.sums import PairSums, RateSums, Scale, blocks
 from trigemu.triggers.base import ScoreKind
@@ -44,16 +45,17 @@ def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
     _check_random(menu, catalogue)
     table, scales = emulation.counted(number)
     sums = _Sums(menu, catalogue, table, scales)
-    for rows in blocks(table):
+    for rows in blocks(table, menu):
         sums.add(rows, acceptances(table.words[rows], menu, bits))
-    rate, triggers, groups = sums.rates()
+    triggers = sums.triggers()
     overlap, error = sums.overlap()
     return MenuRates(
         menu=menu,
         catalogue=catalogue,
-        rate=rate,
+        rate=sums.rate(MENU),
+        levels=tuple(sums.levels()),
         triggers=triggers,
-        groups=groups,
+        groups=sums.groups(),
         overlap=overlap,
         overlap_error=error,
         half=None if emulation.half is None else Half(emulation.half, tuple(scales)),
@@ -74,113 +76,134 @@ def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, Menu
     return {name: rates(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
 
 
-def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:
+def run(
+    menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1, errors: Errors = "interactions"
+) -> MenuRates:
     """The rates of one menu on a catalogue, the embedded one by default."""
-    return rates(emulate([menu], catalogue or open_catalogue(), workers=workers))
+    return rates(emulate([menu], catalogue or open_catalogue(), workers=workers, errors=errors))
 
 
 class _Sums:
-    """Running sums of one menu over blocks of patterns.
-
-    The columns of all arrays: the menu; total, unique and share of each trigger; the same of each group.
-    """
+    """Running sums of one menu over blocks of patterns, of all its rates."""
 
     def __init__(self, menu: Menu, catalogue: Catalogue, table: PatternTable, scales: FloatArray) -> None:
-        self.catalogue, self.table = catalogue, table
-        self.triggers = menu.enabled
-        self.sets = coherent_sets(self.triggers)
-        names = dict.fromkeys(t.group for t in self.triggers if t.group)
-        self.groups = {n: [i for i, t in enumerate(self.triggers) if t.group == n] for n in names}
-        t, g = len(self.triggers), len(self.groups)
+        self._menu, self._catalogue, self._table = menu, catalogue, table
+        t = len(menu.enabled)
+        self._labels = list(fractions(menu, Acceptance(np.zeros((0, t)), ())))
+        n = len(self._labels)
         self._scale = Scale(scales, crossing_scale(menu, catalogue))
-        self._sums = RateSums(table, self._scale, 1 + 3 * t + 3 * g)
-        self._events = np.zeros(1 + 3 * t + 3 * g, np.int64)
-        self._seen = np.zeros((len(catalogue.samples), 1 + 3 * t + 3 * g), np.bool_)
-        self._largest_accepted = np.zeros(t + g)
-        set_of = np.empty(t, np.int64)
-        for number, members in enumerate(self.sets):
-            set_of[members] = number
-        self._overlap = PairSums(table, self._scale, set_of[:, None] == set_of, upper=True)
+        self._sums = RateSums(table, self._scale, n)
+        self._events = np.zeros(n, np.int64)
+        self._seen = np.zeros((len(catalogue.samples), n), np.bool_)
+        self._largest_entered = np.zeros(n)
+        self._overlap = PairSums(table, self._scale, (t, t), upper=True)
         self._largest = np.zeros(len(catalogue.samples))
         np.maximum.at(self._largest, table.sample, self._scale.heaviest(table, slice(None)))
 
-    def add(self, rows: slice, accepted: FloatArray) -> None:
-        fractions, either = self._fractions(accepted)
-        self._sums.add(rows, fractions)
-        self._events += self.table.n[rows] @ (fractions > 0)
-        for sample in np.unique(self.table.sample[rows]):
-            self._seen[sample] |= (fractions[self.table.sample[rows] == sample] > 0).any(axis=0)
-        largest = self._scale.heaviest(self.table, rows)[:, None] * np.hstack([accepted, either])
-        np.maximum(self._largest_accepted, largest.max(axis=0), out=self._largest_accepted)
-        self._overlap.add(rows, accepted, accepted)
+    def add(self, rows: slice, acceptance: Acceptance) -> None:
+        found = fractions(self._menu, acceptance)
+        each = np.column_stack([found[label] for label in self._labels])
+        self._sums.add(rows, each)
+        self._events += self._table.n[rows] @ (each != 0)
+        for sample in np.unique(self._table.sample[rows]):
+            self._seen[sample] |= (each[self._table.sample[rows] == sample] != 0).any(axis=0)
+        largest = (self._scale.heaviest(self._table, rows)[:, None] * each).max(axis=0)
+        np.maximum(self._largest_entered, largest, out=self._largest_entered)
+        self._overlap.add(rows, acceptance.pairs())
 
-    def _fractions(self, accepted: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """f of each column, and or(G) of each group."""
-        any_ = or_of(accepted, self.sets)
-        sum_ = accepted.sum(axis=1)
-        share = accepted * np.divide(any_, sum_, out=np.zeros_like(any_), where=sum_ > 0)[:, None]
-        totals, uniques, shares = [], [], []
-        for members in self.groups.values():
-            inside = np.isin(np.arange(len(self.triggers)), members)
-            totals.append(or_of(accepted * inside, self.sets))
-            uniques.append(any_ - or_of(accepted * ~inside, self.sets))
-            shares.append(share[:, members].sum(axis=1))
-        groups = np.column_stack([*totals, *uniques, *shares]) if totals else np.empty((len(any_), 0))
-        columns = (any_[:, None], accepted, unique_of(accepted, self.sets), share, groups)
-        return np.hstack(columns), groups[:, : len(self.groups)]
-
-    def rates(self) -> tuple[Rate, tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
-        """Of the menu, of its triggers, of its groups."""
-        self._hz, self._hz2 = self._sums.result()
-        largest = float(self._largest.max(initial=0.0))
-        t, g = len(self.triggers), len(self.groups)
-        prescales = [trigger.prescale for trigger in self.triggers]
-        lowest = [min(prescales[i] for i in members) for members in self.groups.values()]
-        could_enter = [largest / p for p in (*prescales, *lowest)]
-
-        def of(first: int, position: int, number: int) -> tuple[Rate, Rate, Rate]:
-            own = self._largest_accepted[number] or could_enter[number]
-            columns = [first + quantity * position for quantity in range(3)]
-            limits = (could_enter[number], float(own), could_enter[number])
-            total, unique, share = (self._rate(c, w) for c, w in zip(columns, limits, strict=True))
-            return total, unique, share
-
-        triggers = tuple(
+    def triggers(self) -> tuple[TriggerRates, ...]:
+        return tuple(
             TriggerRates(
-                trigger.name,
-                trigger.kind,
-                trigger.group,
-                trigger.prescale,
-                trigger.description.cut if isinstance(trigger.description, ScoreKind) else None,
-                trigger.solution.error if trigger.solution else None,
-                *of(1 + i, t, i),
+                name=trigger.name,
+                kind=trigger.kind,
+                group=trigger.group,
+                level=trigger.level,
+                prescale=trigger.prescale,
+                threshold=trigger.description.cut if isinstance(trigger.description, ScoreKind) else None,
+                threshold_error=trigger.solution.error if trigger.solution else None,
+                **self._rates_of("trigger", trigger.name, [trigger]),
             )
-            for i, trigger in enumerate(self.triggers)
+            for trigger in self._menu.enabled
         )
-        groups = tuple(
-            TriggerRates(name, "group", name, None, None, None, *of(1 + 3 * t + i, g, t + i))
-            for i, name in enumerate(self.groups)
-        )
-        return self._rate(0, max(could_enter, default=largest)), triggers, groups
 
-    def _rate(self, column: int, largest: float) -> Rate:
-        """`largest`: the largest weight × acceptance that could have entered."""
-        hz, hz2 = float(self._hz[column]), float(self._hz2[column])
-        error = float(np.sqrt(hz2))
-        events = int(self._events[column])
-        if not events:
-            return Rate(0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * largest)
-        unseen = tuple(
-            sample.name
-            for sample in self.catalogue.background
-            if not self._seen[sample.number, column] and self._largest[sample.number] > error
+    def groups(self) -> tuple[TriggerRates, ...]:
+        members: dict[str, list[Trigger]] = {}
+        for trigger in self._menu.enabled:
+            if trigger.group:
+                members.setdefault(trigger.group, []).append(trigger)
+        return tuple(
+            TriggerRates(
+                name=name,
+                kind="group",
+                group=name,
+                level=inside[0].level,
+                prescale=None,
+                threshold=None,
+                threshold_error=None,
+                **self._rates_of("group", name, inside),
+            )
+            for name, inside in members.items()
         )
-        return Rate(hz, error, events, hz**2 / hz2 if hz2 else 0.0, None, unseen)
+
+    def levels(self) -> Iterator[LevelRates]:
+        """The error of a rejection A / B knows which events both have: A and B, and A − B, give their
+        covariance."""
+        hz, variance = self._result
+        of = {label: i for i, label in enumerate(self._labels)}
+        for before, level in pairwise([None, *self._menu.levels]):
+            assert level is not None
+            rate = self.rate(Label("level", level, "rate"))
+            if before is None or not rate.hz > 0:
+                yield LevelRates(level, rate, None, None)
+                continue
+            a, b = of[Label("level", before, "rate")], of[Label("level", level, "rate")]
+            covariance = (variance[a] + variance[b] - variance[of[Label("level", level, "rejected")]]) / 2
+            ratio = hz[a] / hz[b]
+            square = (variance[a] - 2 * ratio * covariance + ratio**2 * variance[b]) / hz[b] ** 2
+            yield LevelRates(level, rate, float(ratio), float(np.sqrt(max(square, 0.0))))
 
     def overlap(self) -> tuple[FloatArray, FloatArray]:
         """float64[t, t] in Hz and its uncertainty."""
         hz, square = (upper + np.triu(upper, 1).T for upper in self._overlap.result())
         return hz, np.sqrt(square)
+
+    def rate(self, label: Label, largest: float | None = None) -> Rate:
+        """`largest`: the largest weight × acceptance that could have entered; any by default."""
+        hz, variance = (float(column[self._labels.index(label)]) for column in self._result)
+        column, error = self._labels.index(label), float(np.sqrt(variance))
+        events = int(self._events[column])
+        if not events:
+            return Rate(
+                0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * (self._could_enter if largest is None else largest)
+            )
+        unseen = tuple(
+            sample.name
+            for sample in self._catalogue.background
+            if not self._seen[sample.number, column] and self._largest[sample.number] > error
+        )
+        return Rate(hz, error, events, hz**2 / variance if variance else 0.0, None, unseen)
+
+    @cached_property
+    def _result(self) -> tuple[FloatArray, FloatArray]:
+        return self._sums.result()
+
+    @cached_property
+    def _could_enter(self) -> float:
+        return float(self._largest.max(initial=0.0)) / min(t.prescale for t in self._menu.enabled)
+
+    def _rates_of(
+        self, what: Literal["trigger", "group"], name: str, triggers: Sequence[Trigger]
+    ) -> dict[str, Rate]:
+        """By quantity. Where a trigger accepts something, what is unique to it cannot weigh more than
+        that."""
+        could_enter = float(self._largest.max(initial=0.0)) / min(trigger.prescale for trigger in triggers)
+        own = float(self._largest_entered[self._labels.index(Label(what, name, "total"))]) or could_enter
+        limits = {"total": could_enter, "unique": own, "share": could_enter, "lost": own}
+        return {
+            label.quantity: self.rate(label, limits[label.quantity])
+            for label in self._labels
+            if label[:2] == (what, name)
+        }
 
 
 def _check_random(menu: Menu, catalogue: Catalogue) -> None:
@@ -204,10 +227,14 @@ def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ..
         )
     for trigger in menu.enabled:
         seeds = [menu.trigger(name) for name in trigger.seed.names()] if trigger.seed else []
-        if seeds and not any(seed.enabled for seed in seeds):
-            warnings.append(f"{trigger.name!r} accepts nothing: all of its seeds are disabled")
+        if seeds and all(seed.prescale == math.inf for seed in seeds):
+            warnings.append(f"{trigger.name!r} has only seeds that this column of prescales switches off")
     total = sum(sample.rate_hz for sample in catalogue.background)
-    if catalogue.table.convention == "crossing" and abs(total / catalogue.crossing_rate_hz - 1) > 1e-6:
+    if (
+        catalogue.table.convention == "crossing"
+        and not catalogue.pileup
+        and abs(total / catalogue.crossing_rate_hz - 1) > 1e-6
+    ):
         warnings.append(
             f"the background of {catalogue.table.name!r} sums to {total:g} Hz, not to its "
             f"crossing_rate_hz of {catalogue.crossing_rate_hz:g} Hz"

@@ -1,7 +1,7 @@
 """Rates against an observable, such as the number of interactions, from one pass over the events.
 
 In a bin that a part of the crossings falls into, a trigger has a rate; over that part, it is the rate that it
-would have if all crossings were like these: R0 · Σ w f / Σ w. Its uncertainty is R0 √(Σ w² (f − ε)²) / Σ w
+would have if all crossings were like these: R0 · Σ w f / Σ w. Its uncertainty is that of R0 Σ w (f − ε) / Σ w
 with ε = Σ w f / Σ w: what fluctuates in both sums are the same events.
 """
 
@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from trigemu.acceptance import acceptances, coherent_sets, or_of
+from trigemu.acceptance import acceptances
 from trigemu.calibrate import crossing_scale
 from trigemu.chunks import CHUNK_EVENTS
 from trigemu.decisions import Plan, lacks
@@ -23,6 +23,7 @@ from trigemu.errors import SampleError, TrigemuError
 from trigemu.events import FloatArray, IntArray
 from trigemu.menu import Menu
 from trigemu.observables import Need, Number
+from trigemu.quantities import MENU, Label, fractions
 from trigemu.rates import rates
 from trigemu.results import MenuRates, Rate
 from trigemu.samples import Catalogue
@@ -101,6 +102,10 @@ class _Bins:
     def bins(self) -> int:
         return len(self.edges)
 
+    @property
+    def undecided(self) -> bool:
+        return True
+
     def needs(self, plan: Plan) -> Iterable[Need]:
         return self.number.needs()
 
@@ -147,14 +152,13 @@ def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: f
 
 
 def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
-    """√(Σ w² (f − ε)²) in Hz of the menu and of each trigger."""
+    """The error of Σ w (f − ε) in Hz of the menu and of each trigger."""
     menu, bits = part.menus[0], part.plan.bits[0]
     table, scales = part.counted(0)
     scale = Scale(scales, crossing_scale(menu, part.catalogue))
     sums = RateSums(table, scale, len(efficiency))
-    sets = coherent_sets(menu.enabled)
-    for rows in blocks(table):
-        accepted = acceptances(table.words[rows], menu, bits)
-        fractions = np.column_stack([or_of(accepted, sets), accepted])
-        sums.add(rows, np.abs(fractions - np.clip(efficiency, 0.0, 1.0)))
+    for rows in blocks(table, menu):
+        found = fractions(menu, acceptances(table.words[rows], menu, bits), ("total",))
+        each = [found[MENU], *(found[Label("trigger", trigger.name, "total")] for trigger in menu.enabled)]
+        sums.add(rows, np.column_stack(each) - np.clip(efficiency, 0.0, 1.0))
     return np.sqrt(sums.result()[1])

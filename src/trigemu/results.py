@@ -28,19 +28,32 @@ class Rate:
 
 
 @dataclass(frozen=True)
+class LevelRates:
+    """The rate that a level of a menu accepts. rejection: the rate of the level before over this one."""
+
+    name: str
+    rate: Rate
+    rejection: float | None
+    rejection_error: float | None
+
+
+@dataclass(frozen=True)
 class TriggerRates:
-    """The rates of a trigger or (kind "group") of a group. threshold: the cut on its score, if any;
-    threshold_error: of one that was found from a rate budget."""
+    """The rates of a trigger or (kind "group") of a group, within its level. threshold: the cut on its
+    score, if any; threshold_error: of one that was found from a rate budget. lost: what the last level would
+    lose without a trigger of an earlier one, below 0 if it would gain."""
 
     name: str
     kind: str
     group: str | None
+    level: str | None
     prescale: float | None
     threshold: float | None
     threshold_error: float | None
     total: Rate
     unique: Rate
     share: Rate
+    lost: Rate | None = None
 
 
 @dataclass(frozen=True)
@@ -54,13 +67,15 @@ class Half:
 
 @dataclass(frozen=True)
 class MenuRates:
-    """All rates of a menu. overlap, overlap_error: float64[t, t] in Hz over the enabled triggers, the
-    diagonal being their totals. half: None where all events count. models: the files of its models →
-    sha256. warnings: what a user should know before using the numbers."""
+    """All rates of a menu. rate: that of the last level. levels: none where the menu has none. overlap,
+    overlap_error: float64[t, t] in Hz over the enabled triggers, the diagonal being their totals. half: None
+    where all events count. models: the files of its models → sha256. warnings: what a user should know
+    before using the numbers."""
 
     menu: Menu
     catalogue: Catalogue
     rate: Rate
+    levels: tuple[LevelRates, ...]
     triggers: tuple[TriggerRates, ...]
     groups: tuple[TriggerRates, ...]
     overlap: FloatArray

@@ -187,6 +187,10 @@ class _Above:
     def bins(self) -> int:
         return int(np.prod([len(step.values) + 1 for step in self.steps]))
 
+    @property
+    def undecided(self) -> bool:
+        return False
+
     def needs(self, plan: Plan) -> Iterable[Need]:
         return ()
 

@@ -121,7 +121,7 @@ def test_one_half(gathered: Gathered, half: int) -> None:
     rows = [i for i, h in enumerate(gathered.half) if h == half]
     assert part.weight.tolist() == gathered.weight[rows].tolist()
     assert part.parent.tolist() == gathered.parent[rows].tolist()
-    assert part.accepted.tolist() == gathered.accepted[rows].tolist()
+    assert part.acceptance.total.tolist() == gathered.acceptance.total[rows].tolist()
     assert part.values["table"].tolist() == gathered.values["table"][rows].tolist()
     assert (part.half == half).all()
 
@@ -148,7 +148,7 @@ def test_a_menu_of_one_trigger_has_no_others(samples: dict[str, PlainEvents], tm
     menu = menu_from(tmp_path, MENU[MENU.index('[[trigger]]\nname = "G"') :])
     made = gather(menu, memory_catalogue(samples), read, [("", "met")])
     assert (made.any_but("G") == 0).all()
-    assert made.any_but().tolist() == made.accepted[:, 0].tolist()
+    assert made.any_but().tolist() == made.acceptance.total[:, 0].tolist()
 
 
 def test_negative_weights_are_refused(tmp_path: Path) -> None:
