@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_menus import EVENT_KINDS, accept, as_toml, menus
-from toys import either, evaluation_half, even_events, memory_catalogue, toy_events
+from toy_menus import EVENT_KINDS, any_of, apart, as_toml, decide, from_decisions, menus, outcomes
+from toys import evaluation_half, even_events, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, output_compare, read_menu
 from trigemu.compare import Comparison, compare
@@ -48,6 +49,8 @@ def variants(draw: st.DrawFn) -> list[Triggers]:
             trigger["coherent"] = draw(st.sampled_from([None, "a"]))
             if trigger["kind"] not in ("logic", "random"):
                 trigger["kind"] = draw(st.integers(0, len(EVENT_KINDS) - 1))
+        for trigger in variant:
+            apart(trigger, variant)
         read = " ".join(str(t.get("expression")) + " " + str(t["seed"]) for t in variant)
         loose = [t for t in variant if t["name"] not in read and t["name"] != "T0"]
         if loose and draw(st.booleans()):
@@ -89,16 +92,48 @@ class Variant:
         self.name, self.scale = name, rate / 40e6
         self.on = [t for t in triggers if t["enabled"]]
         seen = [event | {"jet": [jet for jet in event["jet"] if has(jet)]} for event in events]
-        self.accepted = [accept(event, triggers, rate) for event in seen]
+        self.counters = [outcomes(event, triggers, rate) for event in seen]
+        self.triggers, self.decisions = triggers, [decide(event, triggers) for event in seen]
 
     def fractions(self, what: str, quantity: str) -> list[float]:
         if what != "menu" and what not in [t["name"] for t in self.on]:
-            return [0.0 for _ in self.accepted]
+            return [0.0 for _ in self.counters]
         if quantity == "total_hz":
-            return [a[what] for a in self.accepted]
+            return [any_of(c, [{"name": what}]) for c in self.counters]
         rest = [t for t in self.on if t["name"] != what]
-        lost = [either(a, rest) if quantity == "unique_hz" else 0.0 for a in self.accepted]
-        return [either(a, self.on) - without for a, without in zip(self.accepted, lost, strict=True)]
+        lost = [any_of(c, rest) if quantity == "unique_hz" else 0.0 for c in self.counters]
+        return [any_of(c, self.on) - without for c, without in zip(self.counters, lost, strict=True)]
+
+
+def together(a: Variant, b: Variant) -> list[dict[tuple[str, str], float]]:
+    """Of each event, with which probability a trigger of one variant and one of the other accept."""
+    both = [called(t, name) for v, name in ((a, "A"), (b, "B")) for t in v.triggers]
+    known: dict[Any, dict[tuple[str, str], float]] = {}
+    found = []
+    for first, second in zip(a.decisions, b.decisions, strict=True):
+        own, raw = (
+            {f"A_{n}": v for n, v in x.items()} | {f"B_{n}": v for n, v in y.items()}
+            for x, y in zip(first, second, strict=True)
+        )
+        key = (*own.items(), *raw.items())
+        if key not in known:
+            counters = from_decisions(own, raw, both)
+            known[key] = {
+                (s["name"], t["name"]): math.fsum(
+                    p for p, on in counters if {f"A_{s['name']}", f"B_{t['name']}"} <= on
+                )
+                for s in a.on
+                for t in b.on
+            }
+        found.append(known[key])
+    return found
+
+
+def called(trigger: dict[str, Any], variant: str) -> dict[str, Any]:
+    """A trigger by a name of its own in two variants; its counter is that of its set, or of its old name."""
+    seed = re.sub(r"T\d", lambda name: f"{variant}_{name[0]}", trigger["seed"] or "") or None
+    counter = trigger["coherent"] or (trigger["name"],)
+    return trigger | {"name": f"{variant}_{trigger['name']}", "seed": seed, "counter": counter}
 
 
 def agree(measured: Any, expected: Sequence[float], largest: float) -> None:
@@ -135,14 +170,14 @@ def check_common(result: Comparison, by_name: dict[str, Variant], weights: list[
     assert len(result.common) == sum(
         len(a.on) * len(b.on) for i, a in enumerate(by_name.values()) for b in list(by_name.values())[i + 1 :]
     )
+    joint = {
+        (c.a, c.b): together(by_name[c.a], by_name[c.b])
+        for c in {(c.a, c.b): c for c in result.common}.values()
+    }
     for c in result.common:
-        a, b = by_name[c.a], by_name[c.b]
-        (s,), (t,) = ([u for u in v.on if u["name"] == n] for v, n in ((a, c.of_a), (b, c.of_b)))
-        alike = s["name"] == t["name"] or (s["coherent"] and s["coherent"] == t["coherent"])
-        joined = min if alike else math.prod
-        pairs = zip(weights, a.fractions(c.of_a, "total_hz"), b.fractions(c.of_b, "total_hz"), strict=True)
-        both = [w * min(a.scale, b.scale) * joined([f, g]) for w, f, g in pairs]
-        agree((c.hz, c.error_hz), both, total)
+        scale = min(by_name[c.a].scale, by_name[c.b].scale)
+        fractions = [of[c.of_a, c.of_b] for of in joint[c.a, c.b]]
+        agree((c.hz, c.error_hz), [w * scale * f for w, f in zip(weights, fractions, strict=True)], total)
 
 
 @settings(max_examples=40)

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_menus import accept, as_toml, menus
-from toys import either, evaluation_half, is_evaluation, memory_catalogue, toy_events
+from toy_menus import any_of, as_toml, menus, outcomes
+from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, output_efficiency, read_menu
 from trigemu.efficiency import MAX_CATEGORIES, Efficiencies, Profile, Turnon, efficiencies
@@ -136,9 +136,9 @@ def check(
 def fractions(triggers: Triggers, events: Triggers) -> dict[str | None, list[float]]:
     """Of the menu (None) and of its triggers, what is accepted of each event."""
     on = [t for t in triggers if t["enabled"]]
-    accepted = [accept(event, triggers, 40e6) for event in events]
-    found: dict[str | None, list[float]] = {None: [either(a, on) for a in accepted]}
-    return found | {t["name"]: [a[t["name"]] for a in accepted] for t in on}
+    counters = [outcomes(event, triggers, 40e6) for event in events]
+    found: dict[str | None, list[float]] = {None: [any_of(c, on) for c in counters]}
+    return found | {t["name"]: [any_of(c, [t]) for c in counters] for t in on}
 
 
 def compare(w: list[float], a: list[float], r: list[float], measured: list[float]) -> None:

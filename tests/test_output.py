@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import MenuRates, Rate, emulate, output, rates
+from trigemu import MenuRates, Rate, emulate, output, output_numbers, rates
 
 MENU = """
 [menu]
@@ -56,7 +56,7 @@ def rendered(renderable: Any) -> str:
 
 
 def narrow(rate: Rate) -> str:
-    return output.format_rate(rate).replace(" ± ", "±")
+    return output_numbers.format_rate(rate).replace(" ± ", "±")
 
 
 QUANTITY = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz")
@@ -186,13 +186,13 @@ def rate(hz: float, error: float, limit: float | None = None) -> Rate:
     ],
 )
 def test_rates_as_text(shown: Rate, text: str) -> None:
-    assert output.format_rate(shown) == text
+    assert output_numbers.format_rate(shown) == text
 
 
 @given(st.floats(1e-6, 1e8), st.floats(1e-4, 10.0))
 def test_the_error_has_two_digits_and_the_value_as_many_decimals(hz: float, relative: float) -> None:
     error = hz * relative
-    text = output.format_rate(rate(hz, error))
+    text = output_numbers.format_rate(rate(hz, error))
     value, _, shown, unit = text.split()
     scale = {"MHz": 1e6, "kHz": 1e3, "Hz": 1.0, "mHz": 1e-3}[unit]
     assert float(shown) * scale == pytest.approx(float(f"{error:.1e}"), rel=0.06)

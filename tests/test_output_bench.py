@@ -12,7 +12,8 @@ from rich.console import Console
 
 from trigemu import output_bench, timing
 from trigemu.latency import Bench, bench
-from trigemu.output import as_dict, marked, row
+from trigemu.output import as_dict, row
+from trigemu.output_numbers import marked
 
 KEYS = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "events_per_s", "calls"]
 

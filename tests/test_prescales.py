@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_menus import as_toml, brute_force, menus
+from toy_menus import as_toml, brute_force, menus, words
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, output, rates
@@ -81,6 +81,8 @@ def test_each_column_is_a_menu_with_those_prescales(
     names = ["x", "y"]
     table = {t["name"]: [data.draw(values), data.draw(values)] for t in triggers}
     table["T0"] = [1.0, 2.0]
+    for name in (name for t in triggers for name in words(t["seed"] or "") if name in table):
+        table[name] = [max(1.0, value) for value in table[name]]  # off, it seeds nothing; disabled, it would
     csv = "name," + ",".join(names) + "\n"
     csv += "".join(f"{name},{','.join(map(str, row))}\n" for name, row in table.items())
     with tempfile.TemporaryDirectory() as folder:

@@ -15,6 +15,7 @@ from toy_menus import EVENT_KINDS, as_toml, brute_force, menus, pt
 from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import MenuRates, Rate, TrigemuError, emulate, output, rates, read_menu
+from trigemu.rates import column_rates
 
 
 def close(measured: float, expected: float, scale: float) -> bool:
@@ -211,12 +212,25 @@ def test_menus_of_many_triggers(tmp_path: Path, n: int) -> None:
     assert result.rate.hz == result.triggers[0].total.hz
 
 
-def test_a_trigger_whose_seeds_are_off_is_pointed_out(tmp_path: Path) -> None:
+def test_a_disabled_seed_counts_by_its_raw_decision(tmp_path: Path) -> None:
+    """Also one with a prescale or a seed of its own; one that a column switches off accepts nothing."""
     one = 'kind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
-    text = f'[[trigger]]\nname = "A"\nenabled = false\n{one}[[trigger]]\nname = "B"\nseed = "A"\n{one}'
-    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": toy_events(1, 10)})))
-    assert result.rate.events == 0
-    assert "'B' accepts nothing: all of its seeds are disabled" in result.warnings
+    some = 'kind = "threshold"\nobservable = "met"\nabove = 20\n'
+    text = (
+        '[menu]\nprescale_columns = ["on", "off"]\n'
+        f'[[trigger]]\nname = "X"\nprescale = 3\n{some}'
+        f'[[trigger]]\nname = "A"\nenabled = false\nprescale = 7\nseed = "X"\nprescales = [5, 0]\n{one}'
+        f'[[trigger]]\nname = "B"\nseed = "A"\n{one}'
+    )
+    events = toy_events(1, 30)
+    emulation = emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}))
+    expected = math.fsum(e["weight"] for e in events if e["met"] > 20)
+    result = rates(emulation)
+    assert result.triggers[1].total.hz == pytest.approx(expected)
+    columns = column_rates(emulation, ["on", "off"])
+    assert columns["on"].triggers[1].total.hz == result.triggers[1].total.hz
+    assert columns["off"].triggers[1].total.events == 0
+    assert "'B' has only seeds that this column of prescales switches off" in columns["off"].warnings
 
 
 @pytest.mark.parametrize(

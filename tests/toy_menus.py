@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from itertools import pairwise, product
 from typing import Any
 
 from hypothesis import strategies as st
-from toys import either
 
 #: TOML of a trigger's own keys, and what it means.
 EVENT_KINDS: list[tuple[str, Any]] = [
@@ -56,9 +56,26 @@ def menus(draw: st.DrawFn) -> list[dict[str, Any]]:
             trigger["expression"] = draw(expressions(names))
         if names and draw(st.integers(0, 3)) == 0:
             trigger["seed"] = draw(expressions(names))
+            apart(trigger, triggers)
         triggers.append(trigger)
     triggers[0]["enabled"] = True
     return draw(st.permutations(triggers))
+
+
+def apart(trigger: dict[str, Any], triggers: list[dict[str, Any]]) -> None:
+    """Take a trigger out of its coherent set if one of its seeds is in it, which no menu may say."""
+    if trigger["coherent"] in {t["coherent"] for t in _seeds(trigger, triggers)}:
+        trigger["coherent"] = None
+
+
+def _seeds(trigger: dict[str, Any], triggers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Those that its counter must not depend on: its seeds, theirs, and so on."""
+    read = [t for t in triggers if t["name"] in words(trigger["seed"] or "")]
+    return [*read, *(deeper for t in read for deeper in _seeds(t, triggers))]
+
+
+def words(expression: str) -> list[str]:
+    return expression.replace("(", " ").replace(")", " ").split()
 
 
 def expressions(names: list[str]) -> st.SearchStrategy[str]:
@@ -88,29 +105,62 @@ def as_toml(triggers: list[dict[str, Any]], crossing_rate: float, fitted: bool =
     return text
 
 
-def accept(event: dict[str, Any], triggers: list[dict[str, Any]], rate: float) -> dict[str, float]:
-    by_name = {t["name"]: t for t in triggers}
+def decide(event: dict[str, Any], triggers: list[dict[str, Any]]) -> tuple[dict[str, bool], dict[str, bool]]:
+    """Before prescales, of each trigger by itself and with its seed."""
+    own: dict[str, bool] = {}
     raw: dict[str, bool] = {}
-    accepted: dict[str, float] = {}
-    for name in sorted(by_name):  # T0, T1 …: each refers to earlier ones only
-        t = by_name[name]
+    for t in sorted(triggers, key=lambda t: t["name"]):  # T0, T1 …: each refers to earlier ones only
         if t["kind"] == "random":
-            fired = True
+            own[t["name"]] = True
         elif t["kind"] == "logic":
-            fired = eval(t["expression"], {}, raw)
+            own[t["name"]] = bool(eval(t["expression"], {}, raw))
         else:
-            fired = EVENT_KINDS[t["kind"]][1](event)
-        prescale = t["prescale"] * (rate / 1000.0 if t["kind"] == "random" else 1.0)
-        factor = 1.0
-        if t["seed"]:
-            fired = fired and eval(t["seed"], {}, raw)
-            seeds = [
-                by_name[n] for n in by_name if n in t["seed"].replace("(", " ").replace(")", " ").split()
-            ]
-            factor = either(accepted, seeds)
-        raw[name] = fired
-        accepted[name] = (fired / prescale) * factor if t["enabled"] else 0.0
-    return accepted
+            own[t["name"]] = bool(EVENT_KINDS[t["kind"]][1](event))
+        raw[t["name"]] = own[t["name"]] and bool(eval(t["seed"] or "True", {}, raw))
+    return own, raw
+
+
+Counters = list[tuple[float, frozenset[str]]]
+
+
+def outcomes(event: dict[str, Any], triggers: list[dict[str, Any]], rate: float) -> Counters:
+    """What the prescale counters may come to: the probability, and the enabled triggers that then accept."""
+    for t in triggers:
+        t["share"] = 1 / (t["prescale"] * (rate / 1000 if t["kind"] == "random" else 1))
+    return from_decisions(*decide(event, triggers), triggers)
+
+
+def from_decisions(own: dict[str, bool], raw: dict[str, bool], triggers: list[dict[str, Any]]) -> Counters:
+    """The same from the decisions before prescales.
+
+    A trigger's "share" is 1 over its prescale; "counter": what its counter is called, if not by its coherent
+    set or by the trigger.
+    """
+    of = {t["name"]: t.get("counter") or t["coherent"] or (t["name"],) for t in triggers}
+    bounds: dict[Any, set[float]] = {}
+    for t in triggers:
+        if own[t["name"]]:
+            bounds.setdefault(of[t["name"]], {0.0, 1.0}).add(t["share"])
+    found = []
+    for below in product(*(list(pairwise(sorted(edges))) for edges in bounds.values())):
+        counter = dict(zip(bounds, (low for low, _ in below), strict=True))  # anywhere up to the next bound
+        accept: dict[str, bool] = {}
+        for t in sorted(triggers, key=lambda t: t["name"]):
+            name = t["name"]
+            if not t["enabled"]:
+                accept[name] = raw[name]
+            else:
+                passed = own[name] and counter[of[name]] < t["share"]
+                accept[name] = passed and bool(eval(t["seed"] or "True", {}, accept))
+        on = frozenset(t["name"] for t in triggers if t["enabled"] and accept[t["name"]])
+        found.append((math.prod(high - low for low, high in below), on))
+    return found
+
+
+def any_of(counters: Counters, triggers: list[dict[str, Any]]) -> float:
+    """or(S)"""
+    names = {t["name"] for t in triggers}
+    return math.fsum(p for p, on in counters if on & names)
 
 
 def _note(
@@ -130,21 +180,23 @@ def brute_force(
     for sample, events in samples.items():
         for event in events:
             note = partial(_note, out, sample, event["weight"] * scale)
-            a = accept(event, triggers, rate)
-            whole, summed = either(a, on), sum(a[t["name"]] for t in on)
+            counters = outcomes(event, triggers, rate)
+            either = partial(any_of, counters)
+            a = {t["name"]: either([t]) for t in on}
+            whole, summed = either(on), sum(a.values())
             note("menu", whole)
             for t in on:
                 share = whole * a[t["name"]] / summed if summed else 0.0
-                note(f"total {t['name']}", either(a, [t]))
-                note(f"unique {t['name']}", whole - either(a, [u for u in on if u is not t]))
+                note(f"total {t['name']}", either([t]))
+                note(f"unique {t['name']}", whole - either([u for u in on if u is not t]))
                 note(f"share {t['name']}", share)
                 for u in on:
-                    both = either(a, [t] if u is t else [t, u])
-                    note(f"overlap {t['name']} {u['name']}", either(a, [t]) + either(a, [u]) - both)
+                    both = either([t] if u is t else [t, u])
+                    note(f"overlap {t['name']} {u['name']}", either([t]) + either([u]) - both)
             for group in groups:
                 inside = [t for t in on if t["group"] == group]
                 share = sum(whole * a[t["name"]] / summed if summed else 0.0 for t in inside)
-                note(f"total group {group}", either(a, inside))
-                note(f"unique group {group}", whole - either(a, [t for t in on if t not in inside]))
+                note(f"total group {group}", either(inside))
+                note(f"unique group {group}", whole - either([t for t in on if t not in inside]))
                 note(f"share group {group}", share)
     return out

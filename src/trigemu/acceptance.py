@@ -150,9 +150,7 @@ def pairs_between(
     share their counters."""
     a, b = (acceptances(words, *which) for which in (first, second))
     s, t = (menu.enabled for menu, _ in (first, second))
-    alike = np.array(
-        [[x.name == y.name or (x.coherent is not None and x.coherent == y.coherent) for y in t] for x in s]
-    )
+    alike = np.array([[_counter(x) == _counter(y) for y in t] for x in s])
     if not (a.seeded or b.seeded):
         return Pairs(a.total, b.total, alike, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
     both: list[Node] = []

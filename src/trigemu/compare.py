@@ -58,7 +58,7 @@ class Gain:
 
 class Common(NamedTuple):
     """What trigger of_a of variant a and of_b of b both accept, in Hz, at the lower of their crossing rates.
-    Triggers of one name, or of one coherent set, share their prescale counter; others are independent."""
+    Triggers of one coherent set, or of one name and of none, share their prescale counter."""
 
     a: str
     b: str

@@ -13,7 +13,7 @@ from trigemu.acceptance import Acceptance, acceptances
 from trigemu.calibrate import solve
 from trigemu.chunks import CHUNK_EVENTS, Job, over
 from trigemu.decisions import Plan, decide, lacks, make_plan
-from trigemu.emulate import Errors, Progress, fitted, with_parents
+from trigemu.emulate import Progress, fitted, with_parents
 from trigemu.errors import SampleError, TrigemuError, nearest
 from trigemu.events import Events, FloatArray, IntArray
 from trigemu.halves import EVALUATION, half_of
@@ -75,7 +75,6 @@ def efficiencies(
     *,
     scope: Scope | None = None,
     workers: int = 1,
-    errors: Errors = "interactions",
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
 ) -> Efficiencies:
@@ -83,8 +82,7 @@ def efficiencies(
 
     Conditions and observables are in the names of `scope`, by default the first menu's, which is also the
     reference of gains. Without categories, all events are one; `require` is by default that of the first
-    sample's catalogue entry. errors: as in `emulate`. TrigemuError where nothing is selected, or a name is
-    unknown.
+    sample's catalogue entry. TrigemuError where nothing is selected, or a name is unknown.
     """
     chosen = [catalogue.sample(name) for name in dict.fromkeys(samples)]
     _check(menus, chosen, profiles, categories, triggers)
@@ -94,7 +92,7 @@ def efficiencies(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
-        with_parents(catalogue, errors),
+        with_parents(catalogue),
     )
     plan = make_plan(menus)
     for sample in chosen:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 import numpy as np
 
@@ -23,7 +23,6 @@ from trigemu.acceptance import acceptances
 from trigemu.calibrate import half_scales, solve
 from trigemu.chunks import CHUNK_EVENTS, Job, over_background
 from trigemu.decisions import Plan, decide, make_plan
-from trigemu.errors import TrigemuError
 from trigemu.events import Events, FloatArray, IntArray
 from trigemu.halves import EVALUATION, half_of
 from trigemu.menu import Menu
@@ -33,8 +32,6 @@ from trigemu.samples import Catalogue
 from trigemu.workspace import Workspace
 
 Progress = Callable[[int], None]
-#: What fluctuates alone: an interaction, with all events that were made from it; or each event.
-Errors = Literal["interactions", "events"]
 
 
 class Axis(Protocol):
@@ -101,23 +98,22 @@ def emulate(
     *,
     axis: Axis | None = None,
     workers: int = 1,
-    errors: Errors = "interactions",
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
 ) -> Emulation:
     """Run some menus over the background of a catalogue, in one pass, after one more that finds the
     cuts if any has a rate budget.
 
-    errors: "interactions" takes events with a common `parent` as one that fluctuates, which needs 32 bytes
-    for each event that a menu may accept, in samples that name parents; "events" takes all as independent.
-    `workers` processes share the chunks; the result is the same to the last bit for any number of them and
-    any `chunk_events`. `progress` is called with the number of events done.
+    Errors know which events share an interaction (`Catalogue.errors`), which takes 32 bytes for each event
+    that a menu may accept, in samples that name parents. `workers` processes share the chunks; the result is
+    the same to the last bit for any number of them and any `chunk_events`. `progress` is called with the
+    number of events done.
     """
     solved = solve(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = EVALUATION if fitted(solved, plan, catalogue) else None
-    task = _Count(half is not None, axis, with_parents(catalogue, errors), _undecided(solved, plan, axis))
+    task = _Count(half is not None, axis, with_parents(catalogue), _undecided(solved, plan, axis))
     table = empty(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
@@ -158,11 +154,9 @@ class _Count:
         )
 
 
-def with_parents(catalogue: Catalogue, errors: Errors) -> frozenset[int]:
-    """The samples whose errors ask which events share an interaction. TrigemuError for unknown errors."""
-    if errors not in get_args(Errors):
-        raise TrigemuError(f"errors = {errors!r}: expected one of {', '.join(get_args(Errors))}")
-    chosen = catalogue.samples if errors == "interactions" else ()
+def with_parents(catalogue: Catalogue) -> frozenset[int]:
+    """The numbers of the samples whose errors ask which events share an interaction."""
+    chosen = catalogue.samples if catalogue.errors == "interactions" else ()
     return frozenset(sample.number for sample in chosen if sample.has_parents)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -16,12 +16,19 @@ from rich.text import Text
 
 from trigemu.halves import NAMES
 from trigemu.menu import Menu
-from trigemu.results import MenuRates, Rate, TriggerRates
+from trigemu.output_numbers import (
+    events_text,
+    in_unit,
+    marked,
+    prescale_text,
+    rejection_text,
+    short,
+    with_error,
+)
+from trigemu.results import LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.samples import Catalogue
 
 _QUANTITIES = ("total", "unique", "share")
-#: Those of 40 MHz over 1 Hz, without an exponent.
-_PRESCALE_DIGITS = 8
 #: Of a distribution of pile-up: what goes without saying if it is missing.
 _MISSING_TOLD = 1e-4
 
@@ -37,7 +44,8 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
             "rate_error_hz": result.rate.error_hz,
             "events": result.rate.events,
             "effective_events": result.rate.effective_events,
-        },
+        }
+        | ({"levels": [_level(level) for level in result.levels]} if result.levels else {}),
         "triggers": [row(trigger) for trigger in result.triggers],
         "groups": [row(group) for group in result.groups],
         "overlap": {
@@ -65,6 +73,17 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
     }
 
 
+def _level(level: LevelRates) -> dict[str, Any]:
+    numbers = {
+        "name": level.name,
+        "rate_hz": level.rate.hz,
+        "rate_error_hz": level.rate.error_hz,
+        "events": level.rate.events,
+        "effective_events": level.rate.effective_events,
+    }
+    return numbers | {"rejection": level.rejection, "rejection_error": level.rejection_error}
+
+
 def half(result: MenuRates) -> dict[str, Any] | None:
     if result.half is None:
         return None
@@ -73,11 +92,13 @@ def half(result: MenuRates) -> dict[str, Any] | None:
 
 
 def _conditions(catalogue: Catalogue) -> dict[str, Any]:
-    """The luminosity that interactions stand for, the pile-up that crossings were reweighted to."""
+    """The luminosity that interactions stand for, the pile-up that crossings were reweighted to, and what the
+    errors take as independent."""
     of_interactions = catalogue.table.convention == "luminosity"
     return {
         "luminosity_cm2s": catalogue.table.luminosity_cm2s if of_interactions else None,
         "pileup": asdict(catalogue.pileup) if catalogue.pileup else None,
+        "errors": catalogue.errors,
     }
 
 
@@ -91,9 +112,15 @@ def as_csv(result: MenuRates) -> str:
 
 
 def all_rows(result: MenuRates) -> list[dict[str, Any]]:
-    """Of each trigger and group, then of the menu, which has fewer numbers."""
-    whole = {"name": result.menu.name, "kind": "menu"} | rate_numbers("total", result.rate)
-    return [*(row(trigger) for trigger in (*result.triggers, *result.groups)), whole]
+    """Of each trigger and group, then of the levels and the menu, which have fewer numbers."""
+    wholes = [(level.name, "level", level.rate) for level in result.levels]
+    return [
+        *(row(trigger) for trigger in (*result.triggers, *result.groups)),
+        *(
+            {"name": name, "kind": kind} | rate_numbers("total", rate)
+            for name, kind, rate in (*wholes, (result.menu.name, "menu", result.rate))
+        ),
+    ]
 
 
 def in_csv(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -106,57 +133,28 @@ def in_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def row(trigger: TriggerRates) -> dict[str, Any]:
-    """All numbers of a trigger or group, under the names of JSON and CSV."""
-    numbers = {
-        "name": trigger.name,
-        "kind": trigger.kind,
-        "group": trigger.group,
+    """All numbers of a trigger or group, under the names of JSON and CSV. A menu without levels has neither
+    level nor lost_….
+    """
+    numbers: dict[str, Any] = {"name": trigger.name, "kind": trigger.kind, "group": trigger.group}
+    if trigger.level:
+        numbers["level"] = trigger.level
+    numbers |= {
         "prescale": trigger.prescale,
         "threshold": trigger.threshold,
         "threshold_error": trigger.threshold_error,
     }
     for quantity in _QUANTITIES:
         numbers |= rate_numbers(quantity, getattr(trigger, quantity))
+    if trigger.level:
+        numbers |= rate_numbers("lost", trigger.lost)
     return numbers
 
 
-def rate_numbers(quantity: str, rate: Rate) -> dict[str, Any]:
-    return {
-        f"{quantity}_hz": rate.hz,
-        f"{quantity}_error_hz": rate.error_hz,
-        f"{quantity}_events": rate.events,
-        f"{quantity}_effective_events": rate.effective_events,
-        f"{quantity}_upper_limit_hz": rate.upper_limit_hz,
-    }
-
-
-def format_rate(rate: Rate) -> str:
-    """`18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %."""
-    if rate.upper_limit_hz is not None:
-        return f"< {in_unit(rate.upper_limit_hz, 0.0)}"
-    return in_unit(rate.hz, rate.error_hz)
-
-
-def in_unit(hz: float, error_hz: float) -> str:
-    """`18.7 ± 1.4 kHz`, without the error where it is 0."""
-    size = float(f"{max(abs(hz), abs(error_hz)):.3g}")
-    if not size:
-        return "0 Hz"
-    unit, scale = next(
-        ((u, s) for u, s in (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)) if size >= s), ("mHz", 1e-3)
-    )
-    if error_hz <= 0:
-        return f"{hz / scale:.3g} {unit}"
-    return f"{with_error(hz / scale, error_hz / scale)} {unit}"
-
-
-def with_error(value: float, error: float) -> str:
-    """`18.7 ± 1.4`, the error with two digits."""
-    if error <= 0:
-        return f"{value:.6g}"
-    digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
-    rounded = (f"{round(x, digits):.{max(0, digits)}f}" for x in (value, error))
-    return " ± ".join(rounded)
+def rate_numbers(quantity: str, rate: Rate | None) -> dict[str, Any]:
+    """None of which is known where there is no such rate."""
+    numbers = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz")
+    return {f"{quantity}_{number}": getattr(rate, number, None) for number in numbers}
 
 
 def rate_table(result: MenuRates) -> RenderableType:
@@ -167,45 +165,41 @@ def rate_table(result: MenuRates) -> RenderableType:
     for quantity in _QUANTITIES:
         table.add_column(quantity, justify="right", no_wrap=True)
     table.add_column("events", justify="right", no_wrap=True)
+    if result.levels:
+        table.add_column(f"{result.levels[-1].name} loses", justify="right", no_wrap=True)
+    for level in result.levels or (None,):
+        _add_level(table, result, level)
+    table.add_row(f"menu {result.menu.name}", *_whole(result.rate), style="bold")
+    return Group(table, *(Text(note, style="dim") for note in notes(result)))
+
+
+def _add_level(table: Table, result: MenuRates, level: LevelRates | None) -> None:
+    """The triggers of a level, its groups, and what it accepts; of a menu without levels, all."""
+    name = level.name if level else None
     for trigger in result.triggers:
-        table.add_row(*_cells(trigger))
-    if result.groups:
+        if trigger.level == name:
+            table.add_row(*_cells(trigger))
+    groups = [group for group in result.groups if group.level == name]
+    if groups:
         table.add_row("")
-    for group in result.groups:
+    for group in groups:
         table.add_row(*_cells(group), style="cyan")
     table.add_row("")
-    whole = marked(result.rate)
-    table.add_row(f"menu {result.menu.name}", "", whole, "", "", events_text(result.rate), style="bold")
-    return Group(table, *(Text(note, style="dim") for note in notes(result)))
+    if level:
+        table.add_row(f"level {level.name}", *_whole(level.rate), style="bold")
+        table.add_row("")
+
+
+def _whole(rate: Rate) -> list[str]:
+    return ["", marked(rate), "", "", events_text(rate)]
 
 
 def _cells(trigger: TriggerRates) -> list[str]:
     name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
     prescale = prescale_text(trigger.prescale)
     values = [marked(getattr(trigger, quantity)) for quantity in _QUANTITIES]
-    return [name, prescale, *values, events_text(trigger.total)]
-
-
-def prescale_text(prescale: float | None) -> str:
-    """Nothing for 1."""
-    return "" if prescale in (None, 1.0) else f"{prescale:.{_PRESCALE_DIGITS}g}"
-
-
-def marked(rate: Rate) -> str:
-    """Narrow, so that a table fits 100 columns; with a mark, or its room, so that numbers stand below
-    each other."""
-    return format_rate(rate).replace(" ± ", "±") + ("*" if rate.unseen else " ")
-
-
-def events_text(rate: Rate) -> str:
-    return f"{short(rate.events)} ({short(rate.effective_events)})"
-
-
-def short(count: float) -> str:
-    """Three digits: 37900 is 37.9k."""
-    size = float(f"{count:.3g}")
-    unit, scale = next(((u, s) for u, s in (("G", 1e9), ("M", 1e6), ("k", 1e3)) if size >= s), ("", 1.0))
-    return f"{size / scale:.3g}{unit}"
+    lost = [marked(trigger.lost)] if trigger.lost else []
+    return [name, prescale, *values, events_text(trigger.total), *lost]
 
 
 def notes(result: MenuRates) -> Iterator[str]:
@@ -215,7 +209,8 @@ def notes(result: MenuRates) -> Iterator[str]:
     yield f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}."
     if kind == "luminosity" and result.catalogue.table.luminosity_cm2s:
         yield f"Luminosity: {result.catalogue.table.luminosity_cm2s:g} cm⁻² s⁻¹."
-    yield "Events: how many enter the total, and how many of equal weight they are worth."
+    yield "Events: those in the total (effective number)."
+    yield from rejections(result)
     every = [getattr(t, q) for t in (*result.triggers, *result.groups) for q in _QUANTITIES]
     if any(rate.upper_limit_hz is not None for rate in every):
         yield "<: no event; upper limit at 68 %."
@@ -245,6 +240,18 @@ def notes(result: MenuRates) -> Iterator[str]:
     yield from (f"Warning: {warning}." for warning in result.warnings)
 
 
+def rejections(result: MenuRates) -> Iterator[str]:
+    """A line for each level but the first."""
+    for before, level in pairwise(result.levels):
+        if level.rejection is not None:
+            yield f"Rejection from {before.name} to {level.name}: {rejection_text(level)}."
+    if result.levels:
+        yield (
+            f"Unique rates and shares are within a level. {result.levels[-1].name} loses: what it would lose "
+            f"if a trigger of an earlier level never accepted."
+        )
+
+
 def solutions(menu: Menu) -> Iterator[str]:
     """A line for each threshold that was found from a budget, and what they are worth."""
     solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
@@ -261,18 +268,20 @@ def solutions(menu: Menu) -> Iterator[str]:
 
 
 def overlap_table(result: MenuRates) -> RenderableType:
-    """Overlap rates in Hz, the totals on the diagonal; columns are numbered to stay narrow."""
-    table = Table(box=None, pad_edge=False, header_style="bold", title="Overlap in Hz", title_justify="left")
+    """Overlap in Hz within each level, the totals on the diagonal; columns are numbered to stay narrow."""
+    return Group(*(_overlap_of(result, level) for level in result.menu.levels or (None,)))
+
+
+def _overlap_of(result: MenuRates, level: str | None) -> Table:
+    title = f"Overlap in Hz, level {level}" if level else "Overlap in Hz"
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
     table.add_column("", justify="right")
     table.add_column("trigger", overflow="fold")
-    for number in range(1, len(result.triggers) + 1):
+    rows = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
+    for number in range(1, len(rows) + 1):
         table.add_column(str(number), justify="right", no_wrap=True)
-    for i, trigger in enumerate(result.triggers):
-        values = [f"{hz:.4g} ± {e:.2g}" if hz else "0" for hz, e in _lower(result, i)]
-        table.add_row(str(i + 1), trigger.name, *values)
+    for number, i in enumerate(rows, 1):
+        lower = [(result.overlap[i, j], result.overlap_error[i, j]) for j in rows[:number]]
+        values = [f"{hz:.4g} ± {error:.2g}" if hz else "0" for hz, error in lower]
+        table.add_row(str(number), result.triggers[i].name, *values)
     return table
-
-
-def _lower(result: MenuRates, row: int) -> Iterator[tuple[float, float]]:
-    for column in range(row + 1):
-        yield float(result.overlap[row, column]), float(result.overlap_error[row, column])

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.latency import Bench, Timings, TriggerCost
-from trigemu.output import as_dict, in_unit, marked, notes, row, short
+from trigemu.output import as_dict, notes, row
+from trigemu.output_numbers import in_unit, marked, short
 from trigemu.timing import Environment, Timing
 
 #: Percentile → a call in how many lies beyond.

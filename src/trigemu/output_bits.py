@@ -16,8 +16,9 @@ from trigemu.firmware.fixed import SATURATING, ApFixed
 from trigemu.firmware.model import PrecisionTable
 from trigemu.firmware.ranges import InputRange, Survey
 from trigemu.firmware.scan import BitScan, Point
-from trigemu.output import as_dict, format_rate, notes
+from trigemu.output import as_dict, notes
 from trigemu.output_compare import signed
+from trigemu.output_numbers import format_rate
 
 
 def as_toml(precision: PrecisionTable) -> str:

@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.menu import Menu
-from trigemu.output import all_rows, as_dict, events_text, in_csv, marked, notes, prescale_text
-from trigemu.results import MenuRates, TriggerRates
+from trigemu.output import all_rows, as_dict, in_csv, notes
+from trigemu.output_numbers import events_text, marked, prescale_text
+from trigemu.results import MenuRates, Rate, TriggerRates
 
 
 def as_json(columns: Mapping[str, MenuRates], version: str) -> str:
@@ -57,13 +58,19 @@ def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
     for name in dict.fromkeys(g.name for result in columns.values() for g in result.groups):
         of = {c: next((g for g in r.groups if g.name == name), None) for c, r in columns.items()}
         _add(table, f"group {name}", of, style="cyan")
-    table.add_row("")
-    label = f"menu {next(iter(columns.values())).menu.name}"
-    for name, result in columns.items():
-        table.add_row(label, name, "", marked(result.rate), "", "", events_text(result.rate), style="bold")
-        label = ""
+    menu = next(iter(columns.values())).menu
+    for number, level in enumerate(menu.levels):
+        _add_whole(table, f"level {level}", {name: r.levels[number].rate for name, r in columns.items()})
+    _add_whole(table, f"menu {menu.name}", {name: result.rate for name, result in columns.items()})
     said = dict.fromkeys(note for result in columns.values() for note in notes(result))
     return Group(table, *(Text(note, style="dim") for note in (*said, *_thresholds(columns))))
+
+
+def _add_whole(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
+    table.add_row("")
+    for name, rate in rates.items():
+        table.add_row(label, name, "", marked(rate), "", "", events_text(rate), style="bold")
+        label = ""
 
 
 def _of_triggers(

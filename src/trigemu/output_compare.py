@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.compare import Common, Comparison
-from trigemu.output import as_dict, in_unit, marked, notes
+from trigemu.output import as_dict, notes
+from trigemu.output_numbers import in_unit, marked
 from trigemu.results import MenuRates
 
 #: Of all pairs of different triggers in a table: the largest.
@@ -57,7 +58,9 @@ def as_csv(comparison: Comparison) -> str:
     writer.writerow(["kind", "a", "b", "what", "with", "quantity", "hz", "error_hz"])
     for variant in comparison.variants:
         name = variant.menu.name
-        writer.writerow(["rate", name, "", "menu", "", "rate_hz", variant.rate.hz, variant.rate.error_hz])
+        wholes = [("menu", variant.rate), *((f"level {level.name}", level.rate) for level in variant.levels)]
+        for what, rate in wholes:
+            writer.writerow(["rate", name, "", what, "", "rate_hz", rate.hz, rate.error_hz])
         for trigger in variant.triggers:
             for quantity, rate in (("total_hz", trigger.total), ("unique_hz", trigger.unique)):
                 writer.writerow(["rate", name, "", trigger.name, "", quantity, rate.hz, rate.error_hz])
@@ -103,7 +106,7 @@ def unsigned(hz: float, error_hz: float) -> str:
 def _rates(comparison: Comparison) -> Table:
     """Of each trigger the variants below each other, with what each has more than the first."""
     table = _table("", "trigger", "variant", numbers=("total", "less the first", "unique", "less the first"))
-    first, *others = comparison.variants
+    first = comparison.variants[0]
     differences = {
         (d.b, d.what, d.quantity): signed(-d.difference_hz, d.error_hz)
         for d in comparison.differences
@@ -120,10 +123,16 @@ def _rates(comparison: Comparison) -> Table:
             ]
             table.add_row(label, variant.menu.name, total, less[0], unique, less[1])
             label = ""
-    table.add_row("")
-    for label, variant in zip(("menu", *("" for _ in others)), comparison.variants, strict=True):
-        less_menu = differences.get((variant.menu.name, "menu", "rate_hz"), "")
-        table.add_row(label, variant.menu.name, marked(variant.rate), less_menu, "", "", style="bold")
+    of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in comparison.variants]
+    for what in (*dict.fromkeys(name for levels in of_levels for name in levels), "menu"):
+        table.add_row("")
+        label = what
+        for levels, variant in zip(of_levels, comparison.variants, strict=True):
+            rate = ({"menu": variant.rate} | levels).get(what)
+            change = differences.get((variant.menu.name, what, "rate_hz"), "")
+            shown = marked(rate) if rate else "– "
+            table.add_row(label, variant.menu.name, shown, change, "", "", style="bold")
+            label = ""
     return table
 
 
@@ -131,7 +140,7 @@ def _gains(comparison: Comparison) -> Table:
     table = _table("", "from", "to", numbers=("gained", "lost", "menu rate"))
     gains = {(gain.a, gain.b): gain for gain in comparison.gained}
     for d in comparison.differences:
-        if d.quantity == "rate_hz":
+        if d.what == "menu":
             sides = [gains[d.a, d.b], gains[d.b, d.a]]
             gained, lost = (unsigned(g.hz, g.error_hz) for g in sides)
             table.add_row(d.a, d.b, gained, lost, signed(-d.difference_hz, d.error_hz))
@@ -168,8 +177,8 @@ def _common(entries: list[Common]) -> Table:
 def _notes(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield (
-        "Differences are of the same events, which their errors know. Gained: what the second accepts of "
-        "events beyond the first; a prescaled event by the fraction that is more."
+        "Differences use the same events; their errors include the correlation. Gained: what the second "
+        "accepts beyond the first; of a prescaled event the fraction that is more."
     )
     yield from dict.fromkeys(note for v in comparison.variants for note in _of_variant(v) if note)
 

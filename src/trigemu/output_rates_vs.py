@@ -12,7 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.output import as_dict, events_text, in_csv, in_unit, marked, notes, rate_numbers
+from trigemu.output import as_dict, in_csv, notes, rate_numbers
+from trigemu.output_numbers import events_text, in_unit, marked
 from trigemu.rates_vs import Bin, RatesVs
 from trigemu.results import Rate
 

@@ -7,14 +7,15 @@ import io
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.output import as_dict, in_unit, marked, notes
+from trigemu.output import as_dict, notes
+from trigemu.output_numbers import in_unit, marked, rejection_text
 from trigemu.results import MenuRates, Rate
 from trigemu.scan import Met, Scan
 
@@ -42,36 +43,46 @@ def _values(scan: Scan) -> Iterator[tuple[float, ...]]:
 
 
 def as_csv(scan: Scan) -> str:
-    """A line for each point: the values, the rates of the scanned triggers, the rate of the menu."""
+    """A line for each point: the values, the rates of the scanned triggers, of the levels and of the menu."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     names = [step.trigger for step in scan.steps]
     columns = [f"{name} {quantity}" for name in names for quantity in ("total", "unique")]
-    rates = [f"{column}_{key}" for column in (*columns, "menu rate") for key in ("hz", "error_hz")]
+    columns += [*(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
+    rates = [f"{column}_{key}" for column in columns for key in ("hz", "error_hz")]
     writer.writerow([*(f"{name} threshold" for name in names), *rates])
     for values, point in zip(_values(scan), scan.points, strict=True):
-        numbers = [number for rate in _rates(scan, point) for number in (rate.hz, rate.error_hz)]
+        every = [*_rates(scan, point), *_levels(point), point.rate]
+        numbers = [number for rate in every for number in (rate.hz, rate.error_hz)]
         writer.writerow([*values, *numbers])
     return stream.getvalue()
 
 
 def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
-    """Total and unique rate of each scanned trigger, and the rate of the menu."""
+    """Total and unique rate of each scanned trigger."""
     own = {trigger.name: trigger for trigger in point.triggers}
     each = [(own[step.trigger].total, own[step.trigger].unique) for step in scan.steps]
-    return [*(rate for pair in each for rate in pair), point.rate]
+    return [rate for pair in each for rate in pair]
+
+
+def _levels(point: MenuRates) -> list[Rate]:
+    return [level.rate for level in point.levels]
 
 
 def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
-    """What `trigemu scan` prints; over a plane, only the rate of the menu."""
+    """What `trigemu scan` prints; over a plane, only the rates of the levels and of the menu."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     one = len(scan.steps) == 1
     for name in (*(f"{step.trigger} above" for step in scan.steps), *(("total", "unique") if one else ())):
         table.add_column(name, justify="right", overflow="fold")
-    table.add_column("menu", justify="right", no_wrap=True)
+    levels = scan.points[0].menu.levels
+    wholes = [*levels, *(f"{before} / {level}" for before, level in pairwise(levels)), "menu"]
+    for name in wholes:
+        table.add_column(name, justify="right", no_wrap=True)
     for values, point in zip(_values(scan), scan.points, strict=True):
-        shown = _rates(scan, point) if one else [point.rate]
-        table.add_row(*(f"{value:.10g}" for value in values), *map(marked, shown))
+        shown = [*map(marked, (*(_rates(scan, point) if one else ()), *_levels(point)))]
+        shown += [rejection_text(level) for level in point.levels[1:]]
+        table.add_row(*(f"{value:.10g}" for value in values), *shown, marked(point.rate))
     lines = [*_lines(met), *_notes(scan)]
     return Group(table, *(Text(line, style="dim") for line in lines))
 
@@ -105,8 +116,10 @@ def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
     values = [np.array(step.values) for step in scan.steps]
     if len(scan.steps) == 1:
         name = scan.steps[0].trigger
-        columns = list(zip(*(_rates(scan, point) for point in scan.points), strict=True))
-        names = (f"{name} total", f"{name} unique", f"menu {menu.name}")
+        every = ([*_rates(scan, point), *_levels(point), point.rate] for point in scan.points)
+        columns = list(zip(*every, strict=True))
+        levels = (f"level {level}" for level in menu.levels)
+        names = (f"{name} total", f"{name} unique", *levels, f"menu {menu.name}")
         hz = {n: np.array([rate.hz for rate in c]) for n, c in zip(names, columns, strict=True)}
         errors = {n: np.array([rate.error_hz for rate in c]) for n, c in zip(names, columns, strict=True)}
         return draw_scan(labels[0], values[0], hz, errors, budgets)

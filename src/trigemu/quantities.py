@@ -5,6 +5,7 @@ level:
 
     total       or({t}), or(G)                  unique     or(M) − or(M without t), or(M) − or(M without G)
     share       or(M) · a_t / Σ_s a_s, s in M, and the sum of these for a group
+    covered     total − unique, which the error of the unique fraction needs
     lost        or(M of the last level) − the same if t, of an earlier level, never accepts
     rate        or(M) of a level; that of the menu is the last level's
     rejected    or(M of the level before) − or(M), which the error of the rejection needs
@@ -23,7 +24,7 @@ from trigemu.acceptance import Acceptance
 from trigemu.events import BoolArray, FloatArray
 from trigemu.menu import Menu
 
-ALL = ("total", "unique", "share", "lost")
+ALL = ("total", "unique", "share", "covered", "lost")
 
 
 class Label(NamedTuple):
@@ -53,6 +54,8 @@ def fractions(menu: Menu, acceptance: Acceptance, wanted: Container[str] = ALL) 
         of_triggers["total"] = acceptance.total
     if "unique" in wanted:
         of_triggers["unique"] = np.sum([acceptance.unique(members) for members in levels.values()], axis=0)
+    if "covered" in wanted:
+        of_triggers["covered"] = of_triggers["total"] - of_triggers["unique"]
     if "share" in wanted:
         of_triggers["share"] = _share(acceptance, levels, either)
     for column, trigger in enumerate(menu.enabled):
@@ -67,6 +70,9 @@ def fractions(menu: Menu, acceptance: Acceptance, wanted: Container[str] = ALL) 
         if "unique" in wanted:
             others = acceptance.either(levels[level] & ~inside)
             found[Label("group", name, "unique")] = either[level] - others
+        if "covered" in wanted:
+            total, unique = (found[Label("group", name, quantity)] for quantity in ("total", "unique"))
+            found[Label("group", name, "covered")] = total - unique
         if "share" in wanted:
             found[Label("group", name, "share")] = of_triggers["share"][:, inside].sum(axis=1)
     return found

@@ -18,7 +18,7 @@ import numpy as np
 
 from trigemu.acceptance import Acceptance, acceptances
 from trigemu.calibrate import crossing_scale, ties
-from trigemu.emulate import Emulation, Errors, emulate
+from trigemu.emulate import Emulation, emulate
 from trigemu.errors import SampleError
 from trigemu.events import FloatArray
 from trigemu.menu import Menu, Trigger
@@ -76,11 +76,9 @@ def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, Menu
     return {name: rates(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
 
 
-def run(
-    menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1, errors: Errors = "interactions"
-) -> MenuRates:
+def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:
     """The rates of one menu on a catalogue, the embedded one by default."""
-    return rates(emulate([menu], catalogue or open_catalogue(), workers=workers, errors=errors))
+    return rates(emulate([menu], catalogue or open_catalogue(), workers=workers))
 
 
 class _Sums:
@@ -121,6 +119,7 @@ class _Sums:
                 prescale=trigger.prescale,
                 threshold=trigger.description.cut if isinstance(trigger.description, ScoreKind) else None,
                 threshold_error=trigger.solution.error if trigger.solution else None,
+                unique_fraction=self._unique_fraction("trigger", trigger.name),
                 **self._rates_of("trigger", trigger.name, [trigger]),
             )
             for trigger in self._menu.enabled
@@ -140,27 +139,36 @@ class _Sums:
                 prescale=None,
                 threshold=None,
                 threshold_error=None,
+                unique_fraction=self._unique_fraction("group", name),
                 **self._rates_of("group", name, inside),
             )
             for name, inside in members.items()
         )
 
     def levels(self) -> Iterator[LevelRates]:
-        """The error of a rejection A / B knows which events both have: A and B, and A − B, give their
-        covariance."""
-        hz, variance = self._result
-        of = {label: i for i, label in enumerate(self._labels)}
         for before, level in pairwise([None, *self._menu.levels]):
             assert level is not None
-            rate = self.rate(Label("level", level, "rate"))
-            if before is None or not rate.hz > 0:
-                yield LevelRates(level, rate, None, None)
-                continue
-            a, b = of[Label("level", before, "rate")], of[Label("level", level, "rate")]
-            covariance = (variance[a] + variance[b] - variance[of[Label("level", level, "rejected")]]) / 2
-            ratio = hz[a] / hz[b]
-            square = (variance[a] - 2 * ratio * covariance + ratio**2 * variance[b]) / hz[b] ** 2
-            yield LevelRates(level, rate, float(ratio), float(np.sqrt(max(square, 0.0))))
+            of_level, ratio = Label("level", level, "rate"), None
+            if before is not None:
+                of_before, rejected = Label("level", before, "rate"), Label("level", level, "rejected")
+                ratio = self._ratio(of_before, of_level, rejected)
+            yield LevelRates(level, self.rate(of_level), *(ratio or (None, None)))
+
+    def _unique_fraction(self, what: Literal["trigger", "group"], name: str) -> tuple[float, float] | None:
+        total, unique, covered = (Label(what, name, quantity) for quantity in ("total", "unique", "covered"))
+        return self._ratio(unique, total, covered)
+
+    def _ratio(self, a: Label, b: Label, difference: Label) -> tuple[float, float] | None:
+        """A / B of two rates and its error, None where B is not above 0. They are of the same events: those
+        of A, B and A − B, or B − A, give their covariance."""
+        hz, variance = self._result
+        i, j, k = (self._labels.index(label) for label in (a, b, difference))
+        if not hz[j] > 0:
+            return None
+        covariance = (variance[i] + variance[j] - variance[k]) / 2
+        ratio = hz[i] / hz[j]
+        square = (variance[i] - 2 * ratio * covariance + ratio**2 * variance[j]) / hz[j] ** 2
+        return float(ratio), float(np.sqrt(max(square, 0.0)))
 
     def overlap(self) -> tuple[FloatArray, FloatArray]:
         """float64[t, t] in Hz and its uncertainty."""
@@ -202,7 +210,7 @@ class _Sums:
         return {
             label.quantity: self.rate(label, limits[label.quantity])
             for label in self._labels
-            if label[:2] == (what, name)
+            if label[:2] == (what, name) and label.quantity in limits
         }
 
 

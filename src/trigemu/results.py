@@ -41,7 +41,8 @@ class LevelRates:
 class TriggerRates:
     """The rates of a trigger or (kind "group") of a group, within its level. threshold: the cut on its
     score, if any; threshold_error: of one that was found from a rate budget. lost: what the last level would
-    lose without a trigger of an earlier one, below 0 if it would gain."""
+    lose without a trigger of an earlier one, below 0 if it would gain. unique_fraction: unique over total
+    rate and its error, None where the total is not above 0."""
 
     name: str
     kind: str
@@ -54,6 +55,7 @@ class TriggerRates:
     unique: Rate
     share: Rate
     lost: Rate | None = None
+    unique_fraction: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

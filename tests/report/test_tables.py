@@ -109,8 +109,8 @@ def test_the_unique_fraction_and_its_error(tmp_path: Path) -> None:
     total = math.fsum(e["weight"] for e in passing)
     share = math.fsum(e["weight"] for e, a in zip(passing, alone, strict=True) if a) / total
     error = math.fsum((e["weight"] * (a - share)) ** 2 for e, a in zip(passing, alone, strict=True)) ** 0.5
-    assert tables.unique_fraction(variant.triggers[0]) == pytest.approx((share, error / total), rel=1e-9)
-    assert tables.unique_fraction(variant.triggers[1]) is None
+    assert variant.triggers[0].unique_fraction == pytest.approx((share, error / total), rel=1e-9)
+    assert variant.triggers[1].unique_fraction is None
 
 
 def reference(quantity: Any, value: float, menu: str = "one", trigger: str | None = "J30") -> Reference:

@@ -15,12 +15,14 @@ from trigemu.compare import compare as compare_menus
 from trigemu.files import check_writable, write_text
 from trigemu.menu import check_names
 from trigemu.plugins import search_path
+from trigemu.samples import Errors
 
 
 @click.command()
 @options.menus
 @options.samples
 @options.workers
+@options.errors
 @options.plugin_path
 @options.json_file
 @options.csv_file
@@ -28,6 +30,7 @@ def compare(
     menus: tuple[Path, ...],
     catalogue: Path | None,
     workers: int,
+    errors: Errors,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
     csv_file: Path | None,
@@ -39,7 +42,7 @@ def compare(
         raise trigemu.TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
     check_names(read)
-    samples = trigemu.open_catalogue(catalogue)
+    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     passes = 2 if any(menu.budgeted for menu in read) else 1
     with events_bar(samples.background, passes) as advance:
         result = compare_menus(trigemu.emulate(read, samples, workers=workers, progress=advance))

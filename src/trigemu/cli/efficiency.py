@@ -15,6 +15,7 @@ from trigemu.cli.progress import events_bar
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 from trigemu.profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
+from trigemu.samples import Errors
 
 
 @click.command()
@@ -28,6 +29,7 @@ from trigemu.profiles import Category, Observable, ProfileSet, parse_bins, read_
 @click.option("--trigger", "triggers", multiple=True, help="Beside the whole menus; repeatable.")
 @options.samples
 @options.workers
+@options.errors
 @options.plugin_path
 @options.json_file
 @options.csv_file
@@ -45,6 +47,7 @@ def efficiency(
     triggers: tuple[str, ...],
     catalogue: Path | None,
     workers: int,
+    errors: Errors,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
     csv_file: Path | None,
@@ -66,7 +69,7 @@ def efficiency(
     if not (wanted.menus and wanted.samples and wanted.observables):
         raise click.UsageError("give at least a MENU, --sample, --observable and --bins, or a --profile")
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in wanted.menus]
-    opened = trigemu.open_catalogue(catalogue)
+    opened = trigemu.open_catalogue(catalogue).with_errors(errors)
     parts = [opened.sample(name) for name in wanted.samples]
     parts += opened.background if any(menu.budgeted for menu in read) else []
     with events_bar(parts) as advance:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import get_args
 
 import click
 
 from trigemu.errors import TrigemuError
+from trigemu.samples import Errors
 
 #: What figures are written as, by the ending of the name.
 FIGURES = (".png", ".pdf", ".svg")
@@ -18,6 +20,13 @@ samples = click.option(
     "catalogue",
     type=click.Path(path_type=Path),
     help="Catalogue (TOML) of the samples to use; the embedded ones by default.",
+)
+errors = click.option(
+    "--errors",
+    type=click.Choice(get_args(Errors)),
+    default="interactions",
+    show_default=True,
+    help="What fluctuates alone: each interaction, with all events made from it, or each event.",
 )
 workers = click.option(
     "--workers",

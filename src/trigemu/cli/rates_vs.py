@@ -15,6 +15,7 @@ from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
 from trigemu.profiles import parse_bins
 from trigemu.rates_vs import rates_vs as rates_in_bins
+from trigemu.samples import Errors
 
 
 @click.command("rates-vs")
@@ -24,6 +25,7 @@ from trigemu.rates_vs import rates_vs as rates_in_bins
 @click.option("--trigger", "triggers", multiple=True, help="Print and draw only these; repeatable.")
 @options.samples
 @options.workers
+@options.errors
 @options.plugin_path
 @options.json_file
 @options.csv_file
@@ -35,6 +37,7 @@ def rates_vs(
     triggers: tuple[str, ...],
     catalogue: Path | None,
     workers: int,
+    errors: Errors,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
     csv_file: Path | None,
@@ -48,7 +51,7 @@ def rates_vs(
     for name in triggers:
         if not read.trigger(name).enabled:
             raise trigemu.TrigemuError(f"{menu}: trigger {name!r} is disabled: it has no rates")
-    samples = trigemu.open_catalogue(catalogue)
+    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     passes = 2 if read.budgeted else 1
     with events_bar(samples.background, passes) as advance:
         result = rates_in_bins(read, observable, edges, samples, workers=workers, progress=advance)

@@ -14,12 +14,14 @@ from trigemu.cli.progress import bar
 from trigemu.errors import TrigemuError
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
+from trigemu.samples import Errors
 
 
 @click.command()
 @options.menus
 @options.samples
 @options.workers
+@options.errors
 @options.plugin_path
 @click.option(
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The page (HTML)."
@@ -47,6 +49,7 @@ def report(
     menus: tuple[Path, ...],
     catalogue: Path | None,
     workers: int,
+    errors: Errors,
     plugin_path: tuple[Path, ...],
     file: Path,
     profile: Path | None,
@@ -63,7 +66,7 @@ def report(
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
-    samples = trigemu.open_catalogue(catalogue)
+    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     profiles = read_profiles(profile) if profile else profiles_beside(menus, samples)
     entries = sum(sample.entries for sample in samples.background)
     with bar("events", passes(read, steps) * entries) as advance:

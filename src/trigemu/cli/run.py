@@ -16,12 +16,14 @@ from trigemu.pileup import at_luminosity, at_pileup
 from trigemu.plugins import search_path
 from trigemu.prescales import ALL, chosen, read_prescales
 from trigemu.rates import column_rates
+from trigemu.samples import Errors
 
 
 @click.command()
 @options.menu
 @options.samples
 @options.workers
+@options.errors
 @options.plugin_path
 @click.option(
     "--prescales",
@@ -40,6 +42,7 @@ def run(
     menu: Path,
     catalogue: Path | None,
     workers: int,
+    errors: Errors,
     plugin_path: tuple[Path, ...],
     prescales: Path | None,
     columns: tuple[str, ...],
@@ -56,7 +59,7 @@ def run(
     if prescales:
         read, columns = read_prescales(read, prescales), columns or (ALL,)
     wanted = chosen(read, columns) if columns else ()
-    samples = trigemu.open_catalogue(catalogue)
+    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     if luminosity is not None:
         samples = at_luminosity(samples, luminosity)
     passes = 1 + bool(read.budgeted) + (pileup is not None)

@@ -13,6 +13,7 @@ from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
 from trigemu.files import check_writable, write_text
 from trigemu.plugins import search_path
+from trigemu.samples import Errors
 from trigemu.scan import Steps, check, met, parse_values
 from trigemu.scan import scan as scan_menu
 
@@ -32,6 +33,7 @@ from trigemu.scan import scan as scan_menu
 )
 @options.samples
 @options.workers
+@options.errors
 @options.plugin_path
 @options.json_file
 @options.csv_file
@@ -43,6 +45,7 @@ def scan(
     budgets: tuple[float, ...],
     catalogue: Path | None,
     workers: int,
+    errors: Errors,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
     csv_file: Path | None,
@@ -54,7 +57,7 @@ def scan(
     steps = _steps(triggers, values)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     check(read, steps)
-    samples = trigemu.open_catalogue(catalogue)
+    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     passes = 2 if any(trigger.name not in triggers for trigger in read.budgeted) else 1
     with events_bar(samples.background, passes) as advance:
         result = scan_menu(read, steps, samples, workers=workers, progress=advance)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from trigemu.output import with_error
+from trigemu.output_numbers import with_error
 from trigemu.profiles import Reference
 from trigemu.report.collect import Contents
 from trigemu.report.section import Section, Table
-from trigemu.report.tables import NONE, hz, percent, unique_fraction
+from trigemu.report.tables import NONE, hz, percent
 from trigemu.results import MenuRates
 
 #: What a quantity of a reference is called.
@@ -47,7 +47,7 @@ def _values(variant: MenuRates, contents: Contents) -> Mapping[tuple[str | None,
     for trigger in variant.triggers:
         found[trigger.name, "total_hz"] = trigger.total.hz, trigger.total.error_hz
         found[trigger.name, "unique_hz"] = trigger.unique.hz, trigger.unique.error_hz
-        fraction = unique_fraction(trigger)
+        fraction = trigger.unique_fraction
         if fraction:
             found[trigger.name, "unique_fraction"] = fraction
     for menu, section in contents.plugins:

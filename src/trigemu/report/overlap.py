@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
 from trigemu.events import BoolArray, FloatArray
-from trigemu.output import short
+from trigemu.output_numbers import short
 from trigemu.report.style import COLOURS, figure, rate_axis
 
 #: In more cells than that numbers cannot be read.

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import sqrt
 from typing import Any
 
 import msgspec
 
 from trigemu.compare import Comparison
 from trigemu.menu import Trigger
-from trigemu.output import format_rate, short, with_error
+from trigemu.output_numbers import format_rate, short, with_error
 from trigemu.report.collect import Contents
 from trigemu.report.section import Table
 from trigemu.results import MenuRates, Rate, TriggerRates
@@ -74,15 +73,12 @@ def _definition(trigger: Trigger) -> tuple[str, ...]:
     }
     if trigger.budget:
         described[trigger.budget.key] = trigger.budget.hz
-    for key in ("seed", "coherent"):
-        if getattr(trigger, key):
-            described[key] = _seed(trigger) if key == "seed" else trigger.coherent
+    if trigger.seed:
+        described["seed"] = trigger.seed.text
+    if trigger.coherent:
+        described["coherent"] = trigger.coherent
     parts = [f"{key} = {told}" for key, value in described.items() if (told := _told(value))]
     return trigger.name, trigger.kind, "; ".join(parts), trigger.group or "", prescale(trigger.prescale)
-
-
-def _seed(trigger: Trigger) -> str:
-    return " or ".join(trigger.seed.names()) if trigger.seed else ""
 
 
 def _told(value: Any) -> str:
@@ -120,12 +116,23 @@ def rates(variant: MenuRates) -> Table:
         "share",
         "events",
     )
-    rows = [_row(trigger) for trigger in (*variant.triggers, *variant.groups)]
-    rows.append(
-        (f"menu {variant.menu.name}", "", "", "", _rate(variant.rate), "", "", "", _events(variant.rate))
-    )
-    strong = frozenset(range(len(variant.triggers), len(rows)))
-    return Table(head, tuple(rows), "ll" + "r" * 7, strong=strong).trimmed()
+    rows, strong = [], set()
+    for level in variant.levels or (None,):
+        name = level.name if level else None
+        rows += [_row(trigger) for trigger in variant.triggers if trigger.level == name]
+        first = len(rows)
+        rows += [_row(group) for group in variant.groups if group.level == name]
+        if level:
+            rows.append(_whole(f"level {level.name}", level.rate))
+        strong |= set(range(first, len(rows)))
+    rows.append(_whole(f"menu {variant.menu.name}", variant.rate))
+    strong.add(len(rows) - 1)
+    lost = f"{variant.levels[-1].name} loses" if variant.levels else ""
+    return Table((*head, lost), tuple(rows), "ll" + "r" * 8, strong=frozenset(strong)).trimmed()
+
+
+def _whole(name: str, rate: Rate) -> tuple[str, ...]:
+    return name, "", "", "", _rate(rate), "", "", "", _events(rate), ""
 
 
 def _row(rates: TriggerRates) -> tuple[str, ...]:
@@ -133,7 +140,7 @@ def _row(rates: TriggerRates) -> tuple[str, ...]:
     threshold = ""
     if rates.threshold is not None:
         threshold = with_error(rates.threshold, rates.threshold_error or 0.0).replace("-", "−")
-    fraction = unique_fraction(rates)
+    fraction = rates.unique_fraction
     return (
         f"group {rates.name}" if group else rates.name,
         "" if group else rates.group or "",
@@ -143,21 +150,8 @@ def _row(rates: TriggerRates) -> tuple[str, ...]:
         NONE if fraction is None or rates.unique.upper_limit_hz else percent(*fraction),
         _rate(rates.share),
         _events(rates.total),
+        _rate(rates.lost) if rates.lost else "",
     )
-
-
-def unique_fraction(rates: TriggerRates) -> tuple[float, float] | None:
-    """Unique over total rate and its error, None where the total is 0.
-
-    With f of the fraction a of an event that is accepted being unique, its variance is Σ w² a² (f − S)² / T²;
-    f² ≤ f bounds it by what the two errors know, and equals it where nothing else is prescaled.
-    """
-    total, unique = rates.total, rates.unique
-    if not total.hz > 0:
-        return None
-    share = unique.hz / total.hz
-    variance = unique.error_hz**2 * (1 - 2 * share) + share**2 * total.error_hz**2
-    return share, sqrt(max(variance, 0.0)) / total.hz
 
 
 def percent(value: float, error: float | None) -> str:
@@ -196,7 +190,8 @@ def differences(comparison: Comparison) -> Table:
             more = hz(up.hz, up.error_hz), hz(down.hz, down.error_hz)
             rows.append((f"{b} − {a}", "menu", of["rate_hz"], "", *more))
         else:
-            total, unique = (of.get(q, "0 Hz") for q in ("total_hz", "unique_hz"))
+            unique = "" if "rate_hz" in of else of.get("unique_hz", "0 Hz")
+            total = of.get("rate_hz", of.get("total_hz", "0 Hz"))
             rows.append((f"{b} − {a}", what, total, unique, "", ""))
     strong = frozenset(i for i, row in enumerate(rows) if row[1] == "menu")
     return Table(
@@ -229,8 +224,8 @@ def _shares(value: float, *totals: Rate) -> Iterator[str]:
 def notes(variants: Sequence[MenuRates]) -> tuple[str, ...]:
     """What stands below rates, once for all menus."""
     found = [
-        "Errors are statistical, √Σ(w f)². Events: how many enter the total, and in brackets how many of "
-        "equal weight they are worth."
+        "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
+        "Events: those in the total, and their effective number in brackets."
     ]
     every = [
         rate

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import fsspec
 import numpy as np
@@ -37,6 +37,9 @@ FORMATS: dict[str, Callable[[str], Source]] = {
     "challenge": Challenge,
     "cms-l1-vector": CMSVector,
 }
+
+#: What the errors of rates take as independent.
+Errors = Literal["interactions", "events"]
 
 #: How many interactions a crossing has.
 INTERACTIONS: Need = ("", "n_interaction")
@@ -114,13 +117,21 @@ class Sample:
 @dataclass(frozen=True)
 class Catalogue:
     """Samples whose weights add up. crossing_rate_hz: R0, the rate that a `crossing` background sums to.
-    pileup: what its background was reweighted to, if it was."""
+    pileup: what its background was reweighted to, if it was. errors: what fluctuates alone, an interaction
+    with all events that were made from it (`parent`), or each event."""
 
     table: CatalogueTable
     samples: tuple[Sample, ...]
     path: Path
     sha256: str
     pileup: Pileup | None = None
+    errors: Errors = "interactions"
+
+    def with_errors(self, errors: Errors) -> Catalogue:
+        """The same with errors of the other kind. TrigemuError for one that there is not."""
+        if errors not in get_args(Errors):
+            raise TrigemuError(f"errors = {errors!r}: expected one of {', '.join(get_args(Errors))}")
+        return replace(self, errors=errors)
 
     @property
     def background(self) -> tuple[Sample, ...]:

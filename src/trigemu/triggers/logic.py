@@ -32,6 +32,14 @@ class Expression:
         inner = (name for operand in self.operands for name in operand.names())
         return tuple(dict.fromkeys((self.name,) if self.name else inner))
 
+    @property
+    def text(self) -> str:
+        """As a menu writes it, with brackets around every part that is joined."""
+        if not self.operation:
+            return self.name if self.name.isidentifier() else repr(self.name)
+        parts = [f"({part.text})" if len(part.operands) > 1 else part.text for part in self.operands]
+        return f"not {parts[0]}" if self.operation == "not" else f" {self.operation} ".join(parts)
+
     def evaluate(self, raw: Mapping[str, BoolArray]) -> BoolArray:
         """bool[n] from the decisions bool[n] of every name."""
         if not self.operation:
