@@ -145,7 +145,7 @@ def from_decisions(own: dict[str, bool], raw: dict[str, bool], triggers: list[di
     for below in product(*(list(pairwise(sorted(edges))) for edges in bounds.values())):
         counter = dict(zip(bounds, (low for low, _ in below), strict=True))  # anywhere up to the next bound
         accept: dict[str, bool] = {}
-        for t in sorted(triggers, key=lambda t: t["name"]):
+        for t in sorted(triggers, key=lambda t: (bool(t["seed"]), t["name"])):
             name = t["name"]
             if not t["enabled"]:
                 accept[name] = raw[name]

@@ -12,7 +12,7 @@ set, with the probability that any of its triggers in S accepts.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -128,7 +128,7 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance
     """With which probabilities the enabled triggers accept m patterns. TrigemuError where too many prescaled
     seeds fire together."""
     own, raw = _decisions(words, menu, bits)
-    nodes = list(_nodes(menu, own, raw))
+    nodes = list(_nodes(menu, own, raw, _bound_counters(menu)))
     bound = {node.column for node in nodes}
     seeded = Seeded(nodes) if nodes else None
     free = [i for i in range(len(menu.enabled)) if i not in bound]
@@ -154,8 +154,9 @@ def pairs_between(
     if not (a.seeded or b.seeded):
         return Pairs(a.total, b.total, alike, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
     both: list[Node] = []
+    counters = frozenset(_bound_counters(first[0]) | _bound_counters(second[0]))
     for which, ((menu, bits), shift) in enumerate(((first, 0), (second, len(s)))):
-        for node in _nodes(menu, *_decisions(words, menu, bits)):
+        for node in _nodes(menu, *_decisions(words, menu, bits), counters):
             key, reads = (which, node.key), {name: (which, other) for name, other in node.reads.items()}
             column = node.column + shift if node.column >= 0 else -1
             both.append(replace(node, key=key, reads=reads, column=column))
@@ -174,28 +175,33 @@ def _node_of(seeded: Seeded, triggers: int) -> IntArray:
     return node
 
 
-def _nodes(menu: Menu, own: Mapping[str, BoolArray], raw: Mapping[str, BoolArray]) -> Iterator[Node]:
-    """The triggers that read others as their seed or are read, and what shares a counter with these. One
-    that is not enabled counts by its raw decision, one that a column of prescales switches off never
-    accepts."""
+def _bound_counters(menu: Menu) -> set[Hashable]:
+    """Those of triggers that read others as their seed, or are read."""
+    seeded = [trigger for trigger in menu.enabled if trigger.seed]
+    read = [menu.trigger(name) for trigger in seeded if trigger.seed for name in trigger.seed.names()]
+    return {_counter(trigger) for trigger in (*seeded, *read)}
+
+
+def _nodes(
+    menu: Menu,
+    own: Mapping[str, BoolArray],
+    raw: Mapping[str, BoolArray],
+    counters: Container[Hashable],
+) -> Iterator[Node]:
+    """The triggers with some counters, all that are bound by seeds among them. One that is not enabled
+    counts by its raw decision, one that a column of prescales switches off never accepts."""
     enabled = {trigger.name: column for column, trigger in enumerate(menu.enabled)}
-    bound = {t.name for t in menu.enabled if t.seed}
-    bound |= {name for t in menu.enabled if t.seed for name in t.seed.names()}
-    counters = {_counter(menu.trigger(name)) for name in bound}
-    bound |= {t.name for t in menu.enabled if _counter(t) in counters}
+    read = {name for t in menu.enabled if t.seed for name in t.seed.names()}
     for name in menu.order:
         trigger = menu.trigger(name)
-        if name not in bound:
-            continue
-        if name in enabled:
+        if name in enabled and _counter(trigger) in counters:
             seed = trigger.seed
-            reads = {read: read for read in seed.names()} if seed else {}
-            prescale, fired = trigger.prescale, own[name]
-        else:
-            seed, reads, prescale = None, {}, 1.0
+            reads = {other: other for other in seed.names()} if seed else {}
+            column, prescale = enabled[name], trigger.prescale
+            yield Node(name, name, column, _counter(trigger), prescale, seed, reads, own[name])
+        elif name not in enabled and name in read:
             fired = raw[name] & (trigger.prescale < math.inf)
-        counter = _counter(trigger) if name in enabled else ("disabled", name)
-        yield Node(name, name, enabled.get(name, -1), counter, prescale, seed, reads, fired)
+            yield Node(name, name, -1, ("disabled", name), 1.0, None, {}, fired)
 
 
 def _counter(trigger: Trigger) -> Hashable:

@@ -179,6 +179,6 @@ def test_only_the_core_of_a_chunk_counts(
     monkeypatch.undo()
     expected = gather(menu_from(tmp_path, MENU), memory_catalogue(inside), read, [("", "met")])
     assert part.weight == pytest.approx(expected.weight, rel=1e-12)
-    for name in ("half", "parent", "accepted"):
+    for name in ("half", "parent", "words"):
         assert getattr(part, name).tolist() == getattr(expected, name).tolist()
     assert part.values["table"].tolist() == expected.values["table"].tolist()
