@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from trigemu.cli.generate import generate as command
 from trigemu.errors import MissingExtraError
-from trigemu.generate import Config, ConfigError, generate
+from trigemu.generate import Config, ConfigError, generate, pools
 from trigemu.generate.config import Crossings
 from trigemu.samples import open_catalogue
 
@@ -107,7 +107,8 @@ def test_crossings_from_blocks_or_from_scratch(tiny: Config, sample: Path, tmp_p
 
 def test_trigemu_reads_crossings_that_add_up(tiny: Config, sample: Path, tmp_path: Path) -> None:
     shutil.copytree(sample / "interactions", tmp_path / "interactions")
-    catalogue = open_catalogue(generate(crossings_of(tiny), tmp_path))
+    config = crossings_of(tiny)
+    catalogue = open_catalogue(generate(config, tmp_path))
     total = []
     for entry in catalogue.background:
         events = entry.read(0, 0, entry.entries, [("photon", "fake"), ("", "n_interaction")])
@@ -115,6 +116,8 @@ def test_trigemu_reads_crossings_that_add_up(tiny: Config, sample: Path, tmp_pat
         assert total[-1] == pytest.approx(entry.rate_hz, rel=1e-12)
         assert events.scalars["n_interaction"].dtype == np.int32
     assert math.fsum(total) == pytest.approx(40e6, rel=1e-12)
+    classes = [pools.load(config, number, tmp_path / "interactions") for number in range(2)]
+    assert catalogue.table.mean_interactions == math.fsum(pools.means(classes, config))
 
 
 def test_tuning_reports_every_step(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import time
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import awkward as ak
@@ -91,6 +92,14 @@ def test_a_class_of_crossings_has_a_rate(tiny: Config, tmp_path: Path) -> None:
     (entry,) = tomllib.loads((tmp_path / "c.toml").read_text(encoding="utf-8"))["sample"]
     assert entry["rate_hz"] == 3e7
     assert "cross_section_pb" not in entry
+
+
+def test_mean_interactions_are_those_of_all_classes(tiny: Config, tmp_path: Path) -> None:
+    """Signals have none, and a catalogue of interactions has no such key."""
+    path, soft, hard = tmp_path / "c.toml", *tiny.slices
+    norm = [replace(NORM, mean_interactions=mean) for mean in (13.25, 0.125, None)]
+    write.catalogue(path, tiny, "x", [(soft, norm[0], ""), (hard, norm[1], ""), (hard, norm[2], "")])
+    assert tomllib.loads(path.read_text(encoding="utf-8"))["catalogue"]["mean_interactions"] == 13.375
 
 
 def test_catalogue(tiny: Config, tmp_path: Path) -> None:

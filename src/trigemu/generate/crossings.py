@@ -67,6 +67,7 @@ def make(what: Recipe) -> tuple[EventColumns, Normalisation]:
         sumw=np.array([sumw]),
         sumw2=np.array([math.fsum(stored.astype(np.float64) ** 2)]),
         rate_hz=what.rate_hz if what.background else None,
+        mean_interactions=what.mu,
     )
     return events, norm
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +34,8 @@ COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon":
 class Normalisation:
     """What weights a slice: cross-section in pb, and sums over its accepted interactions per block.
 
-    rate_hz: of a class of crossings, whose weights it gives instead of the cross-section."""
+    rate_hz: of a class of crossings, whose weights it gives instead of the cross-section. mean_interactions:
+    the mean number of a class's interactions in any crossing."""
 
     cross_section_pb: float
     filter_efficiency: float
@@ -42,6 +44,7 @@ class Normalisation:
     sumw2: Array
     k_factor: float = 1.0  # not in cross_section_pb
     rate_hz: float | None = None
+    mean_interactions: float | None = None
 
 
 def root_file(path: Path, events: EventColumns, norm: Normalisation) -> str:
@@ -72,9 +75,12 @@ def catalogue(
             "convention": config.convention,
             "luminosity_cm2s": config.luminosity_cm2s,
             "crossing_rate_hz": config.crossing_rate_hz,
-            "generated_by": generated_by,
         }
     )
+    means = [norm.mean_interactions for _, norm, _ in samples if norm.mean_interactions is not None]
+    if means:
+        head["mean_interactions"] = math.fsum(means)
+    head["generated_by"] = generated_by
     document["catalogue"] = head
     tables = tomlkit.aot()
     for part, norm, sha256 in samples:

@@ -18,12 +18,14 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 class CatalogueTable(Table, frozen=True):
     """[catalogue]. In the convention `crossing` one event is one bunch crossing and the background adds
-    up to `crossing_rate_hz`; in `luminosity` one event is one interaction at `luminosity_cm2s`."""
+    up to `crossing_rate_hz`; in `luminosity` one event is one interaction at `luminosity_cm2s`.
+    `mean_interactions` is the mean number of interactions of a crossing, where it is known."""
 
     name: str
     convention: Literal["crossing", "luminosity"]
     luminosity_cm2s: Positive | None = None
     crossing_rate_hz: Positive = 40e6
+    mean_interactions: Positive | None = None
     generated_by: str | None = None
 
 
