@@ -457,15 +457,16 @@ def _evaluate(
                 here = component == number
                 exactly *= _sum_exactly(probability, accept, here, members, masks[1], counter, best)
                 continue
-            hit = _sum_either(probability, accept, members, counter, best)
-            hits[number] = hit
             if what == _LOST and component[removed] == number:
-                probability, accept = _outcomes(
+                _, without = _outcomes(
                     fired[row], component, number, removed, counter, code, starts, prescale, read, limit
                 )
-                lost = hit - _sum_either(probability, accept, members, counter, best)
-            else:
-                either = hit + either * (1.0 - hit)
+                for o in range(len(probability)):  # most outcomes lose nothing, exactly
+                    kept = _either(without[o], members, counter, best)
+                    lost += probability[o] * (_either(accept[o], members, counter, best) - kept)
+                continue
+            hits[number] = _sum_either(probability, accept, members, counter, best)
+            either = hits[number] + either * (1.0 - hits[number])
         if what == _EITHER:
             found[row, 0] = either
         elif what == _EXACTLY:
