@@ -182,28 +182,32 @@ class Event:
 
 
 def contributions(menu: ToyMenu, decisions: Mapping[str, bool]) -> Contributions:
-    """Every quantity in one event."""
+    """Every quantity in one event. Of a trigger that never accepts in it, all are zero."""
     event, on = Event(menu, decisions), menu.enabled
-    either = event.either
+    either, zero = event.either, dict.fromkeys((t.name for t in on), Fraction(0))
     total = {t.name: either([t]) for t in on}
-    share = {t.name: _share(event, t, total) for t in on}
+    some = [t for t in on if total[t.name]]
+    share = zero | {t.name: _share(event, t, total) for t in some}
     groups = {name: [t for t in on if t.group == name] for name in sorted({t.group for t in on if t.group})}
     of_level = {level: either([t for t in on if t.level == level]) for level in menu.levels}
-    lost = {t.name: event.without(t) for t in on if t.level in menu.levels[:-1]}
+    earlier = [t.name for t in on if t.level in menu.levels[:-1]]
+    lost = dict.fromkeys(earlier, (Fraction(0), Fraction(0)))
+    lost |= {t.name: event.without(t) for t in some if t.name in earlier}
     return Contributions(
         menu=of_level[menu.levels[-1]] if menu.levels else either(on),
         levels=of_level,
         total=total,
-        unique={t.name: _unique(event, [t]) for t in on},
+        unique=zero | {t.name: _unique(event, [t]) for t in some},
         share=share,
         group_total={name: either(members) for name, members in groups.items()},
         group_unique={name: _unique(event, members) for name, members in groups.items()},
         group_share={
             name: sum((share[t.name] for t in members), Fraction()) for name, members in groups.items()
         },
-        overlap={
+        overlap=dict.fromkeys(itertools.product(zero, zero), Fraction(0))
+        | {
             (s.name, t.name): total[s.name] + total[t.name] - either([s, t])
-            for s, t in itertools.product(on, on)
+            for s, t in itertools.product(some, some)
         },
         lost={name: value for name, (value, _) in lost.items()},
         changed={name: value for name, (_, value) in lost.items()},
@@ -218,5 +222,4 @@ def _unique(event: Event, members: Sequence[Toy]) -> Fraction:
 
 def _share(event: Event, trigger: Toy, total: Mapping[str, Fraction]) -> Fraction:
     peers = event.menu.peers(trigger)
-    summed = sum(total[t.name] for t in peers)
-    return event.either(peers) * total[trigger.name] / summed if summed else Fraction(0)
+    return event.either(peers) * total[trigger.name] / sum(total[t.name] for t in peers)
