@@ -5,53 +5,65 @@ from __future__ import annotations
 import itertools
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
-from counters_menus import TWO_LEVELS, ToyEvent, as_toml, catalogue_of, toy_menus, toy_samples
-from counters_twin import Contributions, ToyMenu, contributions
+from counters_menus import TWO_LEVELS, ToyEvent, as_toml, catalogue_of, toy_menus, toy_samples, toys_of
+from counters_twin import Contributions, ToyMenu, contributions, holds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import menu_from
 
-from trigemu import MenuRates, Rate, TriggerRates, emulate, rates
+from trigemu import MenuRates, Rate, TriggerRates, emulate, open_catalogue, rates, read_menu
+from trigemu.exact import to_float
+
+ROOT = Path(__file__).parents[1]
 
 RELATIVE = 1e-12
 #: By how much of or(M) a difference from it may be off.
 ROUNDING = 1e-15
+#: The sums cut fractions, and their squares, off here.
+CUT = 2.0**-128
 
 Of = Callable[[Contributions], Fraction]
 
 
+class Sums(NamedTuple):
+    """Σ w f, Σ (w f)², and the number of events in which f is not zero."""
+
+    hz: float
+    square: float
+    events: int
+
+
 class Truth:
-    """What `counters_twin` gives for each pattern of decisions, and sums of it over the events."""
+    """What `counters_twin` gives for each pattern of decisions, and sums of it over the events.
 
-    def __init__(self, menu: ToyMenu, events: Iterable[ToyEvent], scale: float = 1.0) -> None:
-        weights: dict[tuple[bool, ...], list[float]] = {}
-        for event in events:
-            weights.setdefault(tuple(event.decisions.values()), []).append(event.weight * scale)
+    patterns: the decisions of a menu's `given` triggers → their number of events, Σw and Σw².
+    """
+
+    def __init__(self, menu: ToyMenu, patterns: Mapping[tuple[bool, ...], Sequence[float]]) -> None:
         names = [t.name for t in menu.given]
-        self.weights = list(weights.values())
-        self.contributions = [contributions(menu, dict(zip(names, p, strict=True))) for p in weights]
+        self.sums = list(patterns.values())
+        self.contributions = [contributions(menu, dict(zip(names, p, strict=True))) for p in patterns]
 
-    def _sum(self, of: Of, power: int) -> float:
-        """Σ (w f)^power."""
-        return math.fsum(
-            float(of(f)) ** power * math.fsum(w**power for w in weights)
-            for f, weights in zip(self.contributions, self.weights, strict=True)
-        )
+        self.all = self.of(lambda f: Fraction(1))
 
-    def hz(self, of: Of) -> float:
-        return self._sum(of, 1)
+    def of(self, of: Of) -> Sums:
+        pairs = [(of(f), s) for f, s in zip(self.contributions, self.sums, strict=True)]
+        seen = [(float(f), s) for f, s in pairs if f]
+        hz, square = (math.fsum(f**p * s[p] for f, s in seen) for p in (1, 2))
+        return Sums(hz, square, sum(int(s[0]) for _, s in seen))
 
-    def error_hz(self, of: Of) -> float:
-        return math.sqrt(self._sum(of, 2))
 
-    def events(self, of: Of) -> int:
-        return sum(len(w) for f, w in zip(self.contributions, self.weights, strict=True) if of(f) != 0)
+def patterns_of(events: Iterable[ToyEvent], scale: float) -> dict[tuple[bool, ...], list[float]]:
+    weights: dict[tuple[bool, ...], list[float]] = {}
+    for event in events:
+        weights.setdefault(tuple(event.decisions.values()), []).append(event.weight * scale)
+    return {key: [len(w), math.fsum(w), math.fsum(x**2 for x in w)] for key, w in weights.items()}
 
 
 def check_all(result: MenuRates, menu: ToyMenu, truth: Truth) -> None:
@@ -72,21 +84,27 @@ def check_all(result: MenuRates, menu: ToyMenu, truth: Truth) -> None:
         level = next(u.level for u in menu.enabled if u.group == t.name)
         check(t.total, truth, lambda f, name=t.name: f.group_total[name])
         check(t.share, truth, lambda f, name=t.name: f.group_share[name])
-        rounding = ROUNDING * truth.hz(lambda f, level=level: f.levels[level] if level else f.menu)
+        rounding = ROUNDING * truth.of(lambda f, level=level: f.levels[level] if level else f.menu).hz
         check(t.unique, truth, lambda f, name=t.name: f.group_unique[name], rounding)
     check_overlap(result, menu, truth)
 
 
 def check(rate: Rate, truth: Truth, of: Of, rounding: float = 0.0) -> None:
-    """What is zero in every event is exactly zero."""
-    events = truth.events(of)
-    assert rate.hz == near(truth.hz(of), rounding if events else 0.0)
-    assert rate.error_hz == near(truth.error_hz(of), rounding if events else 0.0)
-    assert rate.events == events
+    expected = truth.of(of)
+    check_sums(rate.hz, rate.error_hz, expected, truth, rounding if expected.events else 0.0)
+    assert rate.events == expected.events
 
 
-def near(expected: float, rounding: float = 0.0) -> Any:
-    return pytest.approx(expected, rel=RELATIVE, abs=rounding)
+def check_sums(hz: float, error_hz: float, expected: Sums, truth: Truth, rounding: float = 0.0) -> None:
+    """What is zero in every event is exactly zero; `rounding` is of hz."""
+    cut = CUT if expected.events or rounding else 0.0
+    assert hz == near(expected.hz, rounding + cut * truth.all.hz)
+    rounding *= 2 * math.sqrt(expected.square) + rounding
+    assert error_hz**2 == near(expected.square, rounding + cut * truth.all.square)
+
+
+def near(expected: float, absolute: float) -> Any:
+    return pytest.approx(expected, rel=RELATIVE, abs=absolute)
 
 
 def check_level(found: TriggerRates, menu: ToyMenu, truth: Truth) -> None:
@@ -98,19 +116,21 @@ def check_level(found: TriggerRates, menu: ToyMenu, truth: Truth) -> None:
         assert found.lost is None
         return
     changes = any(f.changed[found.name] for f in truth.contributions)
-    rounding = ROUNDING * truth.hz(lambda f: f.menu) if changes else 0.0
+    rounding = ROUNDING * truth.of(lambda f: f.menu).hz if changes else 0.0
     assert found.lost is not None
-    assert found.lost.hz == near(truth.hz(lambda f: f.lost[found.name]), rounding)
-    assert found.lost.error_hz == near(truth.error_hz(lambda f: f.lost[found.name]), rounding)
+    expected = truth.of(lambda f: f.lost[found.name])
+    check_sums(found.lost.hz, found.lost.error_hz, expected, truth, rounding)
 
 
 def check_overlap(result: MenuRates, menu: ToyMenu, truth: Truth) -> None:
     """Of all pairs of enabled triggers, those of different levels too."""
     names = [t.name for t in menu.enabled]
     assert result.overlap.shape == result.overlap_error.shape == (len(names), len(names))
-    for (i, s), (j, t) in itertools.product(enumerate(names), enumerate(names)):
-        assert result.overlap[i, j] == near(truth.hz(lambda f, pair=(s, t): f.overlap[pair]))
-        assert result.overlap_error[i, j] == near(truth.error_hz(lambda f, pair=(s, t): f.overlap[pair]))
+    assert (result.overlap == result.overlap.T).all()
+    assert (result.overlap_error == result.overlap_error.T).all()
+    for (i, s), (j, t) in itertools.combinations_with_replacement(enumerate(names), 2):
+        expected = truth.of(lambda f, pair=(s, t): f.overlap[pair])
+        check_sums(result.overlap[i, j], result.overlap_error[i, j], expected, truth)
 
 
 def compare(menu: ToyMenu, samples: dict[str, Sequence[ToyEvent]]) -> None:
@@ -118,8 +138,8 @@ def compare(menu: ToyMenu, samples: dict[str, Sequence[ToyEvent]]) -> None:
         read = menu_from(Path(folder), as_toml(menu))
     catalogue = catalogue_of(menu, samples)
     scale = menu.crossing_rate_hz / catalogue.crossing_rate_hz
-    truth = Truth(menu, itertools.chain(*samples.values()), scale)
-    check_all(rates(emulate([read], catalogue)), menu, truth)
+    patterns = patterns_of(itertools.chain(*samples.values()), scale)
+    check_all(rates(emulate([read], catalogue)), menu, Truth(menu, patterns))
 
 
 @settings(max_examples=30)
@@ -149,3 +169,25 @@ def test_all_patterns_of_two_levels() -> None:
         ToyEvent(0.1 * 1.02**i, dict(zip(names, pattern, strict=True))) for i, pattern in enumerate(patterns)
     ]
     compare(TWO_LEVELS, {"all": events})
+
+
+def test_the_shipped_menu() -> None:
+    """On the embedded sample: from the decisions that the emulation counted."""
+    path = ROOT / "menus" / "two-level.toml"
+    menu = toys_of(path)
+    emulation = emulate([read_menu(path)], open_catalogue())
+    table, _ = emulation.counted(0)
+    bits = [emulation.plan.bits[0][t.name] for t in menu.given]
+    patterns: dict[tuple[bool, ...], list[float]] = {}
+    sums = zip(table.n, to_float(table.weight), to_float(table.square), strict=True)
+    for words, entry in zip(table.words, sums, strict=True):
+        key = tuple(bool(int(words[bit // 64]) >> bit % 64 & 1) for bit in bits)
+        patterns[key] = [x + y for x, y in zip(patterns.get(key, [0, 0.0, 0.0]), entry, strict=True)]
+    result = rates(emulation)
+    check_all(result, menu, Truth(menu, patterns))
+    assert 50e3 < result.levels[0].rate.hz < 100e3
+    assert 2e3 < result.levels[1].rate.hz < 6e3
+    for pattern in patterns:
+        own = dict(zip((t.name for t in menu.given), pattern, strict=True))
+        chains = [t for t in menu.triggers if t.seed and own[t.name]]
+        assert all(holds(t.seed, own.__getitem__) for t in chains), "a chain fires where its L1 items do not"
