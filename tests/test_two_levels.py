@@ -175,7 +175,7 @@ def test_the_shipped_menu() -> None:
     """On the embedded sample: from the decisions that the emulation counted."""
     path = ROOT / "menus" / "two-level.toml"
     menu = toys_of(path)
-    emulation = emulate([read_menu(path)], open_catalogue())
+    emulation = emulate([read_menu(path)], open_catalogue().with_errors("events"))
     table, _ = emulation.counted(0)
     bits = [emulation.plan.bits[0][t.name] for t in menu.given]
     patterns: dict[tuple[bool, ...], list[float]] = {}

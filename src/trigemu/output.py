@@ -158,23 +158,22 @@ def rate_numbers(quantity: str, rate: Rate | None) -> dict[str, Any]:
 
 
 def rate_table(result: MenuRates) -> RenderableType:
-    """What `trigemu run` prints."""
+    """What `trigemu run` prints: a table for each level, one for a menu without."""
+    tables: list[RenderableType] = []
+    for level in result.levels:
+        tables += [_level_table(result, level), ""]
+    tables += [_lost_table(result), ""] if result.levels else [_level_table(result, None)]
+    return Group(*tables, *(Text(note, style="dim") for note in notes(result)))
+
+
+def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
+    """The triggers of a level, its groups, and what it accepts; of a menu without levels, all."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("trigger", overflow="fold")
+    table.add_column(f"{level.name} trigger" if level else "trigger", overflow="fold")
     table.add_column("prescale", justify="right")
     for quantity in _QUANTITIES:
         table.add_column(quantity, justify="right", no_wrap=True)
     table.add_column("events", justify="right", no_wrap=True)
-    if result.levels:
-        table.add_column(f"{result.levels[-1].name} loses", justify="right", no_wrap=True)
-    for level in result.levels or (None,):
-        _add_level(table, result, level)
-    table.add_row(f"menu {result.menu.name}", *_whole(result.rate), style="bold")
-    return Group(table, *(Text(note, style="dim") for note in notes(result)))
-
-
-def _add_level(table: Table, result: MenuRates, level: LevelRates | None) -> None:
-    """The triggers of a level, its groups, and what it accepts; of a menu without levels, all."""
     name = level.name if level else None
     for trigger in result.triggers:
         if trigger.level == name:
@@ -185,21 +184,27 @@ def _add_level(table: Table, result: MenuRates, level: LevelRates | None) -> Non
     for group in groups:
         table.add_row(*_cells(group), style="cyan")
     table.add_row("")
-    if level:
-        table.add_row(f"level {level.name}", *_whole(level.rate), style="bold")
-        table.add_row("")
+    whole, rate = f"level {level.name}" if level else f"menu {result.menu.name}", (level or result).rate
+    table.add_row(whole, "", marked(rate), "", "", events_text(rate), style="bold")
+    return table
 
 
-def _whole(rate: Rate) -> list[str]:
-    return ["", marked(rate), "", "", events_text(rate)]
+def _lost_table(result: MenuRates) -> Table:
+    """What the last level would lose without each trigger of the others."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("without", overflow="fold")
+    table.add_column(f"{result.levels[-1].name} would lose", justify="right", no_wrap=True)
+    for trigger in result.triggers:
+        if trigger.lost:
+            table.add_row(trigger.name, marked(trigger.lost))
+    return table
 
 
 def _cells(trigger: TriggerRates) -> list[str]:
     name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
     prescale = prescale_text(trigger.prescale)
     values = [marked(getattr(trigger, quantity)) for quantity in _QUANTITIES]
-    lost = [marked(trigger.lost)] if trigger.lost else []
-    return [name, prescale, *values, events_text(trigger.total), *lost]
+    return [name, prescale, *values, events_text(trigger.total)]
 
 
 def notes(result: MenuRates) -> Iterator[str]:
@@ -246,10 +251,7 @@ def rejections(result: MenuRates) -> Iterator[str]:
         if level.rejection is not None:
             yield f"Rejection from {before.name} to {level.name}: {rejection_text(level)}."
     if result.levels:
-        yield (
-            f"Unique rates and shares are within a level. {result.levels[-1].name} loses: what it would lose "
-            f"if a trigger of an earlier level never accepted."
-        )
+        yield "Unique rates and shares are within a level; the rate of the menu is that of the last one."
 
 
 def solutions(menu: Menu) -> Iterator[str]:
