@@ -180,7 +180,7 @@ def test_samples_that_cannot_be_reweighted() -> None:
     events = crossings(1, 200)
     for catalogue, message in [
         (memory_catalogue({"a": events}), "'a' has no observable 'n_interaction'.*pile-up is reweighted by"),
-        (crossing_catalogue({"a": events}, dtype="f4"), "n_interaction is no whole number"),
+        (crossing_catalogue({"a": events}, dtype="f4"), "n_interaction is not an integer"),
         (crossing_catalogue({"a": events}, convention="luminosity"), "no pile-up: .* --luminosity"),
         (crossing_catalogue({}, signals={"s": events}), "no sample has the role 'background'"),
         (crossing_catalogue({"a": [*events, *alike(-1, 1, 1.0)]}), "goes from -1 to 5"),

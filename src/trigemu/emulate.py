@@ -28,7 +28,7 @@ from trigemu.halves import EVALUATION, half_of
 from trigemu.menu import Menu
 from trigemu.observables import Need
 from trigemu.patterns import PatternTable, complete, count, empty, merge
-from trigemu.samples import Catalogue
+from trigemu.samples import INTERACTIONS, Catalogue
 from trigemu.workspace import Workspace
 
 Progress = Callable[[int], None]
@@ -57,8 +57,10 @@ class Emulation:
     names.
 
     given: the menus as they were; menus: the same with their budgets solved. half: on which half of the
-    samples rates are taken; None: on all events. bins: of the axis; that of the table is half × bins + bin.
-    only: the bin of the axis that rates are of; None: all of them.
+    samples rates are taken; None: on all events. bins: of the axis; strata: numbers of interactions that
+    events are told apart by, where their total weight was made to be what it is (`pileup.py`), else 1. The
+    axis of the table is (half × bins + bin) × strata + stratum. only: the bin that rates are of; None: all
+    of them.
     """
 
     given: tuple[Menu, ...]
@@ -69,6 +71,12 @@ class Emulation:
     half: int | None
     bins: int = 1
     only: int | None = None
+    strata: int = 1
+
+    @property
+    def bin(self) -> IntArray:
+        """int64[m]: the bin of the axis of each entry of the table."""
+        return self.table.axis // self.strata % self.bins
 
     def counted(self, *numbers: int) -> tuple[PatternTable, FloatArray]:
         """The patterns of some menus that rates are made of, and float64[samples]: by what the sums of
@@ -76,17 +84,17 @@ class Emulation:
         table, scales = self._of_half
         pairs = [(self.menus[number], self.plan.bits[number]) for number in numbers]
         read = {bits[t.name] for menu, bits in pairs for t in menu.used if t.name in bits}
-        return table.onto(read), scales
+        return table.onto(read, self.strata), scales
 
     @cached_property
     def _of_half(self) -> tuple[PatternTable, FloatArray]:
         """Of all menus. What scales a half is the same in all bins of the axis."""
         chosen = np.ones(len(self.table), np.bool_)
         if self.only is not None:
-            chosen = self.table.axis % self.bins == self.only
+            chosen = self.bin == self.only
         scales = np.ones(len(self.catalogue.samples))
         if self.half is not None:
-            by_half = replace(self.table, axis=self.table.axis // self.bins)
+            by_half = replace(self.table, axis=self.table.axis // (self.bins * self.strata))
             scales = half_scales(by_half, self.half, self.catalogue)
             chosen &= by_half.axis == self.half
         return self.table if chosen.all() else self.table.take(np.flatnonzero(chosen)), scales
@@ -113,7 +121,9 @@ def emulate(
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = EVALUATION if fitted(solved, plan, catalogue) else None
-    task = _Count(half is not None, axis, with_parents(catalogue), _undecided(solved, plan, axis))
+    strata = catalogue.strata
+    undecided = strata > 1 or _undecided(solved, plan, axis)
+    task = _Count(half is not None, axis, strata, with_parents(catalogue), undecided)
     table = empty(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
@@ -124,7 +134,9 @@ def emulate(
         if progress:
             progress(chunk.stop - chunk.start)
     table = complete([table, *parts])
-    return Emulation(tuple(menus), solved, catalogue, plan, table, half, axis.bins if axis else 1)
+    return Emulation(
+        tuple(menus), solved, catalogue, plan, table, half, axis.bins if axis else 1, None, strata
+    )
 
 
 @dataclass(frozen=True)
@@ -133,6 +145,7 @@ class _Count:
 
     by_half: bool
     axis: Axis | None
+    strata: int
     with_parents: frozenset[int]
     undecided: bool
 
@@ -142,6 +155,8 @@ class _Count:
         bins = half_of(events.parent) if self.by_half else np.zeros(len(events), np.int64)
         if self.axis:
             bins = bins * self.axis.bins + self.axis(plan, work)
+        if self.strata > 1:
+            bins = bins * self.strata + events.scalars[INTERACTIONS[1]].astype(np.int64)
         core = events.core
         made_from = (events.parent[core], events.id[core]) if sample in self.with_parents else None
         return count(

@@ -228,13 +228,18 @@ def notes(result: MenuRates) -> Iterator[str]:
     if pileup := result.catalogue.pileup:
         yield (
             f"Pile-up: crossings reweighted from {pileup.sample_mean:.4g} to {pileup.mean:g} interactions on "
-            f"average (Poisson), worth {short(pileup.effective_events)} of equal weight, "
-            f"{short(pileup.effective_before)} before."
+            f"average (Poisson). Effective number of crossings: {short(pileup.effective_events)}, before "
+            f"{short(pileup.effective_before)}."
         )
+        if not pileup.known:
+            yield (
+                "The mean that the sample was made with is not known (mean_interactions in its catalogue): its "
+                "own distribution is divided out, and the errors include how that fluctuates."
+            )
         if pileup.missing >= _MISSING_TOLD:
             yield (
-                f"Of that distribution {100 * pileup.missing:.2g} % are missing, for want of crossings with "
-                f"so few or so many interactions; the others stand for them."
+                f"{100 * pileup.missing:.2g} % of that distribution are missing, because there are too few "
+                f"crossings with so few or so many interactions; the others are scaled up for them."
             )
     if result.half:
         yield (

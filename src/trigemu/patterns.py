@@ -59,14 +59,16 @@ class PatternTable:
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return PatternTable(**columns, shared=self.shared.moved(to))
 
-    def onto(self, bits: Iterable[int]) -> PatternTable:
-        """The patterns of some bits alone, those of all bins of the axis together in bin 0."""
+    def onto(self, bits: Iterable[int], strata: int = 1) -> PatternTable:
+        """The patterns of some bits alone, and of the axis the bin within so many strata: only bin 0 of
+        one."""
         mask = np.zeros(self.words.shape[1], np.uint64)
         for bit in bits:
             mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
-        if not self.axis.any() and not (self.words & ~mask).any():
+        axis = self.axis % strata
+        if np.array_equal(axis, self.axis) and not (self.words & ~mask).any():
             return self
-        return merge([replace(self, axis=np.zeros_like(self.axis), words=self.words & mask)])
+        return merge([replace(self, axis=axis, words=self.words & mask)])
 
     def share_scales(self, axis: int, samples: int) -> FloatArray:
         """float64[samples]: Σw of all bins over Σw of one, by which its sums stand for the whole sample;

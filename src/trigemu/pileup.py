@@ -1,14 +1,15 @@
 """The background at another pile-up, or at another luminosity.
 
-A crossing with n interactions is worth R0 · P(n; µ) / W(n) times as much as before, P being the Poisson
-distribution and W(n) what all crossings of the background with n interactions weigh: their number of
-interactions is then distributed like P, given that number they are what they were, and all of them add up to
-what they did. W is of the whole background, not of each sample: how often the samples' processes happen in n
-interactions is what the sample says, and their rates follow.
+Crossings are reweighted so that their number of interactions is distributed like Poisson(n; µ); given that
+number they are what they were. Where the catalogue gives the mean µ₀ that they were made with, those with n
+interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀), which is exact and adds no error. Else by
+R0 Poisson(n; µ) / W(n), W(n) being what all crossings of the background with n interactions weigh: W
+fluctuates, and the errors of rates then count each event from the mean of its n (`strata.py`). W is of the
+whole background, not of each sample: how often the samples' processes happen in n interactions is what the
+sample says, and their rates follow.
 
 An n of which there are too few crossings is left out, and the rest stands for it: a handful that happens to
-hold none of the common kind would otherwise get all of its weight. The errors of rates are those of the
-reweighted crossings; that W fluctuates too is not in them.
+hold none of the common kind would otherwise get all of its weight.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ MIN_EFFECTIVE = 10.0
 MAX_MISSING = 0.05
 #: By how much the events of a sample may fall short of its rate.
 _COMPLETE = 1e-3
+#: By how much the mean of a sample may differ from what it was made with.
+_MEAN_AGREES = 0.05
 #: More interactions than this in one crossing are a mistake.
 _MAX_INTERACTIONS = 100_000
 
@@ -61,11 +64,15 @@ def at_pileup(
     table = merge(parts)
     _check_complete(catalogue, table)
     total, square, events = _per_interactions(table)
-    pmf = _poisson(mean, len(total))
+    sample_mean = float(total @ np.arange(len(total)) / total.sum())
+    made_with = catalogue.table.mean_interactions
+    _check_mean(catalogue, sample_mean)
+    pmf = poisson(mean, len(total))
+    expected = total if made_with is None else total.sum() * poisson(made_with, len(total))
     with np.errstate(divide="ignore", invalid="ignore"):
         enough = (total > 0) & (total**2 >= MIN_EFFECTIVE * square)
         covered = float(pmf[enough].sum())
-        factors = np.where(enough, pmf * (total.sum() / covered) / total, 0.0)
+        factors = np.where(enough, pmf * (total.sum() / covered) / expected, 0.0)
     _check_covered(catalogue, mean, 1.0 - covered, np.flatnonzero(enough))
     weight = exact.to_float(table.weight)
     after = np.bincount(table.sample, weight * factors[table.axis], len(catalogue.samples))
@@ -78,8 +85,9 @@ def at_pileup(
     reweighted = factors**2 @ square
     pileup = Pileup(
         mean=mean,
-        sample_mean=float(total @ np.arange(len(total)) / total.sum()),
+        sample_mean=sample_mean,
         missing=1.0 - covered,
+        known=made_with is not None,
         events=int(events.sum()),
         effective_events=float(factors @ total) ** 2 / float(reweighted),
         effective_before=float(total.sum()) ** 2 / float(square.sum()),
@@ -120,7 +128,7 @@ class _Count:
         n = events.scalars[INTERACTIONS[1]][events.core]
         where = f"sample {events.sample!r}: {INTERACTIONS[1]}"
         if not np.issubdtype(n.dtype, np.integer):
-            raise SampleError(f"{where} is no whole number ({n.dtype}): pile-up is reweighted by a count")
+            raise SampleError(f"{where} is not an integer ({n.dtype}): pile-up is reweighted by a count")
         if len(n) and not 0 <= n.min() <= n.max() < _MAX_INTERACTIONS:
             raise SampleError(f"{where} goes from {n.min()} to {n.max()}: expected a number of interactions")
         none = np.zeros((len(n), 1), np.uint64)
@@ -152,6 +160,15 @@ def _check_complete(catalogue: Catalogue, table: PatternTable) -> None:
             )
 
 
+def _check_mean(catalogue: Catalogue, sample_mean: float) -> None:
+    made_with = catalogue.table.mean_interactions
+    if made_with is not None and abs(sample_mean / made_with - 1) > _MEAN_AGREES:
+        raise SampleError(
+            f"{catalogue.path}: mean_interactions = {made_with:g}, but its crossings have {sample_mean:.4g} "
+            f"interactions on average: correct the key, or leave it out"
+        )
+
+
 def _check_covered(catalogue: Catalogue, mean: float, missing: float, known: IntArray) -> None:
     if missing > MAX_MISSING:
         held = f"enough with {known[0]} to {known[-1]}" if len(known) else "too few of any"
@@ -173,7 +190,7 @@ def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntA
     return weight.result(), square.result(), events
 
 
-def _poisson(mean: float, n: int) -> FloatArray:
+def poisson(mean: float, n: int) -> FloatArray:
     """float64[n]: the probabilities of 0 to n − 1."""
     numbers = np.arange(1, n)
     logarithm = np.concatenate([[0.0], np.cumsum(np.log(mean / numbers))])

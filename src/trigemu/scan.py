@@ -211,7 +211,7 @@ def _at(emulation: Emulation, axis: _Above, chosen: Sequence[int]) -> Emulation:
     """The emulation with the thresholds at their chosen values. Each scanned trigger gets a bit of its
     own: in the plan, one of equal content would share it."""
     (menu,), table, plan = emulation.menus, emulation.table, emulation.plan
-    number = table.axis % emulation.bins
+    number = emulation.bin
     own = np.zeros((len(table), 1), np.uint64)
     bits, triggers = dict(plan.bits[0]), {trigger.name: trigger for trigger in menu.triggers}
     for position, (step, value) in enumerate(zip(axis.steps, chosen, strict=True)):

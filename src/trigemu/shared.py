@@ -109,9 +109,12 @@ class Covariance:
         """float64[columns], in Hz²; 0 where nothing is shared."""
         if not self._events or not self._parts:
             return np.zeros(self._columns)
-        return _shared_squares(
-            self._starts(), self._events.entry, self._events.weight, *self._by_row(), self._columns
-        )
+        return _shared_squares(*self.by_parent())
+
+    def by_parent(self) -> tuple[IntArray, IntArray, FloatArray, IntArray, IntArray, FloatArray, int]:
+        """For kernels: where each parent begins among the events, their entries and weights; where each row
+        of the table begins among the fractions, their columns and values; how many columns there are."""
+        return self._starts(), self._events.entry, self._events.weight, *self._by_row(), self._columns
 
     def _starts(self) -> IntArray:
         parent = self._events.parent

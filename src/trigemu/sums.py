@@ -18,6 +18,7 @@ from trigemu.kernels import inlined, kernel
 from trigemu.menu import Menu
 from trigemu.patterns import PatternTable
 from trigemu.shared import Covariance
+from trigemu.strata import Strata
 
 #: Patterns at a time: enough to hide the cost of a step, few enough for memory.
 BLOCK = 4096
@@ -52,13 +53,16 @@ class Scale:
 
 
 class RateSums:
-    """Sums of columns of fractions, −1 ≤ f ≤ 1."""
+    """Sums of columns of fractions, −1 ≤ f ≤ 1. Where a table has an axis, the total weight of each of its
+    bins is taken as given (`strata.py`).
+    """
 
     def __init__(self, table: PatternTable, scale: Scale, columns: int) -> None:
         self._table, self._scale = table, scale
         self._weight = exact.ColumnSums(columns)
         self._square = exact.ColumnSums(columns)
         self._shared = Covariance(table.shared, len(table), columns)
+        self._strata = Strata(table, scale.of_sample, columns) if table.axis.any() else None
 
     def add(self, rows: slice | IntArray, fractions: FloatArray) -> None:
         """fractions: float64[m, columns] of the entries in `rows`."""
@@ -67,13 +71,18 @@ class RateSums:
         self._square.add(self._table.square[rows], scaled**2)
         if self._shared:
             used = self._shared.used(rows)
-            self._shared.add(_numbers(rows)[: len(used)][used], scaled[used])
+            self._shared.add(_numbers(rows)[used], scaled[used])
+        if self._strata:
+            row, column = np.nonzero(scaled)
+            self._strata.add(_numbers(rows)[row], column, scaled[row, column])
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """float64[columns] each: Σ w f in Hz and its variance in Hz²."""
         scale = self._scale.everything
-        variance = np.maximum(self._square.result() + self._shared.result(), 0.0)
-        return self._weight.result() * scale, variance * scale**2
+        variance = self._square.result() + self._shared.result()
+        if self._strata:
+            variance += self._strata.correction(self._shared)
+        return self._weight.result() * scale, np.maximum(variance, 0.0) * scale**2
 
 
 class PairSums:
@@ -88,6 +97,7 @@ class PairSums:
         self._table, self._scale, self._upper, self._shape = table, scale, upper, shape
         self._sums = np.zeros((2, *shape, exact.WIDE), np.int64)
         self._shared = Covariance(table.shared, len(table), math.prod(shape))
+        self._strata = Strata(table, scale.of_sample, math.prod(shape)) if table.axis.any() else None
 
     def add(self, rows: slice, pairs: Pairs) -> None:
         """The pairs of the entries in `rows`."""
@@ -101,8 +111,11 @@ class PairSums:
             some = slice(start, stop)
             accepted = (pairs.first[some], pairs.second[some], combination[some])
             _add_pairs(self._sums, both[some], *accepted, pairs.alike, *bound, self._upper, scale)
+            first = rows.start + start
+            if self._strata:
+                row, place, fraction = _pairs_of(*accepted, pairs.alike, *bound, self._upper)
+                self._strata.add(first + row, place, fraction * scale)
             if self._shared:
-                first = rows.start + start
                 used = np.flatnonzero(self._shared.used(slice(first, rows.start + stop)))
                 one, other = pairs.first[some][used], pairs.second[some][used]
                 row, place, fraction = _pairs_of(
@@ -114,8 +127,10 @@ class PairSums:
     def result(self) -> tuple[FloatArray, FloatArray]:
         """float64[s, t] each: Σ w f in Hz and its variance in Hz²."""
         hz, square = exact.to_float(self._sums.reshape(-1, exact.WIDE)).reshape(2, *self._shape)
-        variance = np.maximum(square + self._shared.result().reshape(self._shape), 0.0)
-        return hz * self._scale.everything, variance * self._scale.everything**2
+        variance = square + self._shared.result().reshape(self._shape)
+        if self._strata:
+            variance += self._strata.correction(self._shared).reshape(self._shape)
+        return hz * self._scale.everything, np.maximum(variance, 0.0) * self._scale.everything**2
 
 
 def _numbers(rows: slice | IntArray) -> IntArray:

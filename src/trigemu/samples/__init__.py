@@ -134,6 +134,14 @@ class Catalogue:
         return replace(self, errors=errors)
 
     @property
+    def strata(self) -> int:
+        """Numbers of interactions whose total weight in the background was made to be what it is; 1 for
+        none."""
+        if not self.pileup or self.pileup.known:
+            return 1
+        return max(len(sample.per_interactions) for sample in self.background)
+
+    @property
     def background(self) -> tuple[Sample, ...]:
         return tuple(sample for sample in self.samples if sample.table.role == "background")
 

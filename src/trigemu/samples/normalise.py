@@ -58,13 +58,16 @@ class Pileup:
     """What a background was reweighted to, and what it is worth then.
 
     mean: of the Poisson distribution of interactions per crossing; sample_mean: what it was. missing: the
-    share of that distribution for which the sample has too few crossings. events, of which so many of equal
-    weight are left (effective_events) of so many before (effective_before), (Σw)² / Σw².
+    share of that distribution for which the sample has too few crossings. known: whether the mean that the
+    sample was made with is known, so that weights are ratios of two Poisson distributions; if not, what the
+    sample has of each number of interactions is divided out, and fluctuates. events, of which so many of
+    equal weight are left (effective_events) of so many before (effective_before), (Σw)² / Σw².
     """
 
     mean: float
     sample_mean: float
     missing: float
+    known: bool
     events: int
     effective_events: float
     effective_before: float
