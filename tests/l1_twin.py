@@ -150,7 +150,7 @@ class Pair:
         p = self.digits("Mass")
         unit = 10 ** (2 * self.digits("MassPt") + self.digits("Math") - p)
         low, high = lower(cut.minimum**2 * 0.5, p), upper(cut.maximum**2 * 0.5, p)
-        return value > 0 and low * unit <= value <= high * unit
+        return value >= 0 and low * unit <= value <= high * unit
 
     def _pt2(self, a: Word, b: Word) -> int:
         q = self.digits("TwoBodyPtMath")

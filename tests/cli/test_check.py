@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import lzma
+import re
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from l1_toys import jet, muon, vector_line, write_menu
 from real_data import real_file
+
+from trigemu.samples.cms_vector import CMSVector
 
 Command = Callable[..., tuple[int, str]]
 
@@ -105,3 +110,23 @@ def test_all_257_algorithms_of_2016_agree(tmp_path: Path, trigemu: Command) -> N
     document = json.loads((tmp_path / "c.json").read_text())
     assert all(trigger["skipped"] is None for trigger in document["triggers"])
     assert len(document["triggers"]) == 257
+
+
+def test_pairs_at_the_same_place_decide_as_recorded_in_2018(tmp_path: Path, trigemu: Command) -> None:
+    """In crossing 288 two isolated τ are at the same (η, φ), and no other pair has a small mass."""
+    vector = str(real_file("cms_l1", "TestVector_L1Menu_Collisions2018_v2_1_0.txt.xz"))
+    with lzma.open(real_file("cms_l1", "L1Menu_Collisions2018_v2_1_0_rebuilt.xml.xz"), "rt") as file:
+        algorithms = re.compile("<algorithm>.*?</algorithm>", re.DOTALL)
+        text = algorithms.sub(lambda found: found[0] if "Mass_Max" in found[0] else "", file.read())
+    xml, menu = tmp_path / "menu.xml", tmp_path / "menu.toml"
+    xml.write_text(text)
+    assert trigemu("import", "cms-l1", str(xml), "-o", str(menu))[0] == 0
+    triggers = tomllib.loads(menu.read_text())["trigger"]
+    bits = {trigger["name"]: trigger["stored"] for trigger in triggers if "stored" in trigger}
+    bit = bits["L1_DoubleIsoTau28er2p1_Mass_Max90"]
+    assert CMSVector(vector).read_stored(288, 289, [bit])[bit].all()
+    status, said = trigemu("check", str(menu), vector)
+    assert (status, f"{len(bits)} of {len(bits)} triggers agree on all of 3564 crossings." in said) == (
+        0,
+        True,
+    )

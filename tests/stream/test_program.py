@@ -204,6 +204,25 @@ def test_pairs_in_integers(folder: Path) -> None:
     np.testing.assert_array_equal(streamed(plan, events), words)
 
 
+def test_pairs_at_the_same_place_have_a_mass_of_0(folder: Path) -> None:
+    events = events_of(3, 100)
+    columns = events.collections["jet"].columns
+    columns |= {"hw_pt": (columns["pt"] * 2).astype("i4")}  # type: ignore[operator]
+    columns |= {name: np.full(len(columns["pt"]), 30, "i4") for name in ("hw_eta", "hw_phi")}  # type: ignore[operator]
+    leg = '{ object = "jet" }'
+    cuts = (2, "pairs = [{ legs = [0, 1], mass = { max = 1 } }]"), (3, "mass3 = { max = 1 }")
+    heads = "".join(
+        f'[[trigger]]\nname = "T{n}"\nkind = "combination"\nlegs = [{", ".join([leg] * n)}]\n{cut}\n'
+        for n, cut in cuts
+    )
+    plan = make_plan([menu_from(folder, OBJECTS + INTEGERS + heads)])
+    jets = np.diff(events.collections["jet"].offsets)
+    expected = (jets >= 2) + 2 * (jets >= 3)
+    assert set(expected) == {0, 1, 3}
+    np.testing.assert_array_equal(decide(events, plan)[:, 0], expected)
+    np.testing.assert_array_equal(streamed(plan, events)[:, 0], expected)
+
+
 def test_bits_of_words(folder: Path) -> None:
     bits = [(bit, crossing) for bit in (0, 31, 32, 63) for crossing in (-2, 0, 1)]
     plan = plan_of(

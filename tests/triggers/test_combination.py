@@ -304,6 +304,18 @@ def test_a_later_choice_is_found_when_the_first_does_not_fit(fires: Fires) -> No
     assert fires(Combination(legs=(Leg(object="muon"),) * 2, pairs=close), events=[event]) == [True]
 
 
+def test_at_the_same_place_the_mass_is_0(plain_events: list[Event], fires: Fires) -> None:
+    """Which is below any maximum."""
+    merged = [
+        event | {"muon": [o | {"eta": 1.25, "phi": -3.0} for o in event["muon"]]} for event in plain_events
+    ]
+    two, three = ([len(event["muon"]) >= number for event in merged] for number in (2, 3))
+    for name in ("mass", "mass_upt", "transverse_mass"):
+        assert fires(cut(**{name: Range(max=1.0)}), events=merged) == two
+        assert not any(fires(cut(**{name: Range(min=1.0)}), events=merged))
+    assert fires(Combination(legs=(Leg(object="muon"),) * 3, mass3=Range(max=1.0)), events=merged) == three
+
+
 def test_neutral_objects_have_neither_the_same_nor_the_opposite_charge(
     plain_events: list[Event], fires: Fires
 ) -> None:

@@ -122,7 +122,7 @@ def passes(cut: str, hardware: Hardware, low: float, high: float) -> bool:
         "upt" if cut == "mass_upt" else "pt", transverse=cut == "transverse_mass"
     )
     assert hardware.digits.trigonometry
-    return half > 0 and in_mass(half, low, high, hardware.digits.trigonometry)
+    return half >= 0 and in_mass(half, low, high, hardware.digits.trigonometry)
 
 
 def in_mass(half: int, low: float, high: float, digits: int) -> bool:
@@ -197,9 +197,46 @@ def test_three_bodies(muons: list[Object], limit: float) -> None:
     )
     legs = (Leg(object="muon"),) * 3
     within = fires(Combination(legs=legs, mass3=Range(max=limit)), {"muon": muons})
-    assert within == (total > 0 and in_mass(total, 0.0, limit, 4))
+    assert within == (total >= 0 and in_mass(total, 0.0, limit, 4))
     above = fires(Combination(legs=legs, mass3=Range(min=limit)), {"muon": muons})
-    assert above == (total > 0 and in_mass(total, limit, 1e5, 4))
+    assert above == (total >= 0 and in_mass(total, limit, 1e5, 4))
+
+
+@pytest.mark.parametrize("names", OF_TWO)
+def test_at_the_same_place_the_mass_is_0(names: tuple[str, str]) -> None:
+    """Of the hardware's numbers cosh 0 − cos 0 = 0, which is below any maximum and no minimum above 0."""
+    # The middle of a jet's bin is on the border of two of a muon's, which is where the hardware puts it.
+    places = {"jet": {"hw_eta": 10, "hw_phi": 20}, "muon": {"hw_eta": 42, "hw_phi": 82}}
+    muon, jet = ({"hw_pt": 40} | places[name] for name in ("muon", "jet"))
+    if names[0] == names[1]:
+        collections = {names[0]: [{"hw_pt": pt} | places[names[0]] for pt in (60, 40)]}
+    else:
+        collections = {"muon": [muon], "jet": [jet]}
+    legs = tuple(Leg(object=name) for name in names)
+    for cut in ("mass", "transverse_mass"):
+        for limits, expected in (
+            ({"max": 5.0}, True),
+            ({"min": 0.0, "max": 5.0}, True),
+            ({"min": 1.0}, False),
+        ):
+            kind = Combination(legs=legs, pairs=(Pair(legs=(0, 1), **{cut: Range(**limits)}),))
+            assert fires(kind, collections) == expected
+
+
+def test_three_bodies_at_the_same_place() -> None:
+    muons = [{"hw_pt": pt, "hw_eta": -7, "hw_phi": 575} for pt in (60, 40, 20)]
+    legs = (Leg(object="muon"),) * 3
+    assert fires(Combination(legs=legs, mass3=Range(max=5.0)), {"muon": muons})
+    assert not fires(Combination(legs=legs, mass3=Range(min=1.0)), {"muon": muons})
+
+
+def test_a_negative_mass_passes_nothing() -> None:
+    """Bin 0 of the muons' unconstrained pT is from −1 to 0 GeV; the other factors are positive."""
+    muons = [{"hw_pt": 20, "hw_eta": 3 * upt, "hw_phi": 0, "hw_upt": upt} for upt in (0, 30)]
+    legs = (Leg(object="muon"),) * 2
+    for limits, expected in (({"max": 5.0}, False), ({"max": 1e4}, False), ({"min": 0.0}, False)):
+        kind = Combination(legs=legs, pairs=(Pair(legs=(0, 1), mass_upt=Range(**limits)),))
+        assert fires(kind, {"muon": muons}) == expected
 
 
 def test_objects_without_eta() -> None:

@@ -8,8 +8,8 @@ What is made of them is rounded to so many decimal digits and goes on as an inte
     pT² of both = (P1² + P2²) · 10^2q + 2 · P1 · P2 · (cos φ1(q) · cos φ2(q) + sin φ1(q) · sin φ2(q)),
                   P with two_body_pt digits, q = two_body_trigonometry
 
-Limits are rounded outwards to their own digits, in doubles as the compilers of such menus do. A
-mass of 0 passes nothing.
+Limits are rounded outwards to their own digits, in doubles as the compilers of such menus do. Two
+objects at the same (η, φ) have a mass of 0, which passes a maximum.
 """
 
 from __future__ import annotations

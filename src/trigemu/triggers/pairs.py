@@ -197,8 +197,8 @@ def passes(quantity: int, outside: int, o: FloatArray, i: int, j: int, r: FloatA
     value = integer.pair_quantity(
         of, o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j], r, at + 2
     )
-    if value <= 0 and (of >= MASS or of == TRANSVERSE):
-        return False
+    if value < 0 and (of >= MASS or of == TRANSVERSE):
+        return False  # of a pT below 0, in the lowest bin of some scales
     inside = integer.within(value, r[at], r[at + 1], r[at + 2 + integer.LIMIT])
     return inside != (outside != 0)
 
@@ -248,4 +248,4 @@ def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: Float
                 MASS, o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j], r, pair
             )
             pair += int(integer.length(r, pair))
-    return bool(total > 0 and integer.within(total, r[at], r[at + 1], r[at + 2 + integer.LIMIT]))
+    return bool(total >= 0 and integer.within(total, r[at], r[at + 1], r[at + 2 + integer.LIMIT]))
