@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 from xml.parsers import expat
 
-import fsspec
-
 from trigemu.errors import TrigemuError
+from trigemu.samples.locations import opened
 from trigemu.tables import Problem, TableError
 
 T = TypeVar("T")
@@ -115,7 +114,7 @@ class Mistakes:
 def read_xml(path: Path) -> XMLMenu:
     """Read a menu (also .xz, .gz); TableError with all mistakes of the file."""
     try:
-        with fsspec.open(str(path), "rb", compression="infer") as stream:
+        with opened(path, compression="infer") as stream:
             content: bytes = stream.read()
     except Exception as error:
         reason = getattr(error, "strerror", None) or error

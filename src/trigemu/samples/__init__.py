@@ -10,7 +10,6 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import fsspec
 import numpy as np
 
 from trigemu.errors import SampleError, TrigemuError, nearest
@@ -20,6 +19,7 @@ from trigemu.samples.challenge import Challenge
 from trigemu.samples.cms_vector import CMSVector
 from trigemu.samples.delphes import Delphes
 from trigemu.samples.detect import format_of
+from trigemu.samples.locations import found, located, opened, parts
 from trigemu.samples.margins import around, joined
 from trigemu.samples.nanoaod import NanoAOD
 from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
@@ -165,10 +165,13 @@ def embedded_catalogue() -> Path:
 def open_catalogue(path: Path | str | None = None) -> Catalogue:
     """Open the files of a catalogue, the embedded one by default; TableError or SampleError names what
     is wrong. Files whose sha256 stands in the catalogue are verified. What does not end in .toml is a file of
-    events itself (`catalogue_of`)."""
-    file = embedded_catalogue() if path is None else Path(path)
-    if file.suffix != ".toml" and file.exists():
-        return catalogue_of(file)
+    events itself (`catalogue_of`). `locations` says what is opened."""
+    where = located(embedded_catalogue() if path is None else path)
+    if isinstance(where, str) and where.endswith(".toml"):
+        raise SampleError(f"{where}: catalogues are read from this machine only: fetch it")
+    if isinstance(where, str) or (where.suffix != ".toml" and where.exists()):
+        return catalogue_of(where)
+    file = where if path is None else Path(path)
     document = load(file)
     for key in document.data:
         if key not in ("catalogue", "sample"):
@@ -209,14 +212,15 @@ def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) 
 
 def catalogue_of(path: Path | str, format: str | None = None) -> Catalogue:
     """One file, local or remote, as a background of crossings that all count the same, whatever their
-    generator weights: n events of R0 / n each. SampleError where it cannot be read.
+    generator weights: n events of R0 / n each. SampleError where it cannot be read, or is not opened
+    (`locations`).
 
     format: one of FORMATS; told from what stands in the file where it is None.
     """
     name = Path(path).name.split(".")[0]
     if format is not None and format not in FORMATS:
         raise SampleError(f"{path}: unknown format {format!r}{nearest(format, FORMATS)}")
-    file = str(path) if "://" in str(path) else str(Path(path).expanduser())
+    file = str(located(path))
     with _naming(name, file):
         known = format or format_of(file)
     head = CatalogueTable(name=name, convention="crossing")
@@ -230,7 +234,10 @@ def catalogue_of(path: Path | str, format: str | None = None) -> Catalogue:
 def _open(
     head: CatalogueTable, table: SampleTable, number: int, folder: Path, weighted: bool = True
 ) -> Sample:
-    paths = [path for pattern in table.files for path in _find(table.name, pattern, folder)]
+    try:
+        paths = [path for pattern in table.files for path in found(pattern, folder)]
+    except SampleError as error:
+        raise SampleError(f"sample {table.name!r}: {error}") from None
     if table.sha256 and len(table.sha256) != len(paths):
         raise SampleError(
             f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
@@ -264,18 +271,8 @@ def _alike(one: Source, other: Source) -> bool:
     return alike and (not differing or differing <= {*one.stored, *other.stored})
 
 
-def _find(sample: str, pattern: str, folder: Path) -> list[str]:
-    if "://" in pattern:
-        return [pattern]
-    path = (folder / Path(pattern).expanduser()).absolute()
-    found = sorted(str(file) for file in Path(path.anchor).glob(str(path.relative_to(path.anchor))))
-    if not found:
-        raise SampleError(f"sample {sample!r}: no file {folder / pattern}")
-    return found
-
-
 def _verify(sample: str, path: str, expected: str | None) -> str | None:
-    if "://" in path and expected is None:
+    if isinstance(located(path), str) and expected is None:
         return None
     with _naming(sample, path):
         digest = _digest(path)
@@ -289,10 +286,9 @@ def _verify(sample: str, path: str, expected: str | None) -> str | None:
 
 def _digest(path: str) -> str:
     """sha256 of a file; of a folder, that of its files *.parquet one after another, ordered by name."""
-    files = sorted(map(str, Path(path).glob("*.parquet"))) if Path(path).is_dir() else [path]
     digest = hashlib.sha256()
-    for file in files:
-        with fsspec.open(file, "rb") as stream:
+    for file in parts(path):
+        with opened(file) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()

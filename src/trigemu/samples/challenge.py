@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-import fsspec
 import numpy as np
 
 from trigemu.errors import MissingExtraError, SampleError
 from trigemu.events import Array, BoolArray, IntArray
 from trigemu.observables import Need
+from trigemu.samples.locations import opened
 from trigemu.samples.ragged import collection_of
 from trigemu.samples.source import Columns, Schema
 
@@ -49,7 +49,7 @@ class Challenge:
             import h5py
         except ImportError:
             raise MissingExtraError("reading HDF5", "formats", "h5py") from None
-        with fsspec.open(self.path, "rb") as stream, h5py.File(stream, "r") as file:
+        with opened(self.path) as stream, h5py.File(stream, "r") as file:
             particles = file.get(PARTICLES)
             if particles is None:
                 raise SampleError(f"no dataset {PARTICLES!r} (there is: {', '.join(file) or 'nothing'})")

@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-import fsspec
 import numpy as np
 import numpy.typing as npt
 
@@ -46,6 +45,7 @@ from trigemu.samples.cms_words import (
     collection_of,
     columns_of,
 )
+from trigemu.samples.locations import opened
 from trigemu.samples.source import Columns, Schema
 
 DigitArray = npt.NDArray[np.uint8]
@@ -109,7 +109,7 @@ class CMSVector:
 
     @cached_property
     def _crossings(self) -> _Crossings:
-        with fsspec.open(self.path, "rb", compression="infer") as stream:
+        with opened(self.path, compression="infer") as stream:
             return _decoded(stream.read().splitlines())
 
     @property

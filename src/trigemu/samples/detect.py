@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import fsspec
 import uproot
 
 from trigemu.errors import SampleError
+from trigemu.samples.locations import is_folder, located, opened
 
 #: What a file begins with → its format; text is that of test vectors.
 _SIGNATURES = {b"PAR1": "parquet", b"\x89HDF\r\n\x1a\n": "challenge"}
@@ -18,9 +17,9 @@ _TREES = {"Events": "nanoaod", "CollectionTree": "physlite", "EventData": "physl
 
 def format_of(path: str) -> str:
     """A folder is one of Parquet files. SampleError where it cannot be told; any error of what opens it."""
-    if Path(path).is_dir():
+    if is_folder(path):
         return "parquet"
-    with fsspec.open(path, "rb", compression="infer") as stream:
+    with opened(path, compression="infer") as stream:
         start: bytes = stream.read(512)
     if start.startswith(b"root"):
         return _of_root(path)
@@ -35,7 +34,7 @@ def format_of(path: str) -> str:
 
 
 def _of_root(path: str) -> str:
-    with uproot.open(path) as file:
+    with uproot.open({str(located(path)): None}) as file:
         there: list[Any] = file.keys(cycle=False, recursive=False)
     for tree, name in _TREES.items():
         if tree in there:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
 from trigemu.errors import SampleError
-from trigemu.tables import Table
+from trigemu.samples.locations import located
+from trigemu.tables import Key, Table
 
 CM2_PER_PB = 1e-36
 
@@ -48,9 +50,14 @@ class SampleTable(Table, frozen=True):
     require: str | None = None
     description: str = ""
 
-    def mistakes(self) -> Iterator[tuple[str, str]]:
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not self.files and self.dataset is None:
             yield "files", "files = []: name at least one file"
+        for number, file in enumerate(self.files):
+            try:
+                located(file, Path("/"))
+            except SampleError as error:
+                yield ("files", number), str(error)
 
 
 @dataclass(frozen=True)

@@ -26,12 +26,12 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal
 
-import fsspec
 import numpy as np
 
 from trigemu.errors import MissingExtraError, SampleError
 from trigemu.events import Array, BoolArray, IntArray
 from trigemu.observables import Need
+from trigemu.samples.locations import opened, parts
 from trigemu.samples.nanoaod import DECISIONS
 from trigemu.samples.ragged import collection_of, schema_of
 from trigemu.samples.source import Columns, Schema
@@ -66,15 +66,12 @@ class Parquet:
     @cached_property
     def _footers(self) -> dict[str, Any]:
         """Of each file: its metadata and Arrow's schema."""
-        files = [self.path]
-        if Path(self.path).is_dir():
-            files = sorted(map(str, Path(self.path).glob("*.parquet")))
-            if not files:
-                raise SampleError("the folder has no files *.parquet")
         footers = {}
-        for file in files:
+        for file in parts(self.path):
             with _opened(file) as parquet:
                 footers[file] = (parquet.metadata, parquet.schema_arrow)
+        if not footers:
+            raise SampleError("the folder has no files *.parquet")
         rows = {file: metadata.num_rows for file, (metadata, _) in footers.items()}
         if len(set(rows.values())) > 1:
             told = ", ".join(f"{Path(file).name}: {n}" for file, n in rows.items())
@@ -209,7 +206,7 @@ def _opened(file: str, metadata: Any = None) -> Iterator[Any]:
         from pyarrow.parquet import ParquetFile
     except ImportError:
         raise MissingExtraError("reading Parquet", "formats", "pyarrow") from None
-    with fsspec.open(file, "rb") as stream, ParquetFile(stream, metadata=metadata) as parquet:
+    with opened(file) as stream, ParquetFile(stream, metadata=metadata) as parquet:
         yield parquet
 
 

@@ -16,6 +16,7 @@ import uproot
 from trigemu.errors import SampleError
 from trigemu.events import Array, BoolArray, IntArray
 from trigemu.observables import Need
+from trigemu.samples.locations import located
 from trigemu.samples.ragged import collection_of, flat, schema_of
 from trigemu.samples.source import Columns, Schema
 
@@ -58,8 +59,10 @@ class RootFile(ABC):
 
     @cached_property
     def _file(self) -> Any:
-        file = uproot.open(self.path, array_cache=None)  # chunks are read once
-        size = Path(self.path).stat().st_size if Path(self.path).is_file() else file.file.fEND
+        where = located(self.path)
+        # As a key, so that no part of the name is taken for a tree's; chunks are read once.
+        file = uproot.open({str(where): None}, array_cache=None)
+        size = where.stat().st_size if isinstance(where, Path) else file.file.fEND
         if size < file.file.fEND:
             raise SampleError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
         return file

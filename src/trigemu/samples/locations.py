@@ -1,0 +1,104 @@
+"""Where events may be read from: paths on this machine, and URLs of a few schemes.
+
+Catalogues come from other people. fsspec, with which files are opened, also knows schemes that read what a
+file names or run what it says (reference, zip, data, …), and chains of them. So one rule says what is opened:
+
+a path               → absolute; ~ and $NAME are characters like others
+file:///path         → the same; %20 and the like are decoded, the host is none or localhost
+http, https, root    → the URL, its scheme in lower case
+anything with ::     → refused, also as a part of a path: libraries take it for a chain
+any other scheme     → refused, and with it a colon before the first / of a path: write ./ before it
+
+Redirects add nothing to this: of http and https they are followed to http and https only, by aiohttp. Nor
+does uproot, which reads URLs of some servers through a copy (simplecache::) of what was judged here.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import fsspec
+
+from trigemu.errors import SampleError
+
+REMOTE = ("http", "https", "root")
+_EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
+#: Of a value, in messages: data in a URL may be long.
+_SHOWN = 100
+
+
+def located(given: Path | str, folder: Path | None = None) -> Path | str:
+    """An absolute path, or a URL of one of `REMOTE`. SampleError says what is opened instead.
+
+    folder: what a relative path is relative to; the current one if it is None.
+    """
+    text = os.fspath(given)
+    if "::" in text:
+        raise _refused(text, ":: would chain URLs", "rename the file, or write %3A%3A in a URL")
+    first = text.partition("/")[0]
+    scheme, colon, _ = first.partition(":")
+    if not colon:
+        return _path(folder or Path(), text)
+    known, rest = scheme.lower(), text.removeprefix(f"{scheme}://")
+    if rest == text or known not in ("file", *REMOTE):
+        reason = "has no // after it" if known in ("file", *REMOTE) else "is no scheme that is opened"
+        advice = "fetch the file and give its path, or write ./ before a name with a colon"
+        raise _refused(text, f"{_quoted(scheme + colon)} {reason}", advice)
+    if known != "file":
+        return f"{known}://{rest}"
+    host, slash, path = rest.partition("/")
+    if not slash or host.lower() not in ("", "localhost"):
+        raise _refused(text, f"{_quoted(host)} is taken for a host", "write file:/// before an absolute path")
+    return _path(Path("/"), unquote(path))
+
+
+def found(pattern: str, folder: Path) -> list[str]:
+    """The URL itself, or the files that a path with wildcards means, ordered by name. SampleError where there
+    are none."""
+    where = located(pattern, folder)
+    if isinstance(where, str):
+        return [where]
+    files = Path(where.anchor).glob(str(where.relative_to(where.anchor)))
+    paths = sorted(str(located(file)) for file in files)
+    if not paths:
+        literal = "; ~ and $ are taken literally, write the whole path" if pattern[:1] in ("~", "$") else ""
+        raise SampleError(f"no file {where if '://' in pattern else folder / pattern}{literal}")
+    return paths
+
+
+def opened(given: Path | str, compression: str | None = None) -> Any:
+    """The bytes of a file, in a `with`; any error of what opens it. compression: "infer" is by its ending."""
+    return fsspec.open(str(located(given)), "rb", compression=compression, expand=False)
+
+
+def is_folder(given: Path | str) -> bool:
+    where = located(given)
+    return isinstance(where, Path) and where.is_dir()
+
+
+def parts(given: Path | str) -> list[str]:
+    """The file itself, or the files *.parquet of a folder, ordered by name."""
+    where = located(given)
+    if isinstance(where, Path) and where.is_dir():
+        return sorted(map(str, where.glob("*.parquet")))
+    return [str(where)]
+
+
+def _path(folder: Path, text: str) -> Path:
+    path = (folder / text).absolute()
+    if "::" in str(path):
+        raise _refused(str(path), ":: would chain URLs", "rename the file or its folder")
+    if "\0" in text:
+        raise _refused(text, "no path has the character 0", "remove it")
+    return path
+
+
+def _refused(value: str, reason: str, advice: str) -> SampleError:
+    return SampleError(f"{_quoted(value)} is not opened, {reason}: {_EXPECTED}; {advice}")
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -1,0 +1,60 @@
+"""What commands do with samples that are not opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import fsspec
+import pytest
+import uproot
+
+Command = Callable[..., tuple[int, str]]
+
+COMMANDS = [
+    ("samples", "{}"),
+    ("run", "menu.toml", "--samples", "{}"),
+    ("compare", "menu.toml", "budget.toml", "--samples", "{}"),
+    ("scan", "menu.toml", "--trigger", "J30", "--values", "20:40:10", "--samples", "{}"),
+    (
+        "efficiency",
+        "menu.toml",
+        "--sample",
+        "a",
+        "--observable",
+        "met",
+        "--bins",
+        "0:10:5",
+        "--samples",
+        "{}",
+    ),
+    ("rates-vs", "n_jet", "menu.toml", "--bins", "0:4:1", "--samples", "{}"),
+    ("bench", "menu.toml", "--samples", "{}"),
+    ("calibrate", "budget.toml", "-o", "new.toml", "--samples", "{}"),
+    ("report", "menu.toml", "-o", "page.html", "--samples", "{}"),
+    ("check", "menu.toml", "{}"),
+    ("import", "cms-l1", "{}", "-o", "new.toml"),
+]
+
+MENU = """
+[[trigger]]
+name = "MET"
+kind = "threshold"
+observable = "met"
+total_rate_hz = 1e5
+"""
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+def test_other_schemes_than_a_few_are_status_2(
+    place: Any, trigemu: Command, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    asked: list[object] = []
+    for library in (fsspec, uproot):
+        monkeypatch.setattr(library, "open", lambda *given, **options: asked.append(given))
+    place.write("budget.toml", MENU)
+    files = place.files()
+    for value in ("reference://x::data:,x", "S3://b/a.root", "data:,x", "zip://a::c.zip", "local:/a.toml"):
+        status, said = trigemu(*(word.format(value) for word in command))
+        assert (status, "is not opened" in said) == (2, True), said
+    assert (asked, place.files()) == ([], files)
