@@ -233,8 +233,8 @@ def notes(result: MenuRates) -> Iterator[str]:
         )
         if not pileup.known:
             yield (
-                "The mean that the sample was made with is not known (mean_interactions in its catalogue): its "
-                "own distribution is divided out, and the errors include how that fluctuates."
+                "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
+                "its own distribution is divided out, and the errors include how that fluctuates."
             )
         if pileup.missing >= _MISSING_TOLD:
             yield (
