@@ -12,21 +12,19 @@ set, with the probability that any of its triggers in S accepts.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from trigemu.coherent import Sets, coherent_sets, counter_of, missed_of, or_of, unique_of
 from trigemu.errors import PluginError
 from trigemu.events import BoolArray, FloatArray, IntArray
-from trigemu.kernels import kernel
 from trigemu.menu import Menu, Trigger
 from trigemu.patterns import Words
 from trigemu.seeds import Node, Seeded
 from trigemu.triggers.base import BitKind
-
-Sets = Sequence[Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ class Acceptance:
             inside = self.seeded.members(members)
             of_nodes = self.seeded.unique(inside)
             unique *= 1.0 - self.seeded.either(inside)[:, None]
-            missed = _missed(self.total, *_flat(sets))[:, None]
+            missed = missed_of(self.total, sets)[:, None]
             unique[:, self.seeded.column[inside]] = of_nodes[:, inside] * missed
         return unique
 
@@ -94,7 +92,7 @@ class Acceptance:
         node = -1 if self.seeded is None else int(_node_of(self.seeded, self.total.shape[1])[trigger])
         if self.seeded is None or node < 0:
             return np.zeros(len(self.total))
-        missed = _missed(self.total, *_flat(_within(self.sets, members)))
+        missed = missed_of(self.total, _within(self.sets, members))
         return missed * self.seeded.lost(self.seeded.members(members), node)
 
     def pairs(self) -> Pairs:
@@ -150,7 +148,7 @@ def pairs_between(
     share their counters."""
     a, b = (acceptances(words, *which) for which in (first, second))
     s, t = (menu.enabled for menu, _ in (first, second))
-    alike = np.array([[_counter(x) == _counter(y) for y in t] for x in s])
+    alike = np.array([[counter_of(x) == counter_of(y) for y in t] for x in s])
     if not (a.seeded or b.seeded):
         return Pairs(a.total, b.total, alike, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
     both: list[Node] = []
@@ -179,7 +177,7 @@ def _bound_counters(menu: Menu) -> set[Hashable]:
     """Those of triggers that read others as their seed, or are read."""
     seeded = [trigger for trigger in menu.enabled if trigger.seed]
     read = [menu.trigger(name) for trigger in seeded if trigger.seed for name in trigger.seed.names()]
-    return {_counter(trigger) for trigger in (*seeded, *read)}
+    return {counter_of(trigger) for trigger in (*seeded, *read)}
 
 
 def _nodes(
@@ -194,19 +192,14 @@ def _nodes(
     read = {name for t in menu.enabled if t.seed for name in t.seed.names()}
     for name in menu.order:
         trigger = menu.trigger(name)
-        if name in enabled and _counter(trigger) in counters:
+        if name in enabled and counter_of(trigger) in counters:
             seed = trigger.seed
             reads = {other: other for other in seed.names()} if seed else {}
             column, prescale = enabled[name], trigger.prescale
-            yield Node(name, name, column, _counter(trigger), prescale, seed, reads, own[name])
+            yield Node(name, name, column, counter_of(trigger), prescale, seed, reads, own[name])
         elif name not in enabled and name in read:
             fired = raw[name] & (trigger.prescale < math.inf)
             yield Node(name, name, -1, ("disabled", name), 1.0, None, {}, fired)
-
-
-def _counter(trigger: Trigger) -> Hashable:
-    """What is equal for triggers that share their prescale counter."""
-    return ("set", trigger.coherent) if trigger.coherent else ("alone", trigger.name)
 
 
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
@@ -243,14 +236,6 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
     return fired
 
 
-def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
-    """The positions of the triggers that share a prescale counter; a trigger alone is a set."""
-    sets: dict[Hashable, list[int]] = {}
-    for position, trigger in enumerate(triggers):
-        sets.setdefault(_counter(trigger), []).append(position)
-    return list(sets.values())
-
-
 def _within(sets: Sets, members: BoolArray) -> Sets:
     """What of each set is a member; sets without any are left out, which changes no bit."""
     if members.all():
@@ -266,76 +251,3 @@ def _alike(sets: Sets, triggers: int) -> BoolArray:
         number[list(together)] = i
     alike: BoolArray = number[:, None] == number
     return alike
-
-
-def or_of(accepted: FloatArray, sets: Sets) -> FloatArray:
-    """float64[m]: the probability that any trigger accepts, from float64[m, t].
-
-    Added up so that one set gives its own value, an empty one changes nothing and a 1 stays 1, to the
-    last bit: what is zero must not become an event of weight 1e-17.
-    """
-    return _or(accepted, *_flat(sets))
-
-
-def unique_of(accepted: FloatArray, sets: Sets) -> FloatArray:
-    """float64[m, t]: or(M) − or(M without t), as a product, so that nothing cancels."""
-    return _unique(accepted, *_flat(sets))
-
-
-def _flat(sets: Sets) -> tuple[IntArray, IntArray]:
-    """The members one after the other, and where those of each set start."""
-    starts = np.cumsum([0, *map(len, sets)])
-    return np.array([member for members in sets for member in members], np.int64), starts
-
-
-@kernel
-def _or(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
-    either = np.zeros(accepted.shape[0])
-    for row in range(accepted.shape[0]):
-        for number in range(len(starts) - 1):
-            best = 0.0
-            for at in range(starts[number], starts[number + 1]):
-                best = max(best, accepted[row, member[at]])
-            if best > 0.0:
-                either[row] = best + either[row] * (1.0 - best)
-    return either
-
-
-@kernel
-def _missed(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
-    """float64[m]: the probability that none accepts."""
-    missed = np.ones(accepted.shape[0])
-    for row in range(accepted.shape[0]):
-        for number in range(len(starts) - 1):
-            best = 0.0
-            for at in range(starts[number], starts[number + 1]):
-                best = max(best, accepted[row, member[at]])
-            missed[row] *= 1.0 - best
-    return missed
-
-
-@kernel
-def _unique(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
-    sets = len(starts) - 1
-    unique = np.zeros_like(accepted)
-    best, after = np.zeros(sets), np.ones(sets + 1)
-    for row in range(accepted.shape[0]):
-        for number in range(sets):
-            best[number] = 0.0
-            for at in range(starts[number], starts[number + 1]):
-                best[number] = max(best[number], accepted[row, member[at]])
-        for number in range(sets - 1, -1, -1):
-            after[number] = after[number + 1] * (1.0 - best[number])
-        before = 1.0
-        for number in range(sets):
-            others = before * after[number + 1]  # the probability that all other sets miss
-            before *= 1.0 - best[number]
-            if others == 0.0 or best[number] == 0.0:
-                continue
-            for at in range(starts[number], starts[number + 1]):
-                without = 0.0
-                for other in range(starts[number], starts[number + 1]):
-                    if other != at:
-                        without = max(without, accepted[row, member[other]])
-                unique[row, member[at]] = others * (best[number] - without)
-    return unique

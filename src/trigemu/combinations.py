@@ -16,8 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu import exact
-from trigemu.acceptance import Acceptance, Part, Sets, acceptances
+from trigemu.acceptance import Acceptance, Part, acceptances
 from trigemu.calibrate import crossing_scale
+from trigemu.coherent import Sets
 from trigemu.emulate import Emulation
 from trigemu.events import BoolArray, FloatArray
 from trigemu.menu import Menu

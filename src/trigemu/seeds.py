@@ -17,15 +17,26 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trigemu.counters import (
+    AND,
+    BOTH,
+    EITHER,
+    EXACTLY,
+    LOST,
+    NOT,
+    OR,
+    TOTAL,
+    UNIQUE,
+    components,
+    evaluate,
+    outcomes,
+)
 from trigemu.errors import TrigemuError
 from trigemu.events import BoolArray, FloatArray, IntArray
-from trigemu.kernels import kernel
 from trigemu.triggers.logic import Expression
 
 #: Outcomes of the counters of one component in one event: sixteen prescaled seeds.
 MAX_OUTCOMES = 2**16
-
-_AND, _OR, _NOT = -1, -2, -3
 
 
 @dataclass(frozen=True)
@@ -81,34 +92,34 @@ class Seeded:
         return self._total()[self.combination]
 
     def _total(self) -> FloatArray:
-        found = self._evaluate(_TOTAL, np.zeros((1, len(self._nodes)), np.bool_))
+        found = self._evaluate(TOTAL, np.zeros((1, len(self._nodes)), np.bool_))
         first = np.diff(self._starts) == 0  # without a seed: not a sum, to the last bit
         found[:, first] = self._fired[:, first] / self._prescale[first]
         return found
 
     def either(self, members: BoolArray) -> FloatArray:
         """float64[m]: any of the members accepts."""
-        found: FloatArray = self._evaluate(_EITHER, members[None])[self.combination, 0]
+        found: FloatArray = self._evaluate(EITHER, members[None])[self.combination, 0]
         return found
 
     def unique(self, members: BoolArray) -> FloatArray:
         """float64[m, nodes]: each member accepts, no other one."""
-        return self._evaluate(_UNIQUE, members[None])[self.combination]
+        return self._evaluate(UNIQUE, members[None])[self.combination]
 
     def lost(self, members: BoolArray, node: int) -> FloatArray:
         """float64[m]: by how much `either` is lower where a node never accepts."""
-        found: FloatArray = self._evaluate(_LOST, members[None], node)[self.combination, 0]
+        found: FloatArray = self._evaluate(LOST, members[None], node)[self.combination, 0]
         return found
 
     def exactly(self, members: BoolArray, others: BoolArray) -> FloatArray:
         """float64[m]: all members accept and none of the others does."""
-        found: FloatArray = self._evaluate(_EXACTLY, np.stack([members, others]))[self.combination, 0]
+        found: FloatArray = self._evaluate(EXACTLY, np.stack([members, others]))[self.combination, 0]
         return found
 
     def both(self) -> FloatArray:
         """float64[c, nodes, nodes]: two accept together, for each of the c combinations."""
         n = len(self._nodes)
-        found = self._evaluate(_BOTH, np.zeros((1, n), np.bool_)).reshape(-1, n, n)
+        found = self._evaluate(BOTH, np.zeros((1, n), np.bool_)).reshape(-1, n, n)
         found[:, np.arange(n), np.arange(n)] = self._total()
         return found
 
@@ -116,9 +127,9 @@ class Seeded:
         """Of each component of one pattern: probabilities float64[o], and float64[o, nodes], with which each
         node accepts then, independently but for those that share a counter."""
         fired = self._fired[self.combination[pattern]]
-        component = _components(fired, *self._graph)
+        component = components(fired, *self._graph)
         return [
-            _outcomes(fired, component, number, -1, *self._graph, self._prescale, self._read, MAX_OUTCOMES)
+            outcomes(fired, component, number, -1, *self._graph, self._prescale, self._read, MAX_OUTCOMES)
             for number in range(component.max(initial=-1) + 1)
         ]
 
@@ -132,7 +143,7 @@ class Seeded:
         return self._counter, self._code, self._starts
 
     def _evaluate(self, what: int, masks: BoolArray, node: int = -1) -> FloatArray:
-        found, too_many = _evaluate(
+        found, too_many = evaluate(
             what, self._fired, masks, node, *self._graph, self._prescale, self._read, MAX_OUTCOMES
         )
         if too_many >= 0:
@@ -168,8 +179,8 @@ def _postfix(expression: Expression, place: Mapping[str, int]) -> list[int]:
         return [place[expression.name]]
     steps = [_postfix(operand, place) for operand in expression.operands]
     if expression.operation == "not":
-        return [*steps[0], _NOT]
-    operation = _AND if expression.operation == "and" else _OR
+        return [*steps[0], NOT]
+    operation = AND if expression.operation == "and" else OR
     return [*steps[0], *(step for more in steps[1:] for step in (*more, operation))]
 
 
@@ -177,322 +188,3 @@ def _distinct(fired: BoolArray) -> tuple[BoolArray, IntArray]:
     packed = np.packbits(fired, axis=1)
     _, first, number = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     return fired[first], number.ravel().astype(np.int64)
-
-
-# What `_evaluate` finds: its second axis is the members' masks, the nodes, or pairs of nodes.
-_TOTAL, _EITHER, _UNIQUE, _LOST, _BOTH, _EXACTLY = range(6)
-
-
-@kernel
-def _components(fired: BoolArray, counter: IntArray, code: IntArray, starts: IntArray) -> IntArray:
-    """int64[nodes]: the number of the component of each node that fired, −1 for the others."""
-    nodes = len(fired)
-    lowest = np.where(fired, np.arange(nodes), -1)
-    changed = True
-    while changed:
-        changed = False
-        for a in range(nodes):
-            if not fired[a]:
-                continue
-            for b in range(a):
-                if not fired[b] or lowest[a] == lowest[b]:
-                    continue
-                bound = counter[a] == counter[b]
-                for k in range(starts[a], starts[a + 1]):
-                    bound |= code[k] == b
-                if bound:
-                    least = min(lowest[a], lowest[b])
-                    lowest[a] = least
-                    lowest[b] = least
-                    changed = True
-    number, n = np.full(nodes, -1, np.int64), 0
-    for node in range(nodes):
-        if lowest[node] == node:
-            number[node] = n
-            n += 1
-        elif lowest[node] >= 0:
-            number[node] = number[lowest[node]]
-    return number
-
-
-@kernel
-def _thresholds(
-    component: IntArray, number: int, counter: IntArray, prescale: FloatArray, read: BoolArray
-) -> tuple[FloatArray, IntArray]:
-    """Of each counter that is read, the different 1 / p below 1, falling: float64[counters, nodes],
-    int64[counters]."""
-    nodes = len(component)
-    value, n = np.zeros((len(read), nodes)), np.zeros(len(read), np.int64)
-    for node in range(nodes):
-        c = counter[node]
-        if component[node] != number or not read[c] or prescale[node] <= 1.0:
-            continue
-        share = 1.0 / prescale[node]
-        at = n[c]
-        while at > 0 and value[c, at - 1] < share:
-            at -= 1
-        if at > 0 and value[c, at - 1] == share:
-            continue
-        for k in range(n[c], at, -1):
-            value[c, k] = value[c, k - 1]
-        value[c, at] = share
-        n[c] += 1
-    return value, n
-
-
-@kernel
-def _seen(code: IntArray, first: int, last: int, accept: FloatArray, stack: BoolArray) -> bool:
-    """Whether a seed is true of those that accepted."""
-    top = -1
-    for k in range(first, last):
-        step = code[k]
-        if step >= 0:
-            top += 1
-            stack[top] = accept[step] == 1.0
-        elif step == _NOT:
-            stack[top] = not stack[top]
-        else:
-            top -= 1
-            stack[top] = (stack[top] and stack[top + 1]) if step == _AND else (stack[top] or stack[top + 1])
-    return bool(stack[0])
-
-
-@kernel
-def _outcomes(
-    fired: BoolArray,
-    component: IntArray,
-    number: int,
-    removed: int,
-    counter: IntArray,
-    code: IntArray,
-    starts: IntArray,
-    prescale: FloatArray,
-    read: BoolArray,
-    limit: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Of one component: float64[o], the probability of each outcome of the counters that are read; and
-    float64[o, nodes], with which each node accepts then, `removed` never. Nothing where there are too
-    many."""
-    nodes = len(fired)
-    value, n = _thresholds(component, number, counter, prescale, read)
-    outcomes = 1
-    for c in range(len(read)):
-        outcomes *= n[c] + 1
-        if outcomes > limit:
-            return np.zeros(0), np.zeros((0, nodes))
-    probability, accept = np.ones(outcomes), np.zeros((outcomes, nodes))
-    lowest, stack = np.empty(len(read)), np.empty(len(code) + 1, np.bool_)
-    for outcome in range(outcomes):
-        rest = outcome
-        for c in range(len(read)):
-            k = rest % (n[c] + 1)  # the counter lies below the first k thresholds, not below the next
-            rest //= n[c] + 1
-            lowest[c] = value[c, k - 1] if k > 0 else 1.0
-            probability[outcome] *= lowest[c] - (value[c, k] if k < n[c] else 0.0)
-            # k = 0: between 1 and the first; k = n: below the last
-        for node in range(nodes):
-            if component[node] != number or node == removed:
-                continue
-            if starts[node] < starts[node + 1] and not _seen(
-                code, starts[node], starts[node + 1], accept[outcome], stack
-            ):
-                continue
-            share = 1.0 / prescale[node]
-            if read[counter[node]]:
-                share = 1.0 if share >= lowest[counter[node]] else 0.0
-            accept[outcome, node] = share
-    return probability, accept
-
-
-@kernel
-def _either(accept: FloatArray, members: BoolArray, counter: IntArray, best: FloatArray) -> float:
-    """Any member accepts, given an outcome. `best`: memory, one a counter."""
-    best[:] = 0.0
-    for node in range(len(accept)):
-        if members[node]:
-            best[counter[node]] = max(best[counter[node]], accept[node])
-    either = 0.0
-    for c in range(len(best)):
-        if best[c] > 0.0:
-            either = best[c] + either * (1.0 - best[c])
-    return either
-
-
-@kernel
-def _add_unique(
-    accept: FloatArray,
-    probability: float,
-    members: BoolArray,
-    counter: IntArray,
-    best: FloatArray,
-    unique: FloatArray,
-) -> None:
-    """Add the probability that one member accepts and no other does, given an outcome, to float64[nodes]."""
-    _either(accept, members, counter, best)
-    for node in range(len(accept)):
-        if not members[node] or accept[node] == 0.0:
-            continue
-        others = probability
-        for c in range(len(best)):
-            if c != counter[node]:
-                others *= 1.0 - best[c]
-        without = 0.0
-        for other in range(len(accept)):
-            if other != node and members[other] and counter[other] == counter[node]:
-                without = max(without, accept[other])
-        if accept[node] > without:
-            unique[node] += others * (accept[node] - without)
-
-
-@kernel
-def _of_component(
-    what: int,
-    probability: FloatArray,
-    accept: FloatArray,
-    members: BoolArray,
-    counter: IntArray,
-    best: FloatArray,
-    into: FloatArray,
-) -> None:
-    """Add up over the outcomes of a component: into float64[nodes], or float64[nodes²] for pairs."""
-    nodes = accept.shape[1]
-    for o in range(len(probability)):
-        p = probability[o]
-        if what == _UNIQUE:
-            _add_unique(accept[o], p, members, counter, best, into)
-            continue
-        for a in range(nodes):
-            if accept[o, a] == 0.0:
-                continue
-            if what == _TOTAL:
-                into[a] += p * accept[o, a]
-                continue
-            for b in range(nodes):
-                if a == b:
-                    into[a * nodes + b] += p * accept[o, a]
-                elif counter[a] == counter[b]:
-                    into[a * nodes + b] += p * min(accept[o, a], accept[o, b])
-                else:
-                    into[a * nodes + b] += p * accept[o, a] * accept[o, b]
-
-
-@kernel
-def _sum_either(
-    probability: FloatArray, accept: FloatArray, members: BoolArray, counter: IntArray, best: FloatArray
-) -> float:
-    """Any member accepts. What is certain in every outcome is 1 to the last bit."""
-    total, certain = 0.0, True
-    for o in range(len(probability)):
-        either = _either(accept[o], members, counter, best)
-        total += probability[o] * either
-        certain &= either == 1.0
-    return 1.0 if certain else total
-
-
-@kernel
-def _sum_exactly(
-    probability: FloatArray,
-    accept: FloatArray,
-    here: BoolArray,
-    members: BoolArray,
-    others: BoolArray,
-    counter: IntArray,
-    least: FloatArray,
-) -> float:
-    """All members of a component accept and none of its others. `least`: memory, one a counter."""
-    total = 0.0
-    for o in range(len(probability)):
-        least[:] = 1.0
-        for node in range(len(here)):
-            if here[node] and members[node]:
-                least[counter[node]] = min(least[counter[node]], accept[o, node])
-        exactly = probability[o]
-        for c in range(len(least)):
-            most = 0.0
-            for node in range(len(here)):
-                if here[node] and others[node] and counter[node] == c:
-                    most = max(most, accept[o, node])
-            exactly *= max(0.0, least[c] - most)
-        total += exactly
-    return total
-
-
-@kernel
-def _evaluate(
-    what: int,
-    fired: BoolArray,
-    masks: BoolArray,
-    removed: int,
-    counter: IntArray,
-    code: IntArray,
-    starts: IntArray,
-    prescale: FloatArray,
-    read: BoolArray,
-    limit: int,
-) -> tuple[FloatArray, int]:
-    """For each of some combinations: its probabilities; and a combination with too many outcomes, or −1."""
-    nodes = fired.shape[1]
-    width = 1 if what in (_EITHER, _LOST, _EXACTLY) else nodes * nodes if what == _BOTH else nodes
-    found = np.zeros((len(fired), width))
-    best, members = np.empty(len(read)), masks[0]
-    for row in range(len(fired)):
-        if what == _LOST and not fired[row, removed]:
-            continue
-        component = _components(fired[row], counter, code, starts)
-        either, lost, exactly = 0.0, 0.0, 1.0
-        if what == _EXACTLY and (members & ~fired[row]).any():
-            continue
-        hits = np.zeros(nodes)
-        for number in range(component.max() + 1):
-            probability, accept = _outcomes(
-                fired[row], component, number, -1, counter, code, starts, prescale, read, limit
-            )
-            if len(probability) == 0:
-                return found, row
-            if what in (_TOTAL, _UNIQUE, _BOTH):
-                _of_component(what, probability, accept, members, counter, best, found[row])
-            if what in (_TOTAL, _BOTH):
-                continue
-            if what == _EXACTLY:
-                here = component == number
-                exactly *= _sum_exactly(probability, accept, here, members, masks[1], counter, best)
-                continue
-            if what == _LOST and component[removed] == number:
-                _, without = _outcomes(
-                    fired[row], component, number, removed, counter, code, starts, prescale, read, limit
-                )
-                for o in range(len(probability)):  # most outcomes lose nothing, exactly
-                    kept = _either(without[o], members, counter, best)
-                    lost += probability[o] * (_either(accept[o], members, counter, best) - kept)
-                continue
-            hits[number] = _sum_either(probability, accept, members, counter, best)
-            either = hits[number] + either * (1.0 - hits[number])
-        if what == _EITHER:
-            found[row, 0] = either
-        elif what == _EXACTLY:
-            found[row, 0] = exactly
-        elif what == _LOST:
-            found[row, 0] = lost * (1.0 - either)
-        elif what == _UNIQUE:
-            _without_others(found[row], component, hits)
-        elif what == _BOTH:
-            _between_components(found[row], component, nodes)
-    return found, -1
-
-
-@kernel
-def _without_others(unique: FloatArray, component: IntArray, hits: FloatArray) -> None:
-    """Given that no other component accepts."""
-    for node in range(len(unique)):
-        for number in range(len(hits)):
-            if unique[node] > 0.0 and number != component[node]:
-                unique[node] *= 1.0 - hits[number]
-
-
-@kernel
-def _between_components(both: FloatArray, component: IntArray, nodes: int) -> None:
-    """Nodes of different components are independent."""
-    for a in range(nodes):
-        for b in range(nodes):
-            if component[a] >= 0 and component[b] >= 0 and component[a] != component[b]:
-                both[a * nodes + b] = both[a * nodes + a] * both[b * nodes + b]
