@@ -33,6 +33,7 @@ from trigemu.observables import Condition, Number
 from trigemu.tables import Table
 from trigemu.triggers.base import Asked, Context, ScoreKind
 from trigemu.triggers.card import CardTable, ModelFile, open_card
+from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.network import Network
 from trigemu.triggers.row import Row, score_at, settled
 from trigemu.workspace import Workspace
@@ -79,6 +80,10 @@ class Anomaly(ScoreKind, frozen=True):
         requires = None if self.requires is None else context.condition(self.requires)
         scorer = open_scorer(context, self.card, self.sha256)
         return CompiledAnomaly(scorer, requires, self.cut)
+
+    def extent(self, context: Context) -> Extent:
+        requires = [] if self.requires is None else [context.condition(self.requires)]
+        return extent_of(requires, [self._span(above=None, requires=None)])
 
 
 @dataclass(frozen=True)

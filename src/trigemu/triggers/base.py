@@ -26,6 +26,7 @@ from trigemu.language import parse_condition, parse_observable
 from trigemu.objects import Derivation, Scope
 from trigemu.observables import Condition, Need, Number
 from trigemu.tables import Table
+from trigemu.triggers.extent import Extent, Span
 from trigemu.windows import column_needs
 from trigemu.workspace import Workspace
 
@@ -143,6 +144,11 @@ class Kind(Table, frozen=True):
         """TrigemuError says what of the description has no meaning in this context."""
         raise NotImplementedError
 
+    def extent(self, context: Context) -> Extent | None:
+        """In which events it fires, None where its description does not show that: from this follows which
+        trigger can accept nothing that another does not. A description is only asked if it compiles."""
+        return None
+
 
 class ScoreKind(Kind, frozen=True, kw_only=True):
     """A kind that gives a score; it fires where the score is above a cut, which may be found from a
@@ -154,6 +160,15 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
     def cut(self) -> float:
         """Infinite, so that it never fires, until a budget is solved."""
         return math.inf if self.above is None else self.above
+
+    def extent(self, context: Context) -> Extent | None:
+        """Of scores that differ in nothing but the cut, the one with the lower cut fires wherever the other
+        does."""
+        return Extent((self._span(above=None),))
+
+    def _span(self, **changes: None) -> Span:
+        """Its score above the cut; what is changed has no part in the score."""
+        return Span(msgspec.structs.replace(self, **changes), math.nextafter(self.cut, math.inf))
 
     def at(self, cut: float) -> Self:
         """The same with this cut."""

@@ -27,6 +27,7 @@ from trigemu.lean import Use, raised
 from trigemu.objects import Derivation
 from trigemu.tables import Key, Table
 from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.extent import Choice, Extent
 from trigemu.triggers.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
 from trigemu.triggers.pairs import (
     COLUMNS,
@@ -92,6 +93,10 @@ class Combination(Kind, frozen=True):
             context.objects(leg.object, *leg.windows, *map(made.column, read))
             legs.append(made)
         return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
+
+    def extent(self, context: Context) -> Extent:
+        compiled = self.compile(context)
+        return Extent(choices=(Choice(compiled.legs, compiled.cuts),))
 
     def _twins(self) -> Iterator[int]:
         """For each leg the last one before it that asks the same of its objects and of every other leg, or

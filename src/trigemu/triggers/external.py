@@ -19,6 +19,7 @@ import numpy as np
 from trigemu.events import Array, BoolArray
 from trigemu.kernels import kernel
 from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.extent import Extent
 from trigemu.workspace import Workspace
 
 _BITS = 64
@@ -38,6 +39,9 @@ class External(Kind, frozen=True):
     def compile(self, context: Context) -> CompiledExternal:
         column = context.scalar(f"{self.word}_{self.bit // _BITS}")
         return CompiledExternal(column, self.bit % _BITS, self.crossing)
+
+    def extent(self, context: Context) -> Extent:
+        return Extent(conditions=(self.compile(context),))
 
 
 @dataclass(frozen=True)

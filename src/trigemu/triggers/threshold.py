@@ -4,8 +4,8 @@
     above = 100.0
     requires = "n_photon >= 1"      # optional: the other events are not asked
 
-Start a kind of your own as a copy of this file, and leave out `single`, `score_above`, `uses` and
-`raised`: they make decisions faster, nothing else.
+Start a kind of your own as a copy of this file, and leave out `extent`, which shows what triggers have in
+common, and `single`, `score_above`, `uses` and `raised`: they make decisions faster, nothing else.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from trigemu.lean import Use, ceiling, cheap, raised, whole
 from trigemu.objects import Derivation
 from trigemu.observables import Comparison, Condition, Constant, Element, Junction, Number
 from trigemu.triggers.base import Context, ScoreKind
+from trigemu.triggers.extent import Extent, extent_of
 from trigemu.workspace import Workspace
 
 
@@ -33,6 +34,10 @@ class Threshold(ScoreKind, frozen=True):
     def compile(self, context: Context) -> CompiledThreshold:
         requires = None if self.requires is None else context.condition(self.requires)
         return CompiledThreshold(context.observable(self.observable), requires, self.cut)
+
+    def extent(self, context: Context) -> Extent:
+        condition = self.compile(context).single()
+        return extent_of([condition])
 
 
 @dataclass(frozen=True)
