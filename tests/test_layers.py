@@ -28,7 +28,7 @@ LAYERS = [
     {"schema", "decisions", "acceptance"},
     {"chunks", "intervals", "quantities", "results", "strata", "stream"},
     {"sums"},
-    {"calibrate", "contenders", "drawn", "pileup"},
+    {"calibrate", "containment", "contenders", "drawn", "pileup"},
     {"emulate"},
     {"changes", "rates", "spectra"},
     {"combinations", "compare", "efficiency", "latency", "scan"},

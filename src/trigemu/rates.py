@@ -18,6 +18,7 @@ import numpy as np
 
 from trigemu.acceptance import Acceptance, acceptances
 from trigemu.calibrate import crossing_scale, ties
+from trigemu.containment import settled
 from trigemu.emulate import Emulation, emulate
 from trigemu.errors import SampleError
 from trigemu.events import FloatArray
@@ -47,7 +48,7 @@ def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
     sums = _Sums(menu, catalogue, table, scales)
     for rows in blocks(table, menu):
         sums.add(rows, acceptances(table.words[rows], menu, bits))
-    triggers = sums.triggers()
+    triggers, groups = (tuple(settled(menu, found)) for found in (sums.triggers(), sums.groups()))
     overlap, error = sums.overlap()
     return MenuRates(
         menu=menu,
@@ -55,7 +56,7 @@ def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
         rate=sums.rate(MENU),
         levels=tuple(sums.levels()),
         triggers=triggers,
-        groups=sums.groups(),
+        groups=groups,
         overlap=overlap,
         overlap_error=error,
         half=None if emulation.half is None else Half(emulation.half, tuple(scales)),

@@ -16,7 +16,8 @@ class Rate:
 
     hz ± error_hz. events: how many events enter; effective_events: (Σwf)²/Σ(wf)². upper_limit_hz: at 68 %,
     None where there are events. unseen: samples of which no event enters although one would weigh more
-    than error_hz, so that the error is too small.
+    than error_hz, so that the error is too small. contained_in: of a unique rate that is 0 by construction,
+    the triggers that between them accept all that this one accepts.
     """
 
     hz: float
@@ -25,6 +26,7 @@ class Rate:
     effective_events: float
     upper_limit_hz: float | None
     unseen: tuple[str, ...] = ()
+    contained_in: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
