@@ -31,6 +31,7 @@ from trigemu.samples import Catalogue, open_catalogue
 from trigemu.sums import PairSums, RateSums, Scale, blocks
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.random import Random
+from trigemu.unseen import Unseen
 
 #: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
 ZERO_EVENTS_LIMIT = 1.14
@@ -93,7 +94,7 @@ class _Sums:
         self._scale = Scale(scales, crossing_scale(menu, catalogue))
         self._sums = RateSums(table, self._scale, n)
         self._events = np.zeros(n, np.int64)
-        self._seen = np.zeros((len(catalogue.samples), n), np.bool_)
+        self._unseen = Unseen(table, self._scale, len(catalogue.samples), n)
         self._largest_entered = np.zeros(n)
         self._overlap = PairSums(table, self._scale, (t, t), upper=True)
         self._largest = np.zeros(len(catalogue.samples))
@@ -104,8 +105,7 @@ class _Sums:
         each = np.column_stack([found[label] for label in self._labels])
         self._sums.add(rows, each)
         self._events += self._table.n[rows] @ (each != 0)
-        for sample in np.unique(self._table.sample[rows]):
-            self._seen[sample] |= (each[self._table.sample[rows] == sample] != 0).any(axis=0)
+        self._unseen.add(rows, each)
         largest = (self._scale.heaviest(self._table, rows)[:, None] * each).max(axis=0)
         np.maximum(self._largest_entered, largest, out=self._largest_entered)
         self._overlap.add(rows, acceptance.pairs())
@@ -185,11 +185,7 @@ class _Sums:
             return Rate(
                 0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * (self._could_enter if largest is None else largest)
             )
-        unseen = tuple(
-            sample.name
-            for sample in self._catalogue.background
-            if not self._seen[sample.number, column] and self._largest[sample.number] > error
-        )
+        unseen = tuple(self._catalogue.samples[number].name for number in self._unseen.of(column, error))
         return Rate(hz, error, events, hz**2 / variance if variance else 0.0, None, unseen)
 
     @cached_property

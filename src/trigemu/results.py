@@ -15,9 +15,9 @@ class Rate:
     """A rate and what stands behind it.
 
     hz ± error_hz. events: how many events enter; effective_events: (Σwf)²/Σ(wf)². upper_limit_hz: at 68 %,
-    None where there are events. unseen: samples of which no event enters although one would weigh more
-    than error_hz, so that the error is too small. contained_in: of a unique rate that is 0 by construction,
-    the triggers that between them accept all that this one accepts.
+    None where there are events. unseen: samples of which no event enters, by chance, although one would weigh
+    more than error_hz, so that the error may be too small (`unseen.py`). contained_in: of a unique rate that
+    is 0 by construction, the triggers that between them accept all that this one accepts.
     """
 
     hz: float
