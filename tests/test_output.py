@@ -59,9 +59,10 @@ def narrow(rate: Rate) -> str:
     return output_numbers.format_rate(rate).replace(" ± ", "±")
 
 
-QUANTITY = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz")
+QUANTITY = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz", "unseen")
 ROW = ["name", "kind", "group", "prescale", "threshold", "threshold_error"]
 ROW += [f"{quantity}_{key}" for quantity in ("total", "unique", "share") for key in QUANTITY]
+ROW.append("unique_contained_in")
 
 
 def test_json_has_the_keys_it_promises(result: MenuRates) -> None:
@@ -70,7 +71,7 @@ def test_json_has_the_keys_it_promises(result: MenuRates) -> None:
         "menu", "triggers", "groups", "overlap", "samples", "half", "warnings", "provenance"
     }  # fmt: skip
     assert set(document["menu"]) == {
-        "name", "crossing_rate_hz", "rate_hz", "rate_error_hz", "events", "effective_events"
+        "name", "crossing_rate_hz", "rate_hz", "rate_error_hz", "events", "effective_events", "unseen"
     }  # fmt: skip
     assert all(list(row) == ROW for row in (*document["triggers"], *document["groups"]))
     assert [row["name"] for row in document["triggers"]] == ["J30 [/x]", "MU", "NEVER", "ANY"]
@@ -91,7 +92,8 @@ def test_json_numbers_are_those_of_the_result(result: MenuRates) -> None:
     for row, trigger in zip(document["triggers"], result.triggers, strict=True):
         for quantity in ("total", "unique", "share"):
             for key in QUANTITY:
-                assert row[f"{quantity}_{key}"] == getattr(getattr(trigger, quantity), key)
+                value = getattr(getattr(trigger, quantity), key)
+                assert row[f"{quantity}_{key}"] == (list(value) if key == "unseen" else value)
     assert document["menu"]["rate_hz"] == result.rate.hz
     assert document["menu"]["rate_error_hz"] == result.rate.error_hz
     overlap = document["overlap"]
@@ -116,7 +118,8 @@ def test_csv_says_the_same_as_json(result: MenuRates) -> None:
     expected = [*document["triggers"], *document["groups"]]
     assert [list(row) for row in rows] == [ROW] * len(expected)
     for row, other in zip(rows, expected, strict=True):
-        assert row == {key: "" if value is None else str(value) for key, value in other.items()}
+        texts = {k: ";".join(v) if isinstance(v, list) else v for k, v in other.items()}
+        assert row == {key: "" if value is None else str(value) for key, value in texts.items()}
     assert (whole["name"], whole["kind"]) == ("toy [bold]menu", "menu")
     assert float(whole["total_hz"]) == document["menu"]["rate_hz"]
     assert whole["unique_hz"] == ""
@@ -148,7 +151,23 @@ def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
     marked = replace(first, total=replace(first.total, unseen=("soft",)))
     table = rendered(output.rate_table(replace(result, triggers=(marked, *others))))
     assert f"{narrow(first.total)}*" in table
-    assert "none of these events is from soft" in table
+    assert "*: no event is from soft" in table
+    document = json.loads(output.as_json(replace(result, triggers=(marked, *others)), ""))
+    assert document["triggers"][0]["total_unseen"] == ["soft"]
+
+
+def test_a_unique_rate_that_is_0_by_construction_is_no_limit(result: MenuRates) -> None:
+    first, *others = result.triggers
+    within = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("MU", "ANY"))
+    shown = replace(result, triggers=(replace(first, unique=within), *others))
+    (line,) = (li for li in rendered(output.rate_table(shown)).splitlines() if li.startswith("J30"))
+    assert line.split()[5] == "0"
+    assert "0: by construction" in rendered(output.rate_table(shown))
+    assert "J30 [/x] (MU or ANY)" in rendered(output.rate_table(shown))
+    document = json.loads(output.as_json(shown, ""))
+    assert document["triggers"][0]["unique_contained_in"] == ["MU", "ANY"]
+    rows = list(csv.DictReader(io.StringIO(output.as_csv(shown))))
+    assert [rows[0][key] for key in ("unique_contained_in", "unique_upper_limit_hz")] == ["MU;ANY", ""]
 
 
 def test_the_overlap_table_is_its_lower_half(result: MenuRates) -> None:

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.halves import NAMES
+from trigemu.legend import legend
 from trigemu.menu import Menu
 from trigemu.output_numbers import (
     events_text,
@@ -44,6 +45,7 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
             "rate_error_hz": result.rate.error_hz,
             "events": result.rate.events,
             "effective_events": result.rate.effective_events,
+            "unseen": list(result.rate.unseen),
         }
         | ({"levels": [_level(level) for level in result.levels]} if result.levels else {}),
         "triggers": [row(trigger) for trigger in result.triggers],
@@ -124,11 +126,12 @@ def all_rows(result: MenuRates) -> list[dict[str, Any]]:
 
 
 def in_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The first row has all columns."""
+    """The first row has all columns. Names in a list are joined by semicolons."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    for row in rows:
+        writer.writerow({key: ";".join(v) if isinstance(v, list) else v for key, v in row.items()})
     return stream.getvalue()
 
 
@@ -148,13 +151,14 @@ def row(trigger: TriggerRates) -> dict[str, Any]:
         numbers |= rate_numbers(quantity, getattr(trigger, quantity))
     if trigger.level:
         numbers |= rate_numbers("lost", trigger.lost)
-    return numbers
+    return numbers | {"unique_contained_in": list(trigger.unique.contained_in)}
 
 
 def rate_numbers(quantity: str, rate: Rate | None) -> dict[str, Any]:
     """None of which is known where there is no such rate."""
     numbers = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz")
-    return {f"{quantity}_{number}": getattr(rate, number, None) for number in numbers}
+    found = {f"{quantity}_{number}": getattr(rate, number, None) for number in numbers}
+    return found | {f"{quantity}_unseen": list(rate.unseen) if rate else []}
 
 
 def rate_table(result: MenuRates) -> RenderableType:
@@ -216,15 +220,8 @@ def notes(result: MenuRates) -> Iterator[str]:
         yield f"Luminosity: {result.catalogue.table.luminosity_cm2s:g} cm⁻² s⁻¹."
     yield "Events: those in the total (effective number)."
     yield from rejections(result)
-    every = [getattr(t, q) for t in (*result.triggers, *result.groups) for q in _QUANTITIES]
-    if any(rate.upper_limit_hz is not None for rate in every):
-        yield "<: no event; upper limit at 68 %."
-    unseen = sorted({name for rate in (result.rate, *every) for name in rate.unseen})
-    if unseen:
-        yield (
-            f"*: none of these events is from {', '.join(unseen)}, where a single one would weigh more "
-            f"than the error: the error is too small."
-        )
+    wholes = [result.rate, *(level.rate for level in result.levels)]
+    yield from legend((*result.triggers, *result.groups), wholes)
     if pileup := result.catalogue.pileup:
         yield (
             f"Pile-up: crossings reweighted from {pileup.sample_mean:.4g} to {pileup.mean:g} interactions on "

@@ -11,7 +11,10 @@ _PRESCALE_DIGITS = 8
 
 
 def format_rate(rate: Rate) -> str:
-    """`18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %."""
+    """`18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %; `0` where it is 0 by
+    construction."""
+    if rate.contained_in:
+        return "0"
     if rate.upper_limit_hz is not None:
         return f"< {in_unit(rate.upper_limit_hz, 0.0)}"
     return in_unit(rate.hz, rate.error_hz)

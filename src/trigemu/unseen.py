@@ -41,12 +41,12 @@ class Unseen:
             own = numbers == sample
             entering = fractions[own]
             self._hz[sample] += hz[own] @ entering
-            self._seen[sample] |= (entering > 0).any(axis=0)
+            self._seen[sample] |= (entering != 0).any(axis=0)
             self._whole[sample] += hz[own].sum()
             self._heaviest[sample] = max(self._heaviest[sample], heaviest[own].max())
             accepted = heaviest[own] * (entering[:, 0] > 0)
             self._accepted[sample] = max(self._accepted[sample], accepted.max())
-        np.maximum(self._fraction, fractions.max(axis=0, initial=0.0), out=self._fraction)
+        np.maximum(self._fraction, np.abs(fractions).max(axis=0, initial=0.0), out=self._fraction)
 
     def of(self, column: int, error_hz: float) -> list[int]:
         """The numbers of the samples to be told at a rate with this error."""

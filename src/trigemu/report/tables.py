@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from trigemu.compare import Comparison
+from trigemu.legend import legend
 from trigemu.menu import Trigger
 from trigemu.output_numbers import format_rate, short, with_error
 from trigemu.report.collect import Contents
@@ -227,18 +228,5 @@ def notes(variants: Sequence[MenuRates]) -> tuple[str, ...]:
         "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
         "Events: those in the total, and their effective number in brackets."
     ]
-    every = [
-        rate
-        for variant in variants
-        for trigger in (*variant.triggers, *variant.groups)
-        for rate in (trigger.total, trigger.unique, trigger.share)
-    ]
-    if any(rate.upper_limit_hz is not None for rate in every):
-        found.append("<: no event; upper limit at 68 %.")
-    unseen = sorted({name for rate in (*every, *(v.rate for v in variants)) for name in rate.unseen})
-    if unseen:
-        found.append(
-            f"*: none of these events is from {', '.join(unseen)}, where a single one would weigh more than "
-            f"the error: the error is too small."
-        )
-    return tuple(found)
+    rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
+    return (*found, *legend(rates, [variant.rate for variant in variants]))
