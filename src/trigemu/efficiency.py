@@ -3,12 +3,13 @@ what an efficiency of weighted events is."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
+from trigemu import exact
 from trigemu.acceptance import Acceptance, acceptances
 from trigemu.calibrate import solve
 from trigemu.chunks import CHUNK_EVENTS, Job, over
@@ -55,13 +56,15 @@ class Turnon:
 @dataclass(frozen=True)
 class Efficiencies:
     """menus: as evaluated, their budgets solved on the background. require: the condition that events
-    enter by. halved: the samples of which only the half counts that nothing was fitted to."""
+    enter by. halved: the samples of which only the half counts that nothing was fitted to. warnings: what a
+    user should know before using the numbers."""
 
     menus: tuple[Menu, ...]
     samples: tuple[str, ...]
     require: str | None
     halved: tuple[str, ...]
     turnons: tuple[Turnon, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def efficiencies(
@@ -121,7 +124,21 @@ def efficiencies(
             for profile, table in zip(profiles, tables, strict=True)
             for turnon in _turnons(profile, table, solved, plan, categories, triggers)
         ),
+        warnings=tuple(_negative(catalogue, tables[0], len(profiles[0].edges) << len(categories))),
     )
+
+
+def _negative(catalogue: Catalogue, table: PatternTable, first: int) -> Iterator[str]:
+    """What of each sample has negative weights: bins of the axis from `first` on."""
+    weight = np.abs(exact.to_float(table.weight))
+    for number in np.unique(table.sample):
+        own = table.sample == number
+        share = weight[own & (table.axis >= first)].sum() / max(weight[own].sum(), 1e-300)
+        if share > 0:
+            yield (
+                f"{100 * share:.2g} % of the weight of {catalogue.samples[number].name!r} is negative: an "
+                f"efficiency may lie outside of 0 to 100 %, and its interval is ± one standard deviation"
+            )
 
 
 def _check(
@@ -156,8 +173,8 @@ def _check_columns(sample: Sample, context: Context) -> None:
 @dataclass(frozen=True)
 class _Count:
     """For each profile a pattern table, whose axis is categories × (bins + 1) + bin: the categories as
-    bits, the last bin for what lies outside. halved: samples that something was fitted to, of which only
-    the other half enters."""
+    bits, and one more for negative weights; the last bin for what lies outside. halved: samples that
+    something was fitted to, of which only the other half enters."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
     categories: tuple[Condition, ...]
@@ -174,7 +191,7 @@ class _Count:
             enters &= half_of(events.parent) == EVALUATION
         if self.require:
             enters &= self.require.evaluate(work)
-        mask = np.zeros(len(events), np.int64)
+        mask = (events.weight < 0).astype(np.int64) << len(self.categories)
         for bit, category in enumerate(self.categories):
             mask |= category.evaluate(work).astype(np.int64) << bit
         known = sample in self.with_parents
@@ -215,7 +232,7 @@ def _turnons(
     references = {trigger: fraction for (menu, trigger), fraction in columns if menu == menus[0].name}
     nothing = np.zeros(len(table))
     n = len(profile.edges)
-    mask, bin_ = table.axis // n, table.axis % n
+    mask, bin_ = table.axis // n % (1 << len(categories)), table.axis % n
     inside_of = [((mask >> bit & 1).astype(np.bool_), text) for bit, text in enumerate(categories)]
     inside_of = inside_of or [(np.ones(len(mask), np.bool_), "all")]
     for inside, category in inside_of:

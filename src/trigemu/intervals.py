@@ -3,8 +3,8 @@
 Of n weighted events that a condition selects, ε = Σ w a / Σ w, a being the fraction of an event that is
 accepted. Its interval is Wilson's for n_eff = ε (1 − ε) / Var events of weight 1, with
 Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)², and (Σw)² / Σw² where ε is 0 or 1 (Wilson, JASA 22, 209).
-Events made from one interaction add the products of their w (a − ε), or of their w, to the variance
-(`shared.py`).
+Where weights have both signs, ε may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from one
+interaction add the products of their w (a − ε), or of their w, to the variance (`shared.py`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Curve:
 
 def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tuple[FloatArray, FloatArray]:
     """Low and high end of the interval of z standard deviations, for so many events of weight 1."""
-    efficiency = np.clip(efficiency, 0.0, 1.0)  # negative weights may take it out
+    efficiency = np.clip(efficiency, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = 1.0 + z**2 / effective
         centre = (efficiency + z**2 / (2 * effective)) / shrink
@@ -62,7 +62,8 @@ def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tup
 
 
 class Sums:
-    """Sums over the patterns of one category, for each of n bins and, last, for all of them."""
+    """Sums over the patterns of one category, for each of n bins and, last, for all of them. The weights of a
+    pattern have one sign."""
 
     def __init__(self, table: PatternTable, bins: IntArray, inside: BoolArray, n: int) -> None:
         self._bins, self._inside, self._n = bins[inside], inside, n
@@ -71,7 +72,10 @@ class Sums:
         self._square = exact.to_float(table.square[inside])
         events = np.bincount(self._bins, table.n[inside], n).astype(np.int64)
         self.events: IntArray = np.append(events, events.sum())
-        self._total = self._of(self._weight)
+        below, above = (self._of(part(self._weight, 0.0)) for part in (np.minimum, np.maximum))
+        self._both_signs = (below < 0) & (above > 0)
+        total = self._of(self._weight)
+        self._total = np.where(total == 0, np.nan, total)
         self._total2 = self._of(self._square)
         with np.errstate(divide="ignore", invalid="ignore"):
             self._total2 += self._shared(np.ones(len(self._bins)), np.zeros(n + 1))
@@ -101,9 +105,11 @@ class Sums:
             value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))
             passed, failed = self._of(self._square * a), self._of(self._square * (1 - a))
             square = lost**2 * passed + value**2 * failed + self._shared(a, value)
-            product, variance = value * lost, square / self._total**2
+            product, variance = value * lost, np.maximum(square, 0.0) / self._total**2
             known = (product > 0) & (variance > 0)
             low, high = wilson(value, np.where(known, product / variance, self.effective))
+            error, by_error = np.sqrt(variance), self._both_signs & (variance > 0)
+            low, high = np.where(by_error, value - error, low), np.where(by_error, value + error, high)
             gain = self._of(self._weight * (a - r)) / self._total
             spread = self._of(self._square * (a - r) ** 2) - 2 * gain * self._of(self._square * (a - r))
             spread += gain**2 * self._of(self._square) + self._shared(a - r, gain)

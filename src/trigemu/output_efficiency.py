@@ -37,6 +37,7 @@ def as_json(
         "samples": list(result.samples),
         "require": result.require,
         "halved": list(result.halved),
+        "warnings": list(result.warnings),
         "turnons": [
             {
                 "observable": turnon.profile.observable,
@@ -160,6 +161,7 @@ def _notes(result: Efficiencies, one: bool) -> Iterator[str]:
     for turnon in result.turnons:
         if not turnon.events.any():
             yield f"{turnon.profile.observable} has no value within its bins where {turnon.category}."
+    yield from (f"Warning: {warning}." for warning in result.warnings)
 
 
 def write_figures(

@@ -34,3 +34,11 @@ def test_a_menu_has_one_colour_and_dash_in_both_panels() -> None:
 
 def test_one_menu_alone_gains_nothing() -> None:
     assert len(draw_efficiency("pT", "GeV", EDGES, {"a": FIRST}, {}).axes) == 1
+
+
+def test_what_lies_outside_of_0_to_1_is_seen() -> None:
+    outside = (np.array([-0.1, 0.5, 1.2]), np.array([-0.2, 0.4, 1.1]), np.array([0.0, 0.6, 1.3]))
+    low, high = draw_efficiency("pT", "GeV", EDGES, {"a": FIRST, "b": outside}, {}).axes[0].get_ylim()
+    assert low < -0.2
+    assert high > 1.3
+    assert draw_efficiency("pT", "GeV", EDGES, {"a": FIRST}, {}).axes[0].get_ylim() == (0.0, 1.05)

@@ -139,6 +139,7 @@ def _told(profiles: Profiles) -> Iterator[str]:
     )
     if len(found.menus) > 1:
         yield f"Gain: what a menu accepts more of the same events than {found.menus[0].name}."
+    yield from (f"Warning: {warning}." for warning in found.warnings)
 
 
 def _of_plugins(contents: Contents) -> Iterator[Section]:

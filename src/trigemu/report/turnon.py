@@ -30,7 +30,7 @@ def draw_efficiency(
         panels = made.subplots(len(ratios), 1, sharex=True, squeeze=False, height_ratios=ratios)[:, 0]
         for panel, drawn in zip(panels, (curves, gains), strict=False):
             _draw(panel, edges, drawn, list(curves))
-        panels[0].set_ylim(0.0, 1.05)
+        panels[0].set_ylim(*_limits(curves))
         panels[0].set_ylabel("efficiency", fontsize=14)
         panels[0].set_title(title, loc="right", fontsize=11.5)
         if gains:
@@ -42,6 +42,14 @@ def draw_efficiency(
         handles, names = panels[0].get_legend_handles_labels()
         made.legend(handles, names, loc="outside upper left", ncols=3, fontsize=11.5, frameon=False)
     return made
+
+
+def _limits(curves: Bands) -> tuple[float, float]:
+    """From 0 to 1, and beyond where negative weights take an efficiency there."""
+    lows, highs = ([np.ravel(band[side]) for band in curves.values()] for side in (1, 2))
+    low = min((float(np.nanmin(band)) for band in lows if not np.isnan(band).all()), default=0.0)
+    high = max((float(np.nanmax(band)) for band in highs if not np.isnan(band).all()), default=1.0)
+    return min(0.0, 1.05 * low), max(1.05, 1.05 * high if high > 1.0 else 0.0)
 
 
 def _draw(axes: Axes, edges: FloatArray, curves: Bands, order: list[str]) -> None:
