@@ -216,6 +216,7 @@ def notes(result: MenuRates) -> Iterator[str]:
     kind = result.catalogue.table.convention
     yield ""
     yield f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}."
+    yield from of_equal_weight(result)
     if kind == "luminosity" and result.catalogue.table.luminosity_cm2s:
         yield f"Luminosity: {result.catalogue.table.luminosity_cm2s:g} cm⁻² s⁻¹."
     yield "Events: those in the total (effective number)."
@@ -254,6 +255,19 @@ def rejections(result: MenuRates) -> Iterator[str]:
             yield f"Rejection from {before.name} to {level.name}: {rejection_text(level)}."
     if result.levels:
         yield "Unique rates and shares are within a level; the rate of the menu is that of the last one."
+
+
+def of_equal_weight(result: MenuRates) -> Iterator[str]:
+    """What the events of a file that is no catalogue count as."""
+    for sample in result.catalogue.background:
+        if not sample.weighted:
+            each = in_unit(result.menu.crossing_rate_hz / sample.entries, 0.0)
+            mean = " on average" if sample.per_interactions else ""
+            yield (
+                f"Each of the {sample.entries} events of {result.catalogue.path.name} counts as {each}"
+                f"{mean}: a file given as --samples is taken as crossings of equal weight that make up the "
+                f"crossing rate."
+            )
 
 
 def solutions(menu: Menu) -> Iterator[str]:

@@ -10,6 +10,7 @@ import msgspec
 from trigemu.compare import Comparison
 from trigemu.legend import legend
 from trigemu.menu import Trigger
+from trigemu.output import of_equal_weight
 from trigemu.output_numbers import format_rate, short, with_error
 from trigemu.report.collect import Contents
 from trigemu.report.section import Table
@@ -229,4 +230,5 @@ def notes(variants: Sequence[MenuRates]) -> tuple[str, ...]:
         "Events: those in the total, and their effective number in brackets."
     ]
     rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
-    return (*found, *legend(rates, [variant.rate for variant in variants]))
+    equal = dict.fromkeys(line for variant in variants for line in of_equal_weight(variant))
+    return (*found, *equal, *legend(rates, [variant.rate for variant in variants]))
