@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import tempfile
 from pathlib import Path
@@ -194,6 +195,40 @@ def test_two_coherent_triggers_share_their_prescaled_events(tmp_path: Path) -> N
     assert rates(emulate([coherent], catalogue)).rate.hz == pytest.approx(total / 2)
     apart = menu_from(tmp_path, text.replace("C", ""))
     assert rates(emulate([apart], catalogue)).rate.hz == pytest.approx(total * 5 / 8)
+
+
+@pytest.mark.parametrize(
+    ("prescales", "mean"),
+    [
+        ((1, 1), (0.5, 0.5)),
+        ((1, 2), (0.75, 0.25)),
+        ((2, 4), (0.4375, 0.1875)),
+        ((1, 2, 4), (2 / 3, 11 / 48, 5 / 48)),
+    ],
+)
+def test_a_share_is_in_proportion_to_acceptance(
+    tmp_path: Path, prescales: tuple[int, ...], mean: tuple[float, ...]
+) -> None:
+    """And not the mean of 1/k over all outcomes of the prescale counters, where triggers are prescaled."""
+    text = "".join(
+        f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\nprescale = {p}\n'
+        for i, p in enumerate(prescales)
+    )
+    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": [toy_events(1, 1)[0]]})))
+    weight = result.triggers[0].total.hz * prescales[0]
+    either = 1 - math.prod(1 - 1 / p for p in prescales)
+    shares = [t.share.hz / weight for t in result.triggers]
+    assert shares == pytest.approx([either / p / sum(1 / q for q in prescales) for p in prescales])
+    enumerated = [0.0] * len(prescales)
+    for passed in itertools.product([True, False], repeat=len(prescales)):
+        chance = math.prod(
+            1 / p if passes else 1 - 1 / p for p, passes in zip(prescales, passed, strict=True)
+        )
+        for i, passes in enumerate(passed):
+            enumerated[i] += passes * chance / max(sum(passed), 1)
+    assert enumerated == pytest.approx(mean)
+    assert sum(enumerated) == pytest.approx(sum(shares))
+    assert (shares == pytest.approx(enumerated)) == (set(prescales) == {1})
 
 
 def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ level:
     rate        or(M) of a level; that of the menu is the last level's
     rejected    or(M of the level before) − or(M), which the error of the rejection needs
 
-A menu without levels has one.
+A menu without levels has one. Shares are in proportion to a, which is 1/k for each of k triggers only where
+none is prescaled (docs/rates.md).
 """
 
 from __future__ import annotations
