@@ -156,6 +156,21 @@ def test_the_error_of_a_cut_is_that_of_a_poisson_bootstrap() -> None:
     assert cut_for(score, rate, budget).error == pytest.approx(np.std(cuts), rel=0.25)
 
 
+@given(st.integers(0, 2**32), st.integers(2, 60), st.floats(0.2, 0.9))
+def test_events_of_one_interaction_fluctuate_together(seed: int, n: int, part: float) -> None:
+    """Events that are cut into two of one parent are still one; the others are not."""
+    rng = np.random.default_rng(seed)
+    score, rate = rng.normal(size=n), rng.exponential(size=n)
+    whole = cut_for(score, rate, part * float(rate.sum()))
+    twice = np.repeat(score, 2), np.repeat(rate / 2, 2)
+    parent = np.repeat(np.arange(n, dtype=np.uint64), 2)
+    found = cut_for(*twice, part * float(rate.sum()), (parent, np.ones(2 * n, np.bool_)))
+    assert found.cut == pytest.approx(whole.cut)
+    assert found.error == pytest.approx(whole.error)
+    alone = cut_for(*twice, part * float(rate.sum()), (parent, np.zeros(2 * n, np.bool_)))
+    assert alone == cut_for(*twice, part * float(rate.sum()))
+
+
 # ---- menus: solve
 
 

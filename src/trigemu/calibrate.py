@@ -20,13 +20,14 @@ from trigemu.acceptance import acceptances
 from trigemu.chunks import CHUNK_EVENTS, Job, over_background
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.errors import SampleError, TrigemuError
-from trigemu.events import Events, FloatArray, IntArray
+from trigemu.events import BoolArray, Events, FloatArray, IntArray
 from trigemu.files import write_text
 from trigemu.halves import EVALUATION, NAMES, half_of
 from trigemu.menu import Menu, Solution, Trigger
 from trigemu.patterns import PatternTable, Words, count, entries, merge
 from trigemu.quantities import Label, fractions
 from trigemu.samples import Catalogue
+from trigemu.shared import Numbers
 from trigemu.workspace import Workspace
 
 #: Cuts fall with every sweep and settle within a few; more means that budgets compete to the last event.
@@ -41,12 +42,15 @@ _DIGITS = 1e-5
 class Asked:
     """Events of one half that at least one budgeted trigger scores.
 
-    sample: int64[n]. weight: float64[n] in Hz, of the half. words: uint64[n, w], the decisions of all
-    others. scores: float64[n, s], a column a slot.
+    sample: int64[n]. weight: float64[n] in Hz, of the half. parent: uint64[n], and bool[n]: whether others
+    may have the same. words: uint64[n, w], the decisions of all others. scores: float64[n, s], a column a
+    slot.
     """
 
     sample: IntArray
     weight: FloatArray
+    parent: Numbers
+    shared: BoolArray
     words: Words
     scores: FloatArray
 
@@ -73,7 +77,7 @@ def solve(
     job = Job(tuple(menus), plan, catalogue)
     tables, parts = [], []
     for chunk, (table, part) in over_background(
-        job, _Collect(tuple(slots)), workers=workers, chunk_events=chunk_events
+        job, _Collect(tuple(slots), catalogue.with_parents), workers=workers, chunk_events=chunk_events
     ):
         tables.append(table)
         parts.append(part)
@@ -118,6 +122,7 @@ class _Collect:
     """The asked events of a chunk, and the table that tells how much weight each half has."""
 
     slots: tuple[int, ...]
+    with_parents: frozenset[int]
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, Asked]:
         refuse_negative(events)
@@ -130,8 +135,10 @@ class _Collect:
         keep = np.zeros(len(events), np.bool_)
         keep[events.core] = True
         keep &= (half == EVALUATION) & (scores > -np.inf).any(axis=1)
-        numbers = np.full(np.count_nonzero(keep), sample, np.int64)
-        return weights_by_half(sample, events), Asked(numbers, events.weight[keep], words[keep], scores[keep])
+        n = np.count_nonzero(keep)
+        made_from = events.parent[keep], np.full(n, sample in self.with_parents)
+        asked = np.full(n, sample, np.int64), events.weight[keep], *made_from, words[keep], scores[keep]
+        return weights_by_half(sample, events), Asked(*asked)
 
 
 def refuse_negative(events: Events) -> None:
@@ -163,6 +170,7 @@ class _Solver:
         width = asked.words.shape[1]
         more = np.zeros((len(asked.weight), -(-len(menu.budgeted) // 64)), np.uint64)
         self.words = np.hstack([asked.words, more])
+        self.parent, self.shared = asked.parent, asked.shared
         self.bits = dict(bits) | {t.name: 64 * width + i for i, t in enumerate(menu.budgeted)}
 
     def solutions(self) -> dict[str, Solution]:
@@ -194,17 +202,24 @@ class _Solver:
         fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]
         try:
             rate = self.weight[asked] * fraction[entry]
-            return cut_for(self.scores[trigger.name][asked], rate, trigger.budget.hz)
+            together = self.parent[asked], self.shared[asked]
+            return cut_for(self.scores[trigger.name][asked], rate, trigger.budget.hz, together)
         except ValueError as error:
             wanted = f"{trigger.budget.key} = {trigger.budget.hz:g}"
             raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {wanted}: {error}") from None
 
 
-def cut_for(score: FloatArray, rate: FloatArray, budget_hz: float) -> Solution:
+def cut_for(
+    score: FloatArray,
+    rate: FloatArray,
+    budget_hz: float,
+    together: tuple[Numbers, BoolArray] | None = None,
+) -> Solution:
     """The cut between two distinct scores above which Σ rate comes nearest to a budget.
 
-    score: float64[n] > −∞; rate: float64[n] ≥ 0 in Hz, what each event adds where it passes. ValueError
-    says what can be met.
+    score: float64[n] > −∞; rate: float64[n] ≥ 0 in Hz, what each event adds where it passes. together:
+    uint64[n] and bool[n], the parents and whether others may have the same; None: nothing is shared.
+    ValueError says what can be met.
     """
     if not len(score):
         raise ValueError("cannot be met: there is no event that it asks for")
@@ -212,7 +227,6 @@ def cut_for(score: FloatArray, rate: FloatArray, budget_hz: float) -> Solution:
     scores, rates = score[order], rate[order]
     ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
     above = np.concatenate([[0.0], np.cumsum(rates)[ends]])
-    squares = np.concatenate([[0.0], np.cumsum(rates**2)[ends]])
     if budget_hz > above[-1] * (1 + _DIGITS):
         raise ValueError(f"cannot be met: all events that it asks for give {above[-1]:.6g} Hz")
     reached = min(int(np.searchsorted(above, budget_hz)), len(ends))
@@ -228,10 +242,20 @@ def cut_for(score: FloatArray, rate: FloatArray, budget_hz: float) -> Solution:
         next_ = scores[ends[groups - 1] + 1] if groups < len(ends) and groups else -np.inf
         return _between(float(lowest), float(next_))
 
-    sigma = math.sqrt(squares[nearest])
+    passing = order[: ends[nearest - 1] + 1]
+    sigma = math.sqrt(_variance(rate, passing, together))
     fewer = max(1, int(np.searchsorted(above, above[nearest] - sigma)))
     more = min(len(ends), int(np.searchsorted(above, above[nearest] + sigma)))
     return Solution(cut(nearest), (cut(fewer) - cut(more)) / 2, float(tie))
+
+
+def _variance(rate: FloatArray, passing: IntArray, together: tuple[Numbers, BoolArray] | None) -> float:
+    """Σ over parents of (Σ rate)² of some events, each that shares none being its own."""
+    if together is None:
+        return math.fsum(rate[passing] ** 2)
+    parent, shared = (array[passing] for array in together)
+    rates, (_, number) = rate[passing], np.unique(parent[shared], return_inverse=True)
+    return math.fsum(rates[~shared] ** 2) + math.fsum(np.bincount(number.ravel(), rates[shared]) ** 2)
 
 
 def _between(higher: float, lower: float) -> float:

@@ -14,7 +14,7 @@ from trigemu.acceptance import Acceptance, acceptances
 from trigemu.calibrate import solve
 from trigemu.chunks import CHUNK_EVENTS, Job, over
 from trigemu.decisions import Plan, decide, lacks, make_plan
-from trigemu.emulate import Progress, fitted, with_parents
+from trigemu.emulate import Progress, fitted
 from trigemu.errors import SampleError, TrigemuError, nearest
 from trigemu.events import Events, FloatArray, IntArray
 from trigemu.halves import EVALUATION, half_of
@@ -95,7 +95,7 @@ def efficiencies(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
-        with_parents(catalogue),
+        catalogue.with_parents,
     )
     plan = make_plan(menus)
     for sample in chosen:

@@ -123,7 +123,7 @@ def emulate(
     half = EVALUATION if fitted(solved, plan, catalogue) else None
     strata = catalogue.strata
     undecided = strata > 1 or _undecided(solved, plan, axis)
-    task = _Count(half is not None, axis, strata, with_parents(catalogue), undecided)
+    task = _Count(half is not None, axis, strata, catalogue.with_parents, undecided)
     table = empty(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
@@ -167,12 +167,6 @@ class _Count:
             made_from=made_from,
             undecided=self.undecided,
         )
-
-
-def with_parents(catalogue: Catalogue) -> frozenset[int]:
-    """The numbers of the samples whose errors ask which events share an interaction."""
-    chosen = catalogue.samples if catalogue.errors == "interactions" else ()
-    return frozenset(sample.number for sample in chosen if sample.has_parents)
 
 
 def _undecided(menus: Sequence[Menu], plan: Plan, axis: Axis | None) -> bool:

@@ -134,6 +134,12 @@ class Catalogue:
         return replace(self, errors=errors)
 
     @property
+    def with_parents(self) -> frozenset[int]:
+        """The numbers of the samples whose errors ask which events share an interaction."""
+        chosen = self.samples if self.errors == "interactions" else ()
+        return frozenset(sample.number for sample in chosen if sample.has_parents)
+
+    @property
     def strata(self) -> int:
         """Numbers of interactions whose total weight in the background was made to be what it is; 1 for
         none."""
