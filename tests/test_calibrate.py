@@ -161,14 +161,15 @@ def test_events_of_one_interaction_fluctuate_together(seed: int, n: int, part: f
     """Events that are cut into two of one parent are still one; the others are not."""
     rng = np.random.default_rng(seed)
     score, rate = rng.normal(size=n), rng.exponential(size=n)
-    whole = cut_for(score, rate, part * float(rate.sum()))
+    budget = math.fsum(rate[np.argsort(-score)][: 1 + int(part * n)])
+    whole = cut_for(score, rate, budget)
     twice = np.repeat(score, 2), np.repeat(rate / 2, 2)
     parent = np.repeat(np.arange(n, dtype=np.uint64), 2)
-    found = cut_for(*twice, part * float(rate.sum()), (parent, np.ones(2 * n, np.bool_)))
+    found = cut_for(*twice, budget, (parent, np.ones(2 * n, np.bool_)))
     assert found.cut == pytest.approx(whole.cut)
     assert found.error == pytest.approx(whole.error)
-    alone = cut_for(*twice, part * float(rate.sum()), (parent, np.zeros(2 * n, np.bool_)))
-    assert alone == cut_for(*twice, part * float(rate.sum()))
+    alone = cut_for(*twice, budget, (parent, np.zeros(2 * n, np.bool_)))
+    assert alone == cut_for(*twice, budget)
 
 
 # ---- menus: solve
