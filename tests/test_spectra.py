@@ -37,10 +37,23 @@ def test_spectra_equal_a_brute_force(found: dict[str, Spectrum]) -> None:
                 inside = [e["weight"] for e in events if low <= value(e) and (value(e) < high or last)]
                 assert found[name].sum_w[sample][i] == pytest.approx(math.fsum(inside), rel=1e-9, abs=1e-9)
                 squares = math.fsum(w * w for w in inside)
-                assert found[name].sum_w2[sample][i] == pytest.approx(squares, rel=1e-9, abs=1e-9)
+                assert found[name].variance[sample][i] == pytest.approx(squares, rel=1e-9, abs=1e-9)
 
 
 def test_counts_add_up_to_the_rate(found: dict[str, Spectrum]) -> None:
     for sample, events in SAMPLES.items():
         rate = math.fsum(e["weight"] for e in events)
         assert found["n_jet"].sum_w[sample].sum() == pytest.approx(rate)
+
+
+def test_events_of_one_interaction_fluctuate_together() -> None:
+    """The variance of a bin is that of the sums over its events of one parent."""
+    events = [event | {"parent": number % 40} for number, event in enumerate(SAMPLES["a"])]
+    catalogue = memory_catalogue({"a": events})
+    found = {s.quantity.name: s for s in spectra(catalogue)}["n_photon"]
+    for i in range(6):
+        inside = [e for e in events if len(e["photon"]) == i or (i == 5 and len(e["photon"]) > 5)]
+        sums = [math.fsum(e["weight"] for e in inside if e["parent"] == p) for p in range(40)]
+        assert found.variance["a"][i] == pytest.approx(math.fsum(x * x for x in sums))
+    alone = {s.quantity.name: s for s in spectra(catalogue.with_errors("events"))}["n_photon"]
+    assert alone.variance["a"][0] < found.variance["a"][0]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import hist
 import numpy as np
 
 from trigemu.chunks import CHUNK_EVENTS, chunks_of
-from trigemu.events import FloatArray
+from trigemu.events import FloatArray, IntArray
 from trigemu.objects import make_scope
 from trigemu.observables import Number
 from trigemu.samples import Catalogue, Sample
+from trigemu.shared import Numbers
 from trigemu.triggers.base import Context
 from trigemu.workspace import Workspace
 
@@ -29,12 +30,12 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Of each sample, by name: Σw and Σw² in Hz and Hz², float64[bins]. What lies above the last edge
-    is counted in the last bin, so that a spectrum adds up to its rate."""
+    """Of each sample, by name: Σw and its variance in Hz and Hz², float64[bins]. What lies above the last
+    edge is counted in the last bin, so that a spectrum adds up to its rate."""
 
     quantity: Quantity
     sum_w: Mapping[str, FloatArray]
-    sum_w2: Mapping[str, FloatArray]
+    variance: Mapping[str, FloatArray]
 
 
 def _counts(n: int) -> FloatArray:
@@ -64,20 +65,22 @@ def spectra(catalogue: Catalogue) -> tuple[Spectrum, ...]:
     }
     filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
     for sample in catalogue.samples:
-        for number, (sums, squares) in _of_sample(sample, wanted).items():
+        with_parents = sample.number in catalogue.with_parents
+        for number, (sums, variance) in _of_sample(sample, wanted, with_parents).items():
             filled[number][0][sample.name] = sums
-            filled[number][1][sample.name] = squares
+            filled[number][1][sample.name] = variance
     return tuple(Spectrum(QUANTITIES[q], *parts) for q, parts in enumerate(filled) if parts[0])
 
 
 def _of_sample(
-    sample: Sample, wanted: Mapping[int, Number | None]
+    sample: Sample, wanted: Mapping[int, Number | None], with_parents: bool
 ) -> dict[int, tuple[FloatArray, FloatArray]]:
     known = {(c, column) for c, columns in sample.schema.collections.items() for column in columns}
     known |= {("", scalar) for scalar in sample.schema.scalars}
     offered = {q: o for q, o in wanted.items() if o is None or set(o.needs()) <= known}
     needs = {need for observable in offered.values() if observable for need in observable.needs()}
     filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in offered}
+    shared: dict[int, list[tuple[Numbers, IntArray, FloatArray]]] = {q: [] for q in offered}
     for chunk in chunks_of(sample, CHUNK_EVENTS):
         events = sample.read(chunk.source, chunk.start, chunk.stop, needs)
         work = Workspace(events)
@@ -85,9 +88,26 @@ def _of_sample(
             values = observable.evaluate(work) if observable else np.abs(events.weight)
             has_value = ~np.isnan(values)
             filled[q].fill(values[has_value], weight=events.weight[has_value])
+            if with_parents:
+                bins = np.searchsorted(QUANTITIES[q].edges, values[has_value], "right") - 1
+                shared[q].append((events.parent[has_value], bins, events.weight[has_value]))
     made = {}
     for q, histogram in filled.items():
         view = histogram.view(flow=True)
         view[-2] += view[-1]
-        made[q] = view.value[1:-1], view.variance[1:-1]
+        variance = _of_parents(shared[q], len(view) - 2) if with_parents else view.variance[1:-1]
+        made[q] = view.value[1:-1], variance
     return made
+
+
+def _of_parents(parts: Sequence[tuple[Numbers, IntArray, FloatArray]], n: int) -> FloatArray:
+    """float64[n]: Σ over parents of (Σw)², from parents, bins and weights of events; what lies above the
+    last bin is in it."""
+    parent, bins, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    bins = np.minimum(bins, n - 1)
+    inside = bins >= 0
+    _, number = np.unique(parent[inside], return_inverse=True)
+    cells, cell = np.unique(number.ravel() * n + bins[inside], return_inverse=True)
+    sums = np.bincount(cell.ravel(), weight[inside], len(cells))
+    variance: FloatArray = np.bincount(cells % n, sums**2, n).astype(np.float64)
+    return variance

@@ -42,7 +42,7 @@ def _draw(catalogue: trigemu.Catalogue, folder: Path) -> None:
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
     for spectrum in spectra(catalogue):
         q = spectrum.quantity
-        made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.sum_w2, signals)
+        made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.variance, signals)
         path = folder / f"{q.label.replace(' ', '_')}.png"
         save(made, path)
         click.echo(path)

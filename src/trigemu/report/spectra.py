@@ -19,16 +19,16 @@ def draw_spectrum(
     unit: str,
     edges: FloatArray,
     sum_w: Mapping[str, FloatArray],
-    sum_w2: Mapping[str, FloatArray],
+    variance: Mapping[str, FloatArray],
     signals: frozenset[str] = frozenset(),
 ) -> Figure:
-    """Rate per bin width against a quantity: sum_w, sum_w2 float64[bins] of each sample. Signals are
+    """Rate per bin width against a quantity: sum_w, variance float64[bins] of each sample. Signals are
     dashed and not part of the sum; bands are ±√Σw²."""
     width = np.diff(edges) if unit else np.ones(len(edges) - 1)
     with figure() as (made, axes):
         background = [name for name in sum_w if name not in signals]
-        lines = {name: (sum_w[name], sum_w2[name]) for name in sum_w}
-        total = (sum(sum_w[name] for name in background), sum(sum_w2[name] for name in background))
+        lines = {name: (sum_w[name], variance[name]) for name in sum_w}
+        total = (sum(sum_w[name] for name in background), sum(variance[name] for name in background))
         if background:
             lines["sum of the background"] = np.asarray(total[0]), np.asarray(total[1])
         for number, (name, (rate, square)) in enumerate(lines.items()):
