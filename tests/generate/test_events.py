@@ -63,7 +63,7 @@ def test_fakes_and_photons_are_merged_in_order() -> None:
     sure = Fakes(probability=1.0, energy_fraction=(1.0, 1.0))
     photons = events.make(rows, 0, 0, 1, sure).objects["photon"]
     assert photons.counts.tolist() == [3, 2]
-    assert photons.columns["pt"].tolist() == [60, 40, 15, 50, 12]
+    assert photons.columns["pt"].tolist() == pytest.approx([60, 40, 15, 50, 12], rel=2.0**-12)
     assert photons.columns["fake"].tolist() == [0, 1, 0, 0, 1]
     assert photons.columns["fake"].dtype == np.int32
 
@@ -94,7 +94,7 @@ def test_parents_differ_between_slices() -> None:
 def test_thresholds() -> None:
     rows = jets_only(np.array([3]), np.array([30.0, 20.5, 19.0]), np.zeros(3), np.ones(3))
     made = events.make(rows, 0, 0, 1, NONE)
-    assert made.objects["jet"].columns["pt"].tolist() == [30.0, 20.5]
+    assert made.objects["jet"].columns["pt"].tolist() == pytest.approx([30.0, 20.5], rel=2.0**-12)
     assert "hadronic" not in made.objects["jet"].columns
 
 
@@ -119,6 +119,30 @@ def test_rounding() -> None:
     assert np.array_equal(events.round_mantissa(rounded), rounded)
     assert (rounded.view(np.uint32) & 0x7FF == 0).all()
     assert events.round_mantissa(np.array([0.0], np.float32)) == 0
+
+
+@pytest.mark.parametrize("kept", [6, 8, 9, 12])
+def test_a_threshold_decides_as_if_values_were_not_rounded(kept: int) -> None:
+    """At the ends of steps, of which every whole GeV is one here; on none of them lies a value."""
+    values = np.random.default_rng(1).uniform(1, 2.0 ** min(kept, 7), 20_000).astype(np.float32)
+    values[:100] = np.arange(100, dtype=np.float32) % 60 + 1
+    stored = events.centred(values, kept)
+    assert np.abs(stored / values - 1).max() <= 2.0 ** -(kept + 1)
+    for threshold in range(1, int(2.0 ** min(kept, 7)), 3):
+        assert np.array_equal(stored > threshold, values >= threshold)
+        assert not (stored == threshold).any()
+
+
+def test_values_in_the_middle_of_steps() -> None:
+    values = -np.sort(-np.random.default_rng(2).lognormal(3, 2, 5000).astype(np.float32))
+    stored = events.centred(values, 8)
+    assert (np.diff(stored) <= 0).all()
+    assert np.array_equal(events.centred(stored, 8), stored)
+    assert (stored.view(np.uint32) & 0x7FFF == 0x4000).all()
+    assert events.centred(np.array([0.0, 100.0]), 8).tolist() == [0.0, 100.125]
+
+
+def test_angles() -> None:
     phi = events.round_angle(np.array([np.pi, -np.pi, 1.0]))
     assert np.abs(phi).max() < np.pi
     assert phi[2] == pytest.approx(1.0, abs=3e-4)

@@ -16,6 +16,7 @@ from trigemu.generate import detector, fakes, overlay
 from trigemu.generate.events import (
     EVENT_BITS,
     EventColumns,
+    centred,
     final,
     normal_pair,
     round_angle,
@@ -40,7 +41,7 @@ RARE_MET = 70.0
 OBJECT_PT = 100.0  # GeV, where it is the configuration's object_weight_hz
 OBJECT_SLOPE = -3.0
 FEWEST = 2000  # no weight is aimed at above this fraction of a class's rate
-MET_BITS = 6
+MET_BITS = 9  # fewer make steps that hold much of the steep rate above a threshold
 MET_ANGLE_STEP = 1 / 16
 
 # Names of the streams of random numbers; those of single jets have the jet's place added.
@@ -96,7 +97,7 @@ def _chunk(what: Recipe, start: int, stop: int) -> tuple[EventColumns, Array, fl
     scalars = {
         "parent": _parents(crossing, objects, drawn, keys, len(what.config.slices)),
         "genWeight": weight,
-        "MET_pt": round_mantissa(met_pt, MET_BITS),
+        "MET_pt": centred(met_pt, MET_BITS),
         "MET_phi": round_angle(met_phi, MET_ANGLE_STEP),
         "nInteraction": crossing.interactions.astype(np.int32),
     }
@@ -150,7 +151,7 @@ def _with_fakes(
     )
     fraction = needed + (high - needed) * uniform(seed, keys[of], _ENERGY + place)
     columns = {name: jets.columns[name][candidates][taken] for name in ("eta", "phi", "source", "own")}
-    columns["pt"] = round_mantissa((pt * fraction)[taken], PT_BITS["photon"])
+    columns["pt"] = centred((pt * fraction)[taken], PT_BITS["photon"])
     columns["fake"] = np.ones(len(columns["pt"]), np.int32)
     known = {**real.columns, "fake": np.zeros(len(real.columns["pt"]), np.int32)}
     parts = [(overlay.crossing_of(real), known), (of[taken], columns)]

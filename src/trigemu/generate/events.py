@@ -49,8 +49,8 @@ def make(rows: Interactions, first: int, slice_number: int, seed: int, fakes: Fa
         "event": number,
         "parent": parent,
         "genWeight": rows.scalars["weight"],
-        "pTHat": round_mantissa(rows.scalars["pt_hat"]),
-        "MET_pt": round_mantissa(met_pt),
+        "pTHat": centred(rows.scalars["pt_hat"]),
+        "MET_pt": centred(met_pt),
         "MET_phi": round_angle(met_phi),
     }
     return EventColumns(scalars, selected)
@@ -71,7 +71,7 @@ def with_fakes(jets: Objects, photons: Objects, parent: Array, seed: int, fakes:
 
     of = np.concatenate([np.repeat(np.arange(len(parent)), photons.counts), event[taken]])
     both = {
-        "pt": np.concatenate([photons.columns["pt"], round_mantissa(pt * fraction)[taken]]),
+        "pt": np.concatenate([photons.columns["pt"], centred(pt * fraction)[taken]]),
         "eta": np.concatenate([photons.columns["eta"], eta[taken]]),
         "phi": np.concatenate([photons.columns["phi"], jets.columns["phi"][taken]]),
         "fake": np.repeat([0, 1], [photons.counts.sum(), taken.sum()]).astype(np.int32),
@@ -118,6 +118,18 @@ def round_mantissa(values: Array, kept: int = MANTISSA_BITS) -> Array:
     return ((bits + half) & np.uint32(2**32 - (1 << drop))).view(np.float32)
 
 
+def centred(values: Array, kept: int = MANTISSA_BITS) -> Array:
+    """float32 in the middle of its step, where steps begin at numbers of so many bits of mantissa.
+
+    Thresholds are such numbers. On a value rounded to one, a threshold would have the rate of a whole step
+    exactly on it, half of it below in truth; between values it decides as if they were not rounded. The bit
+    that is always set takes no room in a file."""
+    half = np.uint32(1 << (22 - kept))
+    bits = np.asarray(values, np.float32).view(np.uint32)
+    middle = (bits & ~(2 * half - np.uint32(1))) | half
+    return np.where(bits == 0, bits, middle).view(np.float32)
+
+
 def round_angle(values: Array, step: float = ANGLE_STEP) -> Array:
     """float32 rounded to multiples of a step; an angle stays within (−π, π)."""
     last = np.floor(np.pi / step)
@@ -126,11 +138,11 @@ def round_angle(values: Array, step: float = ANGLE_STEP) -> Array:
 
 
 def rounded(objects: Objects, bits: int = MANTISSA_BITS, step: float = ANGLE_STEP) -> Objects:
-    """pT rounded to some bits of mantissa, η and φ to multiples of a step."""
+    """pT in the middle of steps of some bits of mantissa, η and φ rounded to multiples of a step."""
     eta = np.rint(objects.columns["eta"].astype(np.float64) / step) * step
     columns = {
         **objects.columns,
-        "pt": round_mantissa(objects.columns["pt"], bits),
+        "pt": centred(objects.columns["pt"], bits),
         "eta": eta.astype(np.float32),
         "phi": round_angle(objects.columns["phi"], step),
     }
