@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_menus import pt
+from toy_menus import apart, pt
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, emulate, rates
@@ -69,6 +69,7 @@ def menus(draw: st.DrawFn) -> list[dict[str, Any]]:
                 "group": draw(st.sampled_from(["x", "y"])),
             }
         )
+        apart(triggers[-1], triggers)
     return triggers
 
 
@@ -93,8 +94,7 @@ def accepts(event: dict[str, Any], triggers: list[dict[str, Any]], rng: random.R
         logic = t["kind"] == "logic"
         fired = eval(t["expression"], {}, fires) if logic else bool(KINDS[t["kind"]][1](event))
         seeds = {u["name"]: (accepted if u["enabled"] else fires)[u["name"]] for u in triggers[: len(fires)]}
-        shared = t["coherent"] and not t["seed"]
-        drawn = counters.setdefault(t["coherent"] if shared else t["name"], rng.random())
+        drawn = counters.setdefault(t["coherent"] or t["name"], rng.random())
         accepted[t["name"]] = (
             t["enabled"]
             and fired
@@ -123,8 +123,6 @@ def test_what_is_contained_never_accepts_alone(triggers: list[dict[str, Any]], s
 @settings(max_examples=40)
 @given(menus(), st.integers(0, 2**32))
 def test_what_is_contained_has_no_unique_rate(triggers: list[dict[str, Any]], seed: int) -> None:
-    for t in triggers:
-        t["seed"] = None
     menu = as_menu(triggers)
     containment = Containment(menu, menu.enabled)
     result = rates(emulate([menu], memory_catalogue({"a": toy_events(seed, 60)})))

@@ -28,7 +28,7 @@ LAYERS = [
     {"schema", "decisions", "acceptance"},
     {"chunks", "intervals", "quantities", "results", "strata", "stream"},
     {"legend", "sums"},
-    {"calibrate", "containment", "contenders", "drawn", "pileup", "unseen"},
+    {"calibrate", "containment", "contenders", "drawn", "pileup", "rounding", "unseen"},
     {"emulate"},
     {"changes", "rates", "spectra"},
     {"combinations", "compare", "efficiency", "latency", "scan"},

@@ -150,7 +150,7 @@ class Containment:
 
 def _counts_with(one: Trigger, other: Trigger) -> bool:
     """Whether the counter of the other lets pass all that the one's does."""
-    shared = one.coherent is not None and one.coherent == other.coherent and not (one.seed or other.seed)
+    shared = one.coherent is not None and one.coherent == other.coherent
     return shared and one.prescale >= other.prescale
 
 

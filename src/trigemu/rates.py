@@ -27,6 +27,7 @@ from trigemu.patterns import PatternTable
 from trigemu.prescales import at_column
 from trigemu.quantities import MENU, Label, fractions
 from trigemu.results import Half, LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.rounding import on_stored_values
 from trigemu.samples import Catalogue, open_catalogue
 from trigemu.sums import PairSums, RateSums, Scale, blocks
 from trigemu.triggers.base import ScoreKind
@@ -221,7 +222,7 @@ def _check_random(menu: Menu, catalogue: Catalogue) -> None:
 
 
 def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ...]) -> tuple[str, ...]:
-    warnings = list(ties(menu))
+    warnings = [*ties(menu), *on_stored_values(menu, catalogue)]
     summed = sum(trigger.total.hz for trigger in triggers)
     limit = MAX_LUMINOSITY_SHARE * menu.crossing_rate_hz
     if catalogue.table.convention == "luminosity" and summed > limit:

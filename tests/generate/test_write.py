@@ -88,7 +88,7 @@ def test_long_samples_have_several_baskets(tmp_path: Path, monkeypatch: pytest.M
 
 def test_a_class_of_crossings_has_a_rate(tiny: Config, tmp_path: Path) -> None:
     norm = write.Normalisation(1.0, 1.0, NORM.count, NORM.sumw, NORM.sumw2, rate_hz=3e7)
-    write.catalogue(tmp_path / "c.toml", tiny, "x", [(tiny.slices[0], norm, "ab" * 32)])
+    write.catalogue(tmp_path / "c.toml", tiny, "x", [(tiny.slices[0], norm, "ab" * 32)], {})
     (entry,) = tomllib.loads((tmp_path / "c.toml").read_text(encoding="utf-8"))["sample"]
     assert entry["rate_hz"] == 3e7
     assert "cross_section_pb" not in entry
@@ -104,7 +104,8 @@ def test_mean_interactions_are_those_of_all_classes(tiny: Config, tmp_path: Path
 
 def test_catalogue(tiny: Config, tmp_path: Path) -> None:
     path = tmp_path / "catalogue.toml"
-    write.catalogue(path, tiny, 'by "hand"', [(part, NORM, "ab" * 32) for part in tiny.slices])
+    parts = [(part, NORM, "ab" * 32) for part in tiny.slices]
+    write.catalogue(path, tiny, 'by "hand"', parts, {"jet": 8, "met": 9})
     read = tomllib.loads(path.read_text(encoding="utf-8"))
     assert read["catalogue"] == {
         "name": "tiny",
@@ -112,6 +113,7 @@ def test_catalogue(tiny: Config, tmp_path: Path) -> None:
         "luminosity_cm2s": 1e34,
         "crossing_rate_hz": 40e6,
         "generated_by": 'by "hand"',
+        "rounding": {"jet": {"bits": 8, "centred": True}, "met": {"bits": 9, "centred": True}},
     }
     soft, hard = read["sample"]
     assert soft == {

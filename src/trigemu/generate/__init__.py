@@ -83,8 +83,14 @@ def _write(settings: Config, output: Path) -> Path:
         f"Pythia {pythia.version()}"
     )
     path = output / "catalogue.toml"
-    write.catalogue(path, settings, made_by, samples)
+    write.catalogue(path, settings, made_by, samples, _pt_bits(settings))
     return path
+
+
+def _pt_bits(settings: Config) -> dict[str, int]:
+    if settings.crossings is None:
+        return dict.fromkeys((*pools.PT_BITS, "met"), events.MANTISSA_BITS)
+    return {**pools.PT_BITS, "met": crossings.MET_BITS}
 
 
 def _samples(

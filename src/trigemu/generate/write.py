@@ -64,9 +64,14 @@ def root_file(path: Path, events: EventColumns, norm: Normalisation) -> str:
 
 
 def catalogue(
-    path: Path, config: Config, generated_by: str, samples: list[tuple[Slice, Normalisation, str]]
+    path: Path,
+    config: Config,
+    generated_by: str,
+    samples: list[tuple[Slice, Normalisation, str]],
+    pt_bits: dict[str, int],
 ) -> None:
-    """Write the catalogue of (slice, normalisation, sha256 of its file)."""
+    """Write the catalogue of (slice, normalisation, sha256 of its file). pt_bits: by kind of object, and of
+    missing momentum ("met"), of the mantissa that pT is stored with (`events.centred`)."""
     document = tomlkit.document()
     head = tomlkit.table()
     head.update(
@@ -81,6 +86,9 @@ def catalogue(
     if means:
         head["mean_interactions"] = math.fsum(means)
     head["generated_by"] = generated_by
+    head["rounding"] = tomlkit.table()
+    for name, bits in pt_bits.items():
+        head["rounding"][name] = tomlkit.inline_table().add("bits", bits).add("centred", True)
     document["catalogue"] = head
     tables = tomlkit.aot()
     for part, norm, sha256 in samples:

@@ -18,10 +18,19 @@ CM2_PER_PB = 1e-36
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
+class Rounding(Table, frozen=True):
+    """How a pT is stored: rounded to numbers of so many bits of mantissa, or in the middle between two of
+    these (`centred`)."""
+
+    bits: Annotated[int, msgspec.Meta(ge=1, le=22)]
+    centred: bool = False
+
+
 class CatalogueTable(Table, frozen=True):
     """[catalogue]. In the convention `crossing` one event is one bunch crossing and the background adds
     up to `crossing_rate_hz`; in `luminosity` one event is one interaction at `luminosity_cm2s`.
-    `mean_interactions` is the mean number of interactions of a crossing, where it is known."""
+    `mean_interactions` is the mean number of interactions of a crossing, where it is known; `rounding` that of
+    the pT of collections, and of `met`."""
 
     name: str
     convention: Literal["crossing", "luminosity"]
@@ -29,6 +38,7 @@ class CatalogueTable(Table, frozen=True):
     crossing_rate_hz: Positive = 40e6
     mean_interactions: Positive | None = None
     generated_by: str | None = None
+    rounding: dict[str, Rounding] = msgspec.field(default_factory=dict)
 
 
 class SampleTable(Table, frozen=True):
