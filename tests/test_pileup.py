@@ -92,7 +92,8 @@ def test_rates_are_those_of_events_weighted_in_a_loop(
 
 
 def error_within(n: list[int], entries: list[tuple[str, float, float]]) -> float:
-    """What crossings with n interactions weigh is given: only the fraction of them that is accepted fluctuates."""
+    """What crossings with n interactions weigh is given: only the fraction of them that is accepted
+    fluctuates."""
     squares = []
     for number in set(n):
         inside = [(w, f) for k, (_, w, f) in zip(n, entries, strict=True) if k == number]

@@ -29,8 +29,8 @@ class Rounding(Table, frozen=True):
 class CatalogueTable(Table, frozen=True):
     """[catalogue]. In the convention `crossing` one event is one bunch crossing and the background adds
     up to `crossing_rate_hz`; in `luminosity` one event is one interaction at `luminosity_cm2s`.
-    `mean_interactions` is the mean number of interactions of a crossing, where it is known; `rounding` that of
-    the pT of collections, and of `met`."""
+    `mean_interactions` is the mean number of interactions of a crossing, where it is known; `rounding` that
+    of the pT of collections, and of `met`."""
 
     name: str
     convention: Literal["crossing", "luminosity"]
