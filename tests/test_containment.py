@@ -215,7 +215,7 @@ def test_what_a_reader_sees(tmp_path: Path, names: list[str], text: str, expecte
         ('seed = "R"', 'seed = "R"', True),
         ('seed = "R"', 'seed = "R"\nprescale = 2', True),
         ('seed = "R"\nprescale = 2', 'seed = "R"\nprescale = 2', False),
-        ('seed = "R"\nprescale = 2\ncoherent = "j"', 'seed = "R"\nprescale = 2\ncoherent = "j"', False),
+        ('seed = "R"\nprescale = 2\ncoherent = "j"', 'seed = "R"\nprescale = 2\ncoherent = "j"', True),
         ('seed = "R"', "", False),
         ('seed = "R"', 'seed = "R and S"', True),
         ('seed = "R and S"', 'seed = "R"', False),
