@@ -166,7 +166,7 @@ def rate_table(result: MenuRates) -> RenderableType:
     tables: list[RenderableType] = []
     for level in result.levels:
         tables += [_level_table(result, level), ""]
-    tables += [_lost_table(result), ""] if result.levels else [_level_table(result, None)]
+    tables.append(_lost_table(result) if result.levels else _level_table(result, None))
     return Group(*tables, *(Text(note, style="dim") for note in notes(result)))
 
 
