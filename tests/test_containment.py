@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from toy_menus import apart, pt
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, emulate, rates
+from trigemu import Menu, emulate, rates, read_menu
 from trigemu.containment import Containment
+from trigemu.errors import PluginError
 
 #: TOML, and what it means.
 KINDS: list[tuple[str, Any]] = [
@@ -248,3 +249,17 @@ def test_a_long_expression_claims_nothing_and_takes_no_time(tmp_path: Path) -> N
     pairs = " and ".join(f"({a} or {b})" for a, b in zip(names[::2], names[1::2], strict=True))
     text += f'[[trigger]]\nname = "LONG"\nkind = "logic"\nexpression = "{pairs}"\n'
     assert within(tmp_path, text, "LONG") == ()
+
+
+def test_a_plugin_that_fails_is_named(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text(
+        "from trigemu.triggers.threshold import Threshold\n"
+        "class Broken(Threshold, frozen=True):\n    def extent(self, context): return 1 / 0\n"
+        'KINDS = {"broken": Broken}\n'
+    )
+    text = '[menu]\nplugins = ["broken"]\n[[trigger]]\nname = "B"\nkind = "broken"\n'
+    text += 'observable = "met"\nabove = 1\n'
+    (tmp_path / "menu.toml").write_text(text)
+    menu = read_menu(tmp_path / "menu.toml", [tmp_path])
+    with pytest.raises(PluginError, match=r"menu\.toml:3: trigger 'B' \(kind 'broken'\) failed: ZeroDiv"):
+        menu.extent(menu.trigger("B"))

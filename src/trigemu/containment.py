@@ -16,7 +16,6 @@ from typing import NamedTuple, Protocol
 
 from trigemu.menu import Menu, Trigger
 from trigemu.results import TriggerRates
-from trigemu.triggers.base import Context, Kind
 from trigemu.triggers.extent import Extent
 from trigemu.triggers.logic import Expression, Logic, parse_expression
 
@@ -115,9 +114,7 @@ class Containment:
 
     def _extent(self, name: str) -> Extent | None:
         if name not in self._extents:
-            kind = self._menu.trigger(name).description
-            context = Context(self._menu.scope, self._menu.path.parent)
-            self._extents[name] = kind.extent(context) if isinstance(kind, Kind) else None
+            self._extents[name] = self._menu.extent(self._menu.trigger(name))
         return self._extents[name]
 
     def _accepts(self, name: str, true: bool) -> _Sum:

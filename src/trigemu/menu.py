@@ -8,10 +8,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from trigemu.errors import TrigemuError, nearest
+from trigemu.errors import PluginError, TrigemuError, nearest
 from trigemu.objects import Scope
 from trigemu.plugins import Plugin
-from trigemu.triggers.base import BitKind, Kind, ScoreKind
+from trigemu.triggers.base import BitKind, Context, Kind, ScoreKind
+from trigemu.triggers.extent import Extent
 from trigemu.triggers.logic import Expression
 
 
@@ -109,6 +110,17 @@ class Menu:
         if name in self._by_name:
             return self._by_name[name]
         raise TrigemuError(f"unknown trigger {name!r}{nearest(name, (t.name for t in self.triggers))}")
+
+    def extent(self, trigger: Trigger) -> Extent | None:
+        """In which events one of its triggers fires, without its seed; None where that is not known."""
+        kind = trigger.description
+        if not isinstance(kind, Kind):
+            return None
+        try:
+            return kind.extent(Context(self.scope, self.path.parent))
+        except Exception as error:
+            where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+            raise PluginError(f"{where} failed: {type(error).__name__}: {error}") from error
 
     @cached_property
     def _by_name(self) -> dict[str, Trigger]:

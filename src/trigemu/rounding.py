@@ -9,7 +9,6 @@ from trigemu.menu import Menu, Trigger
 from trigemu.observables import Scalar
 from trigemu.samples import Catalogue
 from trigemu.samples.normalise import Rounding
-from trigemu.triggers.base import Context, Kind
 from trigemu.windows import any_of
 
 #: The step over the threshold from which on it is told. Those of jets and photons are below in the embedded
@@ -42,9 +41,7 @@ def on_stored_values(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
 
 def _lowest(menu: Menu, trigger: Trigger) -> Iterator[tuple[str, float]]:
     """From where on a trigger accepts the pT of a collection, or a number of the sample."""
-    kind = trigger.description
-    extent = kind.extent(Context(menu.scope, menu.path.parent)) if isinstance(kind, Kind) else None
-    if extent:
+    if extent := menu.extent(trigger):
         for span in extent.spans:
             if isinstance(span.of, Scalar):
                 yield span.of.name, span.low
