@@ -30,6 +30,8 @@ def samples(catalogue: Path | None, plots: Path | None) -> None:
         files, events = str(len(sample.sources)), str(sample.entries)
         table.add_row(entry.name, entry.role, entry.format, files, events, rate, entry.description)
     console().print(f"{opened.table.name}: {opened.table.convention} weights, {opened.path}", table, sep="\n")
+    if opened.table.note:
+        console().print(opened.table.note)
     if plots:
         _draw(opened, plots)
 

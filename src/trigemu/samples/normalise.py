@@ -30,7 +30,7 @@ class CatalogueTable(Table, frozen=True):
     """[catalogue]. In the convention `crossing` one event is one bunch crossing and the background adds
     up to `crossing_rate_hz`; in `luminosity` one event is one interaction at `luminosity_cm2s`.
     `mean_interactions` is the mean number of interactions of a crossing, where it is known; `rounding` that
-    of the pT of collections, and of `met`."""
+    of the pT of collections, and of `met`; `note` what `trigemu samples` says about the sample."""
 
     name: str
     convention: Literal["crossing", "luminosity"]
@@ -38,6 +38,7 @@ class CatalogueTable(Table, frozen=True):
     crossing_rate_hz: Positive = 40e6
     mean_interactions: Positive | None = None
     generated_by: str | None = None
+    note: str | None = None
     rounding: dict[str, Rounding] = msgspec.field(default_factory=dict)
 
 
