@@ -98,7 +98,9 @@ def test_mean_interactions_are_those_of_all_classes(tiny: Config, tmp_path: Path
     """Signals have none, and a catalogue of interactions has no such key."""
     path, soft, hard = tmp_path / "c.toml", *tiny.slices
     norm = [replace(NORM, mean_interactions=mean) for mean in (13.25, 0.125, None)]
-    write.catalogue(path, tiny, "x", [(soft, norm[0], ""), (hard, norm[1], ""), (hard, norm[2], "")])
+    write.catalogue(
+        path, tiny, "x", [(soft, norm[0], ""), (hard, norm[1], ""), (hard, norm[2], "")], {"jet": 8}
+    )
     assert tomllib.loads(path.read_text(encoding="utf-8"))["catalogue"]["mean_interactions"] == 13.375
 
 
