@@ -1,4 +1,4 @@
-"""All rates of a menu from its pattern table: of two levels beside one, with shared interactions and without."""
+"""All rates of a menu from its pattern table: of two levels beside one, by interactions and by events."""
 
 from __future__ import annotations
 
