@@ -67,6 +67,13 @@ def test_samples(place: Any, trigemu: Run) -> None:
     ]
 
 
+def test_samples_prints_the_note_of_a_catalogue(place: Any, trigemu: Run) -> None:
+    catalogue = (place.folder / "catalogue.toml").read_text()
+    place.write("catalogue.toml", catalogue.replace("[catalogue]", '[catalogue]\nnote = "Mind [this]."'))
+    status, text = trigemu("samples", "catalogue.toml")
+    assert (status, text.splitlines()[-1]) == (0, "Mind [this].")
+
+
 def test_descriptions_and_names_are_printed_as_they_are(place: Any, trigemu: Run) -> None:
     catalogue = (place.folder / "catalogue.toml").read_text()
     place.write("catalogue.toml", catalogue.replace('"all"', '"all [b]"') + 'description = "[/x] :smile:"\n')

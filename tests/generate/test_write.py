@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import awkward as ak
+import msgspec
 import numpy as np
 import pytest
 import uproot
 
 from trigemu.generate import events, write
-from trigemu.generate.config import Config
+from trigemu.generate.config import Config, Crossings
 from trigemu.generate.interactions import Objects
 
 NORM = write.Normalisation(2e9, 0.5, np.array([2, 1]), np.array([1.5, 0.5]), np.array([1.25, 0.25]), 2.0)
@@ -92,6 +93,16 @@ def test_a_class_of_crossings_has_a_rate(tiny: Config, tmp_path: Path) -> None:
     (entry,) = tomllib.loads((tmp_path / "c.toml").read_text(encoding="utf-8"))["sample"]
     assert entry["rate_hz"] == 3e7
     assert "cross_section_pb" not in entry
+
+
+def test_crossings_are_noted_to_share_interactions(tiny: Config, tmp_path: Path) -> None:
+    """In the catalogue, whose note `trigemu samples` prints; not where every event is an interaction."""
+    heads = []
+    for config in (tiny, msgspec.structs.replace(tiny, crossings=Crossings())):
+        write.catalogue(tmp_path / "c.toml", config, "x", [(tiny.slices[0], NORM, "")], {"jet": 8})
+        heads.append(tomllib.loads((tmp_path / "c.toml").read_text(encoding="utf-8"))["catalogue"])
+    assert "note" not in heads[0]
+    assert heads[1]["note"].startswith("Crossings share interactions.")
 
 
 def test_mean_interactions_are_those_of_all_classes(tiny: Config, tmp_path: Path) -> None:

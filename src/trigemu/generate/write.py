@@ -27,9 +27,9 @@ Array = NDArray[Any]
 
 COMPRESSION = uproot.LZMA(6)  # a seventh smaller than ZSTD(19), and read as fast as needed
 NOTE = (
-    "Crossings share interactions. Errors include that for the one that the parent of a crossing names; "
-    "further ones are shared at random, which adds 0 to 10 % to errors in the embedded sample, 25 % for "
-    "soft muons (docs/sample.md)."
+    "Crossings share interactions. Quoted errors sum those of one parent before they are squared; what else "
+    "is shared makes the true errors of the embedded sample up to 1.1 times as large, 1.25 times for muons "
+    "from pile-up: docs/sample.md."
 )
 BASKET = 131_072  # events: large ones read fast, and no larger than what is read at a time
 COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon": "Muon"}
