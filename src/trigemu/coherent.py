@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from trigemu.events import FloatArray, IntArray
-from trigemu.kernels import kernel
+from trigemu.kernels import inlined, kernel
 from trigemu.menu import Trigger
 
 #: The positions of triggers that share a counter, set by set.
@@ -52,14 +52,21 @@ def _flat(sets: Sets) -> tuple[IntArray, IntArray]:
     return np.array([member for members in sets for member in members], np.int64), starts
 
 
+@inlined
+def _best(accepted: FloatArray, row: int, member: IntArray, first: int, last: int) -> float:
+    """With which probability a set accepts: its largest acceptance."""
+    best = 0.0
+    for at in range(first, last):
+        best = max(best, accepted[row, member[at]])
+    return best
+
+
 @kernel
 def _or(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
     either = np.zeros(accepted.shape[0])
     for row in range(accepted.shape[0]):
         for number in range(len(starts) - 1):
-            best = 0.0
-            for at in range(starts[number], starts[number + 1]):
-                best = max(best, accepted[row, member[at]])
+            best = _best(accepted, row, member, starts[number], starts[number + 1])
             if best > 0.0:
                 either[row] = best + either[row] * (1.0 - best)
     return either
@@ -70,9 +77,7 @@ def _missed(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatAr
     missed = np.ones(accepted.shape[0])
     for row in range(accepted.shape[0]):
         for number in range(len(starts) - 1):
-            best = 0.0
-            for at in range(starts[number], starts[number + 1]):
-                best = max(best, accepted[row, member[at]])
+            best = _best(accepted, row, member, starts[number], starts[number + 1])
             missed[row] *= 1.0 - best
     return missed
 
@@ -84,9 +89,7 @@ def _unique(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatAr
     best, after = np.zeros(sets), np.ones(sets + 1)
     for row in range(accepted.shape[0]):
         for number in range(sets):
-            best[number] = 0.0
-            for at in range(starts[number], starts[number + 1]):
-                best[number] = max(best[number], accepted[row, member[at]])
+            best[number] = _best(accepted, row, member, starts[number], starts[number + 1])
         for number in range(sets - 1, -1, -1):
             after[number] = after[number + 1] * (1.0 - best[number])
         before = 1.0

@@ -52,15 +52,17 @@ def settled(menu: Menu, found: Iterable[TriggerRates]) -> Iterator[TriggerRates]
     that is 0 by construction: among the enabled triggers of its level."""
     containments: dict[str | None, Containment] = {}
     for rates in found:
-        among = [trigger for trigger in menu.enabled if trigger.level == rates.level]
-        containment = containments.setdefault(rates.level, Containment(menu, among))
-        names = [t.name for t in among if rates.name == (t.group if rates.kind == "group" else t.name)]
-        within = () if rates.unique.events else containment.of(names)
-        if within:
-            zero = replace(rates.unique, upper_limit_hz=None, contained_in=within)
-            yield replace(rates, unique=zero)
-        else:
+        if rates.unique.events:
             yield rates
+            continue
+        among = [trigger for trigger in menu.enabled if trigger.level == rates.level]
+        if rates.level not in containments:
+            containments[rates.level] = Containment(menu, among)
+        names = [t.name for t in among if rates.name == (t.group if rates.kind == "group" else t.name)]
+        if within := containments[rates.level].of(names):
+            zero = replace(rates.unique, upper_limit_hz=None, contained_in=within)
+            rates = replace(rates, unique=zero)
+        yield rates
 
 
 class Containment:
