@@ -90,8 +90,9 @@ class _Sums:
     def __init__(self, menu: Menu, catalogue: Catalogue, table: PatternTable, scales: FloatArray) -> None:
         self._menu, self._catalogue, self._table = menu, catalogue, table
         t = len(menu.enabled)
-        self._labels = list(fractions(menu, Acceptance(np.zeros((0, t)), ())))
-        n = len(self._labels)
+        labels = fractions(menu, Acceptance(np.zeros((0, t)), ()))
+        self._column = {label: column for column, label in enumerate(labels)}
+        n = len(self._column)
         self._scale = Scale(scales, crossing_scale(menu, catalogue))
         self._sums = RateSums(table, self._scale, n)
         self._events = np.zeros(n, np.int64)
@@ -103,7 +104,7 @@ class _Sums:
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
         found = fractions(self._menu, acceptance)
-        each = np.column_stack([found[label] for label in self._labels])
+        each = np.column_stack([found[label] for label in self._column])
         self._sums.add(rows, each)
         self._events += self._table.n[rows] @ (each != 0)
         self._unseen.add(rows, each)
@@ -164,7 +165,7 @@ class _Sums:
         """A / B of two rates and its error, None where B is not above 0. They are of the same events: those
         of A, B and A − B, or B − A, give their covariance."""
         hz, variance = self._result
-        i, j, k = (self._labels.index(label) for label in (a, b, difference))
+        i, j, k = (self._column[label] for label in (a, b, difference))
         if not hz[j] > 0:
             return None
         covariance = (variance[i] + variance[j] - variance[k]) / 2
@@ -179,8 +180,9 @@ class _Sums:
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:
         """`largest`: the largest weight × acceptance that could have entered; any by default."""
-        hz, variance = (float(column[self._labels.index(label)]) for column in self._result)
-        column, error = self._labels.index(label), float(np.sqrt(variance))
+        column = self._column[label]
+        hz, variance = (float(values[column]) for values in self._result)
+        error = float(np.sqrt(variance))
         events = int(self._events[column])
         if not events:
             return Rate(
@@ -203,12 +205,12 @@ class _Sums:
         """By quantity. Where a trigger accepts something, what is unique to it cannot weigh more than
         that."""
         could_enter = float(self._largest.max(initial=0.0)) / min(trigger.prescale for trigger in triggers)
-        own = float(self._largest_entered[self._labels.index(Label(what, name, "total"))]) or could_enter
+        own = float(self._largest_entered[self._column[Label(what, name, "total")]]) or could_enter
         limits = {"total": could_enter, "unique": own, "share": could_enter, "lost": own}
         return {
-            label.quantity: self.rate(label, limits[label.quantity])
-            for label in self._labels
-            if label[:2] == (what, name) and label.quantity in limits
+            quantity: self.rate(Label(what, name, quantity), limit)
+            for quantity, limit in limits.items()
+            if Label(what, name, quantity) in self._column
         }
 
 
