@@ -207,7 +207,7 @@ def _of_component(
                 elif counter[a] == counter[b]:
                     into[a * nodes + b] += p * min(accept[o, a], accept[o, b])
                 else:
-                    into[a * nodes + b] += p * accept[o, a] * accept[o, b]
+                    into[a * nodes + b] += p * (accept[o, a] * accept[o, b])  # the same for b and a
 
 
 @kernel

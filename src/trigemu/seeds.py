@@ -66,7 +66,10 @@ class Seeded:
         self._nodes = nodes = _in_order(nodes)
         self.column = np.array([node.column for node in nodes], np.int64)
         place = {node.key: number for number, node in enumerate(nodes)}
-        counters = {counter: i for i, counter in enumerate(dict.fromkeys(node.counter for node in nodes))}
+        # In an order of their own, so that probabilities are multiplied alike whichever menu comes first.
+        counters = {
+            counter: i for i, counter in enumerate(sorted({node.counter for node in nodes}, key=repr))
+        }
         code, starts = [list[int]() for _ in nodes], [0]
         for number, node in enumerate(nodes):
             if node.seed:
