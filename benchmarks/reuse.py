@@ -27,12 +27,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trigemu
-from trigemu.acceptance import acceptances
-from trigemu.chunks import Job, over_background
-from trigemu.generate import INTERACTIONS, Config, crossings, load, pools, recipes
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.patterns import Words
+from trigemu.emulation.engine import Job, over_background
+from trigemu.generate import crossings, pools, recipes
 from trigemu.generate.events import EventColumns
-from trigemu.menu import Menu
-from trigemu.patterns import Words
+from trigemu.generate.run import INTERACTIONS, Config, load
+from trigemu.menus.menu import Menu
 
 Array = NDArray[np.float64]
 

@@ -149,7 +149,7 @@ def _hold(process: int | None, cores: list[int]) -> None:
 
 
 def _draw(sizes: dict[str, list[Measured]], triggers: list[Measured]) -> None:
-    from trigemu.report import style  # not at the top: the processes that measure would load it
+    from trigemu.output.figures import style
 
     with style.figure(15.0, 4.8) as (figure, axes):
         axes.remove()

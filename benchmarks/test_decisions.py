@@ -12,8 +12,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
 from menus import menu_of
-from trigemu.acceptance import acceptances
-from trigemu.patterns import count
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.patterns import count
 
 Record = Callable[[BenchmarkFixture, int], None]
 Arrays = dict[str, ak.Array]

@@ -11,9 +11,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.features import Features
 from trigemu.firmware.bits import PAPER, choose, with_modes
 from trigemu.firmware.model import read_rows, tree_model
+from trigemu.observables.model_inputs import Features
 
 ROOT = Path(__file__).parent.parent
 

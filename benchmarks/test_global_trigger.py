@@ -13,10 +13,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from real_data import real_file
 
 import trigemu
-from trigemu.imports.cms_l1 import import_cms_l1
-from trigemu.patterns import count
-from trigemu.samples import catalogue_of
-from trigemu.samples.cms_vector import CMSVector
+from trigemu.counting.patterns import count
+from trigemu.menus.importers.cms_l1 import import_cms_l1
+from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples.formats.cms_vector import CMSVector
 
 Record = Callable[[BenchmarkFixture, int], None]
 #: Of the vector, one after the other.

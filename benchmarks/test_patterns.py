@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.patterns import count, merge
+from trigemu.counting.patterns import count, merge
 
 EVENTS, TABLES = 131_072, 16
 DISTINCT = [100, 10_000]

@@ -16,8 +16,8 @@ from phase2 import EVENTS, Share, decide_own, prepare, write_events
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.imports.cms_phase2 import import_cms_phase2
-from trigemu.samples import catalogue_of
+from trigemu.menus.importers.cms_phase2 import import_cms_phase2
+from trigemu.samples.catalogue import catalogue_of
 
 Record = Callable[[BenchmarkFixture, int], None]
 

@@ -19,8 +19,8 @@ import xgboost
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.drawn import draw
-from trigemu.workspace import Workspace
+from trigemu.observables.workspace import Workspace
+from trigemu.studies.timing.draw import draw
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "plugins" / "decade" / "models" / "primary"

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.events import FloatArray
-from trigemu.observables import Number
+from trigemu.observables.expressions import Number
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import FloatArray
 from trigemu.triggers.base import Context, ScoreKind
-from trigemu.workspace import Workspace
 
 
 class AlphaT(ScoreKind, frozen=True):

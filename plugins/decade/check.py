@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from trigemu.calibrate import cut_for, solve
-from trigemu.decisions import Plan
-from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray, FloatArray
-from trigemu.halves import EVALUATION
-from trigemu.menu import Menu
-from trigemu.samples import Catalogue
-from trigemu.workspace import Workspace
+from trigemu.decisions.plan import Plan
+from trigemu.emulation.budgets import cut_for, solve
+from trigemu.menus.menu import Menu
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import BoolArray, FloatArray
+from trigemu.samples.split import EVALUATION
+from trigemu.support.errors import TrigemuError
 
 from .closure import Acceptance
 from .decade import CompiledDecade, Decade

@@ -30,16 +30,16 @@ from typing import Annotated, TypeVar
 import msgspec
 import numpy as np
 
-from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray, Events, FloatArray, IntArray
-from trigemu.features import Features
 from trigemu.firmware.model import PrecisionTable, TreeModel
-from trigemu.observables import Condition
-from trigemu.tables import Table
+from trigemu.observables.expressions import Condition
+from trigemu.observables.model_inputs import Features
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import BoolArray, Events, FloatArray, IntArray
+from trigemu.support.errors import TrigemuError
+from trigemu.support.toml import Table
 from trigemu.triggers.anomaly import InputBlock, Scorer, among, blocks, of_asked, open_scorer, read_inputs
 from trigemu.triggers.base import Asked, Context, ScoreKind
-from trigemu.triggers.card import Card, CardTable, ModelFile, open_card
-from trigemu.workspace import Workspace
+from trigemu.triggers.models.card import Card, CardTable, ModelFile, open_card
 
 from .precision import predictor
 from .quantile import Quantile, load_trees

@@ -14,8 +14,8 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from trigemu.events import FloatArray
-from trigemu.report.style import COLOURS, figure, log_axis, save
+from trigemu.output.figures.style import COLOURS, figure, log_axis, save
+from trigemu.samples.events import FloatArray
 
 from .closure import Acceptance, Axis, ChiSquare, Closure
 from .densities import Density

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.acceptance import Acceptance, acceptances
-from trigemu.calibrate import crossing_scale, half_scales, refuse_negative, weights_by_half
-from trigemu.chunks import Job, over_background
-from trigemu.decisions import Plan, decide, make_plan
-from trigemu.events import BoolArray, Events, FloatArray, IntArray
-from trigemu.halves import EVALUATION, TRAINING, half_of
-from trigemu.menu import Menu
-from trigemu.observables import Need
-from trigemu.patterns import PatternTable, Words, merge
-from trigemu.quantities import members_by_level
-from trigemu.samples import Catalogue
-from trigemu.workspace import Workspace
+from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.patterns import PatternTable, Words, merge
+from trigemu.counting.quantities import members_by_level
+from trigemu.decisions.plan import Plan, decide, make_plan
+from trigemu.emulation.budgets import crossing_scale, half_scales, refuse_negative, weights_by_half
+from trigemu.emulation.engine import Job, over_background
+from trigemu.menus.menu import Menu
+from trigemu.observables.expressions import Need
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import BoolArray, Events, FloatArray, IntArray
+from trigemu.samples.split import EVALUATION, TRAINING, half_of
 
 #: Which events are asked, bool[n], and arrays of those, by name.
 Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]

@@ -29,9 +29,9 @@ from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
 
-from trigemu.errors import TrigemuError
-from trigemu.features import Features
-from trigemu.kernels import kernel, pointer
+from trigemu.observables.model_inputs import Features
+from trigemu.support.errors import TrigemuError
+from trigemu.support.kernels import kernel, pointer
 
 #: Relative to the largest value: sums of float32 leaves in another order.
 _TOLERANCE = 1e-5

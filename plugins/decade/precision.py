@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import treelite
 
-from trigemu.errors import TrigemuError
-from trigemu.events import FloatArray
-from trigemu.features import Features
-from trigemu.firmware.trees import Ensemble, FixedEnsemble
+from trigemu.observables.model_inputs import Features
+from trigemu.samples.events import FloatArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble
 
 #: What treelite calls a node that compares a number, and `<`.
 _NUMERICAL, _BELOW = 1, 2

@@ -10,11 +10,11 @@ from functools import lru_cache
 import numpy as np
 import treelite
 
-from trigemu.errors import TrigemuError
-from trigemu.events import FloatArray
-from trigemu.features import Features, Inputs
 from trigemu.firmware.model import PrecisionTable
-from trigemu.firmware.trees import Ensemble
+from trigemu.observables.model_inputs import Features, Inputs
+from trigemu.samples.events import FloatArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.trees import Ensemble
 
 from .library import Scores, build, interpret
 from .precision import read_ensemble

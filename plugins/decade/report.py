@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from trigemu.menu import Menu
-from trigemu.report.section import Numbers, Picture, Section, Table, slug
-from trigemu.samples import Catalogue
+from trigemu.menus.menu import Menu
+from trigemu.output.report.section import Numbers, Picture, Section, Table, slug
+from trigemu.samples.catalogue import Catalogue
 
 from .check import label, scored_events, told
 from .closure import Axis, Closure

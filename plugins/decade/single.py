@@ -7,9 +7,9 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from trigemu.features import Features
-from trigemu.kernels import kernel
-from trigemu.triggers.row import Row, score_at, settled
+from trigemu.observables.model_inputs import Features
+from trigemu.support.kernels import kernel
+from trigemu.triggers.models.single_row import Row, score_at, settled
 
 from .library import predict_row
 from .quantile import Trees

@@ -14,37 +14,37 @@ Each stage knows only those to its left. `emulate.py` is the loop that joins the
 
 from __future__ import annotations
 
-from trigemu.samples import Catalogue, open_catalogue  # isort: split
+from trigemu.samples.catalogue import Catalogue, open_catalogue  # isort: split
 
-from trigemu.events import Collection, Events, make_events  # isort: split
+from trigemu.samples.events import Collection, Events, make_events  # isort: split
 
-from trigemu.menu import Menu  # isort: split
+from trigemu.menus.menu import Menu  # isort: split
 
-from trigemu.menu_file import read_menu  # isort: split
+from trigemu.menus.read import read_menu  # isort: split
 
-from trigemu.decisions import Plan, decide, make_plan  # isort: split
+from trigemu.decisions.plan import Plan, decide, make_plan  # isort: split
 
-from trigemu.stream import Stream  # isort: split
+from trigemu.decisions.stream.stream import Stream  # isort: split
 
-from trigemu.patterns import PatternTable  # isort: split
+from trigemu.counting.patterns import PatternTable  # isort: split
 
-from trigemu.calibrate import solve  # isort: split
+from trigemu.emulation.budgets import solve  # isort: split
 
-from trigemu.emulate import Emulation, emulate  # isort: split
+from trigemu.emulation.loop import Emulation, emulate  # isort: split
 
-from trigemu.rates import rates, run  # isort: split
+from trigemu.rates.menu_rates import rates, run  # isort: split
 
-from trigemu.results import MenuRates, Rate, TriggerRates  # isort: split
+from trigemu.rates.results import MenuRates, Rate, TriggerRates  # isort: split
 
-from trigemu.compare import Comparison, compare  # isort: split
+from trigemu.studies.comparison import Comparison, compare  # isort: split
 
-from trigemu.efficiency import Efficiencies, efficiencies  # isort: split
+from trigemu.studies.efficiency import Efficiencies, efficiencies  # isort: split
 
-from trigemu.scan import Scan, scan  # isort: split
+from trigemu.studies.threshold_scan import Scan, scan  # isort: split
 
-from trigemu.latency import Bench, bench  # isort: split
+from trigemu.studies.timing.costs import Bench, bench  # isort: split
 
-from trigemu.errors import TrigemuError
+from trigemu.support.errors import TrigemuError
 
 __version__ = "0.1.0"
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 from toys import CATALOGUE, toy_events, write_root
 
-from trigemu.cli import cli
+from trigemu.cli.commands import cli
 
 MENU = """
 [[trigger]]

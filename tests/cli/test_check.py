@@ -13,7 +13,7 @@ import pytest
 from l1_toys import jet, muon, vector_line, write_menu
 from real_data import real_file
 
-from trigemu.samples.cms_vector import CMSVector
+from trigemu.samples.formats.cms_vector import CMSVector
 
 Command = Callable[..., tuple[int, str]]
 

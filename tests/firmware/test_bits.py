@@ -10,10 +10,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tree_toys import floating_walk, inputs, precision, random_trees
 
-from trigemu.errors import TrigemuError
 from trigemu.firmware.bits import PAPER, choose, with_modes, with_widths
-from trigemu.firmware.fixed import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu.firmware.trees import FixedEnsemble, Precision
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu.triggers.models.trees import FixedEnsemble, Precision
 
 NAMES = ("a", "b", "c")
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_toys import inputs
 
-from trigemu.errors import TrigemuError
 from trigemu.firmware.conifer_trees import as_numbers, as_words, check, sums, word_type
-from trigemu.firmware.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 BITS = st.tuples(st.integers(4, 14), st.integers(-2, 8), st.booleans())
 

@@ -16,15 +16,15 @@ from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, to
 from tree_toys import READS, TREES, Boosted, fixed_walk
 
 from trigemu import Catalogue, Menu
-from trigemu.errors import TrigemuError
-from trigemu.features import Features
 from trigemu.firmware import export as exporting
 from trigemu.firmware import vectors
 from trigemu.firmware.bits import choose
 from trigemu.firmware.export import PAPER, Source, export
 from trigemu.firmware.model import PrecisionTable
 from trigemu.firmware.project import Manifest, open_project
-from trigemu.firmware.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.observables.model_inputs import Features
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 pytestmark = needs("conifer")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from firmware_toys import VHDL, needs, toy
 
-from trigemu.errors import TrigemuError
 from trigemu.firmware import resources
 from trigemu.firmware.resources import VU9P, counted, of_model
 from trigemu.firmware.sources import write_sources
+from trigemu.support.errors import TrigemuError
 
 
 def statistics(**cells: int) -> str:

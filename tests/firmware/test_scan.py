@@ -19,7 +19,7 @@ from trigemu.firmware.bits import PAPER, choose, with_modes, with_widths
 from trigemu.firmware.model import PrecisionTable, table_of
 from trigemu.firmware.resources import Resources
 from trigemu.firmware.scan import in_precision, parse_bits, scan_bits
-from trigemu.firmware.trees import FixedEnsemble
+from trigemu.triggers.models.trees import FixedEnsemble
 
 SATURATING = with_modes(PAPER, "AP_RND", "AP_SAT")
 

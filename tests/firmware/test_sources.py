@@ -12,11 +12,11 @@ import pytest
 from firmware_toys import CPP, VHDL, needs, toy
 from tree_toys import fixed_walk
 
-from trigemu.errors import MissingExtraError, TrigemuError
 from trigemu.firmware import tools
 from trigemu.firmware.sources import fill, write_sources
 from trigemu.firmware.tools import ap_types
 from trigemu.firmware.vectors import around, scaled
+from trigemu.support.errors import MissingExtraError, TrigemuError
 
 BACKENDS = ("cpp", "hls", "vhdl")
 

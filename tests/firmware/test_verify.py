@@ -13,9 +13,9 @@ import pytest
 from firmware_toys import CPP, VHDL, needs, toy, write_project
 from tree_toys import fixed_walk
 
-from trigemu.errors import TrigemuError
 from trigemu.firmware.project import NAME, Project
 from trigemu.firmware.verify import leaves, verify
+from trigemu.support.errors import TrigemuError
 
 #: Types that differ in all that types can.
 TYPES: dict[str, dict[str, Any]] = {

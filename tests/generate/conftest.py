@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.generate import config, generate
+from trigemu.generate import config
+from trigemu.generate.run import generate
 
 TINY = """
 name = "tiny"

@@ -7,8 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from trigemu.generate import INTERACTIONS, blocks, interactions, pythia
+from trigemu.generate import blocks, interactions, pythia
 from trigemu.generate.config import Config
+from trigemu.generate.run import INTERACTIONS
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from trigemu.generate import config, pythia
-from trigemu.tables import TableError
+from trigemu.support.toml import TableError
 
 GOOD = """
 name = "small"

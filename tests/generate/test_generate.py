@@ -16,10 +16,11 @@ import uproot
 from click.testing import CliRunner
 
 from trigemu.cli.generate import generate as command
-from trigemu.errors import MissingExtraError
-from trigemu.generate import Config, ConfigError, generate, pools
+from trigemu.generate import pools
 from trigemu.generate.config import Crossings
-from trigemu.samples import open_catalogue
+from trigemu.generate.run import Config, ConfigError, generate
+from trigemu.samples.catalogue import open_catalogue
+from trigemu.support.errors import MissingExtraError
 
 FILES = ["catalogue.toml", "hard.root", "soft.root"]
 

@@ -8,7 +8,7 @@ import pytest
 from trigemu.generate import config, tuning
 from trigemu.generate.config import Config, ConfigError
 from trigemu.generate.tuning import PAPER, PHOTON_HZ, SLOPE_ANY, SLOPE_HARD, TWO_PHOTON_SHARE, Step
-from trigemu.results import Rate
+from trigemu.rates.results import Rate
 
 
 def model(c: Config) -> dict[str, Rate]:

@@ -8,9 +8,9 @@ import pytest
 from toys import columns, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan, read_menu
-from trigemu.plugins import Plugin
+from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Context
-from trigemu.workspace import Workspace
+from trigemu.triggers.plugins import Plugin
 
 ROOT = Path(__file__).parents[2]
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trigemu.decisions import Plan, Slot, decide
-from trigemu.events import Collection, Events, make_events
-from trigemu.menu import Trigger
-from trigemu.objects import ObjectTable, OverlapRemoval, Scope, Window, make_scope
+from trigemu.decisions.plan import Plan, Slot, decide
+from trigemu.menus.menu import Trigger
+from trigemu.observables.selections import ObjectTable, OverlapRemoval, Scope, Window, make_scope
+from trigemu.samples.events import Collection, Events, make_events
 from trigemu.triggers.base import Context, Kind
 
 Event = dict[str, Any]

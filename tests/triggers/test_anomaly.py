@@ -17,12 +17,13 @@ from onnx import helper
 from onnx_toys import autoencoder, linear, model, write_card
 from toys import columns, even_events, memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, make_plan, output, rates, read_menu
-from trigemu.events import make_events
-from trigemu.tables import TableError
+from trigemu import Menu, TrigemuError, emulate, make_plan, rates, read_menu
+from trigemu.observables.workspace import Workspace
+from trigemu.output.text import rates as output
+from trigemu.samples.events import make_events
+from trigemu.support.toml import TableError
 from trigemu.triggers.anomaly import BLOCK
-from trigemu.triggers.lanes import Lanes
-from trigemu.workspace import Workspace
+from trigemu.triggers.models.lanes import Lanes
 
 EVENTS = toy_events(21, 150)
 LOGARITHM = model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1))

@@ -10,8 +10,8 @@ import pytest
 from toys import menu_from
 
 from trigemu import Events, make_events, make_plan
-from trigemu.decisions import decide
-from trigemu.errors import SampleError
+from trigemu.decisions.plan import decide
+from trigemu.support.errors import SampleError
 
 RNG = random.Random(4)
 WORDS = [[RNG.getrandbits(64) for _ in range(40)] for _ in range(2)]

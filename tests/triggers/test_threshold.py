@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trigemu import TrigemuError
-from trigemu.events import Collection, make_events
-from trigemu.objects import Scope
+from trigemu.observables.selections import Scope
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, make_events
 from trigemu.triggers.base import Context
 from trigemu.triggers.threshold import Threshold
-from trigemu.workspace import Workspace
 
 Event = dict[str, Any]
 Fires = Callable[..., list[bool]]

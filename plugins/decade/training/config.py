@@ -25,10 +25,10 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from trigemu.features import Inputs
-from trigemu.objects import read_scope
-from trigemu.observables import Condition, Number
-from trigemu.tables import Document, Key, Table, load, read
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.model_inputs import Inputs
+from trigemu.observables.selections import read_scope
+from trigemu.support.toml import Document, Key, Table, load, read
 from trigemu.triggers.anomaly import InputBlock, read_inputs
 from trigemu.triggers.base import Context
 

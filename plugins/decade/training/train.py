@@ -8,17 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.calibrate import cut_for
-from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray, FloatArray
-from trigemu.features import Features
-from trigemu.halves import TRAINING, is_quarter
-from trigemu.menu import Solution
-from trigemu.menu_file import read_menu
-from trigemu.samples import Catalogue
+from trigemu.emulation.budgets import cut_for
+from trigemu.menus.menu import Solution
+from trigemu.menus.read import read_menu
+from trigemu.observables.model_inputs import Features
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import BoolArray, FloatArray
+from trigemu.samples.split import TRAINING, is_quarter
+from trigemu.support.errors import TrigemuError
 from trigemu.triggers.anomaly import InputBlock, Scorer, of_asked, open_scorer
-from trigemu.triggers.network import Network
-from trigemu.workspace import Workspace
+from trigemu.triggers.models.network import Network
 
 from ..gather import Gathered, gather
 from ..quantile import load_trees

@@ -12,9 +12,9 @@ from typing import Any
 import tomlkit
 from matplotlib.figure import Figure
 
-from trigemu.files import check_writable, replacing, write_text
-from trigemu.report.style import COLOURS, figure, save
-from trigemu.samples import Catalogue
+from trigemu.output.figures.style import COLOURS, figure, save
+from trigemu.samples.catalogue import Catalogue
+from trigemu.support.files import check_writable, replacing, write_text
 
 from .config import MISSING, Config
 from .train import Trained

@@ -7,12 +7,13 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import latency, output_bench
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar, events_bar
-from trigemu.files import check_writable, write_text
-from trigemu.plugins import search_path
+from trigemu.output.text import costs as output_bench
+from trigemu.studies.timing import costs as latency
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.plugins import search_path
 
 
 @click.command()
@@ -65,7 +66,7 @@ def bench(
         result = trigemu.bench(emulation, batches=batches, events=events, threads=threads, progress=advance)
     console().print(output_bench.bench_tables(result))
     if figure:
-        from trigemu.report.style import save
+        from trigemu.output.figures.style import save
 
         save(output_bench.figure_of(result), figure)
     if json_file:

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import output
-from trigemu.calibrate import solve, ties, write_calibrated
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.files import check_writable
-from trigemu.plugins import search_path
+from trigemu.emulation.budgets import solve, ties, write_calibrated
+from trigemu.output.text import rates as output
+from trigemu.support.files import check_writable
+from trigemu.triggers.plugins import search_path
 
 
 @click.command()

@@ -7,14 +7,14 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import output_check
-from trigemu.check import check as check_decisions
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar
-from trigemu.files import check_writable, write_text
-from trigemu.plugins import search_path
-from trigemu.samples import catalogue_of
+from trigemu.output.text import validate as output_check
+from trigemu.samples.catalogue import catalogue_of
+from trigemu.studies.validate import check as check_decisions
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.plugins import search_path
 
 
 @click.command()

@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import output_efficiency
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.files import check_writable, write_text
-from trigemu.plugins import search_path
-from trigemu.profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
-from trigemu.samples import Errors
+from trigemu.output.text import efficiency as output_efficiency
+from trigemu.samples.catalogue import Errors
+from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.plugins import search_path
 
 
 @click.command()

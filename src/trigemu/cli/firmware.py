@@ -11,9 +11,9 @@ from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.firmware_project import estimate, export, verify
 from trigemu.cli.progress import events_bar
-from trigemu.files import check_writable, write_text
-from trigemu.firmware.fixed import MAX_WIDTH, OVERFLOWS, ROUNDINGS
-from trigemu.plugins import search_path
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.models.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
+from trigemu.triggers.plugins import search_path
 
 _WIDTH = click.IntRange(1, MAX_WIDTH)
 
@@ -68,10 +68,10 @@ def precision(
 
     That of a trigger of MENU, or one that --auto chooses for it; the last line is for the menu.
     """
-    from trigemu import output_bits
     from trigemu.firmware.bits import with_modes, with_widths
     from trigemu.firmware.ranges import survey
     from trigemu.firmware.scan import types_of
+    from trigemu.output.text import precision as output_bits
 
     if json_file:
         check_writable(json_file)
@@ -120,10 +120,10 @@ def scan(
     For each width, on the same events of MENU and at the same cut: by how much the rates of the trigger move
     against floating point, how many of its decisions differ, and how often a number overflows.
     """
-    from trigemu import output_bits
     from trigemu.firmware.bits import with_modes
     from trigemu.firmware.resources import of_model
     from trigemu.firmware.scan import parse_bits, scan_bits, types_of
+    from trigemu.output.text import precision as output_bits
 
     for file in filter(None, (json_file, figure)):
         check_writable(file)
@@ -147,7 +147,7 @@ def scan(
         )
     console().print(output_bits.scan_table(result))
     if figure:
-        from trigemu.report.style import save
+        from trigemu.output.figures.style import save
 
         save(output_bits.figure_of(result), figure)
     if json_file:

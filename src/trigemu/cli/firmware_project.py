@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import output_firmware
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.files import check_writable, write_text
 from trigemu.firmware import estimate as estimating
 from trigemu.firmware import export as exporting
 from trigemu.firmware import verify as verifying
 from trigemu.firmware.project import open_project
 from trigemu.firmware.sources import CLOCK_MHZ
-from trigemu.plugins import search_path
+from trigemu.output.text import firmware as output_firmware
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.plugins import search_path
 
 _MHZ = click.FloatRange(min=0, min_open=True)
 _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from trigemu import generate as sample
 from trigemu.cli.progress import bar
+from trigemu.generate import run as sample
 from trigemu.generate.tuning import table
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from trigemu.files import check_writable, write_text
+from trigemu.support.files import check_writable, write_text
 
 output = click.option(
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
@@ -23,7 +23,7 @@ def import_() -> None:
 @output
 def cms_l1(menu: Path, file: Path) -> None:
     """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
-    from trigemu.imports.cms_l1 import import_cms_l1
+    from trigemu.menus.importers.cms_l1 import import_cms_l1
 
     check_writable(file)
     imported = import_cms_l1(menu)
@@ -53,7 +53,7 @@ def cms_l1(menu: Path, file: Path) -> None:
 @output
 def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> None:
     """Convert MENU, the YAML of a CMS Phase-2 Level-1 menu."""
-    from trigemu.imports.cms_phase2 import import_cms_phase2
+    from trigemu.menus.importers.cms_phase2 import import_cms_phase2
 
     check_writable(file)
     imported = import_cms_phase2(menu, objects, scalings)

@@ -9,8 +9,8 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.plugins import available, search_path
-from trigemu.schema import menu_schema
+from trigemu.menus.schema import menu_schema
+from trigemu.triggers.plugins import available, search_path
 
 
 @click.command("check-menu")

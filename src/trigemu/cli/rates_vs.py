@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import output_rates_vs
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.files import check_writable, write_text
-from trigemu.plugins import search_path
-from trigemu.profiles import parse_bins
-from trigemu.rates_vs import rates_vs as rates_in_bins
-from trigemu.samples import Errors
+from trigemu.output.text import rates_in_bins as output_rates_vs
+from trigemu.samples.catalogue import Errors
+from trigemu.studies.efficiency_profiles import parse_bins
+from trigemu.studies.rates_in_bins import rates_vs as rates_in_bins
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.plugins import search_path
 
 
 @click.command("rates-vs")
@@ -57,7 +57,7 @@ def rates_vs(
         result = rates_in_bins(read, observable, edges, samples, workers=workers, progress=advance)
     console().print(output_rates_vs.rates_vs_table(result, triggers))
     if figure:
-        from trigemu.report.style import save
+        from trigemu.output.figures.style import save
 
         names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
         save(output_rates_vs.figure_of(result, names), figure)

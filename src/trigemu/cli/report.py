@@ -11,10 +11,10 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.progress import bar
-from trigemu.errors import TrigemuError
-from trigemu.files import check_writable, write_text
-from trigemu.plugins import search_path
-from trigemu.samples import Errors
+from trigemu.samples.catalogue import Errors
+from trigemu.support.errors import TrigemuError
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.plugins import search_path
 
 
 @click.command()
@@ -57,10 +57,10 @@ def report(
     figures: Path | None,
 ) -> None:
     """One HTML page about some MENUs: rates, differences, overlaps, efficiencies, and what they come from."""
-    from trigemu.profiles import read_profiles
-    from trigemu.report.collect import collect, parse_scan, passes, profiles_beside
-    from trigemu.report.page import render, write_figures
-    from trigemu.report.sections import sections
+    from trigemu.output.report.collect import collect, parse_scan, passes, profiles_beside
+    from trigemu.output.report.page import render, write_figures
+    from trigemu.output.report.sections import sections
+    from trigemu.studies.efficiency_profiles import read_profiles
 
     check_writable(file)
     _make(figures)

@@ -7,16 +7,17 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import output, output_columns
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.files import check_writable, write_text
-from trigemu.pileup import at_luminosity, at_pileup
-from trigemu.plugins import search_path
-from trigemu.prescales import ALL, chosen, read_prescales
-from trigemu.rates import column_rates
-from trigemu.samples import Errors
+from trigemu.emulation.reweight import at_luminosity, at_pileup
+from trigemu.menus.prescales import ALL, chosen, read_prescales
+from trigemu.output.text import prescale_columns as output_columns
+from trigemu.output.text import rates as output
+from trigemu.rates.menu_rates import column_rates
+from trigemu.samples.catalogue import Errors
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.plugins import search_path
 
 
 @click.command()

@@ -37,9 +37,9 @@ def samples(catalogue: Path | None, plots: Path | None) -> None:
 
 
 def _draw(catalogue: trigemu.Catalogue, folder: Path) -> None:
-    from trigemu.report.spectra import draw_spectrum
-    from trigemu.report.style import save
-    from trigemu.spectra import spectra
+    from trigemu.output.figures.spectra import draw_spectrum
+    from trigemu.output.figures.style import save
+    from trigemu.studies.spectra import spectra
 
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
     for spectrum in spectra(catalogue):

@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu import output_scan
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.files import check_writable, write_text
-from trigemu.plugins import search_path
-from trigemu.samples import Errors
-from trigemu.scan import Steps, check, met, parse_values
-from trigemu.scan import scan as scan_menu
+from trigemu.output.text import threshold_scan as output_scan
+from trigemu.samples.catalogue import Errors
+from trigemu.studies.threshold_scan import Steps, check, met, parse_values
+from trigemu.studies.threshold_scan import scan as scan_menu
+from trigemu.support.files import check_writable, write_text
+from trigemu.triggers.plugins import search_path
 
 
 @click.command()
@@ -64,7 +64,7 @@ def scan(
     where = [entry for budget in budgets for entry in met(result, budget)]
     console().print(output_scan.scan_table(result, where))
     if figure:
-        from trigemu.report.style import save
+        from trigemu.output.figures.style import save
 
         save(output_scan.figure_of(result, budgets), figure)
     if json_file:

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from trigemu.errors import TrigemuError
-from trigemu.events import FloatArray
-from trigemu.features import Features
-from trigemu.firmware.fixed import SATURATING, ApFixed
-from trigemu.firmware.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.observables.model_inputs import Features
+from trigemu.samples.events import FloatArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 #: The widths of arXiv:2508.10224, in the modes that ap_fixed has by default.
 PAPER = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))

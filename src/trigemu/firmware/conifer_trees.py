@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.errors import TrigemuError
-from trigemu.events import FloatArray
-from trigemu.firmware.fixed import MAX_WIDTH, ApFixed
-from trigemu.firmware.trees import Ensemble, FixedEnsemble
+from trigemu.samples.events import FloatArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.fixed_point import MAX_WIDTH, ApFixed
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble
 
 
 def as_numbers(fixed: FixedEnsemble) -> dict[str, Any]:

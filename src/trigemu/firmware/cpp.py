@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.events import FloatArray, IntArray
 from trigemu.firmware.project import NAME
 from trigemu.firmware.tools import ap_types, find, run
+from trigemu.samples.events import FloatArray, IntArray
 
 _OPTIONS = ("-O1", "-std=c++14", "-w")
 

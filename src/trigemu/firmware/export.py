@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from trigemu.errors import TrigemuError
-from trigemu.files import new_folder
 from trigemu.firmware import project as layout
 from trigemu.firmware.bits import PAPER as WIDTHS
 from trigemu.firmware.bits import choose, with_modes
 from trigemu.firmware.conifer_trees import word_type
-from trigemu.firmware.fixed import SATURATING
 from trigemu.firmware.model import TreeModel, halves, read_rows, table_of, tree_model
 from trigemu.firmware.project import FORMAT, Manifest, Vectors
 from trigemu.firmware.sources import CLOCK_MHZ, PART, fill, write_sources
 from trigemu.firmware.tools import MissingToolError, package
-from trigemu.firmware.trees import FixedEnsemble
 from trigemu.firmware.vectors import SIMULATED, make_vectors, scaled
-from trigemu.halves import EVALUATION, NAMES
-from trigemu.menu import Menu
-from trigemu.samples import Catalogue
+from trigemu.menus.menu import Menu
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.split import EVALUATION, NAMES
+from trigemu.support.errors import TrigemuError
+from trigemu.support.files import new_folder
+from trigemu.triggers.models.fixed_point import SATURATING
+from trigemu.triggers.models.trees import FixedEnsemble
 
 #: Where the menu gives no precision: the paper's widths, and inputs that need to hold their thresholds only.
 PAPER = with_modes(WIDTHS, None, SATURATING[0])

@@ -15,22 +15,22 @@ from typing import Protocol
 
 import numpy as np
 
-from trigemu.chunks import Job, over_background
-from trigemu.decisions import Plan, make_plan
-from trigemu.emulate import fitted
-from trigemu.errors import TrigemuError
-from trigemu.events import Events, FloatArray, IntArray
-from trigemu.features import Features, Inputs
-from trigemu.firmware.fixed import SATURATING, ApFixed
-from trigemu.firmware.trees import Ensemble, FixedEnsemble, Precision
-from trigemu.halves import EVALUATION, TRAINING, half_of
-from trigemu.menu import Menu, Trigger
-from trigemu.observables import Condition
-from trigemu.samples import Catalogue
-from trigemu.tables import Table
+from trigemu.decisions.plan import Plan, make_plan
+from trigemu.emulation.engine import Job, over_background
+from trigemu.emulation.loop import fitted
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.expressions import Condition
+from trigemu.observables.model_inputs import Features, Inputs
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Events, FloatArray, IntArray
+from trigemu.samples.split import EVALUATION, TRAINING, half_of
+from trigemu.support.errors import TrigemuError
+from trigemu.support.toml import Table
 from trigemu.triggers.anomaly import of_asked
 from trigemu.triggers.base import ScoreKind
-from trigemu.workspace import Workspace
+from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 _MAX_SCALE = 64
 

@@ -23,11 +23,11 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.errors import TrigemuError
-from trigemu.events import IntArray
-from trigemu.features import Features
 from trigemu.firmware.model import PrecisionTable
-from trigemu.firmware.trees import Ensemble, FixedEnsemble
+from trigemu.observables.model_inputs import Features
+from trigemu.samples.events import IntArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble
 
 #: Of conifer's project, and of what it synthesises.
 NAME = "boosted_trees"

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from trigemu.errors import TrigemuError
-from trigemu.events import FloatArray
-from trigemu.features import Features
 from trigemu.firmware.bits import choose, with_modes
-from trigemu.firmware.fixed import MAX_INTEGER, MAX_WIDTH, SATURATING
 from trigemu.firmware.model import PrecisionTable, halves, read_rows, table_of, tree_model
-from trigemu.firmware.trees import Ensemble, FixedEnsemble, Precision
-from trigemu.menu import Menu
-from trigemu.samples import Catalogue
+from trigemu.menus.menu import Menu
+from trigemu.observables.model_inputs import Features
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import FloatArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.fixed_point import MAX_INTEGER, MAX_WIDTH, SATURATING
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 
 @dataclass(frozen=True)

@@ -8,24 +8,24 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from trigemu.calibrate import crossing_scale, solve
-from trigemu.compare import compare
-from trigemu.decisions import Plan
-from trigemu.emulate import Emulation, Progress, emulate
-from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray
+from trigemu.counting.patterns import PatternTable
+from trigemu.counting.rate_sums import RateSums, Scale, blocks
+from trigemu.decisions.plan import Plan
+from trigemu.emulation.budgets import crossing_scale, solve
+from trigemu.emulation.loop import Emulation, Progress, emulate
 from trigemu.firmware.bits import PAPER, choose, with_widths
-from trigemu.firmware.fixed import MAX_WIDTH
 from trigemu.firmware.model import PrecisionTable, halves, read_rows, table_of, tree_model, with_trees
 from trigemu.firmware.ranges import Ranges, ranges
 from trigemu.firmware.resources import Resources
-from trigemu.firmware.trees import FixedEnsemble, Precision
-from trigemu.menu import Menu
-from trigemu.patterns import PatternTable
-from trigemu.rates import rates
-from trigemu.results import MenuRates, TriggerRates
-from trigemu.samples import Catalogue
-from trigemu.sums import RateSums, Scale, blocks
+from trigemu.menus.menu import Menu
+from trigemu.rates.menu_rates import rates
+from trigemu.rates.results import MenuRates, TriggerRates
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import BoolArray
+from trigemu.studies.comparison import compare
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.fixed_point import MAX_WIDTH
+from trigemu.triggers.models.trees import FixedEnsemble, Precision
 
 #: Each is evaluated on every event.
 MAX_POINTS = 40

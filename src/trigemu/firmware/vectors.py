@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.events import FloatArray
-from trigemu.features import Features
 from trigemu.firmware.project import Vectors
-from trigemu.firmware.trees import FixedEnsemble
+from trigemu.observables.model_inputs import Features
+from trigemu.samples.events import FloatArray
+from trigemu.triggers.models.trees import FixedEnsemble
 
 #: Of the sample, at most; evenly spread.
 EVENTS = 200_000

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.errors import MissingExtraError, TrigemuError
-from trigemu.events import IntArray
 from trigemu.firmware.cpp import compile_model
 from trigemu.firmware.project import Project
 from trigemu.firmware.tools import MissingToolError, scratch
-from trigemu.firmware.trees import FixedEnsemble
 from trigemu.firmware.vectors import scaled
 from trigemu.firmware.vhdl import Design
+from trigemu.samples.events import IntArray
+from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu.triggers.models.trees import FixedEnsemble
 
 #: What each of conifer's projects is, once it is made to run.
 NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.errors import TrigemuError
-from trigemu.events import IntArray
 from trigemu.firmware.project import NAME
 from trigemu.firmware.tools import find, run
+from trigemu.samples.events import IntArray
+from trigemu.support.errors import TrigemuError
 
 #: In the order in which one needs the other.
 _SOURCES = ("Constants", "Split", "Types", "Tree", "AddReduce", "Arrays0", "BDT", "BDTTop", NAME)

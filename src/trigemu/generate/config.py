@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from trigemu import tables
-from trigemu.errors import TrigemuError, nearest
-from trigemu.tables import Key, Table
+from trigemu.support import toml as tables
+from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support.toml import Key, Table
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 Positive = Annotated[float, Meta(gt=0)]

@@ -10,8 +10,8 @@ import awkward as ak
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.errors import MissingExtraError, TrigemuError
 from trigemu.generate.config import Slice
+from trigemu.support.errors import MissingExtraError, TrigemuError
 
 Array = NDArray[Any]
 

@@ -14,10 +14,10 @@ import awkward as ak
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.errors import MissingExtraError
 from trigemu.generate import detector
 from trigemu.generate.interactions import Interactions, Objects
 from trigemu.generate.pythia import Particles
+from trigemu.support.errors import MissingExtraError
 
 Array = NDArray[Any]
 

@@ -18,10 +18,10 @@ import tomlkit
 import uproot
 from numpy.typing import NDArray
 
-from trigemu.files import replacing, write_text
 from trigemu.generate.config import Config, Slice
 from trigemu.generate.events import EventColumns
 from trigemu.generate.interactions import Objects
+from trigemu.support.files import replacing, write_text
 
 Array = NDArray[Any]
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from trigemu.events import Array, Collection, Events
+from trigemu.samples.events import Array, Collection, Events
 
 
 def around(

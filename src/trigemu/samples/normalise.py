@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from trigemu.errors import SampleError
 from trigemu.samples.locations import located
-from trigemu.tables import Key, Table
+from trigemu.support.errors import SampleError
+from trigemu.support.toml import Key, Table
 
 CM2_PER_PB = 1e-36
 

@@ -2,7 +2,7 @@
 
 from trigemu.triggers.anomaly import Anomaly
 from trigemu.triggers.base import BitKind, Kind
-from trigemu.triggers.combination import Combination
+from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.external import External
 from trigemu.triggers.logic import Logic
 from trigemu.triggers.random import Random

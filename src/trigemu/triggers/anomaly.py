@@ -25,18 +25,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray, Events, FloatArray
-from trigemu.features import Features, Inputs
-from trigemu.kernels import kernel
-from trigemu.observables import Condition, Number
-from trigemu.tables import Table
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.model_inputs import Features, Inputs
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import BoolArray, Events, FloatArray
+from trigemu.support.errors import TrigemuError
+from trigemu.support.kernels import kernel
+from trigemu.support.toml import Table
 from trigemu.triggers.base import Asked, Context, ScoreKind
-from trigemu.triggers.card import CardTable, ModelFile, open_card
 from trigemu.triggers.extent import Extent, extent_of
-from trigemu.triggers.network import Network
-from trigemu.triggers.row import Row, score_at, settled
-from trigemu.workspace import Workspace
+from trigemu.triggers.models.card import CardTable, ModelFile, open_card
+from trigemu.triggers.models.network import Network
+from trigemu.triggers.models.single_row import Row, score_at, settled
 
 #: Events whose features are built at a time, so that they stay in the caches until the network reads them.
 BLOCK = 4096

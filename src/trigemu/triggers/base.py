@@ -20,15 +20,15 @@ from typing import Protocol, Self
 
 import msgspec
 
-from trigemu.events import BoolArray, FloatArray
-from trigemu.features import Features, Inputs
-from trigemu.language import parse_condition, parse_observable
-from trigemu.objects import Derivation, Scope
-from trigemu.observables import Condition, Need, Number
-from trigemu.tables import Table
+from trigemu.observables.expressions import Condition, Need, Number
+from trigemu.observables.language import parse_condition, parse_observable
+from trigemu.observables.model_inputs import Features, Inputs
+from trigemu.observables.selections import Derivation, Scope
+from trigemu.observables.windows import column_needs
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import BoolArray, FloatArray
+from trigemu.support.toml import Table
 from trigemu.triggers.extent import Extent, Span
-from trigemu.windows import column_needs
-from trigemu.workspace import Workspace
 
 
 class TrainedOn(Table, frozen=True):

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from trigemu.objects import Derivation
-from trigemu.observables import Comparison, Condition, Constant, Count, Element, Junction
-from trigemu.triggers.legs import CompiledLeg
-from trigemu.triggers.pairs import OF_ALL, Cut
-from trigemu.windows import AnyOf, Column, Window, any_of, closed
+from trigemu.observables.expressions import Comparison, Condition, Constant, Count, Element, Junction
+from trigemu.observables.selections import Derivation
+from trigemu.observables.windows import AnyOf, Column, Window, any_of, closed
+from trigemu.triggers.combination.legs import CompiledLeg
+from trigemu.triggers.combination.pairs import OF_ALL, Cut
 
 #: Of a longer choice of objects than this, and after so many steps, nothing is claimed.
 _LEGS = 32

@@ -16,11 +16,11 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from trigemu.events import Array, BoolArray
-from trigemu.kernels import kernel
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Array, BoolArray
+from trigemu.support.kernels import kernel
 from trigemu.triggers.base import Context, Kind
 from trigemu.triggers.extent import Extent
-from trigemu.workspace import Workspace
 
 _BITS = 64
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.errors import TrigemuError
-from trigemu.events import BoolArray
-from trigemu.language import parse_tree, quoting
+from trigemu.observables.language import parse_tree, quoting
+from trigemu.samples.events import BoolArray
+from trigemu.support.errors import TrigemuError
 from trigemu.triggers.base import BitKind
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from trigemu.events import BoolArray
+from trigemu.samples.events import BoolArray
 from trigemu.triggers.base import BitKind
 
 

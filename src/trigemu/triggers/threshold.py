@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.events import BoolArray, FloatArray
-from trigemu.kernels import kernel
-from trigemu.lean import Use, ceiling, cheap, raised, whole
-from trigemu.objects import Derivation
-from trigemu.observables import Comparison, Condition, Constant, Element, Junction, Number
+from trigemu.observables.expressions import Comparison, Condition, Constant, Element, Junction, Number
+from trigemu.observables.pruning import Use, ceiling, cheap, raised, whole
+from trigemu.observables.selections import Derivation
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import BoolArray, FloatArray
+from trigemu.support.kernels import kernel
 from trigemu.triggers.base import Context, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
-from trigemu.workspace import Workspace
 
 
 class Threshold(ScoreKind, frozen=True):

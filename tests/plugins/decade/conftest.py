@@ -15,7 +15,7 @@ from decade_toys import Models, train_quantile
 from toys import memory_catalogue, toy_events
 
 from trigemu import Catalogue
-from trigemu.plugins import find
+from trigemu.triggers.plugins import find
 
 ROOT = Path(__file__).parents[3]
 

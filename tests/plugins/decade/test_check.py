@@ -19,7 +19,7 @@ from trigemu_plugin_decade.check import _bare_cut, as_dict, check, label, scored
 from trigemu_plugin_decade.diagnostics import ScoredEvents
 
 from trigemu import Catalogue, TrigemuError, emulate, rates
-from trigemu.calibrate import solve
+from trigemu.emulation.budgets import solve
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5

@@ -17,7 +17,7 @@ from trigemu_plugin_decade.check import scored_events
 from trigemu_plugin_decade.diagnostics import diagnose
 
 from trigemu import open_catalogue
-from trigemu.cli import cli
+from trigemu.cli.commands import cli
 
 ROOT = Path(__file__).parents[3]
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from trigemu_plugin_decade.training.config import Config, read_config
 
-from trigemu.tables import TableError
+from trigemu.support.toml import TableError
 
 ROOT = Path(__file__).parents[3]
 CONFIG = """

@@ -23,11 +23,11 @@ from trigemu_plugin_decade import decade
 from trigemu_plugin_decade.decade import Decade
 
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates
-from trigemu.calibrate import solve
-from trigemu.decisions import decide
-from trigemu.tables import TableError
-from trigemu.triggers.lanes import Lanes
-from trigemu.workspace import Workspace
+from trigemu.decisions.plan import decide
+from trigemu.emulation.budgets import solve
+from trigemu.observables.workspace import Workspace
+from trigemu.support.toml import TableError
+from trigemu.triggers.models.lanes import Lanes
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5  # y is summed in another order by the reference

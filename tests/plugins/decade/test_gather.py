@@ -13,12 +13,12 @@ import pytest
 from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
 from trigemu_plugin_decade.gather import Gathered, gather
 
-from trigemu.decisions import Plan
-from trigemu.errors import SampleError
-from trigemu.events import Events
-from trigemu.halves import EVALUATION, TRAINING
-from trigemu.samples import Sample
-from trigemu.workspace import Workspace
+from trigemu.decisions.plan import Plan
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Sample
+from trigemu.samples.events import Events
+from trigemu.samples.split import EVALUATION, TRAINING
+from trigemu.support.errors import SampleError
 
 PlainEvents = list[dict[str, Any]]
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from decade_toys import MENU, Models
 
-from trigemu import Catalogue, bench, emulate, output_bench, timing
+from trigemu import Catalogue, bench, emulate
+from trigemu.output.text import costs as output_bench
+from trigemu.studies.timing import clock as timing
 
 ANOMALY = """
 [[trigger]]

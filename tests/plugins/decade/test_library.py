@@ -17,7 +17,7 @@ import xgboost
 from decade_toys import train_quantile
 from trigemu_plugin_decade import library
 
-from trigemu.errors import TrigemuError
+from trigemu.support.errors import TrigemuError
 
 ROOT = Path(__file__).parents[3]
 Compiler = Callable[..., Path]

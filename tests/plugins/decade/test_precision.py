@@ -18,11 +18,11 @@ from trigemu_plugin_decade.precision import read_ensemble
 from trigemu_plugin_decade.quantile import load_trees
 
 from trigemu import Catalogue, TrigemuError, compare, emulate, rates
-from trigemu.cli import cli
-from trigemu.decisions import decide, make_plan
+from trigemu.cli.commands import cli
+from trigemu.decisions.plan import decide, make_plan
+from trigemu.decisions.stream.stream import Stream
 from trigemu.firmware.model import tree_model
-from trigemu.stream import Stream
-from trigemu.workspace import Workspace
+from trigemu.observables.workspace import Workspace
 
 COARSE = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
 WIDE = 'precision = { input = "ap_fixed<32,14>", threshold = "ap_fixed<32,14>", score = "ap_fixed<32,8>" }'

@@ -15,9 +15,9 @@ from decade_toys import train_quantile
 from trigemu_plugin_decade import library
 from trigemu_plugin_decade.quantile import Quantile, load_trees
 
-from trigemu.errors import TrigemuError
-from trigemu.features import Inputs
-from trigemu.observables import Constant
+from trigemu.observables.expressions import Constant
+from trigemu.observables.model_inputs import Inputs
+from trigemu.support.errors import TrigemuError
 
 
 def content(booster: xgboost.Booster) -> bytes:

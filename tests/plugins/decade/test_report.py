@@ -12,8 +12,8 @@ from trigemu_plugin_decade.diagnostics import diagnose
 from trigemu_plugin_decade.report import TITLE, sections
 
 from trigemu import Catalogue
-from trigemu.report.collect import collect
-from trigemu.report.page import write_figures
+from trigemu.output.report.collect import collect
+from trigemu.output.report.page import write_figures
 
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
 

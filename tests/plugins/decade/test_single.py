@@ -13,8 +13,8 @@ from toys import columns
 from trigemu_plugin_decade.library import predict_row
 
 from trigemu import Catalogue, Events, Plan, Stream, TrigemuError, decide, make_plan
-from trigemu.decisions import Slot
-from trigemu.workspace import Workspace
+from trigemu.decisions.plan import Slot
+from trigemu.observables.workspace import Workspace
 
 
 @pytest.fixture

@@ -1,0 +1,87 @@
+"""The command line: each command a few lines over the public API, loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import keyword
+from typing import Any
+
+import click
+
+from trigemu.support.errors import PluginError, TrigemuError
+from trigemu.triggers import plugins
+
+#: Command → the module that holds it.
+COMMANDS = {
+    "run": "run",
+    "compare": "compare",
+    "scan": "scan",
+    "rates-vs": "rates_vs",
+    "efficiency": "efficiency",
+    "bench": "bench",
+    "calibrate": "calibrate",
+    "report": "report",
+    "firmware": "firmware",
+    "samples": "samples",
+    "check-menu": "menus",
+    "check": "check",
+    "import": "import_",
+    "schema": "menus",
+    "generate": "generate",
+}
+
+
+class _Commands(click.Group):
+    """Imports the module of a command only when it is asked for: start-up is what users wait for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        brought = plugins.with_commands(plugins.search_path())
+        return [*COMMANDS, *(name for name in brought if name not in COMMANDS)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, but plugins are named without being loaded: one that fails hides no help."""
+        rows = []
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name) if name in COMMANDS else None
+            rows.append(
+                (name, command.get_short_help_str(60) if command else "From the plugin of this name.")
+            )
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return self._of_plugin(name)
+        module = importlib.import_module(f"trigemu.cli.{COMMANDS[name]}")
+        attribute = name.replace("-", "_") + "_" * keyword.iskeyword(name)
+        command: click.Command = getattr(module, attribute)
+        return command
+
+    def _of_plugin(self, name: str) -> click.Command | None:
+        """A plugin is loaded when its command is asked for; one that fails must not hide the others."""
+        folders = plugins.search_path()
+        if name not in plugins.with_commands(folders):
+            return None
+        command = plugins.find(name, folders).command()
+        if not isinstance(command, click.Command):
+            raise PluginError(f"plugin {name!r}: its cli.command is no click command")
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Mistakes of the user end with a message and status 2, without a traceback."""
+        try:
+            return super().invoke(ctx)
+        except TrigemuError as error:
+            for line in str(error).splitlines():
+                click.echo(f"trigemu: {line}", err=True)
+            ctx.exit(2)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="trigemu")
+def cli() -> None:
+    """Emulate a trigger menu: the total, unique and overlap rate of every trigger."""
+
+
+def main() -> None:
+    cli(prog_name="trigemu")

@@ -1,0 +1,107 @@
+"""Triggers that share a prescale counter, and the probability that any of some accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from trigemu.menus.menu import Trigger
+from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.kernels import inlined, kernel
+
+#: The positions of triggers that share a counter, set by set.
+Sets = Sequence[Sequence[int]]
+
+
+def counter_of(trigger: Trigger) -> Hashable:
+    """What is equal for triggers that share their prescale counter."""
+    return ("set", trigger.coherent) if trigger.coherent else ("alone", trigger.name)
+
+
+def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
+    """The positions of the triggers that share a prescale counter; a trigger alone is a set."""
+    sets: dict[Hashable, list[int]] = {}
+    for position, trigger in enumerate(triggers):
+        sets.setdefault(counter_of(trigger), []).append(position)
+    return list(sets.values())
+
+
+def or_of(accepted: FloatArray, sets: Sets) -> FloatArray:
+    """float64[m]: the probability that any trigger accepts, from float64[m, t].
+
+    Added up so that one set gives its own value, an empty one changes nothing and a 1 stays 1, to the
+    last bit: what is zero must not become an event of weight 1e-17.
+    """
+    return _or(accepted, *_flat(sets))
+
+
+def unique_of(accepted: FloatArray, sets: Sets) -> FloatArray:
+    """float64[m, t]: or(M) − or(M without t), as a product, so that nothing cancels."""
+    return _unique(accepted, *_flat(sets))
+
+
+def missed_of(accepted: FloatArray, sets: Sets) -> FloatArray:
+    """float64[m]: the probability that no trigger accepts."""
+    return _missed(accepted, *_flat(sets))
+
+
+def _flat(sets: Sets) -> tuple[IntArray, IntArray]:
+    """The members one after the other, and where those of each set start."""
+    starts = np.cumsum([0, *map(len, sets)])
+    return np.array([member for members in sets for member in members], np.int64), starts
+
+
+@inlined
+def _best(accepted: FloatArray, row: int, member: IntArray, first: int, last: int) -> float:
+    """With which probability a set accepts: its largest acceptance."""
+    best = 0.0
+    for at in range(first, last):
+        best = max(best, accepted[row, member[at]])
+    return best
+
+
+@kernel
+def _or(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
+    either = np.zeros(accepted.shape[0])
+    for row in range(accepted.shape[0]):
+        for number in range(len(starts) - 1):
+            best = _best(accepted, row, member, starts[number], starts[number + 1])
+            if best > 0.0:
+                either[row] = best + either[row] * (1.0 - best)
+    return either
+
+
+@kernel
+def _missed(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
+    missed = np.ones(accepted.shape[0])
+    for row in range(accepted.shape[0]):
+        for number in range(len(starts) - 1):
+            best = _best(accepted, row, member, starts[number], starts[number + 1])
+            missed[row] *= 1.0 - best
+    return missed
+
+
+@kernel
+def _unique(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
+    sets = len(starts) - 1
+    unique = np.zeros_like(accepted)
+    best, after = np.zeros(sets), np.ones(sets + 1)
+    for row in range(accepted.shape[0]):
+        for number in range(sets):
+            best[number] = _best(accepted, row, member, starts[number], starts[number + 1])
+        for number in range(sets - 1, -1, -1):
+            after[number] = after[number + 1] * (1.0 - best[number])
+        before = 1.0
+        for number in range(sets):
+            others = before * after[number + 1]  # the probability that all other sets miss
+            before *= 1.0 - best[number]
+            if others == 0.0 or best[number] == 0.0:
+                continue
+            for at in range(starts[number], starts[number + 1]):
+                without = 0.0
+                for other in range(starts[number], starts[number + 1]):
+                    if other != at:
+                        without = max(without, accepted[row, member[other]])
+                unique[row, member[at]] = others * (best[number] - without)
+    return unique

@@ -1,0 +1,332 @@
+"""What the prescale counters of triggers that are bound by seeds may come to, and what is accepted then.
+
+Kernels for `seeds.py`. A node is a trigger, in an order in which each comes after those it reads; its seed
+is a postfix program: numbers of nodes, and AND, OR, NOT.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.kernels import kernel
+
+AND, OR, NOT = -1, -2, -3
+
+#: What `evaluate` finds: its second axis is one number, the nodes, or pairs of nodes.
+TOTAL, EITHER, UNIQUE, LOST, BOTH, EXACTLY = range(6)
+
+
+@kernel
+def components(fired: BoolArray, counter: IntArray, code: IntArray, starts: IntArray) -> IntArray:
+    """int64[nodes]: the number of the component of each node that fired, −1 for the others."""
+    nodes = len(fired)
+    lowest = np.where(fired, np.arange(nodes), -1)
+    changed = True
+    while changed:
+        changed = False
+        for a in range(nodes):
+            if not fired[a]:
+                continue
+            for b in range(a):
+                if not fired[b] or lowest[a] == lowest[b]:
+                    continue
+                bound = counter[a] == counter[b]
+                for k in range(starts[a], starts[a + 1]):
+                    bound |= code[k] == b
+                if bound:
+                    least = min(lowest[a], lowest[b])
+                    lowest[a] = least
+                    lowest[b] = least
+                    changed = True
+    number, n = np.full(nodes, -1, np.int64), 0
+    for node in range(nodes):
+        if lowest[node] == node:
+            number[node] = n
+            n += 1
+        elif lowest[node] >= 0:
+            number[node] = number[lowest[node]]
+    return number
+
+
+@kernel
+def _thresholds(
+    component: IntArray, number: int, counter: IntArray, prescale: FloatArray, read: BoolArray
+) -> tuple[FloatArray, IntArray]:
+    """Of each counter that is read, the different 1 / p below 1, falling: float64[counters, nodes],
+    int64[counters]."""
+    nodes = len(component)
+    value, n = np.zeros((len(read), nodes)), np.zeros(len(read), np.int64)
+    for node in range(nodes):
+        c = counter[node]
+        if component[node] != number or not read[c] or prescale[node] <= 1.0:
+            continue
+        share = 1.0 / prescale[node]
+        at = n[c]
+        while at > 0 and value[c, at - 1] < share:
+            at -= 1
+        if at > 0 and value[c, at - 1] == share:
+            continue
+        for k in range(n[c], at, -1):
+            value[c, k] = value[c, k - 1]
+        value[c, at] = share
+        n[c] += 1
+    return value, n
+
+
+@kernel
+def _seen(code: IntArray, first: int, last: int, accept: FloatArray, stack: BoolArray) -> bool:
+    """Whether a seed is true of those that accepted."""
+    top = -1
+    for k in range(first, last):
+        step = code[k]
+        if step >= 0:
+            top += 1
+            stack[top] = accept[step] == 1.0
+        elif step == NOT:
+            stack[top] = not stack[top]
+        else:
+            top -= 1
+            stack[top] = (stack[top] and stack[top + 1]) if step == AND else (stack[top] or stack[top + 1])
+    return bool(stack[0])
+
+
+@kernel
+def outcomes(
+    fired: BoolArray,
+    component: IntArray,
+    number: int,
+    removed: int,
+    counter: IntArray,
+    code: IntArray,
+    starts: IntArray,
+    prescale: FloatArray,
+    read: BoolArray,
+    limit: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Of one component: float64[o], the probability of each outcome of the counters that are read; and
+    float64[o, nodes], with which each node accepts then, `removed` never. Nothing where there are too
+    many."""
+    nodes = len(fired)
+    value, n = _thresholds(component, number, counter, prescale, read)
+    outcomes = 1
+    for c in range(len(read)):
+        outcomes *= n[c] + 1
+        if outcomes > limit:
+            return np.zeros(0), np.zeros((0, nodes))
+    probability, accept = np.ones(outcomes), np.zeros((outcomes, nodes))
+    lowest, stack = np.empty(len(read)), np.empty(len(code) + 1, np.bool_)
+    for outcome in range(outcomes):
+        rest = outcome
+        for c in range(len(read)):
+            k = rest % (n[c] + 1)  # the counter lies below the first k thresholds, not below the next
+            rest //= n[c] + 1
+            lowest[c] = value[c, k - 1] if k > 0 else 1.0
+            probability[outcome] *= lowest[c] - (value[c, k] if k < n[c] else 0.0)
+            # k = 0: between 1 and the first; k = n: below the last
+        for node in range(nodes):
+            if component[node] != number or node == removed:
+                continue
+            if starts[node] < starts[node + 1] and not _seen(
+                code, starts[node], starts[node + 1], accept[outcome], stack
+            ):
+                continue
+            share = 1.0 / prescale[node]
+            if read[counter[node]]:
+                share = 1.0 if share >= lowest[counter[node]] else 0.0
+            accept[outcome, node] = share
+    return probability, accept
+
+
+@kernel
+def _either(accept: FloatArray, members: BoolArray, counter: IntArray, best: FloatArray) -> float:
+    """Any member accepts, given an outcome. `best`: memory, one a counter."""
+    best[:] = 0.0
+    for node in range(len(accept)):
+        if members[node]:
+            best[counter[node]] = max(best[counter[node]], accept[node])
+    either = 0.0
+    for c in range(len(best)):
+        if best[c] > 0.0:
+            either = best[c] + either * (1.0 - best[c])
+    return either
+
+
+@kernel
+def _add_unique(
+    accept: FloatArray,
+    probability: float,
+    members: BoolArray,
+    counter: IntArray,
+    best: FloatArray,
+    unique: FloatArray,
+) -> None:
+    """Add the probability that one member accepts and no other does, given an outcome, to float64[nodes]."""
+    _either(accept, members, counter, best)
+    for node in range(len(accept)):
+        if not members[node] or accept[node] == 0.0:
+            continue
+        others = probability
+        for c in range(len(best)):
+            if c != counter[node]:
+                others *= 1.0 - best[c]
+        without = 0.0
+        for other in range(len(accept)):
+            if other != node and members[other] and counter[other] == counter[node]:
+                without = max(without, accept[other])
+        if accept[node] > without:
+            unique[node] += others * (accept[node] - without)
+
+
+@kernel
+def _of_component(
+    what: int,
+    probability: FloatArray,
+    accept: FloatArray,
+    members: BoolArray,
+    counter: IntArray,
+    best: FloatArray,
+    into: FloatArray,
+) -> None:
+    """Add up over the outcomes of a component: into float64[nodes], or float64[nodes²] for pairs."""
+    nodes = accept.shape[1]
+    for o in range(len(probability)):
+        p = probability[o]
+        if what == UNIQUE:
+            _add_unique(accept[o], p, members, counter, best, into)
+            continue
+        for a in range(nodes):
+            if accept[o, a] == 0.0:
+                continue
+            if what == TOTAL:
+                into[a] += p * accept[o, a]
+                continue
+            for b in range(nodes):
+                if a == b:
+                    into[a * nodes + b] += p * accept[o, a]
+                elif counter[a] == counter[b]:
+                    into[a * nodes + b] += p * min(accept[o, a], accept[o, b])
+                else:
+                    into[a * nodes + b] += p * (accept[o, a] * accept[o, b])  # the same for b and a
+
+
+@kernel
+def _sum_either(
+    probability: FloatArray, accept: FloatArray, members: BoolArray, counter: IntArray, best: FloatArray
+) -> float:
+    """Any member accepts. What is certain in every outcome is 1 to the last bit."""
+    total, certain = 0.0, True
+    for o in range(len(probability)):
+        either = _either(accept[o], members, counter, best)
+        total += probability[o] * either
+        certain &= either == 1.0
+    return 1.0 if certain else total
+
+
+@kernel
+def _sum_exactly(
+    probability: FloatArray,
+    accept: FloatArray,
+    here: BoolArray,
+    members: BoolArray,
+    others: BoolArray,
+    counter: IntArray,
+    least: FloatArray,
+) -> float:
+    """All members of a component accept and none of its others. `least`: memory, one a counter."""
+    total = 0.0
+    for o in range(len(probability)):
+        least[:] = 1.0
+        for node in range(len(here)):
+            if here[node] and members[node]:
+                least[counter[node]] = min(least[counter[node]], accept[o, node])
+        exactly = probability[o]
+        for c in range(len(least)):
+            most = 0.0
+            for node in range(len(here)):
+                if here[node] and others[node] and counter[node] == c:
+                    most = max(most, accept[o, node])
+            exactly *= max(0.0, least[c] - most)
+        total += exactly
+    return total
+
+
+@kernel
+def evaluate(
+    what: int,
+    fired: BoolArray,
+    masks: BoolArray,
+    removed: int,
+    counter: IntArray,
+    code: IntArray,
+    starts: IntArray,
+    prescale: FloatArray,
+    read: BoolArray,
+    limit: int,
+) -> tuple[FloatArray, int]:
+    """For each of some combinations: its probabilities; and a combination with too many outcomes, or −1."""
+    nodes = fired.shape[1]
+    width = 1 if what in (EITHER, LOST, EXACTLY) else nodes * nodes if what == BOTH else nodes
+    found = np.zeros((len(fired), width))
+    best, members = np.empty(len(read)), masks[0]
+    for row in range(len(fired)):
+        if what == LOST and not fired[row, removed]:
+            continue
+        component = components(fired[row], counter, code, starts)
+        either, lost, exactly = 0.0, 0.0, 1.0
+        if what == EXACTLY and (members & ~fired[row]).any():
+            continue
+        hits = np.zeros(nodes)
+        for number in range(component.max() + 1):
+            probability, accept = outcomes(
+                fired[row], component, number, -1, counter, code, starts, prescale, read, limit
+            )
+            if len(probability) == 0:
+                return found, row
+            if what in (TOTAL, UNIQUE, BOTH):
+                _of_component(what, probability, accept, members, counter, best, found[row])
+            if what in (TOTAL, BOTH):
+                continue
+            if what == EXACTLY:
+                here = component == number
+                exactly *= _sum_exactly(probability, accept, here, members, masks[1], counter, best)
+                continue
+            if what == LOST and component[removed] == number:
+                _, without = outcomes(
+                    fired[row], component, number, removed, counter, code, starts, prescale, read, limit
+                )
+                for o in range(len(probability)):  # most outcomes lose nothing, exactly
+                    kept = _either(without[o], members, counter, best)
+                    lost += probability[o] * (_either(accept[o], members, counter, best) - kept)
+                continue
+            hits[number] = _sum_either(probability, accept, members, counter, best)
+            either = hits[number] + either * (1.0 - hits[number])
+        if what == EITHER:
+            found[row, 0] = either
+        elif what == EXACTLY:
+            found[row, 0] = exactly
+        elif what == LOST:
+            found[row, 0] = lost * (1.0 - either)
+        elif what == UNIQUE:
+            _without_others(found[row], component, hits)
+        elif what == BOTH:
+            _between_components(found[row], component, nodes)
+    return found, -1
+
+
+@kernel
+def _without_others(unique: FloatArray, component: IntArray, hits: FloatArray) -> None:
+    """Given that no other component accepts."""
+    for node in range(len(unique)):
+        for number in range(len(hits)):
+            if unique[node] > 0.0 and number != component[node]:
+                unique[node] *= 1.0 - hits[number]
+
+
+@kernel
+def _between_components(both: FloatArray, component: IntArray, nodes: int) -> None:
+    """Nodes of different components are independent."""
+    for a in range(nodes):
+        for b in range(nodes):
+            if component[a] >= 0 and component[b] >= 0 and component[a] != component[b]:
+                both[a * nodes + b] = both[a * nodes + a] * both[b * nodes + b]

@@ -1,0 +1,208 @@
+"""Sums of floats that are exact, so that no result depends on order, chunks or workers.
+
+A sum is a fixed-point number of 256 bits, least significant 2⁻¹⁶⁰, in eight limbs: int64, each worth 32
+bits, the rest being room for 2³⁰ additions between two `carry`s. What lies below 2⁻¹⁶⁰ is cut off each
+value, not the sum, which is independent of order too; the largest value is 2⁸¹ (a squared weight).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.kernels import kernel
+
+LIMBS = 8
+LOWEST_BIT = -160
+#: A sum times a fraction takes more: 14 limbs from 2⁻²⁸⁸.
+FRACTION_BIT = -128
+WIDE = 14
+#: Adding more values than this between two carries could overflow a limb.
+ADDITIONS = 2**30
+
+#: Of values with this exponent or a higher one nothing is cut off, of their squares neither.
+WHOLE_EXPONENT = (1023 + 1075 + LOWEST_BIT + 1) // 2
+
+_MANTISSA = np.uint64(2**52 - 1)
+_IMPLICIT = np.uint64(2**52)
+_LOW = np.uint64(2**32 - 1)
+_SIZE = np.uint64(2**63 - 1)
+_32 = np.uint64(32)
+_52 = np.uint64(52)
+
+
+@kernel
+def add(limbs: IntArray, value: float) -> None:
+    """Add one float to int64[LIMBS]."""
+    bits = np.float64(value).view(np.uint64)
+    exponent = np.int64((bits >> _52) & np.uint64(0x7FF))
+    if exponent == 0:  # zero, or so small that nothing of it is kept
+        return
+    mantissa = (bits & _MANTISSA) | _IMPLICIT
+    position = exponent - 1075 - LOWEST_BIT
+    if position < 0:
+        if position <= -53:
+            return
+        mantissa >>= np.uint64(-position)
+        position = np.int64(0)
+    limb = position >> 5
+    shift = np.uint64(position & 31)
+    low = (mantissa & _LOW) << shift
+    high = (mantissa >> _32) << shift
+    sign = np.int64(1) - np.int64(2) * np.int64(bits >> np.uint64(63))
+    limbs[limb] += sign * np.int64(low & _LOW)
+    limbs[limb + 1] += sign * np.int64((low >> _32) + (high & _LOW))
+    limbs[limb + 2] += sign * np.int64(high >> _32)
+
+
+@kernel
+def exponents(values: FloatArray) -> tuple[np.int64, np.int64]:
+    """The lowest and the highest exponent, as float64 writes them; 0 is that of zero."""
+    lowest, highest = np.int64(0x7FF), np.int64(0)
+    for value in values:
+        exponent = np.int64((np.float64(value).view(np.uint64) >> _52) & np.uint64(0x7FF))
+        lowest, highest = min(lowest, exponent), max(highest, exponent)
+    return lowest, highest
+
+
+@kernel
+def add_to_cells(cells: IntArray, lowest: np.int64, entry: IntArray, values: FloatArray) -> None:
+    """Add values to the cells of their entries, int64[m, exponents, 8], and their squares.
+
+    The sums of one exponent are integers that need no shift, and stand side by side: the halves of the
+    mantissas, those of the squares for either exponent that a square may have, number, largest |value|.
+    """
+    flat = cells.ravel()
+    exponents = np.uint64(cells.shape[1])
+    for row in range(len(entry)):
+        value = values[row]
+        bits = np.float64(value).view(np.uint64)
+        square = np.float64(value * value).view(np.uint64)
+        exponent = (bits >> _52) & np.uint64(0x7FF)
+        at = (np.uint64(entry[row]) * exponents + exponent - np.uint64(lowest)) * np.uint64(8)
+        of_square = at + np.uint64(2) * ((square >> _52) + np.uint64(1023) - np.uint64(2) * exponent)
+        mantissa = np.int64((bits & _MANTISSA) | _IMPLICIT)
+        if value < 0:
+            mantissa = -mantissa
+        flat[at] += mantissa & 0xFFFFFFFF
+        flat[at + np.uint64(1)] += mantissa >> 32
+        mantissa = np.int64((square & _MANTISSA) | _IMPLICIT)
+        flat[of_square + np.uint64(2)] += mantissa & 0xFFFFFFFF
+        flat[of_square + np.uint64(3)] += mantissa >> 32
+        flat[at + np.uint64(6)] += 1
+        size = np.int64(bits & _SIZE)
+        if size > flat[at + np.uint64(7)]:  # floats of one sign are in the order of their bits
+            flat[at + np.uint64(7)] = size
+
+
+@kernel
+def from_cells(
+    cells: IntArray, lowest: np.int64, n: IntArray, largest: FloatArray, sums: IntArray, squares: IntArray
+) -> None:
+    """Add what is in the cells to numbers, largest |value|s and sums of their entries."""
+    for entry in range(cells.shape[0]):
+        for i in range(cells.shape[1]):
+            cell = cells[entry, i]
+            if cell[6] == 0:
+                continue
+            n[entry] += cell[6]
+            largest[entry] = max(largest[entry], np.int64(cell[7]).view(np.float64))
+            position = lowest + i - 1075 - LOWEST_BIT
+            of_square = 2 * (lowest + i) - 1023 - 1075 - LOWEST_BIT
+            for half in range(2):
+                _add_shifted(sums[entry], cell[half], position + 32 * half)
+                _add_shifted(squares[entry], cell[2 + half], of_square + 32 * half)
+                _add_shifted(squares[entry], cell[4 + half], of_square + 1 + 32 * half)
+
+
+@kernel
+def _add_shifted(limbs: IntArray, value: np.int64, position: np.int64) -> None:
+    """Add value × 2^position in units of the lowest bit."""
+    limb, shift = position >> 5, position & 31
+    low, high = (value & 0xFFFFFFFF) << shift, (value >> 32) << shift
+    limbs[limb] += low & 0xFFFFFFFF
+    if limb + 2 < LIMBS:
+        limbs[limb + 1] += (low >> 32) + (high & 0xFFFFFFFF)
+        limbs[limb + 2] += high >> 32
+    else:  # the last limb holds what goes beyond
+        limbs[limb + 1] += (low >> 32) + high
+
+
+@kernel
+def carry(limbs: IntArray) -> None:
+    """Bring int64[m, …] into the one form a value has: all limbs but the last in 0 … 2³² − 1."""
+    for row in range(limbs.shape[0]):
+        for i in range(limbs.shape[1] - 1):
+            limbs[row, i + 1] += limbs[row, i] >> 32
+            limbs[row, i] &= 0xFFFFFFFF
+
+
+@kernel
+def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
+    """Add fraction × the sum in int64[LIMBS], carried, to int64[WIDE]; −1 ≤ fraction ≤ 1.
+
+    A fraction is cut off below 2⁻¹²⁸; apart from that the product is exact, so that Σ w f does not
+    depend on how events with one f are split into sums.
+    """
+    bits = np.float64(fraction).view(np.uint64)
+    position = np.int64((bits >> _52) & np.uint64(0x7FF)) - 1075 - FRACTION_BIT
+    if position <= -53:
+        return
+    mantissa = (bits & _MANTISSA) | _IMPLICIT
+    if position < 0:
+        mantissa >>= np.uint64(-position)
+        position = np.int64(0)
+    first, shift = position >> 5, np.uint64(position & 31)
+    low = (mantissa & _LOW) << shift
+    high = (mantissa >> _32) << shift
+    parts = (low & _LOW, (low >> _32) + (high & _LOW), high >> _32)
+    sign = np.int64(1) - np.int64(2) * np.int64(bits >> np.uint64(63))
+    for k in range(3):
+        part = parts[k]
+        if part == np.uint64(0):
+            continue
+        for i in range(LIMBS - 1):
+            if limbs[i] == 0:
+                continue
+            product = np.uint64(limbs[i]) * part
+            wide[first + k + i] += sign * np.int64(product & _LOW)
+            wide[first + k + i + 1] += sign * np.int64(product >> _32)
+        top = sign * limbs[LIMBS - 1] * np.int64(part)
+        wide[first + k + LIMBS - 1] += top & 0xFFFFFFFF
+        wide[first + k + LIMBS] += top >> 32
+
+
+@kernel
+def _add_columns(wide: IntArray, limbs: IntArray, fractions: FloatArray) -> None:
+    for row in range(fractions.shape[0]):
+        for column in range(fractions.shape[1]):
+            if fractions[row, column] != 0.0:
+                add_scaled(wide[column], limbs[row], fractions[row, column])
+
+
+def to_float(limbs: IntArray) -> FloatArray:
+    """int64[m, LIMBS] or int64[m, WIDE], carried → float64[m], each correctly rounded once."""
+    lowest = LOWEST_BIT if limbs.shape[-1] == LIMBS else LOWEST_BIT + FRACTION_BIT
+    scale = 1 << -lowest
+    floats = np.zeros(len(limbs))
+    filled = np.flatnonzero(limbs.any(axis=1))
+    low = limbs[filled, :-1].astype("<u4").view(np.uint8)
+    digits = np.hstack([low, np.ascontiguousarray(limbs[filled, -1:], "<i8").view(np.uint8)])
+    for row, number in zip(filled, digits, strict=True):
+        floats[row] = int.from_bytes(number.tobytes(), "little", signed=True) / scale
+    return floats
+
+
+class ColumnSums:
+    """Σ over entries of fraction × sum, for many columns of fractions, exact until `result`."""
+
+    def __init__(self, columns: int) -> None:
+        self._wide = np.zeros((columns, WIDE), np.int64)
+
+    def add(self, limbs: IntArray, fractions: FloatArray) -> None:
+        """limbs: int64[m, LIMBS], carried; fractions: float64[m, columns], m below 2²⁶."""
+        _add_columns(self._wide, limbs, fractions)
+        carry(self._wide)
+
+    def result(self) -> FloatArray:
+        return to_float(self._wide)

@@ -1,0 +1,302 @@
+"""The pattern table: how often, and with which weights, each combination of decisions occurred.
+
+It is the pivot of the program: small, mergeable (`a + b`), and every rate of every sub-menu follows from it
+without seeing the events again. The key of an entry is (sample, axis bin, pattern words); its value is the
+number of events, the largest |w|, Σw and Σw², the sums exact, so that a table does not depend on how events
+were cut into chunks, nor on their order, nor on the number of workers. Beside the patterns it lists the
+events that may share an interaction with others (`shared.py`), for the errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.counting import exact, shared
+from trigemu.counting.shared import Numbers, SharedEvents
+from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.kernels import kernel
+
+Words = npt.NDArray[np.uint64]
+
+#: The arrays of a table that have a row for each entry.
+COLUMNS = ("sample", "axis", "words", "n", "largest", "weight", "square")
+#: Patterns below it may be their own place in a table: those of twelve triggers.
+_NUMBERS = 2**12
+#: More cells than this do not stay in the caches.
+_CELLS = 2**13
+
+
+@dataclass(frozen=True)
+class PatternTable:
+    """m entries in the order of their keys; all arrays share the first axis.
+
+    sample, axis: int64[m], the number of the sample and the bin of the axis. words: uint64[m, w], bit b of
+    a pattern is bit b % 64 of word b // 64. n: int64[m] events. largest: float64[m], the largest |w| in
+    Hz. weight, square: int64[m, LIMBS], Σw in Hz and Σw² in Hz² as exact sums. shared: events whose
+    `parent` others may have too.
+    """
+
+    sample: IntArray
+    axis: IntArray
+    words: Words
+    n: IntArray
+    largest: FloatArray
+    weight: IntArray
+    square: IntArray
+    shared: SharedEvents = field(default_factory=shared.none)
+
+    def __len__(self) -> int:
+        return len(self.n)
+
+    def take(self, rows: IntArray) -> PatternTable:
+        """Some entries, in the order given."""
+        to = np.full(len(self), -1, np.int64)
+        to[rows] = np.arange(len(rows))
+        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        return PatternTable(**columns, shared=self.shared.moved(to))
+
+    def onto(self, bits: Iterable[int], strata: int = 1) -> PatternTable:
+        """The patterns of some bits alone, and of the axis the bin within so many strata: only bin 0 of
+        one."""
+        mask = np.zeros(self.words.shape[1], np.uint64)
+        for bit in bits:
+            mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
+        axis = self.axis % strata
+        if np.array_equal(axis, self.axis) and not (self.words & ~mask).any():
+            return self
+        return merge([replace(self, axis=axis, words=self.words & mask)])
+
+    def share_scales(self, axis: int, samples: int) -> FloatArray:
+        """float64[samples]: Σw of all bins over Σw of one, by which its sums stand for the whole sample;
+        1 for a sample without entries, infinite or NaN where the bin holds no weight."""
+        everything, one = exact.ColumnSums(samples), exact.ColumnSums(samples)
+        of_sample = (self.sample[:, None] == np.arange(samples)).astype(np.float64)
+        everything.add(self.weight, of_sample)
+        one.add(self.weight, of_sample * (self.axis == axis)[:, None])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scales = everything.result() / one.result()
+        return np.where(of_sample.any(axis=0), scales, 1.0)
+
+    def __add__(self, other: PatternTable) -> PatternTable:
+        return merge([self, other])
+
+
+def empty(words: int) -> PatternTable:
+    """The identity of addition, for patterns of so many words."""
+    none = np.zeros(0, np.int64)
+    limbs = np.zeros((0, exact.LIMBS), np.int64)
+    return PatternTable(none, none, np.zeros((0, words), np.uint64), none, np.zeros(0), limbs, limbs)
+
+
+def count(
+    sample: int,
+    words: Words,
+    weight: FloatArray,
+    axis: IntArray | None = None,
+    *,
+    made_from: tuple[Numbers, Numbers] | None = None,
+    undecided: bool = True,
+) -> PatternTable:
+    """Count the patterns of some events of one sample: words uint64[n, w], weight float64[n] in Hz.
+
+    made_from: parents and ids, uint64[n] each, of events that may share interactions; for errors, tables with
+    these are then to be made `complete`. undecided: whether an event in which nothing fired can enter
+    anything; if not, what it shares does not matter.
+    """
+    bins = np.zeros(len(words), np.int64) if axis is None else axis
+    entry, first = entries(words, bins)
+    m = len(first)
+    n = np.zeros(m, np.int64)
+    largest = np.zeros(m)
+    sums = np.zeros((m, exact.LIMBS), np.int64)
+    squares = np.zeros((m, exact.LIMBS), np.int64)
+    for start in range(0, len(words), exact.ADDITIONS):
+        rows = slice(start, start + exact.ADDITIONS)
+        _accumulate(entry[rows], weight[rows], n, largest, sums, squares)
+        exact.carry(sums)
+        exact.carry(squares)
+    number = np.full(m, sample, np.int64)
+    events = shared.none()
+    if made_from:
+        events = SharedEvents(entry, *made_from, weight)
+        if not undecided:
+            decided = np.asarray(words[first].any(axis=1))
+            events = events.take(decided[entry])
+    return _in_order(PatternTable(number, bins[first], words[first], n, largest, sums, squares, events))
+
+
+def merge(tables: Iterable[PatternTable]) -> PatternTable:
+    """The sum of at least one table; entries of one key become one."""
+    table = _in_order(_one_after_the_other(list(tables)))
+    if not len(table):
+        return table
+    changed = (table.sample[1:] != table.sample[:-1]) | (table.axis[1:] != table.axis[:-1])
+    changed |= (table.words[1:] != table.words[:-1]).any(axis=1)
+    first = np.flatnonzero(np.concatenate([[True], changed]))
+    weight = np.add.reduceat(table.weight, first)
+    square = np.add.reduceat(table.square, first)
+    exact.carry(weight)
+    exact.carry(square)
+    return PatternTable(
+        table.sample[first],
+        table.axis[first],
+        table.words[first],
+        np.add.reduceat(table.n, first),
+        np.maximum.reduceat(table.largest, first),
+        weight,
+        square,
+        table.shared.moved(np.concatenate([[0], np.cumsum(changed)])),
+    )
+
+
+def complete(tables: Iterable[PatternTable]) -> PatternTable:
+    """The sum of the tables of all events, with only those events listed that share an interaction."""
+    table = merge(tables)
+    return replace(table, shared=table.shared.related())
+
+
+def _one_after_the_other(parts: Sequence[PatternTable]) -> PatternTable:
+    offsets = [0, *np.cumsum([len(part) for part in parts]).tolist()]
+    columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
+    return PatternTable(**columns, shared=shared.joined([part.shared for part in parts], offsets[:-1]))
+
+
+def _in_order(table: PatternTable) -> PatternTable:
+    return table.take(np.lexsort((*table.words.T, table.axis, table.sample)))
+
+
+@kernel
+def _hash(words: Words, row: int | np.uint64, axis: int) -> np.uint64:
+    h = np.uint64(axis) * np.uint64(0x9E3779B97F4A7C15)
+    for w in range(words.shape[1]):
+        h = (h ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
+        h ^= h >> np.uint64(29)
+    return h
+
+
+@kernel
+def _same(words: Words, axis: IntArray, a: int | np.uint64, b: int | np.uint64) -> bool:
+    same = axis[a] == axis[b]
+    for w in range(words.shape[1]):
+        same &= words[a, w] == words[b, w]
+    return bool(same)
+
+
+@kernel
+def entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
+    """The entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
+    entry = np.empty(len(words), np.int64)
+    if _few_bits(words, axis):
+        return entry, _enter_by_number(words, entry)
+    first = np.empty(32, np.int64)
+    row, m = np.int64(0), 0
+    while row < len(words):
+        table = np.full(2 * len(first), -1, np.int64)
+        _enter_again(words, axis, first[:m], table)
+        row, m = _enter(words, axis, row, entry, first, m, table)
+        if m == len(first):
+            first = np.concatenate((first, np.empty(3 * len(first), np.int64)))
+    return entry, first[:m].copy()
+
+
+@kernel
+def _few_bits(words: Words, axis: IntArray) -> bool:
+    """Whether patterns are so small numbers, all in bin 0, that they can be their own place in a table."""
+    bits, bins = np.uint64(0), np.int64(0)
+    for row in range(len(words)):
+        bits |= words[row, 0]
+        bins |= axis[row]
+    return bool(words.shape[1] == 1 and bits < np.uint64(_NUMBERS) and bins == 0)
+
+
+@kernel
+def _enter_by_number(words: Words, entry: IntArray) -> IntArray:
+    table = np.full(_NUMBERS, -1, np.int64)
+    first = np.empty(_NUMBERS, np.int64)
+    m = 0
+    for row in range(len(words)):
+        found = table[words[row, 0]]
+        if found < 0:
+            found = m
+            table[words[row, 0]] = m
+            first[m] = row
+            m += 1
+        entry[row] = found
+    return first[:m].copy()
+
+
+@kernel
+def _enter(
+    words: Words, axis: IntArray, start: np.int64, entry: IntArray, first: IntArray, m: int, table: IntArray
+) -> tuple[np.int64, int]:
+    """Find or make the entries from a row on, until there is no room for another; the row and the number
+    of entries reached. (Unsigned: numba need not look for indices that count from the end.)"""
+    row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
+    while row < rows:
+        slot = _hash(words, row, axis[row]) & mask
+        found = table[slot]
+        while found >= 0 and not _same(words, axis, row, np.uint64(first[np.uint64(found)])):
+            slot = (slot + np.uint64(1)) & mask
+            found = table[slot]
+        if found < 0:
+            if m == len(first):
+                break
+            found = m
+            table[slot] = m
+            first[m] = row
+            m += 1
+        entry[row] = found
+        row += np.uint64(1)
+    return np.int64(row), m
+
+
+@kernel
+def _enter_again(words: Words, axis: IntArray, first: IntArray, table: IntArray) -> None:
+    """Entries that were known, into a larger table."""
+    mask = np.uint64(len(table) - 1)
+    for m in range(len(first)):
+        slot = _hash(words, first[m], axis[first[m]]) & mask
+        while table[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        table[slot] = m
+
+
+def _accumulate(
+    entry: IntArray,
+    weight: FloatArray,
+    n: IntArray,
+    largest: FloatArray,
+    sums: IntArray,
+    squares: IntArray,
+) -> None:
+    """Add weights to their entries, by way of cells if these are few and all weights are kept whole."""
+    lowest, highest = exact.exponents(weight)
+    shape = (len(n), highest - lowest + 1, 8)
+    if lowest >= exact.WHOLE_EXPONENT and shape[0] * shape[1] <= min(_CELLS, len(entry)):
+        cells = np.zeros(shape, np.int64)
+        exact.add_to_cells(cells, lowest, entry, weight)
+        exact.from_cells(cells, lowest, n, largest, sums, squares)
+    else:
+        _add_each(entry, weight, n, largest, sums, squares)
+
+
+@kernel
+def _add_each(
+    entry: IntArray,
+    weight: FloatArray,
+    n: IntArray,
+    largest: FloatArray,
+    sums: IntArray,
+    squares: IntArray,
+) -> None:
+    for row in range(len(entry)):
+        e = entry[row]
+        w = weight[row]
+        n[e] += 1
+        largest[e] = max(largest[e], abs(w))
+        exact.add(sums[e], w)
+        exact.add(squares[e], w * w)

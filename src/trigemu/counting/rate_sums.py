@@ -1,0 +1,249 @@
+"""Σ w f and its variance over a pattern table, of many columns of f.
+
+Σ w f and Σ w² f² are exact until they become floats; what events add that share an interaction is in
+`shared.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from trigemu.counting import exact
+from trigemu.counting.acceptance import Pairs
+from trigemu.counting.patterns import PatternTable
+from trigemu.counting.shared import Covariance
+from trigemu.counting.strata import Strata
+from trigemu.menus.menu import Menu
+from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.kernels import inlined, kernel
+
+#: Patterns at a time: enough to hide the cost of a step, few enough for memory.
+BLOCK = 4096
+#: Where seeds bind triggers, each pattern may take a number for each pair of them: at the most so many.
+_PAIRS = 2**23
+
+
+def blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
+    """The entries of a table, as many at a time as the menus allow."""
+    bound = sum(len(menu.triggers) for menu in menus if any(trigger.seed for trigger in menu.enabled))
+    size = min(BLOCK, max(16, _PAIRS // max(1, bound**2)))
+    for start in range(0, len(table), size):
+        yield slice(start, min(start + size, len(table)))
+
+
+class Scale:
+    """What a unit of each sample's weight is worth in Hz.
+
+    Exact sums take fractions of at most 1: `unit`, a power of two that changes no bit, is taken out of
+    `samples`, float64[samples], what each sample's sums are multiplied by.
+    """
+
+    def __init__(self, samples: FloatArray, everything: float = 1.0) -> None:
+        unit = 2.0 ** np.ceil(np.log2(samples.max(initial=1.0)))
+        self.of_sample: FloatArray = samples / unit
+        self.everything = everything * float(unit)
+
+    def heaviest(self, table: PatternTable, rows: slice) -> FloatArray:
+        """float64[m]: the largest weight of each entry in Hz."""
+        largest: FloatArray = table.largest[rows] * self.of_sample[table.sample[rows]]
+        return largest * self.everything
+
+
+class RateSums:
+    """Sums of columns of fractions, −1 ≤ f ≤ 1. Where a table has an axis, the total weight of each of its
+    bins is taken as given (`strata.py`).
+    """
+
+    def __init__(self, table: PatternTable, scale: Scale, columns: int) -> None:
+        self._table, self._scale = table, scale
+        self._weight = exact.ColumnSums(columns)
+        self._square = exact.ColumnSums(columns)
+        self._shared = Covariance(table.shared, len(table), columns)
+        self._strata = Strata(table, scale.of_sample, columns) if table.axis.any() else None
+
+    def add(self, rows: slice | IntArray, fractions: FloatArray) -> None:
+        """fractions: float64[m, columns] of the entries in `rows`."""
+        scaled = fractions * self._scale.of_sample[self._table.sample[rows]][:, None]
+        self._weight.add(self._table.weight[rows], scaled)
+        self._square.add(self._table.square[rows], scaled**2)
+        if self._shared:
+            used = self._shared.used(rows)
+            self._shared.add(_numbers(rows)[used], scaled[used])
+        if self._strata:
+            row, column = np.nonzero(scaled)
+            self._strata.add(_numbers(rows)[row], column, scaled[row, column])
+
+    def result(self) -> tuple[FloatArray, FloatArray]:
+        """float64[columns] each: Σ w f in Hz and its variance in Hz²."""
+        scale = self._scale.everything
+        variance = self._square.result() + self._shared.result()
+        if self._strata:
+            variance += self._strata.correction(self._shared)
+        return self._weight.result() * scale, np.maximum(variance, 0.0) * scale**2
+
+
+class PairSums:
+    """What each of s triggers accepts together with each of t: or({s}) + or({t}) − or({s, t}).
+
+    With `upper`, both are the same triggers, and only those with s ≤ t are summed.
+    """
+
+    def __init__(
+        self, table: PatternTable, scale: Scale, shape: tuple[int, int], upper: bool = False
+    ) -> None:
+        self._table, self._scale, self._upper, self._shape = table, scale, upper, shape
+        self._sums = np.zeros((2, *shape, exact.WIDE), np.int64)
+        self._shared = Covariance(table.shared, len(table), math.prod(shape))
+        self._strata = Strata(table, scale.of_sample, math.prod(shape)) if table.axis.any() else None
+
+    def add(self, rows: slice, pairs: Pairs) -> None:
+        """The pairs of the entries in `rows`."""
+        table = self._table
+        ends = np.flatnonzero(np.diff(table.sample[rows], append=-1)) + 1  # entries are in order of samples
+        both = np.hstack([table.weight[rows], table.square[rows]])
+        combination = pairs.combination if len(pairs.combination) else np.zeros(len(both), np.int64)
+        bound = (pairs.bound, pairs.of_first, pairs.of_second)
+        for start, stop in zip((0, *ends[:-1].tolist()), ends.tolist(), strict=True):
+            scale = float(self._scale.of_sample[table.sample[rows.start + start]])
+            some = slice(start, stop)
+            accepted = (pairs.first[some], pairs.second[some], combination[some])
+            _add_pairs(self._sums, both[some], *accepted, pairs.alike, *bound, self._upper, scale)
+            first = rows.start + start
+            if self._strata:
+                row, place, fraction = _pairs_of(*accepted, pairs.alike, *bound, self._upper)
+                self._strata.add(first + row, place, fraction * scale)
+            if self._shared:
+                used = np.flatnonzero(self._shared.used(slice(first, rows.start + stop)))
+                one, other = pairs.first[some][used], pairs.second[some][used]
+                row, place, fraction = _pairs_of(
+                    one, other, combination[some][used], pairs.alike, *bound, self._upper
+                )
+                self._shared.add_sparse(first + used[row], place, fraction * scale)
+        exact.carry(self._sums.reshape(-1, exact.WIDE))
+
+    def result(self) -> tuple[FloatArray, FloatArray]:
+        """float64[s, t] each: Σ w f in Hz and its variance in Hz²."""
+        hz, square = exact.to_float(self._sums.reshape(-1, exact.WIDE)).reshape(2, *self._shape)
+        variance = square + self._shared.result().reshape(self._shape)
+        if self._strata:
+            variance += self._strata.correction(self._shared).reshape(self._shape)
+        return hz * self._scale.everything, np.maximum(variance, 0.0) * self._scale.everything**2
+
+
+def _numbers(rows: slice | IntArray) -> IntArray:
+    return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
+
+
+@inlined
+def _pair(
+    row: int,
+    i: int,
+    j: int,
+    first: FloatArray,
+    second: FloatArray,
+    combination: IntArray,
+    alike: BoolArray,
+    bound: FloatArray,
+    of_first: IntArray,
+    of_second: IntArray,
+) -> float:
+    """Two acceptances together: their product, the smaller one where they share a counter, or what seeds
+    make of them."""
+    if of_first[i] >= 0 and of_second[j] >= 0:
+        return bound[combination[row], of_first[i], of_second[j]]  # type: ignore[no-any-return]
+    if alike[i, j]:
+        return min(first[row, i], second[row, j])  # type: ignore[no-any-return]
+    return first[row, i] * second[row, j]  # type: ignore[no-any-return]
+
+
+@kernel
+def _pairs_of(
+    first: FloatArray,
+    second: FloatArray,
+    combination: IntArray,
+    alike: BoolArray,
+    bound: FloatArray,
+    of_first: IntArray,
+    of_second: IntArray,
+    upper: bool,
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Row, place i · t + j and fraction of all pairs that both accept something."""
+    rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
+    n, t = 0, second.shape[1]
+    for row in range(first.shape[0]):
+        for i in range(first.shape[1]):
+            if first[row, i] == 0.0:
+                continue
+            for j in range(i if upper else 0, t):
+                if second[row, j] == 0.0:
+                    continue
+                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
+                if f == 0.0:
+                    continue
+                if n == len(rows):
+                    rows = np.concatenate((rows, np.empty_like(rows)))
+                    places = np.concatenate((places, np.empty_like(places)))
+                    fractions = np.concatenate((fractions, np.empty_like(fractions)))
+                rows[n], places[n], fractions[n] = row, i * t + j, f
+                n += 1
+    return rows[:n], places[:n], fractions[:n]
+
+
+@kernel
+def _add_pairs(
+    sums: IntArray,
+    both: IntArray,
+    first: FloatArray,
+    second: FloatArray,
+    combination: IntArray,
+    alike: BoolArray,
+    bound: FloatArray,
+    of_first: IntArray,
+    of_second: IntArray,
+    upper: bool,
+    scale: float,
+) -> None:
+    """Add what pairs accept together. both: Σw and Σw² beside each other. A pair has one fraction in nearly
+    all entries: what has the fraction it came with first is summed, and multiplied once, with the same exact
+    result."""
+    n, m = first.shape[1], second.shape[1]
+    usual = np.zeros((n, m))
+    summed = np.zeros((n, m, 2 * exact.LIMBS), np.int64)
+    fired = np.empty(m, np.int64)
+    for row in range(first.shape[0]):
+        count = 0
+        for j in range(m):
+            if second[row, j] > 0.0:
+                fired[count] = j
+                count += 1
+        for i in range(n if count else 0):
+            if first[row, i] == 0.0:
+                continue
+            for k in range(count):
+                j = fired[k]
+                if upper and j < i:
+                    continue
+                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
+                if f == 0.0:
+                    continue
+                if usual[i, j] == 0.0:
+                    usual[i, j] = f
+                if f == usual[i, j]:
+                    for limb in range(2 * exact.LIMBS):
+                        summed[i, j, limb] += both[row, limb]
+                else:
+                    _add_both(sums, i, j, both[row], f * scale)
+    for i in range(n):
+        for j in range(m):
+            if usual[i, j] > 0.0:
+                exact.carry(summed[i, j].reshape(2, exact.LIMBS))
+                _add_both(sums, i, j, summed[i, j], usual[i, j] * scale)
+
+
+@kernel
+def _add_both(sums: IntArray, i: int, j: int, both: IntArray, f: float) -> None:
+    exact.add_scaled(sums[0, i, j], both[: exact.LIMBS], f)
+    exact.add_scaled(sums[1, i, j], both[exact.LIMBS :], f * f)

@@ -1,0 +1,83 @@
+"""Rates whose events were given the total weight of a stratum, and their variance.
+
+Where crossings with n interactions are reweighted by what all of them weigh in the sample, their total
+weight is fixed, and what fluctuates is the fraction ε of it that is accepted: an event enters the variance
+with w (f − ε) instead of w f. Here is what that changes, from sums over the strata:
+
+    Σ x² → Σ x² − 2 Σ_n ε_n Σ w x + Σ_n ε_n² Σ w²,        x = w f,
+
+and likewise for the products of events that share an interaction.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trigemu.counting import exact
+from trigemu.counting.patterns import PatternTable
+from trigemu.counting.shared import Covariance
+from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.kernels import kernel
+
+
+class Strata:
+    """The bins of the axis of a table, for many columns of fractions."""
+
+    def __init__(self, table: PatternTable, of_sample: FloatArray, columns: int) -> None:
+        self._stratum = table.axis
+        self._n = int(table.axis.max(initial=0)) + 1
+        self._scale = of_sample[table.sample]
+        self._weight = exact.to_float(table.weight) * self._scale
+        self._square = exact.to_float(table.square) * self._scale**2
+        self._accepted = np.zeros((self._n, columns))
+        self._squares = np.zeros((self._n, columns))
+
+    def add(self, rows: IntArray, columns: IntArray, values: FloatArray) -> None:
+        """Fractions float64[k] of some rows and columns, int64[k] each, times the scale of the rows'
+        samples."""
+        place = self._stratum[rows], columns
+        np.add.at(self._accepted, place, self._weight[rows] / self._scale[rows] * values)
+        np.add.at(self._squares, place, self._square[rows] / self._scale[rows] * values)
+
+    def correction(self, shared: Covariance) -> FloatArray:
+        """float64[columns], Hz²: what is to be added to the variance of Σ w f."""
+        weight = np.bincount(self._stratum, self._weight, self._n)
+        square = np.bincount(self._stratum, self._square, self._n)
+        mean = np.divide(
+            self._accepted, weight[:, None], out=np.zeros_like(self._accepted), where=weight[:, None] != 0
+        )
+        correction: FloatArray = (mean**2 * square[:, None] - 2 * mean * self._squares).sum(axis=0)
+        if shared:
+            accepted, both = _shared_products(*shared.by_parent(), self._stratum, self._scale, self._n)
+            correction += (mean * (both @ mean) - 2 * mean * accepted).sum(axis=0)
+        return correction
+
+
+@kernel
+def _shared_products(
+    starts: IntArray,
+    entry: IntArray,
+    weight: FloatArray,
+    row_starts: IntArray,
+    column: IntArray,
+    value: FloatArray,
+    columns: int,
+    stratum: IntArray,
+    scale: FloatArray,
+    strata: int,
+) -> tuple[FloatArray, FloatArray]:
+    """Σ over the pairs of events of one parent: w f of one and w of the other, float64[strata of the other,
+    columns]; w of both, float64[strata, strata]."""
+    accepted, both = np.zeros((strata, columns)), np.zeros((strata, strata))
+    for parent in range(len(starts) - 1):
+        for event in range(starts[parent], starts[parent + 1]):
+            row = entry[event]
+            for other in range(starts[parent], starts[parent + 1]):
+                if other == event:
+                    continue
+                n = stratum[entry[other]]
+                w = weight[other] * scale[entry[other]]
+                both[stratum[row], n] += weight[event] * scale[row] * w
+                for k in range(row_starts[row], row_starts[row + 1]):
+                    accepted[n, column[k]] += weight[event] * value[k] * w
+    return accepted, both

@@ -1,0 +1,264 @@
+"""Events × triggers → packed bits.
+
+A plan is the union of the triggers of some menus: what compiles to the same thing is evaluated once and
+has one bit, whichever menus it stands in. `logic`, `random`, seeds and prescales act on the bits later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trigemu.counting.patterns import Words
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.expressions import Need
+from trigemu.observables.pruning import Use, floors, whole
+from trigemu.observables.selections import Derivation
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue, Sample
+from trigemu.samples.events import BoolArray, Events, FloatArray, IntArray, first_nan
+from trigemu.support.errors import PluginError, SampleError, TrigemuError, nearest
+from trigemu.support.kernels import kernel
+from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A compiled trigger and the first trigger it was compiled for, which messages name."""
+
+    compiled: Compiled
+    trigger: Trigger
+
+
+@dataclass(frozen=True)
+class Group:
+    """What is evaluated once. slot: with the lowest cut, of the first trigger; bits: int64[c]; cuts:
+    float64[c], rising; none where `evaluate` gives decisions."""
+
+    slot: Slot
+    bits: IntArray
+    cuts: FloatArray
+
+    def raised(self, lowest: Mapping[Derivation, float]) -> Group:
+        """Without the objects that no decision depends on."""
+        compiled = self.slot.compiled
+        if not hasattr(compiled, "raised"):
+            return self
+        return replace(self, slot=replace(self.slot, compiled=compiled.raised(lowest)))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """slots: what is evaluated; slot b gives bit b. bits: of each menu, trigger name → bit. needs: the
+    columns that are read, each with the first trigger that asks for it. models: of each menu, the files of
+    its models → sha256. trained_on: where those of all menus were fitted. warnings: of each menu, what its
+    compiled triggers have to say."""
+
+    slots: tuple[Slot, ...]
+    bits: tuple[Mapping[str, int], ...]
+    needs: Mapping[Need, Trigger]
+    models: tuple[Mapping[str, str], ...] = ()
+    trained_on: tuple[TrainedOn, ...] = ()
+    warnings: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def words(self) -> int:
+        """uint64 words a pattern."""
+        return max(1, -(-len(self.slots) // 64))
+
+    @cached_property
+    def margin(self) -> int:
+        """How many crossings before and after an event its slots look at."""
+        return max((getattr(slot.compiled, "margin", 0) for slot in self.slots), default=0)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """All slots, those together that differ in nothing but their cuts: a group is evaluated once."""
+        bits: dict[Hashable, list[int]] = {}
+        for bit, slot in enumerate(self.slots):
+            bits.setdefault(_score(slot.compiled), []).append(bit)
+        groups = [_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values()]
+        lowest = floors(use for group in groups for use in _uses(group.slot.compiled))
+        return tuple(group.raised(lowest) for group in groups)
+
+    def check(self, sample: Sample) -> None:
+        """TrigemuError with all columns that a sample does not have, and the triggers that need them; and
+        with those that look at neighbouring crossings, if it has none."""
+        problems = []
+        for slot in self.slots:
+            if alone := lacks_neighbours(sample, slot.compiled):
+                problems.append(f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {alone}")
+        for need, trigger in self.needs.items():
+            if lacking := lacks(sample, need):
+                problems.append(f"{trigger.place}: trigger {trigger.name!r}: {lacking}")
+        if problems:
+            raise SampleError("\n".join(dict.fromkeys(problems)))
+
+    def check_background(self, catalogue: Catalogue) -> None:
+        """TrigemuError where rates cannot be had: no background, or one that lacks columns."""
+        if not catalogue.background:
+            raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
+        for sample in catalogue.background:
+            self.check(sample)
+
+
+def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
+    """That a trigger looks at crossings that a sample does not have; None if it is not so."""
+    if not getattr(compiled, "margin", 0) or sample.has_neighbours:
+        return None
+    return (
+        f"it looks at neighbouring crossings, and the events of sample {sample.name!r} (format "
+        f"{sample.table.format!r}) are not consecutive crossings"
+    )
+
+
+def lacks(sample: Sample, need: Need) -> str | None:
+    """That a sample does not have a column, and which it may be meant to be; None if it has it."""
+    (collection, column), schema = need, sample.schema
+    known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
+    offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
+    if collection and collection not in schema.collections:
+        what = f"collection {collection!r}{nearest(collection, schema.collections)}"
+    elif column not in known and not (collection and column == "pt"):  # vertices have no order in pT
+        name = f"{collection}.{column}" if collection else column
+        what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, offered)}"
+    else:
+        return None
+    why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""
+    return f"sample {sample.name!r} has no {what}{why}"
+
+
+def make_plan(menus: Sequence[Menu]) -> Plan:
+    """Compile the triggers of some menus, each distinct one once."""
+    slots: list[Slot] = []
+    known: dict[Hashable, int] = {}
+    bits: list[dict[str, int]] = []
+    needs: dict[Need, Trigger] = {}
+    models: list[dict[str, str]] = []
+    trained_on: list[TrainedOn] = []
+    warnings: list[tuple[str, ...]] = []
+    for menu in menus:
+        bits.append({})
+        models.append({})
+        said: list[str] = []
+        for trigger in menu.triggers:
+            if not isinstance(trigger.description, Kind):
+                continue
+            context = Context(menu.scope, menu.path.parent)
+            compiled = trigger.description.compile(context)
+            same = compiled if isinstance(compiled, Hashable) else id(compiled)
+            bit = known.setdefault(same, len(slots))
+            if bit == len(slots):
+                slots.append(Slot(compiled, trigger))
+            bits[-1][trigger.name] = bit
+            for need in sorted(context.needs):
+                needs.setdefault(need, trigger)
+            models[-1] |= context.models
+            if trigger in menu.used:
+                trained_on += context.trained
+                said += getattr(compiled, "warnings", ())
+        warnings.append(tuple(dict.fromkeys(said)))
+    where = tuple(dict.fromkeys(trained_on))
+    return Plan(tuple(slots), tuple(bits), needs, tuple(models), where, tuple(warnings))
+
+
+def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
+    """uint64[n, plan.words]: bit b % 64 of word b // 64 is the raw decision of slot b. `work`: a
+    workspace of the events, for who wants to use it further."""
+    work = work or Workspace(events)
+    words = np.zeros((len(events), plan.words), np.uint64)
+    for group in plan.groups:
+        result = _evaluate(group, work)
+        if not len(group.cuts):
+            _pack(words, group.bits[0], result)
+            continue
+        numbers = _pack_above(words, group.bits, result, group.cuts)
+        if not numbers and not hasattr(group.slot.compiled, "score_above"):
+            trigger, at = group.slot.trigger, first_nan(result)
+            raise PluginError(
+                f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
+                f"{events.sample!r}, event {events.id[at]}; a score without a value is -inf"
+            )
+    return words
+
+
+def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
+    """Of some bits and slots, in their order."""
+    rising = sorted(slots, key=lambda item: item[1].compiled.cut or 0.0)
+    cuts = [slot.compiled.cut for _, slot in rising if slot.compiled.cut is not None]
+    lowest = Slot(rising[0][1].compiled, slots[0][1].trigger)
+    return Group(lowest, np.array([bit for bit, _ in rising], np.int64), np.array(cuts, np.float64))
+
+
+def _uses(compiled: Compiled) -> Iterable[Use]:
+    return compiled.uses() if hasattr(compiled, "uses") else whole(compiled)
+
+
+def _score(compiled: Compiled) -> Hashable:
+    """What two compiled triggers have in common that differ in nothing but their cuts."""
+    if compiled.cut is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
+        return object()
+    settable = any(field.name == "cut" and field.init for field in fields(compiled))
+    return replace(compiled, cut=0.0) if settable else object()
+
+
+def _evaluate(group: Group, work: Workspace) -> Any:
+    """bool[n] or float64[n], whichever the trigger is said to give; of scores up to the lowest cut only that
+    they are not above it."""
+    trigger, compiled = group.slot.trigger, group.slot.compiled
+    try:
+        if hasattr(compiled, "score_above"):
+            result = compiled.score_above(work, group.cuts[0])
+        else:
+            result = compiled.evaluate(work)
+    except SampleError:
+        raise  # it names the sample and the column
+    except TrigemuError as error:
+        raise PluginError(f"{_place(trigger)}: {error}") from error
+    except Exception as error:
+        where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
+        raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
+    wanted, n = np.dtype(np.bool_ if compiled.cut is None else np.float64), len(work.events)
+    if not isinstance(result, np.ndarray):
+        raise PluginError(f"{_place(trigger)} gave a {type(result).__name__}, expected {wanted}[{n}]")
+    if result.dtype != wanted or result.shape != (n,):
+        shape = ", ".join(map(str, result.shape))
+        raise PluginError(f"{_place(trigger)} gave {result.dtype}[{shape}], expected {wanted}[{n}]")
+    return result
+
+
+def _place(trigger: Trigger) -> str:
+    return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+
+
+@kernel
+def _pack(words: Words, bit: int, fired: BoolArray) -> None:
+    word, shift = bit // 64, np.uint64(bit % 64)
+    for event in range(len(fired)):
+        words[event, word] |= np.uint64(fired[event]) << shift
+
+
+@kernel
+def _pack_above(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> bool:
+    """The bits of some cuts, which rise. Whether all scores are numbers."""
+    word, shift = bits[0] // 64, np.uint64(bits[0] % 64)
+    numbers = True
+    for event in range(len(score)):  # without a branch
+        words[event, word] |= np.uint64(score[event] > cuts[0]) << shift
+        numbers &= score[event] == score[event]
+    if len(cuts) > 1:
+        _pack_further(words, bits, score, cuts)
+    return numbers
+
+
+@kernel
+def _pack_further(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> None:
+    for event in range(len(score)):
+        for i in range(1, len(cuts)):
+            if not score[event] > cuts[i]:
+                break
+            words[event, bits[i] // 64] |= np.uint64(1) << np.uint64(bits[i] % 64)

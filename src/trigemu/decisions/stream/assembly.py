@@ -1,0 +1,190 @@
+"""Instructions and the arrays that they work on, put together for some events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator
+
+import numpy as np
+
+from trigemu.counting.patterns import Words
+from trigemu.decisions.stream import opcodes as do
+from trigemu.observables.expressions import Need
+from trigemu.observables.selections import Derivation
+from trigemu.observables.windows import AnyOf, Column, Scaled, Window, Windows, any_of
+from trigemu.samples.events import Array, Events, FloatArray
+from trigemu.triggers.combination.kind import MAX_LEGS
+
+#: Bits of a half word.
+HALF = 32
+#: Every whole number below is a float64.
+_EXACT = 2**53
+
+
+class NoFormError(Exception):
+    """Something cannot be said in instructions."""
+
+
+class Assembly:
+    """Registers, columns and selections, each made once; `finish` lays them out for the machine."""
+
+    def __init__(self, events: Events) -> None:
+        self._events = events
+        self._code: list[tuple[int, ...]] = []
+        self._pool: list[int] = []
+        self._registers: list[float] = []
+        self._columns: list[FloatArray] = []
+        self._begin: dict[Need, int] = {}
+        self._end = 0
+        self._collections: list[str] = []
+        self._rows = 0
+        counts = (np.diff(collection.offsets) for collection in events.collections.values())
+        self._capacity = max([1, *(int(count.max(initial=0)) for count in counts)])
+        self._known: dict[Hashable, int] = {}
+        self._arrays: list[Array] = []
+
+    def once(self, key: Hashable, make: Callable[[], int]) -> int:
+        if key not in self._known:
+            self._known[key] = make()
+        return self._known[key]
+
+    def constant(self, *values: float) -> int:
+        """The register of the first; the others follow."""
+        self._registers += values
+        return len(self._registers) - len(values)
+
+    def put(self, *values: int) -> int:
+        """Where operands of any number begin in the pool."""
+        self._pool += values
+        return len(self._pool) - len(values)
+
+    def compute(self, op: int, *operands: int, results: int = 1) -> int:
+        """The (first) register of the result."""
+        register = self.constant(*[math.nan] * results)
+        self.add(op, register, *operands)
+        return register
+
+    def add(self, op: int, *operands: int) -> None:
+        self._code.append(self._padded(op, *operands))
+
+    def _padded(self, *instruction: int) -> tuple[int, ...]:
+        return (*instruction, *[0] * (do.WIDTH - len(instruction)))
+
+    def scalar(self, name: str) -> int:
+        """Where the column begins."""
+        return self._kept("", name, lambda: self._events.scalars[name])
+
+    def half_word(self, name: str, half: int) -> int:
+        """Where the lower (0) or upper (1) half of the bits of a column of whole numbers begins."""
+
+        def bits() -> Array:
+            return self._events.scalars[name].astype(np.int64) >> HALF * half & (1 << HALF) - 1
+
+        return self._kept(f"half {half}", name, bits)
+
+    def column(self, collection: str, name: Column) -> int:
+        """Where the column of a collection begins."""
+        if isinstance(name, Scaled):
+            raise NoFormError(f"{name.name}, which is made of pT")
+
+        def of_objects() -> Array:
+            offsets = self._events.collections[collection].offsets
+            return self._events.collections[collection].columns[name][offsets[0] : offsets[-1]]
+
+        return self._kept(collection, name, of_objects)
+
+    def _kept(self, collection: str, name: str, column: Callable[[], Array]) -> int:
+        need = collection, name
+        if need not in self._begin:
+            self._columns.append(column().astype(np.float64))
+            self._begin[need] = self._end
+            self._end += len(self._columns[-1])
+        return self._begin[need]
+
+    def selection(self, derivation: Derivation, crossing: int = 0) -> int:
+        """Where it says how many rows it keeps; they follow. `crossing`: of a neighbour of the event."""
+        return self.once((derivation, crossing), lambda: self._derive(derivation, crossing))
+
+    def _derive(self, derivation: Derivation, crossing: int) -> int:
+        if derivation.any_of:
+            raise NoFormError("alternatives")
+        if derivation.source:
+            rows = self.selection(derivation.source, crossing)
+        elif derivation.windows or derivation.overlap:
+            rows = self.selection(Derivation(derivation.base), crossing)
+        else:
+            begin = self._collection(derivation.base) * (len(self._events) + 1)
+            return self._new(do.ALL, begin, crossing)
+        if derivation.windows:
+            rows = self.within(rows, derivation.base, derivation.windows)
+        if derivation.overlap:
+            other, dr = derivation.overlap
+            columns = [self.column(d, c) for d in (derivation.base, other.base) for c in ("eta", "phi")]
+            near = self.selection(other, crossing)
+            rows = self._new(do.CLEAR, rows, near, *columns, self.constant(dr))
+        return rows
+
+    def within(self, rows: int, base: str, windows: Windows) -> int:
+        """The selection of those that lie in all windows."""
+
+        def select() -> int:
+            tests = [test for name, of in windows for test in self._tests(base, name, any_of(of))]
+            return self._new(do.WINDOWS, rows, self.put(*(n for test in tests for n in test)), len(tests))
+
+        return self.once((rows, windows), select) if windows else rows
+
+    def _tests(self, base: str, name: Column, windows: AnyOf) -> Iterator[tuple[int, ...]]:
+        """Of the windows on a column, any of which must hold."""
+        for i, window in enumerate(windows, start=1):
+            tests = list(self._tests_of(base, name, window))
+            for k, test in enumerate(tests, start=1):
+                last = do.END if i == len(windows) else do.OTHERWISE
+                yield *test, last if k == len(tests) else do.MORE
+
+    def _tests_of(self, base: str, name: Column, w: Window) -> Iterator[tuple[int, ...]]:
+        column = self.column(base, name)
+        if w.bits is not None:
+            raise NoFormError(f"bits of {name}")
+        low, high = w.span()
+        if low > -math.inf or high < math.inf:
+            mode = do.AROUND if low > high else do.WITHIN
+            yield column, mode, self.constant(low), self.constant(high)
+        low, high = w.abs_span()
+        if low > -math.inf or high < math.inf:
+            yield column, do.ABSOLUTELY, self.constant(low), self.constant(high)
+        if w.any_of is not None:
+            if any(abs(value) >= _EXACT for value in w.any_of):
+                raise NoFormError(f"{name} among whole numbers that are no float64")
+            yield column, do.AMONG, self.constant(*map(float, w.any_of)), len(w.any_of)
+
+    def _new(self, op: int, *operands: int) -> int:
+        begin = self._rows
+        self._rows += 1 + self._capacity
+        self.add(op, begin, *operands)
+        return begin
+
+    def _collection(self, name: str) -> int:
+        if name not in self._collections:
+            self._collections.append(name)
+        return self._collections.index(name)
+
+    def finish(self, decisions: Words) -> int:
+        """Lay everything out; the address of the machine's table. Decisions go to the words given."""
+        used = [self._events.collections[name].offsets for name in self._collections]
+        arrays: dict[int, Array] = {
+            do.CODE: np.array(self._code, np.int64).reshape(-1),
+            do.POOL: np.array(self._pool, np.int64),
+            do.REGISTERS: np.array(self._registers, np.float64),
+            do.COLUMNS: np.concatenate([*self._columns, np.empty(0)]),
+            do.OFFSETS: np.concatenate([*(o - o[0] for o in used), np.empty(0, np.int64)]),
+            do.ROWS: np.zeros(self._rows, np.int64),
+            do.DECISIONS: decisions,
+            do.STARTS: np.zeros(2 * MAX_LEGS, np.int64),
+            do.OBJECTS: np.zeros(do.LINES * MAX_LEGS * self._capacity),
+            do.CHOSEN: np.zeros(MAX_LEGS, np.int64),
+            do.FIRED: np.zeros(1, np.bool_),
+        }
+        numbers = (number for k in sorted(arrays) for number in (arrays[k].ctypes.data, len(arrays[k])))
+        table = np.array([len(self._events), *numbers], np.int64)
+        self._arrays = [*arrays.values(), table]
+        return int(table.ctypes.data)

@@ -1,0 +1,241 @@
+"""One event through a program: instructions in a flat table, interpreted by one kernel that knows no menu.
+
+A program works on registers (float64; NaN: no value; conditions are 1 and 0) and on selections: how many
+objects a derivation keeps in the event at hand, then their rows. All arrays are made once, and kernels are
+given a table of their addresses: an array among the arguments of a call from Python is an allocation, and
+several of them, from kernel to kernel, take longer than most instructions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import carray
+
+from trigemu.decisions.stream import opcodes as do
+from trigemu.decisions.stream.compute import compute
+from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.kernels import delta_phi, kernel, momentum_x, momentum_y, pointer
+from trigemu.triggers.combination.kind import CUT, LEG, search
+
+
+@kernel
+def _integers(table: IntArray, number: int) -> IntArray:
+    return carray(pointer(table[1 + 2 * number]), (table[2 + 2 * number],), np.int64)  # type: ignore[no-any-return]
+
+
+@kernel
+def _floats(table: IntArray, number: int) -> FloatArray:
+    return carray(pointer(table[1 + 2 * number]), (table[2 + 2 * number],), np.float64)  # type: ignore[no-any-return]
+
+
+@kernel
+def _store(address: int, value: float, padding: float) -> int:
+    """Write a float32. 1, or 0 where the value is missing and nothing stands for it, or REFUSED where it is
+    infinite."""
+    single = carray(pointer(address), (1,), np.float32)
+    missing = value != value
+    lacking = missing and padding != padding
+    single[0] = 0.0 if lacking else padding if missing else value
+    if math.isinf(single[0]):
+        return do.REFUSED
+    return 0 if lacking else 1
+
+
+@kernel
+def _sum(t: IntArray, i: IntArray) -> float:
+    """Σ pT: the pool has (selection, column) pairs."""
+    pool, columns, rows = _integers(t, do.POOL), _floats(t, do.COLUMNS), _integers(t, do.ROWS)
+    total = 0.0
+    for k in range(i[2], i[2] + 2 * i[3], 2):
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            total += columns[pool[k + 1] + rows[n]]
+    return total
+
+
+@kernel
+def _missing(t: IntArray, i: IntArray) -> None:
+    """−Σ px and −Σ py: the pool has (selection, column of pT, column of φ) triples."""
+    pool, columns, rows = _integers(t, do.POOL), _floats(t, do.COLUMNS), _integers(t, do.ROWS)
+    px = py = 0.0
+    for k in range(i[2], i[2] + 3 * i[3], 3):
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            row = rows[n]
+            pt, phi = columns[pool[k + 1] + row], columns[pool[k + 2] + row]
+            px -= momentum_x(pt, phi)
+            py -= momentum_y(pt, phi)
+    r = _floats(t, do.REGISTERS)
+    r[i[1]], r[i[1] + 1] = px, py
+
+
+@kernel
+def _all(t: IntArray, i: IntArray, event: int) -> None:
+    """Of a collection whose offsets begin at i[2], in the crossing that is i[3] later."""
+    offsets, rows = _integers(t, do.OFFSETS), _integers(t, do.ROWS)
+    at = event + i[3]
+    if at < 0 or at >= t[0]:
+        rows[i[1]] = 0
+        return
+    first = offsets[i[2] + at]
+    count = offsets[i[2] + at + 1] - first
+    rows[i[1]] = count
+    for n in range(count):
+        rows[i[1] + 1 + n] = first + n
+
+
+@kernel
+def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> bool:
+    """first, second: registers of the bounds; for AMONG, of the first value, and how many there are."""
+    if mode == do.WITHIN:
+        return bool(r[first] <= value <= r[second])
+    if mode == do.ABSOLUTELY:
+        return bool(r[first] <= abs(value) <= r[second])
+    if mode == do.AROUND:
+        return bool(value >= r[first] or value <= r[second])
+    for k in range(first, first + second):  # noqa: SIM110 (a generator is slow in numba)
+        if value == r[k]:
+            return True
+    return False
+
+
+@kernel
+def _within_windows(t: IntArray, i: IntArray) -> None:
+    """Of selection i[2], what passes i[4] tests: the pool has (column, mode, first, second, what follows) for
+    each."""
+    pool, columns, r = _integers(t, do.POOL), _floats(t, do.COLUMNS), _floats(t, do.REGISTERS)
+    rows = _integers(t, do.ROWS)
+    kept = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        row = rows[n]
+        passing, in_window, in_any = True, True, False
+        for k in range(i[3], i[3] + do.TEST * i[4], do.TEST):
+            in_window &= _passes(columns[pool[k] + row], pool[k + 1], pool[k + 2], pool[k + 3], r)
+            if pool[k + 4] != do.MORE:
+                in_any |= in_window
+                in_window = True
+                if pool[k + 4] == do.END:
+                    passing &= in_any
+                    in_any = False
+        rows[kept] = row
+        kept += passing
+    rows[i[1]] = kept - i[1] - 1
+
+
+@kernel
+def _clear(t: IntArray, i: IntArray) -> None:
+    """Of selection i[2], what is not within dR of an object of i[3]; i[4:8]: the columns of η and φ."""
+    columns, rows, dr = _floats(t, do.COLUMNS), _integers(t, do.ROWS), _floats(t, do.REGISTERS)[i[8]]
+    kept = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        row = rows[n]
+        clear = True
+        for k in range(i[3] + 1, i[3] + 1 + rows[i[3]]):
+            near = rows[k]
+            d_eta = columns[i[4] + row] - columns[i[6] + near]
+            if clear and abs(d_eta) < dr:  # hypot is never smaller than that
+                d_phi = delta_phi(columns[i[5] + row], columns[i[7] + near])
+                clear = not math.hypot(d_eta, d_phi) < dr
+        rows[kept] = row
+        kept += clear
+    rows[i[1]] = kept - i[1] - 1
+
+
+@kernel
+def _choice(t: IntArray, i: IntArray) -> float:
+    """Whether any choice of objects fits a combination of i[3] legs and i[4] cuts.
+
+    The pool has the collection and the twin of each leg, then of each leg its selection and columns (−1: not
+    read), then the cuts; their numbers are the i[6] registers from i[5] on.
+    """
+    pool, columns, rows = _integers(t, do.POOL), _floats(t, do.COLUMNS), _integers(t, do.ROWS)
+    starts = _integers(t, do.STARTS).reshape(-1, 2)
+    objects = _floats(t, do.OBJECTS).reshape(do.LINES, -1)
+    legs, at = i[3], i[2] + LEG * i[3]
+    total = 0
+    for leg in range(legs):
+        selection = pool[at]
+        if rows[selection] == 0:
+            return 0.0
+        starts[leg, 0] = total
+        for n in range(selection + 1, selection + 1 + rows[selection]):
+            row = rows[n]
+            objects[0, total] = row
+            for line in range(1, do.LINES):
+                if pool[at + line] >= 0:
+                    objects[line, total] = columns[pool[at + line] + row]
+            total += 1
+        starts[leg, 1] = total
+        at += do.LINES
+    of_legs = pool[i[2] : i[2] + LEG * legs].reshape(-1, LEG)
+    cuts = pool[at : at + CUT * i[4]].reshape(-1, CUT)
+    numbers = _floats(t, do.REGISTERS)[i[5] : i[5] + i[6]]
+    fired = carray(pointer(t[1 + 2 * do.FIRED]), (1,), np.bool_)
+    fired[0] = False
+    search(starts[:legs], objects, of_legs, cuts, numbers, _integers(t, do.CHOSEN), fired)
+    return 1.0 if fired[0] else 0.0
+
+
+@kernel
+def _look(t: IntArray, i: IntArray, event: int) -> None:
+    """Of the event's columns and selections."""
+    r, op = _floats(t, do.REGISTERS), i[0]
+    if op == do.SCALAR:
+        r[i[1]] = _floats(t, do.COLUMNS)[i[2] + event]
+    elif op == do.BIT:
+        at = event + i[4]
+        inside = 0 <= at < t[0]
+        r[i[1]] = np.int64(_floats(t, do.COLUMNS)[i[2] + at]) >> i[3] & 1 if inside else 0
+    elif op == do.COUNT:
+        r[i[1]] = _integers(t, do.ROWS)[i[2]]
+    elif op == do.SUM:
+        r[i[1]] = _sum(t, i)
+    elif op == do.MISSING:
+        _missing(t, i)
+    elif op == do.CHOICE:
+        r[i[1]] = _choice(t, i)
+    elif op == do.WINDOWS:
+        _within_windows(t, i)
+    elif op == do.CLEAR:
+        _clear(t, i)
+    else:
+        _all(t, i, event)
+
+
+@kernel
+def run(address: int, event: int) -> int:
+    """Write what the program decides about an event into DECISIONS, and what models read to where they read
+    it. The models that the event asks for, one a bit, or REFUSED; `address`: of the table."""
+    t = carray(pointer(address), (do.TABLE,), np.int64)
+    if event < 0 or event >= t[0]:
+        return do.REFUSED
+    code, rows = _integers(t, do.CODE), _integers(t, do.ROWS)
+    r, columns = _floats(t, do.REGISTERS), _floats(t, do.COLUMNS)
+    decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
+    decisions[:] = 0
+    asked = at = 0
+    complete = 1
+    while at < len(code):
+        i = code[at : at + do.WIDTH]
+        at += do.WIDTH
+        op = i[0]
+        if op < do.ELEMENT:
+            r[i[1]] = compute(op, i, r)
+        elif op == do.ELEMENT:
+            r[i[1]] = columns[i[4] + rows[i[2] + 1 + i[3]]] if i[3] < rows[i[2]] else math.nan
+        elif op < do.SKIP:
+            _look(t, i, event)
+        elif op == do.SKIP:
+            if r[i[1]] == 0.0:
+                at += do.WIDTH * i[2]
+        elif op == do.STORE:
+            stored = _store(i[1], r[i[2]], r[i[3]])
+            if stored == do.REFUSED:
+                return do.REFUSED
+            complete &= stored
+        elif op == do.ASK:
+            asked |= complete << i[1]
+            complete = 1
+        elif r[i[2]] != 0.0:  # FIRE
+            decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)
+    return asked

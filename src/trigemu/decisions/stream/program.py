@@ -1,0 +1,224 @@
+"""Compiled triggers as a program for one event: each node and each derivation becomes instructions once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from trigemu.decisions.stream import opcodes as do
+from trigemu.decisions.stream.assembly import HALF, Assembly, NoFormError
+from trigemu.observables.expressions import (
+    Arithmetic,
+    Comparison,
+    Condition,
+    Constant,
+    Count,
+    Element,
+    Junction,
+    Number,
+    Scalar,
+    ScalarSum,
+)
+from trigemu.observables.model_inputs import Features, Inputs
+from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
+from trigemu.triggers.base import Asked
+from trigemu.triggers.combination.kind import CompiledCombination
+from trigemu.triggers.combination.pairs import COLUMNS
+from trigemu.triggers.external import CompiledExternal
+
+
+class Program(Assembly):
+    """What the slots of a plan make of one event."""
+
+    def fire(self, bit: int, condition: Condition | CompiledCombination | CompiledExternal) -> None:
+        """Decision `bit` is this condition."""
+        self.add(do.FIRE, bit, self.register(condition))
+
+    def ask(self, number: int, asked: Asked) -> None:
+        """Where its condition holds and nothing that it needs is missing, model `number` is asked for, with
+        its inputs in place."""
+        requires = None if asked.requires is None else self.register(asked.requires)
+        known, length = self._known.copy(), len(self._code)
+        try:
+            with self._only_if(requires):
+                for inputs, features in asked.reads:
+                    self._store(inputs, features)
+                self.add(do.ASK, number)
+        except NoFormError:
+            del self._code[length:]
+            raise
+        finally:
+            self._known = known  # what is skipped is not known elsewhere
+
+    @contextmanager
+    def _only_if(self, register: int | None) -> Iterator[None]:
+        if register is None:
+            yield
+            return
+        at = len(self._code)
+        self.add(do.SKIP, register)
+        yield
+        self._code[at] = self._padded(do.SKIP, register, len(self._code) - at - 1)
+
+    def _store(self, inputs: Inputs, features: Features) -> None:
+        for position, (number, padding) in enumerate(zip(inputs.numbers, inputs.padding, strict=True)):
+            stand_in = self.constant(math.nan if padding is None else padding)
+            address = features.ctypes.data + position * features.itemsize
+            self.add(do.STORE, address, self.register(number), stand_in)
+
+    def register(self, node: Number | Condition | CompiledCombination | CompiledExternal) -> int:
+        """Where its value is."""
+        return self.once(node, lambda: self._emit(node))
+
+    def _emit(self, node: Number | Condition | CompiledCombination | CompiledExternal) -> int:
+        if type(node) not in _EMIT:
+            raise NoFormError(type(node))
+        return _EMIT[type(node)](self, node)
+
+    def component(self, vector: Vector, axis: int) -> int:
+        """The register of px, py, pz or E."""
+        if type(vector) not in _COMPONENTS:
+            raise NoFormError(type(vector))
+        return self.once((vector, axis), lambda: _COMPONENTS[type(vector)](self, vector, axis))
+
+
+def _of_vectors(program: Program, node: OfVectors) -> int:
+    """As `OfVectors` does it in batches."""
+    first, function = node.vectors[0], node.function
+    if function == "m" and len(node.vectors) == 2:
+        objects = cast("tuple[ObjectVector, ...]", node.vectors)
+        return program.compute(
+            do.PAIR_MASS,
+            *(program.register(v.element(c)) for v in objects for c in ("pt", "eta", "phi")),
+        )
+    if len(node.vectors) == 1 and isinstance(first, ObjectVector):
+        if function == "m":
+            return program.compute(do.MULTIPLY, program.constant(0.0), program.register(first.element("pt")))
+        return program.register(first.element(function))
+    if len(node.vectors) == 1:
+        op, axes = _FUNCTIONS[function]
+        return program.compute(op, *(program.component(first, axis) for axis in range(axes)))
+    azimuths = [program.register(OfVectors("phi", (v,))) for v in node.vectors]
+    if function == "dphi":
+        return program.compute(do.DELTA_PHI, *azimuths)
+    etas = [program.register(OfVectors("eta", (v,))) for v in node.vectors]
+    if function == "deta":
+        return program.compute(do.SUBTRACT, *etas)
+    return program.compute(do.DELTA_R, etas[0], azimuths[0], etas[1], azimuths[1])
+
+
+def _of_object(program: Program, vector: ObjectVector, axis: int) -> int:
+    op = (do.X, do.Y, do.Z, do.ENERGY)[axis]
+    angle = "phi" if axis < 2 else "eta"
+    return program.compute(op, *(program.register(vector.element(c)) for c in ("pt", angle)))
+
+
+def _of_sum(program: Program, vector: VectorSum, axis: int) -> int:
+    return _chain(program, do.ADD, [program.component(part, axis) for part in vector.parts])
+
+
+def _of_missing(program: Program, vector: MissingMomentum, axis: int) -> int:
+    def both() -> int:
+        columns = ("pt", "phi")
+        triples = [(program.selection(d), *(program.column(d.base, c) for c in columns)) for d in vector.of]
+        pool = program.put(*(n for triple in triples for n in triple))
+        return program.compute(do.MISSING, pool, len(triples), results=2)
+
+    return program.once(vector, both) + axis
+
+
+def _of_met(program: Program, vector: MissingEt, axis: int) -> int:
+    return program.compute((do.X, do.Y)[axis], *(program.register(Scalar(n)) for n in ("met", "met_phi")))
+
+
+def _scalar_sum(program: Program, node: ScalarSum) -> int:
+    pairs = [(program.selection(d), program.column(d.base, "pt")) for d in node.of]
+    return program.compute(do.SUM, program.put(*(n for pair in pairs for n in pair)), len(pairs))
+
+
+def _junction(program: Program, node: Junction) -> int:
+    operands = [program.register(operand) for operand in node.operands]
+    if node.operation == "not":
+        return program.compute(do.NOT, operands[0])
+    return _chain(program, {"and": do.AND, "or": do.OR}[node.operation], operands)
+
+
+def _chain(program: Program, op: int, operands: Sequence[int]) -> int:
+    """From left to right."""
+    result = operands[0]
+    for operand in operands[1:]:
+        result = program.compute(op, result, operand)
+    return result
+
+
+def _combination(program: Program, node: CompiledCombination) -> int:
+    of_legs, cuts, numbers = node.arrays()
+    pool = of_legs.reshape(-1).tolist()
+    for leg in node.legs:
+        base = leg.objects.base
+        pool.append(program.within(program.selection(leg.objects, leg.crossing), base, leg.windows))
+        pool += [program.column(base, leg.column(c)) if c in leg.columns else -1 for c in COLUMNS]
+    pool += cuts.reshape(-1).tolist()
+    first = program.constant(*numbers.tolist())
+    return program.compute(do.CHOICE, program.put(*pool), len(node.legs), len(cuts), first, len(numbers))
+
+
+def _external(program: Program, node: CompiledExternal) -> int:
+    half, bit = divmod(node.bit, HALF)
+    return program.compute(do.BIT, program.half_word(node.column, half), bit, node.crossing)
+
+
+def _elementwise(ops: dict[str, int]) -> Callable[[Program, Any], int]:
+    def emit(program: Program, node: Arithmetic | Comparison) -> int:
+        operands = node.operands if isinstance(node, Arithmetic) else (node.left, node.right)
+        return program.compute(ops[node.operation], *map(program.register, operands))
+
+    return emit
+
+
+_ARITHMETIC = {
+    "+": do.ADD,
+    "-": do.SUBTRACT,
+    "*": do.MULTIPLY,
+    "/": do.DIVIDE,
+    "negative": do.NEGATIVE,
+    "abs": do.ABSOLUTE,
+}
+_COMPARISONS = {
+    ">": do.ABOVE,
+    ">=": do.AT_LEAST,
+    "<": do.BELOW,
+    "<=": do.AT_MOST,
+    "==": do.EQUAL,
+    "!=": do.UNEQUAL,
+}
+#: Of one vector: the instruction, and how many of px, py, pz, E it takes.
+_FUNCTIONS = {
+    "pt": (do.TRANSVERSE, 2),
+    "phi": (do.AZIMUTH, 2),
+    "eta": (do.PSEUDORAPIDITY, 3),
+    "m": (do.MASS, 4),
+}
+_EMIT: dict[type, Callable[[Program, Any], int]] = {
+    Constant: lambda p, node: p.constant(node.value),
+    Scalar: lambda p, node: p.compute(do.SCALAR, p.scalar(node.name)),
+    Count: lambda p, node: p.compute(do.COUNT, p.selection(node.of)),
+    Element: lambda p, node: p.compute(
+        do.ELEMENT, p.selection(node.of), node.index, p.column(node.of.base, node.column)
+    ),
+    ScalarSum: _scalar_sum,
+    Arithmetic: _elementwise(_ARITHMETIC),
+    OfVectors: _of_vectors,
+    Comparison: _elementwise(_COMPARISONS),
+    Junction: _junction,
+    CompiledCombination: _combination,
+    CompiledExternal: _external,
+}
+_COMPONENTS: dict[type, Callable[[Program, Any, int], int]] = {
+    ObjectVector: _of_object,
+    VectorSum: _of_sum,
+    MissingMomentum: _of_missing,
+    MissingEt: _of_met,
+}

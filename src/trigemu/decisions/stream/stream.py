@@ -1,0 +1,128 @@
+"""Decisions one event at a time, the same as those of `decide`: memory is made once, and an event allocates
+nothing but what ONNX Runtime needs for a run.
+
+    stream = Stream(plan, events)
+    stream.decide(17)
+    stream.words                    # those of event 17
+
+What a compiled trigger says of a single event (`triggers/base.py`) becomes part of one program (`program.py`,
+`assembly.py`), which one kernel interprets (`machine.py`); then the models run that the event asks for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from trigemu.counting.patterns import Words
+from trigemu.decisions.plan import Plan, decide
+from trigemu.decisions.stream.assembly import NoFormError
+from trigemu.decisions.stream.machine import run
+from trigemu.decisions.stream.opcodes import REFUSED
+from trigemu.decisions.stream.program import Program
+from trigemu.samples.events import Events
+from trigemu.triggers.base import Asked, Model
+
+#: Bits of what the machine answers, less its sign.
+_MAX_MODELS = 63
+
+
+class Stream:
+    """The slots of a plan on a range of events. words: uint64[plan.words], the decisions of the event that
+    was decided last.
+
+    Not picklable, and for one thread at a time. TrigemuError where the events lack a column.
+    """
+
+    def __init__(self, plan: Plan, events: Events) -> None:
+        decide(events[:0], plan)
+        self._plan, self._events = plan, events
+        self.words: Words = np.zeros(plan.words, np.uint64)
+        self._program = Program(events)
+        self._asked: list[tuple[int, Asked]] = []
+        self._models: list[tuple[int, int, Model]] = []
+        self._others = [bit for bit in range(len(plan.slots)) if not self._add(bit)]
+        for bit, asked in self._asked:
+            self._add_model(bit, asked)
+        slots = tuple(plan.slots[bit] for bit in self._others)
+        self._plan_of_others = replace(plan, slots=slots)
+        self._table = self._program.finish(self.words)
+
+    def _add(self, bit: int) -> bool:
+        """Whether a slot has a form for single events."""
+        single = getattr(self._plan.slots[bit].compiled, "single", None)
+        form = single() if single else None
+        if isinstance(form, Asked):
+            self._asked.append((bit, form))
+            return True
+        try:
+            if form is not None:
+                self._program.fire(bit, form)
+        except NoFormError:
+            return False
+        return form is not None
+
+    def _add_model(self, bit: int, asked: Asked) -> None:
+        """Behind all else, which models may share."""
+        try:
+            if len(self._models) == _MAX_MODELS:
+                raise NoFormError
+            self._program.ask(len(self._models), asked)
+            self._models.append((1 << len(self._models), bit, asked.model))
+        except NoFormError:
+            self._others.append(bit)
+
+    def decide(self, event: int) -> None:
+        """Decide one event, 0 ≤ event < len(events), else IndexError; further errors are those of
+        `decisions.decide`."""
+        asked = run(self._table, event)
+        if asked or self._others:
+            self._decide_further(asked, event)
+
+    def _decide_further(self, asked: int, event: int) -> None:
+        """With the models that are asked for, and the slots without a form for single events."""
+        if asked == REFUSED:
+            return self._decide_in_batch(event)
+        for mask, bit, model in self._models:
+            if asked & mask:
+                fires = model()
+                if fires > 0:
+                    self._set(bit)
+                elif fires < 0:
+                    return self._decide_in_batch(event)
+        if self._others:
+            words = self._decide_alone(event, self._plan_of_others).tolist()
+            for number, bit in enumerate(self._others):
+                if words[number // 64] >> number % 64 & 1:
+                    self._set(bit)
+        return None
+
+    def _set(self, bit: int) -> None:
+        self.words[bit // 64] |= np.uint64(1 << bit % 64)
+
+    def _decide_in_batch(self, event: int) -> None:
+        """Where a single event does not settle it, or there is an error to be told."""
+        if not 0 <= event < len(self._events):
+            raise IndexError(f"event {event} of {len(self._events)}")
+        self.words[:] = self._decide_alone(event, self._plan)
+
+    def _decide_alone(self, event: int, plan: Plan) -> Words:
+        """uint64[plan.words], of a range of one event and its neighbours."""
+        events = self._events.around(event, event + 1, plan.margin)
+        words: Words = decide(events, plan)[events.core][0]
+        return words
+
+    def stages(self, bit: int) -> Mapping[str, Callable[[int], object]]:
+        """The pieces of a slot, by name, each for the number of an event, with memory of their own: where its
+        compiled trigger has a model, else none. An event that does not ask has stages of no meaning."""
+        alone = Stream(replace(self._plan, slots=(self._plan.slots[bit],)), self._events)
+        if not alone._models:
+            return {}
+        _, _, model = alone._models[0]
+        return model.stages(alone._fill, len(self._events))
+
+    def _fill(self, event: int) -> None:
+        """Everything of an event but its models."""
+        run(self._table, event)

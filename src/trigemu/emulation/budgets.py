@@ -1,0 +1,294 @@
+"""Cuts from rate budgets: where a score must be cut so that a trigger has a given rate in its menu.
+
+Budgets are solved on the half of the samples that no model has seen, which is the half that rates are
+then taken from: what is solved is true there by construction, and its error as a prediction for other data is
+about √2 of the one quoted, since the cut and the rate fluctuate alike.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import tomlkit
+
+from trigemu.counting.acceptance import acceptances
+from trigemu.counting.patterns import PatternTable, Words, count, entries, merge
+from trigemu.counting.quantities import Label, fractions
+from trigemu.counting.shared import Numbers
+from trigemu.decisions.plan import Plan, decide, make_plan
+from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
+from trigemu.menus.menu import Menu, Solution, Trigger
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import BoolArray, Events, FloatArray, IntArray
+from trigemu.samples.split import EVALUATION, NAMES, half_of
+from trigemu.support.errors import SampleError, TrigemuError
+from trigemu.support.files import write_text
+
+#: Cuts fall with every sweep and settle within a few; more means that budgets compete to the last event.
+_MAX_SWEEPS = 200
+#: Of a budget: a tie of more is told.
+_COARSE = 0.01
+#: A rate as a message prints it can be asked for, also where it was rounded up.
+_DIGITS = 1e-5
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Events of one half that at least one budgeted trigger scores.
+
+    sample: int64[n]. weight: float64[n] in Hz, of the half. parent: uint64[n], and bool[n]: whether others
+    may have the same. words: uint64[n, w], the decisions of all others. scores: float64[n, s], a column a
+    slot.
+    """
+
+    sample: IntArray
+    weight: FloatArray
+    parent: Numbers
+    shared: BoolArray
+    words: Words
+    scores: FloatArray
+
+
+def solve(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    *,
+    workers: int = 1,
+    chunk_events: int = CHUNK_EVENTS,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[Menu, ...]:
+    """The menus with the cuts that meet their budgets, found in one pass over the background; those
+    without budgets as they are. TrigemuError says what a budget that cannot be met could be.
+
+    All budgeted triggers of a menu start switched off; each is solved in menu order against all that is
+    on, again and again until no cut moves.
+    """
+    if not any(menu.budgeted for menu in menus):
+        return tuple(menus)
+    plan = make_plan(menus)
+    plan.check_background(catalogue)
+    slots = sorted({bits[t.name] for menu, bits in zip(menus, plan.bits, strict=True) for t in menu.budgeted})
+    job = Job(tuple(menus), plan, catalogue)
+    tables, parts = [], []
+    for chunk, (table, part) in over_background(
+        job, _Collect(tuple(slots), catalogue.with_parents), workers=workers, chunk_events=chunk_events
+    ):
+        tables.append(table)
+        parts.append(part)
+        if progress:
+            progress(chunk.stop - chunk.start)
+    asked = Asked(*(np.concatenate([getattr(p, name) for p in parts]) for name in Asked.__annotations__))
+    scales = half_scales(merge(tables), EVALUATION, catalogue)
+    return tuple(
+        menu.solved(_Solver(menu, bits, slots, asked, scales, catalogue).solutions())
+        for menu, bits in zip(menus, plan.bits, strict=True)
+    )
+
+
+def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
+    """By what a menu's own crossing rate multiplies all rates."""
+    crossing = catalogue.table.convention == "crossing"
+    return menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
+
+
+def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:
+    """float64[samples]: Σw(all) / Σw(half), from a table whose axis is the half; SampleError where a
+    sample has no weight there."""
+    scales = table.share_scales(half, len(catalogue.samples))
+    for sample in catalogue.background:
+        if not 0.0 < scales[sample.number] < np.inf:
+            raise SampleError(
+                f"sample {sample.name!r}: there is no weight in its {NAMES[half]} half, so what was fitted "
+                f"on the other half cannot be evaluated: it needs more events"
+            )
+    return scales
+
+
+def weights_by_half(sample: int, events: Events) -> PatternTable:
+    """One entry a half, from which `half_scales` follow once those of all chunks are merged."""
+    core = events.core
+    half = half_of(events.parent)[core]
+    return count(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
+
+
+@dataclass(frozen=True)
+class _Collect:
+    """The asked events of a chunk, and the table that tells how much weight each half has."""
+
+    slots: tuple[int, ...]
+    with_parents: frozenset[int]
+
+    def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, Asked]:
+        refuse_negative(events)
+        work = Workspace(events)
+        words = decide(events, plan, work)
+        half = half_of(events.parent)
+        scores: FloatArray = np.column_stack(
+            [np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64) for slot in self.slots]
+        )
+        keep = np.zeros(len(events), np.bool_)
+        keep[events.core] = True
+        keep &= (half == EVALUATION) & (scores > -np.inf).any(axis=1)
+        n = np.count_nonzero(keep)
+        made_from = events.parent[keep], np.full(n, sample in self.with_parents)
+        asked = np.full(n, sample, np.int64), events.weight[keep], *made_from, words[keep], scores[keep]
+        return weights_by_half(sample, events), Asked(*asked)
+
+
+def refuse_negative(events: Events) -> None:
+    """SampleError for events that count against a rate: nothing can be fitted to those."""
+    if len(events) and events.weight.min() < 0:
+        at = events.id[int(events.weight.argmin())]
+        raise SampleError(
+            f"sample {events.sample!r}, event {at}: its weight is negative: neither a cut nor a model can be "
+            f"fitted to rates that fall where more is accepted"
+        )
+
+
+class _Solver:
+    """The budgets of one menu. Each of its budgeted triggers has a bit of its own, beyond those of the
+    plan, in which triggers of equal content share one."""
+
+    def __init__(
+        self,
+        menu: Menu,
+        bits: Mapping[str, int],
+        slots: Sequence[int],
+        asked: Asked,
+        scales: FloatArray,
+        catalogue: Catalogue,
+    ) -> None:
+        self.menu = menu
+        self.weight = asked.weight * scales[asked.sample] * crossing_scale(menu, catalogue)
+        self.scores = {t.name: asked.scores[:, slots.index(bits[t.name])] for t in menu.budgeted}
+        width = asked.words.shape[1]
+        more = np.zeros((len(asked.weight), -(-len(menu.budgeted) // 64)), np.uint64)
+        self.words = np.hstack([asked.words, more])
+        self.parent, self.shared = asked.parent, asked.shared
+        self.bits = dict(bits) | {t.name: 64 * width + i for i, t in enumerate(menu.budgeted)}
+
+    def solutions(self) -> dict[str, Solution]:
+        found: dict[str, Solution] = {}
+        for _ in range(_MAX_SWEEPS):
+            before = dict(found)
+            for trigger in self.menu.budgeted:
+                found[trigger.name] = self._solution(trigger)
+                self._switch(trigger, self.scores[trigger.name] > found[trigger.name].cut)
+            if found == before:
+                return found
+        names = ", ".join(repr(trigger.name) for trigger in self.menu.budgeted)
+        raise TrigemuError(f"{self.menu.path}: the cuts of {names} do not settle: ask for lower rates")
+
+    def _switch(self, trigger: Trigger, on: np.typing.NDArray[np.bool_]) -> None:
+        word, bit = divmod(self.bits[trigger.name], 64)
+        mask = np.uint64(1) << np.uint64(bit)
+        self.words[:, word] &= ~mask
+        self.words[on, word] |= mask
+
+    def _solution(self, trigger: Trigger) -> Solution:
+        assert trigger.budget
+        asked = self.scores[trigger.name] > -np.inf
+        self._switch(trigger, asked)
+        words = self.words[asked]
+        entry, first = entries(words, np.zeros(len(words), np.int64))
+        accepted = acceptances(words[first], self.menu, self.bits)
+        label = Label("trigger", trigger.name, trigger.budget.quantity)
+        fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]
+        try:
+            rate = self.weight[asked] * fraction[entry]
+            together = self.parent[asked], self.shared[asked]
+            return cut_for(self.scores[trigger.name][asked], rate, trigger.budget.hz, together)
+        except ValueError as error:
+            wanted = f"{trigger.budget.key} = {trigger.budget.hz:g}"
+            raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {wanted}: {error}") from None
+
+
+def cut_for(
+    score: FloatArray,
+    rate: FloatArray,
+    budget_hz: float,
+    together: tuple[Numbers, BoolArray] | None = None,
+) -> Solution:
+    """The cut between two distinct scores above which Σ rate comes nearest to a budget.
+
+    score: float64[n] > −∞; rate: float64[n] ≥ 0 in Hz, what each event adds where it passes. together:
+    uint64[n] and bool[n], the parents and whether others may have the same; None: nothing is shared.
+    ValueError says what can be met.
+    """
+    if not len(score):
+        raise ValueError("cannot be met: there is no event that it asks for")
+    order = np.lexsort((rate, -score))  # one order, in whichever the events came: sums of floats depend on it
+    scores, rates = score[order], rate[order]
+    ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
+    above = np.concatenate([[0.0], np.cumsum(rates)[ends]])
+    if budget_hz > above[-1] * (1 + _DIGITS):
+        raise ValueError(f"cannot be met: all events that it asks for give {above[-1]:.6g} Hz")
+    reached = min(int(np.searchsorted(above, budget_hz)), len(ends))
+    nearest = reached - 1 if budget_hz - above[reached - 1] < above[reached] - budget_hz else reached
+    tied = slice(ends[reached - 2] + 1 if reached > 1 else 0, ends[reached - 1] + 1)
+    tie = above[reached] - above[reached - 1] if np.count_nonzero(rates[tied]) > 1 else 0.0
+    if above[nearest] == 0.0:
+        raise ValueError(f"cannot be met: the highest score that counts alone gives {above[reached]:.6g} Hz")
+
+    def cut(groups: int) -> float:
+        """Below so many distinct scores."""
+        lowest = scores[ends[groups - 1]] if groups else np.inf
+        next_ = scores[ends[groups - 1] + 1] if groups < len(ends) and groups else -np.inf
+        return _between(float(lowest), float(next_))
+
+    passing = order[: ends[nearest - 1] + 1]
+    sigma = math.sqrt(_variance(rate, passing, together))
+    fewer = max(1, int(np.searchsorted(above, above[nearest] - sigma)))
+    more = min(len(ends), int(np.searchsorted(above, above[nearest] + sigma)))
+    return Solution(cut(nearest), (cut(fewer) - cut(more)) / 2, float(tie))
+
+
+def _variance(rate: FloatArray, passing: IntArray, together: tuple[Numbers, BoolArray] | None) -> float:
+    """Σ over parents of (Σ rate)² of some events, each that shares none being its own."""
+    if together is None:
+        return math.fsum(rate[passing] ** 2)
+    parent, shared = (array[passing] for array in together)
+    rates, (_, number) = rate[passing], np.unique(parent[shared], return_inverse=True)
+    return math.fsum(rates[~shared] ** 2) + math.fsum(np.bincount(number.ravel(), rates[shared]) ** 2)
+
+
+def _between(higher: float, lower: float) -> float:
+    """A cut that `higher` passes and `lower` does not."""
+    if lower == -math.inf:
+        return math.nextafter(higher, -math.inf)
+    middle = lower + (higher - lower) / 2
+    return middle if lower <= middle < higher else lower
+
+
+def ties(menu: Menu) -> Iterator[str]:
+    """Of solved triggers, how much rate sits on one score, where that keeps cuts away from a budget."""
+    for trigger in menu.triggers:
+        budget, solution = trigger.budget, trigger.solution
+        if budget and solution and solution.tie_hz > _COARSE * budget.hz:
+            yield (
+                f"{trigger.name!r}: events of {solution.tie_hz:.4g} Hz share the score at which "
+                f"{budget.key} = {budget.hz:g} is reached, so that no cut comes nearer to it"
+            )
+
+
+def write_calibrated(menu: Menu, path: Path, catalogue: Catalogue) -> None:
+    """Write the file of a solved menu with cuts in place of budgets; comments stay, paths of model cards
+    are made relative to the new file."""
+    document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
+    for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
+        if trigger.solution and trigger.budget:
+            cut = tomlkit.item(trigger.solution.cut)
+            table.value._replace(trigger.budget.key, "above", cut)  # keeps the place and its comment
+            if "fitted_on" not in table:
+                table.value._insert_after("above", "fitted_on", "")  # not behind comments on what follows
+            table["fitted_on"] = catalogue.table.name
+        if "card" in table:
+            card = menu.path.parent / table["card"]
+            table["card"] = Path(os.path.relpath(card, path.parent)).as_posix()
+    write_text(path, tomlkit.dumps(document))

@@ -1,0 +1,124 @@
+"""Simulated samples: Pythia interactions, a small detector model, and the events made of them.
+
+    configuration ──► interactions ──► events or ──► ROOT files + catalogue.toml
+    (TOML)            (stage one:      crossings
+                      blocks on disk)  (stage two: pile-up, fakes, MET, thresholds)
+
+Stage one is slow, runs in any number of processes, and continues where it was interrupted; stage two takes
+seconds and can be tuned without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from trigemu import __version__
+from trigemu.generate import blocks, crossings, events, interactions, pools, pythia, recipes, tuning, write
+from trigemu.generate.config import Config, ConfigError, Slice, load, shipped
+
+__all__ = ["Config", "ConfigError", "Slice", "generate", "generate_interactions", "load", "shipped", "tune"]
+
+INTERACTIONS = "interactions"  # the folder of stage one, inside the output
+
+
+def generate(
+    config: str | Path | Config,
+    output: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> Path:
+    """Generate a sample and return the path of its catalogue.
+
+    config is a path, the name of a shipped configuration, or one that is loaded. Interactions go to
+    output/interactions, one ROOT file per slice and catalogue.toml to output. The result depends on the
+    configuration alone, not on workers or interruptions. progress(step, total) counts interactions.
+    Raises ConfigError, pythia.GeneratorError and MissingExtraError.
+    """
+    settings = config if isinstance(config, Config) else load(config)
+    generate_interactions(settings, output, workers=workers, progress=progress)
+    return _write(settings, output)
+
+
+def tune(
+    config: str | Path | Config,
+    output: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+    report: Callable[[tuning.Step], None] = lambda step: None,
+) -> Config:
+    """Adjust luminosity and fakes of a configuration with [crossings] to the paper's rates (`tuning.py`).
+
+    Generates what interactions are missing, then runs stage two alone, once a step; each step is reported.
+    """
+    settings = config if isinstance(config, Config) else load(config)
+    generate_interactions(settings, output, workers=workers, progress=progress)
+    return tuning.tune(settings, lambda changed: _write(changed, output), report)
+
+
+def generate_interactions(
+    config: str | Path | Config,
+    output: Path,
+    *,
+    workers: int = 1,
+    progress: Callable[[int, int], None] | None = None,
+) -> None:
+    """Stage one alone: make the blocks that are missing in output/interactions."""
+    settings = config if isinstance(config, Config) else load(config)
+    blocks.make_all(settings, output / INTERACTIONS, workers, progress)
+
+
+def _write(settings: Config, output: Path) -> Path:
+    """Stage two, from the interactions that are in output to its catalogue."""
+    samples = []
+    for part, columns, norm in _samples(settings, output / INTERACTIONS):
+        digest = write.root_file(output / write.file_name(part), columns, norm)
+        samples.append((part, norm, digest))
+    made_by = (
+        f"trigemu {__version__}, configuration {settings.name}, seed {settings.seed}, "
+        f"Pythia {pythia.version()}"
+    )
+    path = output / "catalogue.toml"
+    write.catalogue(path, settings, made_by, samples, _pt_bits(settings))
+    return path
+
+
+def _pt_bits(settings: Config) -> dict[str, int]:
+    if settings.crossings is None:
+        return dict.fromkeys((*pools.PT_BITS, "met"), events.MANTISSA_BITS)
+    return {**pools.PT_BITS, "met": crossings.MET_BITS}
+
+
+def _samples(
+    config: Config, folder: Path
+) -> Iterator[tuple[Slice, events.EventColumns, write.Normalisation]]:
+    """Stage two: each slice with its events, in order."""
+    if config.crossings is None:
+        for number, part in enumerate(config.slices):
+            yield part, *_slice(config, number, folder)
+        return
+    loaded = [pools.load(config, number, folder) for number in range(len(config.slices))]
+    classes = [pool for pool in loaded if pool.part.role == "background"]
+    for pool in loaded:
+        yield pool.part, *crossings.make(recipes.recipe(config, classes, pool))
+
+
+def _slice(config: Config, number: int, folder: Path) -> tuple[events.EventColumns, write.Normalisation]:
+    part = config.slices[number]
+    parts = list(blocks.read_all(config, part, folder))
+    rows = interactions.concatenate([block.interactions for block in parts])
+    summaries = [block.summary for block in parts]
+    generated = np.array([s.generated for s in summaries])
+    norm = write.Normalisation(
+        cross_section_pb=float(np.average([s.cross_section_pb for s in summaries], weights=generated)),
+        filter_efficiency=sum(s.sumw for s in summaries) / sum(s.generated_sumw for s in summaries),
+        count=np.array([s.accepted for s in summaries]),
+        sumw=np.array([s.sumw for s in summaries]),
+        sumw2=np.array([s.sumw2 for s in summaries]),
+        k_factor=part.k_factor,
+    )
+    return events.make(rows, 0, number, config.seed, config.fakes), norm

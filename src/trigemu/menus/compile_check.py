@@ -1,0 +1,84 @@
+"""Compiling a trigger of a menu on trial: all its mistakes at once, each at the key it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Any
+
+from trigemu.observables.expressions import Comparison, Condition, Constant, Number
+from trigemu.observables.selections import Derivation, Scope
+from trigemu.support.errors import TrigemuError
+from trigemu.support.toml import Document, Key, dotted
+from trigemu.triggers.base import Context, Kind
+
+
+class _Checking(Context):
+    """Notes what has no meaning and goes on, so that all mistakes of a trigger are told at once."""
+
+    def __init__(self, scope: Scope, folder: Path) -> None:
+        super().__init__(scope, folder)
+        self.mistakes: list[tuple[str, str]] = []
+
+    def observable(self, text: str) -> Number:
+        try:
+            return super().observable(text)
+        except TrigemuError as error:
+            self.mistakes.append((text, str(error)))
+            return Constant(0.0)
+
+    def condition(self, text: str) -> Condition:
+        try:
+            return super().condition(text)
+        except TrigemuError as error:
+            self.mistakes.append((text, str(error)))
+            return Comparison(">", Constant(0.0), Constant(0.0))
+
+    def objects(self, name: str, *columns: str) -> Derivation:
+        try:
+            return super().objects(name, *columns)
+        except TrigemuError as error:
+            self.mistakes.append((name, str(error)))
+            return Derivation(name)
+
+
+def try_compile(
+    document: Document, description: Kind, scope: Scope, table: dict[str, Any], key: Key, where: str
+) -> None:
+    """Compile a description to see whether it can be; its mistakes stand at the keys they come from."""
+    context = _Checking(scope, document.path.parent)
+    try:
+        compiled = description.compile(context)
+        if not (hasattr(compiled, "cut") and callable(getattr(compiled, "evaluate", None))):
+            raise TypeError(f"expected an object with cut and evaluate, not {type(compiled).__name__}")
+        if isinstance(compiled, Hashable):
+            hash(compiled)
+    except TrigemuError as error:
+        context.mistakes.append(("", str(error)))
+    except Exception as error:
+        if not context.mistakes:
+            failed(document, "compile", error, key, where)
+    places = dict(_texts(table, ()))
+    told: set[Key] = set()
+    for text, message in context.mistakes:
+        meant = [at for at, value in places.items() if value == text]
+        meant += [at for at, value in places.items() if value and repr(value) in message]
+        at = next((at for at in meant if at not in told), ())
+        if at or not (told or meant):
+            told.add(at)
+            document.problem((*key, *at), where, f"{dotted((*key, *at))}: {message}" if at else message)
+
+
+def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
+    """All texts in a table, and the keys that lead to them."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, dict | list):
+        for name, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _texts(inner, (*key, name))
+
+
+def failed(document: Document, what: str, error: Exception, key: Key, where: str) -> None:
+    """Note that the code of a kind, perhaps a plugin's, did not work."""
+    reason = f"{type(error).__name__}: {error}"
+    document.problem(key, where, f"its kind failed to {what} it: {reason}")

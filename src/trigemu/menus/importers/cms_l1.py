@@ -1,0 +1,245 @@
+"""A CMS Level-1 menu in XML → a menu in TOML with the same decisions.
+
+An algorithm that is one condition becomes a trigger of the kind `combination` or `external`; one of several
+becomes `logic` over conditions, which are triggers with `enabled = false` and shared between algorithms.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trigemu.menus.importers import toml
+from trigemu.menus.importers.cms_l1_conditions import InexpressibleError, Made, condition_table
+from trigemu.menus.importers.cms_l1_grammar import (
+    OBJECTS,
+    Condition,
+    External,
+    Function,
+    Junction,
+    Object,
+    Signal,
+    Term,
+    parse,
+)
+from trigemu.menus.importers.cms_l1_scales import Needed, integer_tables, other_scales, precision
+from trigemu.menus.importers.cms_l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
+from trigemu.observables.selections import STANDARD
+from trigemu.support.errors import TrigemuError
+
+#: The last version of the grammar that was looked at.
+NEWEST_GRAMMAR = (0, 13)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """An algorithm that cannot be emulated, and why."""
+
+    name: str
+    index: int
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Imported:
+    """toml: the menu. algorithms: how many are in it. conditions: how many these share."""
+
+    toml: str
+    algorithms: int
+    conditions: int
+    left_out: tuple[LeftOut, ...]
+    warnings: tuple[str, ...]
+
+
+def import_cms_l1(path: Path) -> Imported:
+    """Read and convert a menu; TableError with all its mistakes, each with its line."""
+    menu = read_xml(path)
+    mistakes = Mistakes(path)
+    assembly = _Assembly(menu, mistakes)
+    for algorithm in menu.algorithms:
+        assembly.add(algorithm)
+    mistakes.finish()
+    if not assembly.algorithms:
+        raise TrigemuError(f"{path}: none of its {len(menu.algorithms)} algorithms can be emulated")
+    text = "\n".join(assembly.text())
+    return Imported(
+        text,
+        len(assembly.algorithms),
+        len(assembly.conditions),
+        tuple(assembly.left_out),
+        (*_warnings(menu), *other_scales(menu, assembly.types())),
+    )
+
+
+def _warnings(menu: XMLMenu) -> Iterator[str]:
+    version = tuple(int(part) for part in re.findall(r"\d+", menu.grammar))
+    if version > NEWEST_GRAMMAR:
+        newest = ".".join(map(str, NEWEST_GRAMMAR))
+        yield f"{menu.path} has the grammar {menu.grammar}, {newest} is the newest one known"
+
+
+@dataclass
+class _Assembly:
+    """What becomes of the algorithms. conditions: by what their tables say, their names and tables."""
+
+    menu: XMLMenu
+    mistakes: Mistakes
+    algorithms: list[tuple[Algorithm, Made]] = field(default_factory=list)
+    conditions: dict[str, tuple[str, Made]] = field(default_factory=dict)
+    left_out: list[LeftOut] = field(default_factory=list)
+
+    def add(self, algorithm: Algorithm) -> None:
+        where = f"algorithm {algorithm.name!r} (index {algorithm.index})"
+        try:
+            if made := self.mistakes.attempt(lambda: self._made(algorithm), algorithm.line, where):
+                self.algorithms.append((algorithm, made))
+        except InexpressibleError as reason:
+            self.left_out.append(LeftOut(algorithm.name, algorithm.index, algorithm.line, str(reason)))
+
+    def _made(self, algorithm: Algorithm) -> Made:
+        term = parse(algorithm.expression)
+        if not isinstance(term, Junction):
+            return self._checked(condition_table(self.menu, algorithm, term))
+        parts = {
+            part: self._checked(condition_table(self.menu, algorithm, part)) for part in _conditions(term)
+        }
+        names = {part: self._named(part, made) for part, made in parts.items()}
+        joint = "\n" if len(parts) > 3 else " "
+        return Made({"kind": "logic", "expression": _logic(term, names, joint)})
+
+    def _checked(self, made: Made) -> Made:
+        for first, second, kinds in made.pairs:
+            for kind in kinds:
+                precision(self.menu, first, second, kind)
+        return made
+
+    def _named(self, condition: Condition, made: Made) -> str:
+        """The name of the trigger with this table, which is new or another algorithm's too."""
+        key = repr(made.table)
+        if key not in self.conditions:
+            taken = {name for name, _ in self.conditions.values()} | {a.name for a in self.menu.algorithms}
+            name = unique = _name(condition)
+            number = 1
+            while unique in taken:
+                number += 1
+                unique = f"{name}_{number}"
+            self.conditions[key] = (unique, made)
+        return self.conditions[key][0]
+
+    def text(self) -> Iterator[str]:
+        menu = self.menu
+        title = f"From {menu.path.name} (sha256 {menu.sha256[:16]}…), grammar {menu.grammar or 'unknown'}."
+        yield toml.comment(f"{title} {menu.comment}".strip())
+        yield toml.table("[menu]", {"name": menu.name})
+        if own := sorted(self._objects() - set(STANDARD)):
+            yield toml.table("[objects]", {name: {"from": name} for name in own})
+        yield from self._integers()
+        for algorithm, made in self.algorithms:
+            comment = toml.comment(f"{algorithm.index}: {algorithm.expression}")
+            yield comment + self._trigger({"name": algorithm.name, "stored": str(algorithm.index)}, made)
+        if self.conditions:
+            yield toml.comment("What algorithms of several conditions are made of; no items of the menu.")
+        for name, made in self.conditions.values():
+            yield self._trigger({"name": name, "enabled": False}, made)
+        for out in self.left_out:
+            yield toml.comment(
+                f"Left out: {out.index}, {out.name} (line {out.line} of the XML): {out.reason}."
+            )
+
+    @staticmethod
+    def _trigger(head: dict[str, Any], made: Made) -> str:
+        return (toml.comment(made.note) if made.note else "") + toml.table(
+            "[[trigger]]", {**head, **made.table}
+        )
+
+    def _all(self) -> Iterator[Made]:
+        yield from (made for _, made in self.algorithms)
+        yield from (made for _, made in self.conditions.values())
+
+    def types(self) -> set[str]:
+        """The objects of the algorithms, as the XML calls them."""
+        return {kind for kind, name in OBJECTS.items() if name in self._objects()}
+
+    def _objects(self) -> set[str]:
+        return {leg["object"] for made in self._all() for leg in made.table.get("legs", ())}
+
+    def _integers(self) -> Iterator[str]:
+        needed: list[Needed] = [pair for made in self._all() for pair in made.pairs]
+        tables = integer_tables(self.menu, needed)
+        if tables:
+            comment = toml.comment(
+                "The integer arithmetic of pairs: scales, decimal digits of look-up tables."
+            )
+            yield comment + "".join(toml.table(f"[integer.{name}]", table) for name, table in tables.items())
+
+
+def _conditions(term: Term) -> Iterator[Condition]:
+    if isinstance(term, Junction):
+        for operand in term.operands:
+            yield from _conditions(operand)
+    else:
+        yield term
+
+
+def _logic(term: Term, names: dict[Condition, str], joint: str = " ") -> str:
+    """The expression over the names of conditions; its outermost operands are separated by `joint`."""
+    if not isinstance(term, Junction):
+        return names[term]
+    parts = [
+        f"({_logic(part, names)})" if isinstance(part, Junction) else names[part] for part in term.operands
+    ]
+    if term.operation == "NOT":
+        return f"not {parts[0]}"
+    if term.operation != "XOR":
+        return f" {term.operation.lower()}{joint}".join(parts)
+    return functools.reduce(_exclusive, parts)[1:-1]
+
+
+def _exclusive(one: str, other: str) -> str:
+    return f"(({one} and not {other}) or (not {one} and {other}))"
+
+
+# ------------------------------------------------------------------------------------------ names
+
+
+def _name(condition: Condition) -> str:
+    """An identifier that tells what the condition asks for."""
+    if isinstance(condition, External | Signal):
+        text = condition.name + _crossing(condition.crossing)
+    elif isinstance(condition, Object):
+        text = _object_name(condition)
+    else:
+        text = _function_name(condition)
+    identifier = re.sub(r"\W+", "_", text)
+    return identifier if identifier[0].isalpha() else f"_{identifier}"
+
+
+def _function_name(function: Function) -> str:
+    """Objects that differ in nothing but their thresholds are named together: JET84_68_48_ETA_CEN."""
+    alike: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
+    for o in function.objects:
+        alike.setdefault((o.type, o.crossing, o.cuts), []).append(("eq" if o.exact else "") + o.threshold)
+    parts = [
+        kind + "_".join(thresholds) + _crossing(crossing) + _cuts(kind, cuts)
+        for (kind, crossing, cuts), thresholds in alike.items()
+    ]
+    head = [] if function.name == "comb" else [function.name]
+    return "_".join([*head, *parts, *function.cuts])
+
+
+def _object_name(o: Object) -> str:
+    return f"{o.type}{'eq' if o.exact else ''}{o.threshold}{_crossing(o.crossing)}{_cuts(o.type, o.cuts)}"
+
+
+def _cuts(kind: str, names: tuple[str, ...]) -> str:
+    return "".join(f"_{name.removeprefix(f'{kind}-')}" for name in names)
+
+
+def _crossing(offset: int) -> str:
+    """As in JET20_bxm1, one crossing earlier."""
+    return f"_bx{'m' if offset < 0 else 'p'}{abs(offset)}" if offset else ""

@@ -1,0 +1,227 @@
+"""The expressions of CMS Level-1 algorithms, parsed.
+
+    MU3p5[MU-QLTY_SNGL,MU-ETA_2p10] AND (NOT EXT_BPTX_plus_OR_minus.v0-1)
+    dist{JET32,MU0[MU-QLTY_DBLE]}[DPHI_MAX_0p4] OR comb{JET84-1,JET68-1}
+
+NOT binds more than AND, that more than XOR, that more than OR. Digits after an object are its threshold (p is
+the decimal point), then comes the crossing, earlier (−) or later (+) than the one that is decided.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+from trigemu.support.errors import TrigemuError, nearest
+
+#: Types of objects, and how this project calls them; None: not in test vectors.
+OBJECTS: dict[str, str | None] = {
+    **{"MU": "muon", "EG": "egamma", "TAU": "tau", "JET": "jet"},
+    **{
+        name: name.lower()
+        for name in (
+            *("ETT", "HTT", "ETM", "HTM", "ETMHF", "HTMHF", "ETTEM", "TOWERCOUNT"),
+            *("MBT0HFP", "MBT0HFM", "MBT1HFP", "MBT1HFM", "ASYMET", "ASYMHT", "ASYMETHF", "ASYMHTHF"),
+        )
+    },
+    **dict.fromkeys(("ZDCP", "ZDCM")),
+}
+#: Signals of one bit, and the word and bit where the sample has them; None: not in test vectors.
+SIGNALS: dict[str, tuple[str, int] | None] = {
+    **{f"CENT{bit}": ("centrality", bit) for bit in range(8)},
+    **{name: ("shower", bit) for bit, name in enumerate(("MUS0", "MUS1", "MUSOOT0", "MUSOOT1"))},
+    **dict.fromkeys(("MUS2", "ADT", "AXO", "TOPO", "CICADA")),
+}
+FUNCTIONS = (
+    *("comb", "dist", "mass", "mass_inv", "mass_trv", "mass_inv_upt", "mass_inv_dr", "mass_inv_3"),
+    *("comb_orm", "dist_orm", "mass_inv_orm", "mass_trv_orm"),
+)
+#: Names of early development versions.
+_ALIASES = {"mass_inv_3_obj": "mass_inv_3", "mass_inv_div_dr": "mass_inv_dr"}
+MAX_CROSSING = 2
+
+
+@dataclass(frozen=True)
+class Object:
+    """type: a key of OBJECTS. threshold: as it is written (3p5). exact: only that bin passes. cuts: names."""
+
+    type: str
+    threshold: str
+    exact: bool
+    crossing: int
+    cuts: tuple[str, ...]
+
+    @property
+    def value(self) -> float:
+        return float(self.threshold.replace("p", "."))
+
+
+@dataclass(frozen=True)
+class Signal:
+    """name: a key of SIGNALS."""
+
+    name: str
+    crossing: int
+    cuts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class External:
+    """name: without EXT_."""
+
+    name: str
+    crossing: int
+
+
+@dataclass(frozen=True)
+class Function:
+    """name: one of FUNCTIONS."""
+
+    name: str
+    objects: tuple[Object, ...]
+    cuts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Junction:
+    """operation: NOT of one, AND, XOR, OR of two or more."""
+
+    operation: str
+    operands: tuple[Term, ...]
+
+
+Condition = Object | Signal | External | Function
+Term = Condition | Junction
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
+_OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d+(?:p\d+)?)(?![A-Za-z0-9_.])")
+_SIGNAL = re.compile(rf"({'|'.join(SIGNALS)})(?![A-Za-z0-9_.])")
+_CUT = re.compile(r"[A-Za-z0-9_.+-]+")
+_CROSSING = re.compile(r"[+-]\d+")
+_OPERATIONS = ("OR", "XOR", "AND")
+
+
+def parse(text: str) -> Term:
+    """TrigemuError quotes the expression and marks the place."""
+    reader = _Reader(text)
+    try:
+        term = reader.junction(0)
+    except RecursionError:
+        raise TrigemuError(f"{text!r}: is nested too deeply") from None
+    if reader.rest():
+        reader.refuse("expected AND, OR, XOR or the end")
+    return term
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text, self.at = text, 0
+
+    def refuse(self, reason: str) -> NoReturn:
+        place = f"{self.text[: self.at]} ⟨here⟩ {self.text[self.at :]}".strip()
+        raise TrigemuError(f"column {self.at + 1}: {reason}: {place}")
+
+    def rest(self) -> str:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+        return self.text[self.at :]
+
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        self.rest()
+        found = pattern.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return found
+
+    def sign(self, sign: str) -> bool:
+        found = self.rest().startswith(sign)
+        self.at += len(sign) if found else 0
+        return found
+
+    def expect(self, sign: str) -> None:
+        if not self.sign(sign):
+            self.refuse(f"expected {sign!r}")
+
+    def word(self, word: str) -> bool:
+        found = re.match(rf"{word}(?![A-Za-z0-9_.])", self.rest())
+        self.at += len(word) if found else 0
+        return found is not None
+
+    def junction(self, level: int) -> Term:
+        if level == len(_OPERATIONS):
+            return self.term()
+        operation = _OPERATIONS[level]
+        operands = [self.junction(level + 1)]
+        while self.word(operation):
+            operands.append(self.junction(level + 1))
+        return Junction(operation, tuple(operands)) if len(operands) > 1 else operands[0]
+
+    def term(self) -> Term:
+        if self.word("NOT"):
+            return Junction("NOT", (self.term(),))
+        if self.sign("("):
+            inner = self.junction(0)
+            self.expect(")")
+            return inner
+        name = _NAME.match(self.rest())
+        if not name:
+            self.refuse("expected an object, a function, an external signal, NOT or (")
+        if name[0].startswith("EXT_"):
+            self.at += name.end()
+            return External(name[0].removeprefix("EXT_"), self.crossing())
+        if self.text[self.at + name.end() :].lstrip().startswith("{"):
+            return self.function(name[0])
+        if signal := self.take(_SIGNAL):
+            return Signal(signal[1], self.crossing(), self.cuts())
+        return self.object()
+
+    def function(self, name: str) -> Function:
+        known = _ALIASES.get(name, name)
+        if known not in FUNCTIONS:
+            self.refuse(f"unknown function {name!r}{nearest(name, FUNCTIONS)}")
+        self.at += len(name)
+        self.expect("{")
+        objects = [self.object()]
+        while self.sign(","):
+            objects.append(self.object())
+        self.expect("}")
+        return Function(known, tuple(objects), self.cuts())
+
+    def object(self) -> Object:
+        self.rest()
+        start, found = self.at, self.take(_OBJECT)
+        if not found:
+            self.refuse(self._no_object())
+        if found[2] not in (None, ".ge.", ".eq."):
+            self.at = start
+            self.refuse(f"comparison {found[2]!r}: expected .ge. or .eq.")
+        return Object(found[1], found[3], found[2] == ".eq.", self.crossing(), self.cuts())
+
+    def _no_object(self) -> str:
+        name = _NAME.match(self.text, self.at)
+        if not name:
+            return "expected an object"
+        letters = max((known for known in OBJECTS if name[0].startswith(known)), key=len, default="")
+        if letters:
+            return f"{name[0]!r}: expected a threshold after {letters}, as in {letters}10 or {letters}3p5"
+        return f"unknown object {name[0]!r}{nearest(name[0].rstrip('0123456789p'), {*OBJECTS, *SIGNALS})}"
+
+    def crossing(self) -> int:
+        found = self.take(_CROSSING)
+        offset = int(found[0]) if found else 0
+        if abs(offset) > MAX_CROSSING:
+            self.refuse(f"crossing {found and found[0]}: expected −{MAX_CROSSING} … +{MAX_CROSSING}")
+        return offset
+
+    def cuts(self) -> tuple[str, ...]:
+        """What stands in square brackets, if anything does."""
+        names: list[str] = []
+        if not self.sign("["):
+            return ()
+        while not names or self.sign(","):
+            found = self.take(_CUT)
+            if not found:
+                self.refuse("expected the name of a cut")
+            names.append(found[0])
+        self.expect("]")
+        return tuple(names)

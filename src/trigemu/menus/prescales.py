@@ -1,0 +1,155 @@
+"""Columns of prescales, as experiments have one for each luminosity: in the menu, or in a CSV file.
+
+    [menu]                                          name,2.0e34,1.5e34
+    prescale_columns = ["2.0e34", "1.5e34"]         G30,7.5,5
+                                                    RATE,0,0
+    [[trigger]]
+    name = "G30"
+    prescales = [7.5, 5]
+
+0 or a negative number switches a trigger off in that column; a trigger that has no columns of its own in the
+menu has its `prescale` in all of them. What is not enabled in the menu stays off.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from trigemu.menus.menu import Columns, Menu, Trigger, own_prescale
+from trigemu.support.errors import TrigemuError, nearest
+
+#: What stands for every column where names are asked for.
+ALL = "all"
+
+#: Name → line and prescales of a row.
+Rows = dict[str, tuple[int, tuple[float, ...]]]
+
+
+def prescale_mistake(value: float) -> str | None:
+    """What is wrong with a prescale of a column."""
+    if value <= 0 or 1 <= value < math.inf:
+        return None
+    return f"{value:g} is no prescale: expected a number from 1, or 0 or a negative one for off"
+
+
+def name_mistakes(names: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the names of columns."""
+    for name in dict.fromkeys(names):
+        if not name.strip():
+            yield "a column has no name"
+        elif name == ALL:
+            yield f"a column cannot be called {ALL!r}, which stands for every column"
+        elif names.count(name) > 1:
+            yield f"two columns are called {name!r}"
+
+
+def read_prescales(menu: Menu, path: Path) -> Menu:
+    """The menu with the columns of a CSV file in place of its own; TrigemuError with all mistakes of the
+    file, each with its line."""
+    try:
+        content = path.read_bytes()
+        lines = content.decode("utf-8-sig").splitlines()
+        names, rows, problems = _parse(lines)
+    except OSError as error:
+        raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise TrigemuError(f"cannot read {path}: it is not a text in UTF-8") from None
+    except csv.Error as error:
+        raise TrigemuError(f"cannot read {path}: it is no CSV file: {error}") from None
+    known = [trigger.name for trigger in menu.triggers]
+    problems += [
+        (line, f"the menu {menu.path} has no trigger {name!r}{nearest(name, known)}")
+        for name, (line, _) in rows.items()
+        if name not in known
+    ]
+    if not problems:
+        missing = [trigger for trigger in menu.enabled if trigger.name not in rows]
+        problems += [(len(lines), f"no row for trigger {t.name!r} ({t.place})") for t in missing]
+    if problems:
+        raise TrigemuError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(problems)))
+    triggers = tuple(_with(trigger, rows, menu.crossing_rate_hz) for trigger in menu.triggers)
+    columns = Columns(names, path, hashlib.sha256(content).hexdigest())
+    return replace(menu, triggers=triggers, columns=columns)
+
+
+def _with(trigger: Trigger, rows: Rows, crossing_rate_hz: float) -> Trigger:
+    if trigger.name not in rows:
+        return trigger
+    own = own_prescale(trigger.description, crossing_rate_hz)
+    return replace(trigger, prescales=tuple(value * own for value in rows[trigger.name][1]))
+
+
+def _parse(lines: Sequence[str]) -> tuple[tuple[str, ...], Rows, list[tuple[int, str]]]:
+    """Names of the columns, their rows, and what is wrong in which line."""
+    reader = csv.reader(lines)
+    first, *names = [cell.strip() for cell in next(reader, [""])] or [""]
+    if first != "name" or not names:
+        return (), {}, [(1, "expected a header of 'name' and the names of columns, as name,2.0e34,1.5e34")]
+    problems = [(1, mistake) for mistake in name_mistakes(names)]
+    rows: Rows = {}
+    for cells in reader:
+        if not cells:
+            continue
+        line, (name, *values) = reader.line_num, [cell.strip() for cell in cells]
+        if len(values) != len(names):
+            problems.append((line, f"trigger {name!r} has {len(values)} prescales for {len(names)} columns"))
+        elif name in rows:
+            problems.append((line, f"trigger {name!r} has a row already (line {rows[name][0]})"))
+        else:
+            numbers = tuple(map(_number, values))
+            problems += [
+                (line, f"trigger {name!r}, column {column!r}: {wrong}")
+                for column, text, number in zip(names, values, numbers, strict=True)
+                if (wrong := _mistake(text, number))
+            ]
+            rows[name] = line, numbers
+    return tuple(names), rows, problems
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _mistake(text: str, number: float) -> str | None:
+    return f"{text!r} is no number" if math.isnan(number) else prescale_mistake(number)
+
+
+def chosen(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
+    """Some columns of a menu by name, or all; TrigemuError names the nearest one known, and the columns
+    in which nothing is on."""
+    known = menu.columns.names
+    if not known:
+        raise TrigemuError(
+            f"{menu.path} has no columns of prescales: give it prescale_columns under [menu] and prescales "
+            f"to its triggers, or a CSV file with --prescales"
+        )
+    for name in names:
+        if name not in (*known, ALL):
+            raise TrigemuError(f"unknown column {name!r}{nearest(name, known)}; there are {', '.join(known)}")
+    wanted = known if ALL in names else tuple(dict.fromkeys(names))
+    for name in wanted:
+        if not at_column(menu, name).enabled:
+            raise TrigemuError(f"column {name!r} switches every trigger of {menu.path} off: choose others")
+    return wanted
+
+
+def at_column(menu: Menu, name: str) -> Menu:
+    """The menu with the prescales of one of its columns."""
+    number = menu.columns.names.index(name)
+
+    def at(trigger: Trigger) -> Trigger:
+        if not trigger.prescales:
+            return trigger
+        value = trigger.prescales[number]
+        on = value > 0
+        return replace(trigger, prescale=value if on else math.inf, enabled=trigger.enabled and on)
+
+    return replace(menu, triggers=tuple(at(trigger) for trigger in menu.triggers))

@@ -1,0 +1,247 @@
+"""A menu in TOML, read and checked.
+
+All mistakes of a file are reported at once, each with its line, trigger, value and what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from trigemu.menus.compile_check import failed, try_compile
+from trigemu.menus.menu import Budget, Columns, Menu, Trigger, own_prescale
+from trigemu.menus.prescales import name_mistakes, prescale_mistake
+from trigemu.menus.relations import check_columns, check_counters, check_inputs, check_levels, order_of
+from trigemu.observables.hardware_scales import read_integers
+from trigemu.observables.selections import Scope, read_scope
+from trigemu.support.errors import PluginError, TrigemuError, nearest
+from trigemu.support.toml import Document, Key, Table, load, read
+from trigemu.triggers import KINDS
+from trigemu.triggers import plugins as plugin_finder
+from trigemu.triggers.base import BitKind, Kind, ScoreKind
+from trigemu.triggers.logic import parse_expression
+from trigemu.triggers.plugins import Plugin
+
+_KEYS = ("menu", "objects", "sums", "integer", "trigger")
+#: The keys of a budget.
+BUDGETS = ("unique_rate_hz", "total_rate_hz")
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """The kinds that a menu may use, and the folders of further plugins."""
+
+    table: Mapping[str, type[Kind] | type[BitKind]]
+    path: tuple[Path, ...]
+
+    def unknown(self, kind: str) -> str:
+        """What to do about a name that is none of them."""
+        remedy = nearest(kind, self.table)
+        if kind in plugin_finder.available(self.path):
+            remedy = f"; there is a plugin of this name: list it as plugins = [{kind!r}] under [menu]"
+        return f"unknown kind {kind!r}{remedy}"
+
+
+class MenuTable(Table, frozen=True):
+    """[menu]"""
+
+    name: str | None = None
+    crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
+    plugins: tuple[str, ...] = ()
+    prescale_columns: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from (("prescale_columns", mistake) for mistake in name_mistakes(self.prescale_columns))
+        if not all(self.levels) or len(set(self.levels)) < len(self.levels):
+            yield "levels", f"levels = {list(self.levels)}: give each level a name of its own"
+
+
+class TriggerTable(Table, frozen=True):
+    """The keys that every [[trigger]] may have; the others belong to its kind."""
+
+    name: Annotated[str, msgspec.Meta(min_length=1)]
+    kind: str
+    group: str | None = None
+    prescale: Annotated[float, msgspec.Meta(ge=1)] = 1.0
+    prescales: tuple[float, ...] = ()
+    coherent: str | None = None
+    enabled: bool = True
+    seed: str | None = None
+    level: str | None = None
+    stored: str | None = None
+    unique_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    total_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    fitted_on: str | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if None not in (self.unique_rate_hz, self.total_rate_hz):
+            yield "total_rate_hz", "unique_rate_hz and total_rate_hz: a threshold can meet one of them"
+        yield from (("prescales", wrong) for p in self.prescales if (wrong := prescale_mistake(p)))
+
+    @property
+    def budget(self) -> Budget | None:
+        if self.unique_rate_hz is not None:
+            return Budget("unique", self.unique_rate_hz)
+        return None if self.total_rate_hz is None else Budget("total", self.total_rate_hz)
+
+
+def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Menu:
+    """Read and check a menu; TableError holds all its mistakes, PluginError a plugin that fails."""
+    document = load(Path(path))
+    for key in document.data:
+        if key not in _KEYS:
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, _KEYS)}")
+    table = document.data.get("menu", {})
+    said = read(document, table, MenuTable, ("menu",), "[menu]")
+    head = said or MenuTable(plugins=_plugin_names(table))
+    found, kinds = _find_plugins(document, head.plugins, plugin_path)
+    scope = _scope(document)
+    triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
+    order = order_of(document, triggers)
+    if said:
+        check_columns(document, triggers, said.prescale_columns)
+        check_levels(document, triggers, said.levels)
+    check_counters(document, triggers)
+    document.finish()
+    return Menu(
+        name=head.name or Path(path).stem,
+        crossing_rate_hz=head.crossing_rate_hz,
+        plugins=found,
+        scope=scope,
+        triggers=tuple(triggers),
+        order=order,
+        path=Path(path),
+        sha256=document.sha256,
+        columns=Columns(head.prescale_columns),
+        levels=head.levels,
+    )
+
+
+def _scope(document: Document) -> Scope:
+    scope = read_scope(document)
+    integers = read_integers(document, lambda name: scope.object(name).base)
+    return replace(scope, integers=integers)
+
+
+def _plugin_names(head: Any) -> tuple[str, ...]:
+    """Those of a [menu] with mistakes: its kinds are known all the same."""
+    names = head.get("plugins") if isinstance(head, dict) else None
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
+def _find_plugins(
+    document: Document, names: Iterable[str], path: Iterable[Path] | None
+) -> tuple[tuple[Plugin, ...], Kinds]:
+    found = []
+    kinds = dict(KINDS)
+    folders = plugin_finder.search_path() if path is None else tuple(path)
+    for i, name in enumerate(names):
+        try:
+            plugin = plugin_finder.find(name, folders)
+            for kind, struct in plugin.kinds().items():
+                if kinds.setdefault(kind, struct) is not struct:
+                    raise PluginError(f"plugin {name!r} redefines the kind {kind!r}")
+            found.append(plugin)
+        except PluginError as error:
+            document.problem(("menu", "plugins", i), "[menu]", str(error))
+    return tuple(found), Kinds(kinds, folders)
+
+
+def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
+    tables = document.data.get("trigger", [])
+    if not isinstance(tables, list) or not tables:
+        document.problem(("trigger",), "", "a menu needs at least one [[trigger]]")
+        return []
+    triggers: list[Trigger] = []
+    lines: dict[str, int] = {}
+    for i, table in enumerate(tables):
+        trigger = _trigger(document, table, ("trigger", i), kinds, scope, rate)
+        name = table.get("name") if isinstance(table, dict) else None
+        if isinstance(name, str) and name in lines:
+            message = f"name = {name!r}: another trigger has this name (line {lines[name]})"
+            document.problem(("trigger", i, "name"), f"trigger {name!r}", message)
+        elif isinstance(name, str):
+            lines[name] = document.lines.get(("trigger", i), 1)
+            if trigger:
+                triggers.append(trigger)
+    check_inputs(document, triggers, set(lines))
+    if triggers and not any(trigger.enabled for trigger in triggers):
+        document.problem(("trigger", 0), "", "no trigger is enabled: a menu needs at least one that is")
+    return triggers
+
+
+def _trigger(
+    document: Document, table: Any, key: Key, kinds: Kinds, scope: Scope, rate: float
+) -> Trigger | None:
+    if not isinstance(table, dict):
+        document.problem(key, "", "expected a table [[trigger]]")
+        return None
+    where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
+    common = {field.encode_name for field in msgspec.structs.fields(TriggerTable)}
+    kind = table.get("kind")
+    struct = kinds.table.get(kind) if isinstance(kind, str) else None
+    own = {name: value for name, value in table.items() if name not in common}
+    head_table = {name: value for name, value in table.items() if name in common}
+    head = read(document, head_table, TriggerTable, key, where)
+    head = head or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
+    seed = None
+    try:
+        if isinstance(table.get("seed"), str):
+            seed = parse_expression(table["seed"])
+    except TrigemuError as error:
+        document.problem((*key, "seed"), where, f"seed: {error}")
+    if struct is None:
+        if isinstance(kind, str):
+            document.problem((*key, "kind"), where, kinds.unknown(kind))
+        return None
+    try:
+        description = read(document, own, struct, key, where, also=common)
+        factor = 1.0 if description is None else own_prescale(description, rate)
+        if isinstance(description, BitKind):
+            description.inputs()
+    except Exception as error:
+        failed(document, "read", error, key, where)
+        return None
+    if description is None:
+        return None
+    if not factor >= 1:
+        message = f"its rate is above the crossing rate of {rate:g} Hz"
+        document.problem((*key, "rate_hz"), where, message)
+    for name, message in _budget_mistakes(table, description):
+        document.problem((*key, name), where, message)
+    if isinstance(description, Kind):
+        try_compile(document, description, scope, own, key, where)
+    place = f"{document.path}:{document.lines.get(key, 1)}"
+    return Trigger(
+        name=head.name,
+        kind=head.kind,
+        description=description,
+        group=head.group,
+        prescale=head.prescale * factor,
+        coherent=head.coherent,
+        enabled=head.enabled,
+        seed=seed,
+        place=place,
+        budget=head.budget,
+        fitted_on=head.fitted_on,
+        stored=head.stored,
+        prescales=tuple(prescale * factor for prescale in head.prescales),
+        level=head.level,
+    )
+
+
+def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:
+    """A score needs one thing to be cut by; what has no score has no budget. The table may have other
+    mistakes."""
+    budgets = [key for key in BUDGETS if key in table]
+    if not isinstance(description, ScoreKind):
+        yield from ((key, f"{key}: the kind {table['kind']!r} has no score to cut on") for key in budgets)
+    elif description.above is None and not budgets:
+        yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz, total_rate_hz"
+    elif description.above is not None and budgets:
+        yield "above", f"above and {budgets[0]}: give the cut or the rate to find it from, not both"

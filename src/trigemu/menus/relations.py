@@ -1,0 +1,130 @@
+"""What the triggers of a menu ask of each other, checked: names, levels, counters, and in which order they
+decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from trigemu.menus.menu import Trigger
+from trigemu.support.errors import nearest
+from trigemu.support.toml import Document
+
+
+def check_columns(document: Document, triggers: Iterable[Trigger], names: Sequence[str]) -> None:
+    """Each trigger with prescales has one for every column."""
+    for trigger in triggers:
+        if trigger.prescales and len(trigger.prescales) != len(names):
+            message = f"prescales: {len(trigger.prescales)} for the {len(names)} prescale_columns of [menu]"
+            key = ("trigger", _number(document, trigger.name), "prescales")
+            document.problem(key, f"trigger {trigger.name!r}", message)
+
+
+def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str]) -> None:
+    """Names in logic and seeds; those of triggers that could not be read are left alone."""
+    budgets = {trigger.name: trigger.budget for trigger in triggers if trigger.budget}
+    for trigger in triggers:
+        for name in dict.fromkeys(trigger.inputs()):
+            key = "seed" if trigger.seed and name in trigger.seed.names() else "expression"
+            if name in budgets:
+                document.problem(
+                    ("trigger", _number(document, trigger.name), key),
+                    f"trigger {trigger.name!r}",
+                    f"{key}: {name!r} has {budgets[name].key}, and the decisions of a trigger whose cut is "
+                    f"found from a rate cannot be read by others; give it above",
+                )
+            if name not in names:
+                document.problem(
+                    ("trigger", _number(document, trigger.name), key),
+                    f"trigger {trigger.name!r}",
+                    f"{key}: unknown trigger {name!r}{nearest(name, names - {trigger.name})}",
+                )
+
+
+def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]:
+    """The names of the triggers, each after those whose decisions it reads."""
+    by_name = {trigger.name: trigger for trigger in triggers}
+    order: dict[str, None] = {}
+
+    def place(name: str, open_: tuple[str, ...]) -> None:
+        if name in order or name not in by_name:
+            return
+        if name in open_:
+            cycle = " → ".join((*open_[open_.index(name) :], name))
+            message = f"depends on itself: {cycle}"
+            document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
+            order[name] = None
+            return
+        for other in by_name[name].inputs():
+            place(other, (*open_, name))
+        order[name] = None
+
+    for trigger in triggers:
+        place(trigger.name, ())
+    return tuple(order)
+
+
+def check_levels(document: Document, triggers: Sequence[Trigger], levels: Sequence[str]) -> None:
+    """Each trigger is of a level, none is seeded by a later one, each group is within one, and the last
+    level has a trigger that is enabled."""
+    place = {level: number for number, level in enumerate(levels)}
+    of_group: dict[str, Trigger] = {}
+    by_name = {trigger.name: trigger for trigger in triggers}
+    for trigger in triggers:
+        if message := _level_mistake(trigger, levels):
+            _problem(document, trigger, "level", message)
+            continue
+        for name in trigger.seed.names() if trigger.seed else ():
+            seed = by_name.get(name)
+            if seed and levels and place.get(seed.level or "", 0) > place[trigger.level or ""]:
+                message = f"seed: {name!r} is of level {seed.level!r}, which comes after {trigger.level!r}"
+                _problem(document, trigger, "seed", message)
+        if trigger.group:
+            first = of_group.setdefault(trigger.group, trigger)
+            if first.level != trigger.level:
+                message = (
+                    f"group = {trigger.group!r}: {first.name!r} of this group is of level {first.level!r}, "
+                    f"this one of {trigger.level!r}; give the groups of each level names of their own"
+                )
+                _problem(document, trigger, "group", message)
+    if levels and triggers and not any(t.enabled and t.level == levels[-1] for t in triggers):
+        message = f"no enabled trigger is of the last level, {levels[-1]!r}, whose rate is that of the menu"
+        document.problem(("menu", "levels"), "[menu]", message)
+
+
+def _level_mistake(trigger: Trigger, levels: Sequence[str]) -> str | None:
+    if not levels:
+        return f"level = {trigger.level!r}, but [menu] has no levels" if trigger.level else None
+    if trigger.level is None:
+        return f"the key 'level' is missing: one of {', '.join(levels)}"
+    if trigger.level not in levels:
+        return f"level = {trigger.level!r}: unknown level{nearest(trigger.level, levels)}"
+    return None
+
+
+def check_counters(document: Document, triggers: Sequence[Trigger]) -> None:
+    """The counter of a seeded trigger is independent of its seeds': they are not coherent."""
+    by_name = {trigger.name: trigger for trigger in triggers}
+    for trigger in triggers:
+        if not trigger.coherent:
+            continue
+        waiting, seen = [trigger], set[str]()
+        while waiting:
+            seed = waiting.pop().seed
+            for name in seed.names() if seed else ():
+                if name in seen or name not in by_name:
+                    continue
+                seen.add(name)
+                waiting.append(by_name[name])
+                if by_name[name].coherent == trigger.coherent:
+                    message = f"coherent = {trigger.coherent!r}: its seed {name!r} is of the same set"
+                    _problem(document, trigger, "coherent", message)
+
+
+def _problem(document: Document, trigger: Trigger, key: str, message: str) -> None:
+    document.problem(("trigger", _number(document, trigger.name), key), f"trigger {trigger.name!r}", message)
+
+
+def _number(document: Document, name: str) -> int:
+    """The place in the file of the first trigger of that name."""
+    tables = document.data["trigger"]
+    return next(i for i, table in enumerate(tables) if isinstance(table, dict) and table.get("name") == name)

@@ -1,0 +1,100 @@
+"""The JSON schema of a menu, plugins included, so that editors complete and check it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from trigemu.menus.read import MenuTable, TriggerTable
+from trigemu.observables.selections import ObjectTable, SumTable
+from trigemu.support.toml import Table
+from trigemu.triggers import KINDS, plugins
+from trigemu.triggers.base import ScoreKind
+
+#: What a score is cut by: one of them.
+_CUTS = ("above", "unique_rate_hz", "total_rate_hz")
+_REFERENCE = "#/$defs/{name}"
+
+
+def menu_schema(
+    plugin_names: Iterable[str] = (), plugin_path: Iterable[Path] | None = None
+) -> dict[str, Any]:
+    """JSON Schema (2020-12) of a menu file that may use some plugins."""
+    kinds = dict(KINDS)
+    for name in plugin_names:
+        kinds |= plugins.find(name, plugin_path).kinds()
+    parts = [MenuTable, ObjectTable, SumTable, TriggerTable, *kinds.values()]
+    references, definitions = msgspec.json.schema_components(parts, ref_template=_REFERENCE)
+    names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
+    gather = {struct.__name__: struct.further for struct in _tables(Table) if struct.further}
+    for definition in definitions.values():
+        further = definition["properties"].pop(gather.get(definition["title"]), None)
+        if further:
+            definition["additionalProperties"] = further["additionalProperties"]
+    common = definitions[names[TriggerTable]]
+    own_tables = {kind: definitions[names[struct]] for kind, struct in kinds.items()}
+    for struct in (TriggerTable, *kinds.values()):
+        definitions.pop(names[struct], None)
+    variants = []
+    for kind, own in own_tables.items():
+        cuts = _CUTS if issubclass(kinds[kind], ScoreKind) else ()
+        shared = {k: v for k, v in common["properties"].items() if k in cuts or k not in _CUTS}
+        variants.append(
+            {
+                "title": kind,
+                "description": own.get("description", ""),
+                "type": "object",
+                "properties": shared | {"kind": {"const": kind}} | own["properties"],
+                "required": [*common["required"], *own["required"]],
+                "additionalProperties": False,
+            }
+            | ({"oneOf": [{"required": [cut]} for cut in cuts]} if cuts else {})
+        )
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "trigemu menu",
+        "type": "object",
+        "properties": {
+            "menu": {"$ref": _REFERENCE.format(name="MenuTable")},
+            "objects": _named("ObjectTable"),
+            "sums": _named("SumTable"),
+            "trigger": {"type": "array", "minItems": 1, "items": {"oneOf": variants}},
+        },
+        "required": ["trigger"],
+        "additionalProperties": False,
+        "$defs": definitions,
+    }
+    without_null: dict[str, Any] = _without_null(schema)
+    return without_null
+
+
+def _named(definition: str) -> dict[str, Any]:
+    reference = {"$ref": _REFERENCE.format(name=definition)}
+    return {"type": "object", "additionalProperties": reference}
+
+
+def _tables(struct: type[Table]) -> Iterator[type[Table]]:
+    yield struct
+    for child in struct.__subclasses__():
+        yield from _tables(child)
+
+
+def _without_null(node: Any) -> Any:
+    """TOML knows no null: a key is left out instead."""
+    if isinstance(node, list):
+        return [_without_null(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made = {
+        name: _without_null(value)
+        for name, value in node.items()
+        if not (name == "default" and value is None)
+    }
+    options = [option for option in made.get("anyOf", []) if option != {"type": "null"}]
+    if len(options) == 1:
+        del made["anyOf"]
+        made |= options[0]
+    return made

@@ -1,0 +1,237 @@
+"""Per-event numbers and conditions, evaluated; `language.py` makes them from text.
+
+An observable is a tree of frozen nodes in which every object is a derivation, so equal content means equal
+work and a `Workspace` evaluates each node once. Objects are massless and counted from 0 in falling pT; Δφ
+is signed, in (−π, π]. A missing object has no value, which is NaN here: a comparison with it is false.
+Derived quantities are float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from trigemu.observables.selections import Derivation
+from trigemu.observables.windows import Column, column_needs
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Array, BoolArray, FloatArray, IntArray, event_starts
+from trigemu.support.kernels import kernel
+
+#: (collection, column) of the sample, or ("", scalar).
+Need = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number an event: `evaluate` gives float64[n], NaN where there is no value."""
+
+    def evaluate(self, work: Workspace) -> FloatArray:
+        return work.once(self, lambda: self._evaluate(work))
+
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        raise NotImplementedError
+
+    def needs(self) -> Iterator[Need]:
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Constant(Number):
+    value: float
+
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        return np.full(len(work.events), self.value)
+
+
+@dataclass(frozen=True)
+class Scalar(Number):
+    """One of the sample's own columns with a value an event."""
+
+    name: str
+
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        return work.scalar(self.name).astype(np.float64, copy=False)
+
+    def needs(self) -> Iterator[Need]:
+        yield "", self.name
+
+
+@dataclass(frozen=True)
+class Count(Number):
+    of: Derivation
+
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        return _counts(work.objects(self.of).offsets)
+
+    def needs(self) -> Iterator[Need]:
+        return self.of.needs()
+
+
+@dataclass(frozen=True)
+class Element(Number):
+    """A column of the object that is number `index` in pT."""
+
+    of: Derivation
+    index: int
+    column: Column
+
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        objects = work.objects(self.of)
+        column = work.base_column(self.of.base, self.column)
+        if objects.rows is None:
+            return _element(column, objects.offsets, self.index)
+        return _selected_element(column, objects.rows, objects.offsets, self.index)
+
+    def needs(self) -> Iterator[Need]:
+        yield from column_needs(self.of.base, self.column)
+        yield from self.of.needs()
+
+
+@dataclass(frozen=True)
+class ScalarSum(Number):
+    """Σ pT of all objects of some collections."""
+
+    of: tuple[Derivation, ...]
+
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        total = np.zeros(len(work.events))
+        for d in self.of:
+            _add_pt(work.column(d, "pt"), work.objects(d).offsets, total)
+        return total
+
+    def needs(self) -> Iterator[Need]:
+        for derivation in self.of:
+            yield from derivation.needs()
+
+
+@dataclass(frozen=True)
+class Arithmetic(Number):
+    operation: str
+    operands: tuple[Number, ...]
+
+    def _evaluate(self, work: Workspace) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            values = [operand.evaluate(work) for operand in self.operands]
+            return cast(FloatArray, _ARITHMETIC[self.operation](*values))
+
+    def needs(self) -> Iterator[Need]:
+        for operand in self.operands:
+            yield from operand.needs()
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Yes or no an event: `evaluate` gives bool[n]."""
+
+    def evaluate(self, work: Workspace) -> BoolArray:
+        return work.once(self, lambda: self._evaluate(work))
+
+    def _evaluate(self, work: Workspace) -> BoolArray:
+        raise NotImplementedError
+
+    def needs(self) -> Iterator[Need]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Comparison(Condition):
+    operation: str
+    left: Number
+    right: Number
+
+    def _evaluate(self, work: Workspace) -> BoolArray:
+        left, right = self.left.evaluate(work), self.right.evaluate(work)
+        result = cast(BoolArray, _COMPARISONS[self.operation](left, right))
+        if self.operation == "!=":  # the one comparison that IEEE makes true for a missing value
+            result &= ~(np.isnan(left) | np.isnan(right))
+        return result
+
+    def needs(self) -> Iterator[Need]:
+        yield from self.left.needs()
+        yield from self.right.needs()
+
+
+@dataclass(frozen=True)
+class Junction(Condition):
+    """`and`, `or` of any number of conditions, `not` of one."""
+
+    operation: str
+    operands: tuple[Condition, ...]
+
+    def _evaluate(self, work: Workspace) -> BoolArray:
+        values = [operand.evaluate(work) for operand in self.operands]
+        if self.operation == "not":
+            return ~values[0]
+        joined = np.logical_and if self.operation == "and" else np.logical_or
+        return cast(BoolArray, joined.reduce(values))
+
+    def needs(self) -> Iterator[Need]:
+        for operand in self.operands:
+            yield from operand.needs()
+
+
+_ARITHMETIC: dict[str, Callable[..., Array]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "negative": np.negative,
+    "abs": np.abs,
+}
+_COMPARISONS: dict[str, Callable[..., Array]] = {
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "<": np.less,
+    "<=": np.less_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+}
+
+
+@kernel
+def _counts(offsets: IntArray) -> FloatArray:
+    counts = np.empty(len(offsets) - 1, np.float64)
+    for event in range(len(counts)):
+        counts[event] = offsets[event + 1] - offsets[event]
+    return counts
+
+
+@kernel
+def _element(column: Array, offsets: IntArray, index: int) -> FloatArray:
+    """Some element is read where there is none too: without a branch, which nobody could predict."""
+    values = np.full(len(offsets) - 1, math.nan)
+    last = len(column) - 1
+    if last < 0:
+        return values
+    for event in range(len(values)):
+        at = offsets[event] + index
+        value = np.float64(column[min(at, last)])
+        values[event] = value if at < offsets[event + 1] else math.nan
+    return values
+
+
+@kernel
+def _selected_element(column: Array, rows: IntArray, offsets: IntArray, index: int) -> FloatArray:
+    """The same of selected rows: a column of which one element is read need not be gathered."""
+    values = np.full(len(offsets) - 1, math.nan)
+    last = len(rows) - 1
+    if last < 0:
+        return values
+    for event in range(len(values)):
+        at = offsets[event] + index
+        value = np.float64(column[rows[min(at, last)]])
+        values[event] = value if at < offsets[event + 1] else math.nan
+    return values
+
+
+@kernel
+def _add_pt(pt: Array, offsets: IntArray, total: FloatArray) -> None:
+    starts = event_starts(offsets)
+    event = 0
+    for i in range(len(pt)):
+        event = max(event, starts[i])
+        total[event] += np.float64(pt[i])

@@ -1,0 +1,140 @@
+"""A menu's [integer]: the scales of objects in a trigger's hardware, and the digits that it computes with.
+
+    [integer.jet]
+    pt = { first = 0.0, step = 0.5, bins = 2046 }     # GeV
+    eta = { step = 0.0435 }
+    phi = { bins = 144 }
+    [integer.digits]
+    jet-jet = { delta = 3, mass = 1, pt = 1, trigonometry = 3 }
+
+Cuts on pairs of objects that it names are then computed as the hardware does, from the columns `hw_pt`,
+`hw_eta` and `hw_phi` of the sample (`triggers/integer.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated
+
+import msgspec
+
+from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support.toml import Document, Table, read
+
+_Positive = Annotated[float, msgspec.Meta(gt=0)]
+_Bins = Annotated[int, msgspec.Meta(ge=1)]
+_Digits = Annotated[int, msgspec.Meta(ge=0, le=9)]
+
+
+class LinearScale(Table, frozen=True):
+    """Bin i begins at first + i · step; what is above the last one counts as one bin more."""
+
+    first: float
+    step: _Positive
+    bins: _Bins
+
+
+class EtaScale(Table, frozen=True):
+    """Bin i begins at i · step; if centred, it is around i · step."""
+
+    step: _Positive
+    centred: bool = False
+
+
+class PhiScale(Table, frozen=True):
+    """So many bins a turn, from 0."""
+
+    bins: _Bins
+
+
+class Scale(Table, frozen=True):
+    """[integer.NAME]: what the integers of an object mean, in GeV and radians. upt: of a second pT, in the
+    column `hw_upt`."""
+
+    pt: LinearScale
+    eta: EtaScale | None = None
+    phi: PhiScale | None = None
+    upt: LinearScale | None = None
+
+
+class Digits(Table, frozen=True):
+    """Decimal digits that are kept, for two types of objects: of Δη and Δφ; of the limits of M²/2; of pT and
+    of cosh and cos in a mass; of pT and its limits, and of cos and sin, in the pT of a pair."""
+
+    delta: _Digits | None = None
+    mass: _Digits | None = None
+    pt: _Digits | None = None
+    trigonometry: _Digits | None = None
+    two_body_pt: _Digits | None = None
+    two_body_trigonometry: _Digits | None = None
+
+
+@dataclass(frozen=True)
+class Integers:
+    """By collections of the sample: scales, and the digits of pairs in either order."""
+
+    scales: tuple[tuple[str, Scale], ...]
+    digits: tuple[tuple[frozenset[str], Digits], ...]
+
+    def scale(self, base: str) -> Scale | None:
+        return next((scale for name, scale in self.scales if name == base), None)
+
+    def of_pair(self, *bases: str) -> Digits:
+        """Those that are given; none if the pair does not stand there."""
+        return next((digits for pair, digits in self.digits if pair == frozenset(bases)), Digits())
+
+
+def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers | None:
+    """[integer] of a menu, mistakes noted in the document; None where it has none. `base_of` an object of the
+    menu is the sample's collection that it is taken from."""
+    if "integer" not in document.data:
+        return None
+    tables = document.data["integer"]
+    if not isinstance(tables, dict):
+        document.problem(("integer",), "", "expected tables [integer.NAME] and [integer.digits]")
+        return None
+    scales: dict[str, Scale] = {}
+    bases: dict[str, str] = {}
+    for name, table in tables.items():
+        key = ("integer", name)
+        if name == "digits":
+            continue
+        base = document.attempt(partial(base_of, name), key)
+        scale = read(document, table, Scale, key, f"[integer.{name}]")
+        if base and scale:
+            if scales.setdefault(base, scale) != scale:
+                document.problem(key, f"[integer.{name}]", f"another scale of {base!r} stands above")
+            bases[name] = base
+    return Integers(tuple(scales.items()), tuple(_digits(document, tables, bases)))
+
+
+def _digits(
+    document: Document, tables: dict[str, object], bases: dict[str, str]
+) -> Iterator[tuple[frozenset[str], Digits]]:
+    pairs = tables.get("digits", {})
+    if not isinstance(pairs, dict):
+        document.problem(("integer", "digits"), "", "expected [integer.digits] with a table for each pair")
+        return
+    for pair, table in pairs.items():
+        key, where = ("integer", "digits", pair), "[integer.digits]"
+        names = pair.split("-")
+        if len(names) != 2:
+            document.problem(key, where, f"{pair!r}: expected two objects, as in jet-muon")
+        for name in names:
+            if name not in tables or name == "digits":
+                known = [known for known in tables if known != "digits"]
+                document.problem(key, where, f"{pair}: no [integer.{name}]{nearest(name, known)}")
+        digits = read(document, table, Digits, key, where)
+        if digits and all(name in bases for name in names):
+            yield frozenset(bases[name] for name in names), digits
+
+
+def needed(of: Digits, pair: tuple[str, str], *names: str) -> tuple[int, ...]:
+    """Some digits of a pair; TrigemuError says which are missing."""
+    missing = [name for name in names if getattr(of, name) is None]
+    if missing:
+        keys = ", ".join(f"{name} = …" for name in missing)
+        raise TrigemuError(f"[integer.digits] lacks {'-'.join(pair)} = {{ {keys} }}")
+    return tuple(getattr(of, name) for name in names)

@@ -1,0 +1,206 @@
+"""The one small language for per-event numbers and conditions: text → observables.
+
+    jet[0].pt    n_photon    ht    mht    met    m(photon[0], photon[1])    pt(photon[0] + photon[1])
+    dr(jet[0], photon[0])    abs(dphi(jet[0], met)) > 0.4 and not (n_jet >= 2 or ht < 50)
+
+Python's own parser reads the text; only what is named here is made of it, and nothing is ever executed.
+`+` of two objects is the sum of their four-vectors; a name that is no object is a scalar of the sample.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from trigemu.observables.expressions import (
+    Arithmetic,
+    Comparison,
+    Condition,
+    Constant,
+    Count,
+    Junction,
+    Number,
+    Scalar,
+    ScalarSum,
+)
+from trigemu.observables.selections import Scope
+from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
+from trigemu.support.errors import TrigemuError, nearest
+
+#: Function → the number of vectors it takes.
+_VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
+#: No event has as many objects.
+MAX_INDEX = 9999
+
+
+def parse_observable(text: str, scope: Scope) -> Number:
+    """The number a text stands for; TrigemuError says what of it is not in the language."""
+    with quoting(text):
+        return _Reader(text, scope).number(parse_tree(text))
+
+
+def parse_condition(text: str, scope: Scope) -> Condition:
+    """The condition a text stands for; TrigemuError says what of it is not in the language."""
+    with quoting(text):
+        return _Reader(text, scope).condition(parse_tree(text))
+
+
+@contextmanager
+def quoting(text: str) -> Iterator[None]:
+    """What goes wrong with a text is told after the text itself."""
+    try:
+        yield
+    except TrigemuError as error:
+        raise TrigemuError(f"{text!r}: {error}") from None
+    except (RecursionError, MemoryError):
+        raise TrigemuError(f"{text!r}: is nested too deeply") from None
+
+
+def parse_tree(text: str) -> ast.expr:
+    """The syntax tree of an expression, on one line or several; TrigemuError where it is none."""
+    if not text.strip():
+        raise TrigemuError("is empty")
+    try:
+        return ast.parse(_in_one(text), mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        column = getattr(error, "offset", None)
+        at = f" at column {column}" if column else ""
+        raise TrigemuError(f"cannot be read{at}: {getattr(error, 'msg', error)}") from None
+
+
+def _in_one(text: str) -> str:
+    """In parentheses if it goes over several lines, which is how Python continues one."""
+    text = text.strip()
+    return f"({text}\n)" if "\n" in text else text
+
+
+class _Reader:
+    """Python's syntax tree → the nodes above, all names resolved."""
+
+    def __init__(self, text: str, scope: Scope) -> None:
+        self.text, self.scope = _in_one(text), scope
+
+    def read(self, node: ast.expr) -> Number | Vector | Condition:
+        match node:
+            case ast.Constant(value=bool()):
+                pass
+            case ast.Constant(value=int() | float() as value):
+                return Constant(float(value))
+            case ast.Name(id=name):
+                return self._name(name)
+            case ast.Attribute(value=ast.Subscript() as element, attr=column):
+                vector = self._element(element)
+                return vector.element(column)
+            case ast.Subscript():
+                return self._element(node)
+            case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
+                return self._call(function, arguments)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return Arithmetic("negative", (self.number(operand),))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Junction("not", (self.condition(operand),))
+            case ast.BoolOp(op=op, values=values):
+                operation = "and" if isinstance(op, ast.And) else "or"
+                return Junction(operation, tuple(self.condition(v) for v in values))
+            case ast.BinOp(left=left, op=op, right=right):
+                return self._binary(op, left, right)
+            case ast.Compare(left=left, ops=ops, comparators=rights):
+                return self._comparison([left, *rights], ops)
+        raise TrigemuError(f"{self._source(node)!r} is not in the language")
+
+    def _source(self, node: ast.expr) -> str:
+        return ast.get_source_segment(self.text, node) or self.text
+
+    def number(self, node: ast.expr) -> Number:
+        made = self.read(node)
+        if isinstance(made, MissingEt):
+            return Scalar("met")
+        if isinstance(made, MissingMomentum):
+            return OfVectors("pt", (made,))
+        if not isinstance(made, Number):
+            raise TrigemuError(f"{self._source(node)!r} is not a number an event, such as jet[0].pt")
+        return made
+
+    def condition(self, node: ast.expr) -> Condition:
+        made = self.read(node)
+        if not isinstance(made, Condition):
+            raise TrigemuError(f"{self._source(node)!r} is not a condition, such as n_photon >= 1")
+        return made
+
+    def _name(self, name: str) -> Number | Vector:
+        if name == "ht":
+            return ScalarSum(self.scope.ht)
+        if name == "mht":
+            return MissingMomentum(self.scope.mht)
+        if name == "met":
+            return MissingEt()
+        if name.startswith("n_") and self.scope.has_object(name[2:]):
+            return Count(self.scope.object(name[2:]))
+        if self.scope.has_object(name):
+            raise TrigemuError(f"{name!r} is a collection: write {name}[0].pt or n_{name}")
+        return Scalar(name)
+
+    def _element(self, node: ast.Subscript) -> ObjectVector:
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as index)):
+                if not isinstance(index, bool) and index <= MAX_INDEX:
+                    return ObjectVector(self.scope.object(name), index)
+        source = self._source(node)
+        raise TrigemuError(f"{source!r}: objects are written NAME[NUMBER], counted from 0")
+
+    def _call(self, function: str, nodes: list[ast.expr]) -> Number:
+        if function == "abs":
+            if len(nodes) != 1:
+                raise TrigemuError("abs(…) takes one number")
+            return Arithmetic("abs", (self.number(nodes[0]),))
+        if function not in _VECTOR_FUNCTIONS:
+            known = {*_VECTOR_FUNCTIONS, "abs"}
+            raise TrigemuError(f"unknown function {function!r}{nearest(function, known)}")
+        arguments = [self.read(node) for node in nodes]
+        vectors = tuple(a for a in arguments if isinstance(a, Vector))
+        several = function == "m" and len(arguments) >= 1
+        if len(vectors) != len(arguments) or not (several or len(vectors) == _VECTOR_FUNCTIONS[function]):
+            wanted = "objects" if function == "m" else f"{_VECTOR_FUNCTIONS[function]} object(s)"
+            raise TrigemuError(f"{function}(…) takes {wanted}, such as jet[0]")
+        if function not in ("pt", "phi", "dphi") and any(v.transverse for v in vectors):
+            raise TrigemuError(f"{function}(…) needs objects: met and mht have no η")
+        pair = len(vectors) == 2 and all(isinstance(v, ObjectVector) for v in vectors)
+        if function == "m" and len(vectors) > 1 and not pair:
+            vectors = (VectorSum(vectors),)
+        return OfVectors(function, vectors)
+
+    def _binary(self, op: ast.operator, left: ast.expr, right: ast.expr) -> Number | Vector:
+        if isinstance(op, ast.Add):
+            first, second = self.read(left), self.read(right)
+            if (
+                isinstance(first, Vector)
+                and isinstance(second, Vector)
+                and not (_is_missing(first) and _is_missing(second))
+            ):
+                parts = first.parts if isinstance(first, VectorSum) else (first,)
+                return VectorSum((*parts, second))
+        signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
+        if type(op) not in signs:
+            raise TrigemuError(f"the operator of {self._source(left)!r} … is not + - * /")
+        return Arithmetic(signs[type(op)], (self.number(left), self.number(right)))
+
+    def _comparison(self, sides: list[ast.expr], ops: list[ast.cmpop]) -> Condition:
+        names = {
+            ast.Gt: ">",
+            ast.GtE: ">=",
+            ast.Lt: "<",
+            ast.LtE: "<=",
+            ast.Eq: "==",
+            ast.NotEq: "!=",
+        }
+        unknown = [op for op in ops if type(op) not in names]
+        if unknown:
+            raise TrigemuError(f"comparisons are {' '.join(names.values())}")
+        numbers = [self.number(side) for side in sides]
+        parts = tuple(Comparison(names[type(op)], numbers[i], numbers[i + 1]) for i, op in enumerate(ops))
+        return parts[0] if len(parts) == 1 else Junction("and", parts)
+
+
+def _is_missing(node: object) -> bool:
+    return isinstance(node, MissingEt | MissingMomentum)

@@ -1,0 +1,174 @@
+"""What a model reads of each event: numbers in the observable language, in the order of its card.
+
+Models read many elements of few collections. Those of one column are written together, event by event,
+straight into the rows that the model reads: an array for each of them would cost ten times that.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.observables.expressions import Element, Number
+from trigemu.observables.selections import Derivation
+from trigemu.observables.vectors import ObjectVector, OfVectors
+from trigemu.observables.windows import Column
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Array, BoolArray, FloatArray, IntArray
+from trigemu.support.errors import SampleError
+from trigemu.support.kernels import delta_phi, kernel
+
+Features = npt.NDArray[np.float32]
+#: A column, and the φ from which its distance is taken, if it is that.
+_Source = tuple[Derivation, Column, Number | None]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """numbers: k observables, and texts, how the card writes them. padding: what stands for a missing
+    value, None where an event without it cannot be scored."""
+
+    numbers: tuple[Number, ...]
+    texts: tuple[str, ...]
+    padding: tuple[float | None, ...]
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def evaluate(self, work: Workspace) -> tuple[Features, BoolArray]:
+        """float32[n, k], never NaN, and bool[n]: which events have all values that they need.
+        SampleError names the event and the input of a value that is infinite."""
+        features = np.empty((len(work.events), len(self)), np.float32)
+        features[:] = [padding or 0.0 for padding in self.padding]
+        complete = np.ones(len(work.events), np.bool_)
+        finite = [part.fill(work, features, complete) for part in self._parts]
+        if not all(finite):
+            infinite = np.isinf(features)
+            column = int(infinite.any(axis=0).argmax())
+            raise SampleError(
+                f"sample {work.events.sample!r}, event {work.events.id[infinite[:, column].argmax()]}: the "
+                f"input {self.texts[column]!r} of a model is infinite as a float32"
+            )
+        return features, complete
+
+    def within(self, other: Inputs) -> IntArray | None:
+        """int64[k]: the columns of another model's features that are these, None if one is not among them."""
+        known = {key: at for at, key in enumerate(zip(other.numbers, other.padding, strict=True))}
+        found = [known.get(key, -1) for key in zip(self.numbers, self.padding, strict=True)]
+        return None if -1 in found else np.array(found, np.int64)
+
+    @cached_property
+    def _parts(self) -> tuple[_Values | _Elements, ...]:
+        """What is written together."""
+        parts: list[_Values | _Elements] = []
+        groups: dict[_Source, list[tuple[int, int, bool]]] = {}
+        for at, (number, padding) in enumerate(zip(self.numbers, self.padding, strict=True)):
+            if found := _element(number):
+                source, index = found
+                groups.setdefault(source, []).append((index, at, padding is None))
+            else:
+                parts.append(_Values(number, at, padding is None))
+        for source, members in groups.items():
+            parts.append(_Elements(*source, *map(np.array, zip(*sorted(members), strict=True))))
+        return tuple(parts)
+
+
+def _element(number: Number) -> tuple[_Source, int] | None:
+    """Of a value of one object of a collection: what it is for any of them, and which one it is."""
+    if isinstance(number, Element):
+        return (number.of, number.column, None), number.index
+    if isinstance(number, OfVectors) and number.function == "dphi":
+        first, second = number.vectors
+        if isinstance(first, ObjectVector):
+            return (first.of, "phi", OfVectors("phi", (second,))), first.index
+    return None
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Any number, for column `at`. needed: an event without it is not complete."""
+
+    number: Number
+    at: int
+    needed: bool
+
+    def fill(self, work: Workspace, features: Features, complete: BoolArray) -> bool:
+        """Writes the values that there are; whether all are finite."""
+        return _fill(features, complete, self.number.evaluate(work), self.at, self.needed)
+
+
+@dataclass(frozen=True)
+class _Elements:
+    """A column's values, or their Δφ to `phi`, of the objects number `index`, int64[i], rising, for the
+    columns `at`, int64[i]. needed: bool[i], as above."""
+
+    of: Derivation
+    column: Column
+    phi: Number | None
+    index: IntArray
+    at: IntArray
+    needed: BoolArray
+
+    def fill(self, work: Workspace, features: Features, complete: BoolArray) -> bool:
+        """Writes the values that there are; whether all are finite."""
+        objects = work.objects(self.of)
+        rows = _ALL if objects.rows is None else objects.rows
+        column = work.base_column(self.of.base, self.column)
+        phi = _NONE if self.phi is None else self.phi.evaluate(work)
+        where = self.index, self.at, self.needed
+        return _fill_elements(features, complete, column, rows, objects.offsets, *where, phi)
+
+
+#: The rows of objects of which all are taken. (Where there are none, they are never looked at.)
+_ALL = np.empty(0, np.int64)
+_NONE = np.empty(0)
+
+
+@kernel
+def _fill(features: Features, complete: BoolArray, values: FloatArray, at: int, needed: bool) -> bool:
+    finite = True
+    for event in range(len(values)):
+        if values[event] == values[event]:
+            features[event, at] = values[event]
+            finite &= not math.isinf(features[event, at])
+        elif needed:
+            complete[event] = False
+    return finite
+
+
+@kernel
+def _fill_elements(
+    features: Features,
+    complete: BoolArray,
+    column: Array,
+    rows: IntArray,
+    offsets: IntArray,
+    index: IntArray,
+    at: IntArray,
+    needed: BoolArray,
+    phi: FloatArray,
+) -> bool:
+    finite = True
+    some_needed = needed.any()
+    for event in range(len(features)):
+        start = offsets[event]
+        count = offsets[event + 1] - start
+        for i in range(len(index)):
+            value = math.nan
+            if index[i] < count:
+                row = start + index[i]
+                value = np.float64(column[rows[row] if len(rows) else row])
+                if len(phi):
+                    value = delta_phi(value, phi[event])
+            elif not some_needed:
+                break  # those that follow are missing too
+            if value == value:
+                features[event, at[i]] = value
+                finite &= not math.isinf(features[event, at[i]])
+            elif needed[i]:
+                complete[event] = False
+    return finite

@@ -1,0 +1,79 @@
+"""Decisions need less than scores: no object below all cuts on it, no sum where a bound is below the cut.
+
+A trigger on the leading jet above 100 GeV decides the same when jets begin at 100 GeV, since objects descend
+in pT. So a derivation of which nobody needs the softer objects gets a further window, and most events have
+nothing in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+
+from trigemu.observables.expressions import Constant, Count, Element, Number, Scalar, ScalarSum
+from trigemu.observables.selections import Derivation
+from trigemu.observables.vectors import MissingMomentum, OfVectors
+from trigemu.observables.windows import Window
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import FloatArray
+
+#: Objects that are looked at, and the pT in GeV below which they make no difference; −inf: all matter.
+Use = tuple[Derivation, float]
+#: Rounding of a vector sum, many times over.
+_SLACK = 1 + 1e-9
+
+
+def whole(content: object) -> Iterator[Use]:
+    """All derivations in an observable, a condition or a compiled trigger, every object of each."""
+    if isinstance(content, Derivation):
+        yield content, -math.inf
+    elif is_dataclass(content):
+        for field in fields(content):
+            yield from whole(getattr(content, field.name))
+    elif isinstance(content, tuple):
+        for item in content:
+            yield from whole(item)
+
+
+def floors(uses: Iterable[Use]) -> dict[Derivation, float]:
+    """The pT below which no use of a derivation, or of one that starts from it, looks."""
+    lowest: dict[Derivation, float] = {}
+    pending = list(uses)
+    while pending:
+        derivation, floor = pending.pop()
+        lowest[derivation] = min(lowest.get(derivation, math.inf), floor)
+        if derivation.source:
+            pending.append((derivation.source, floor))
+        if derivation.overlap:
+            pending.append((derivation.overlap[0], -math.inf))
+    return lowest
+
+
+def raised(derivation: Derivation, lowest: Mapping[Derivation, float]) -> Derivation:
+    """The same without objects below the floor, wherever they would be compared with others."""
+    source = raised(derivation.source, lowest) if derivation.source else None
+    floor = lowest.get(derivation, -math.inf) if derivation.overlap else -math.inf
+    further = (("pt", Window(min=floor)),) if floor > -math.inf else ()
+    return replace(derivation, source=source, windows=(*derivation.windows, *further))
+
+
+def cheap(number: Number, work: Workspace) -> bool:
+    """Whether to look at all events costs no more than to choose some of them."""
+    return isinstance(number, (Constant, Scalar, Element, Count, ScalarSum)) or work.has(number)
+
+
+def ceiling(number: Number, work: Workspace) -> FloatArray | None:
+    """float64[n] that a number does not exceed, where that is known at much less than its own cost: a
+    missing momentum is at most the scalar sum."""
+    if not isinstance(number, OfVectors) or number.function != "pt" or work.has(number):
+        return None
+    (vector,) = number.vectors
+    if not isinstance(vector, MissingMomentum) or work.has(vector):
+        return None
+    if any(np.any(np.less(work.base_column(d.base, "pt"), 0)) for d in vector.of):
+        return None
+    at_hand = tuple(d if work.has(d) else Derivation(d.base) for d in vector.of)
+    return ScalarSum(at_hand).evaluate(work) * _SLACK

@@ -1,0 +1,228 @@
+"""A menu's [objects] and [sums]: working collections, derived from those of the sample.
+
+A derivation is known by its content, itself and what it depends on: menus with the same definitions share
+the work, and menus with different ones can be evaluated in one pass (`workspace.py`).
+"""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeVar
+
+import msgspec
+
+from trigemu.observables.hardware_scales import Integers
+from trigemu.observables.windows import (
+    Alternative,
+    AnyOf,
+    Column,
+    Piece,
+    Scaled,
+    Window,
+    Windows,
+    window_mistakes,
+    windows_need,
+)
+from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support.toml import Document, Key, Table, read
+
+T = TypeVar("T", bound=Table)
+
+#: Objects that a menu may use without declaring them under [objects].
+STANDARD = ("jet", "photon", "electron", "muon", "tau")
+
+
+class OverlapRemoval(Table, frozen=True, rename={"with_": "with"}):
+    """Objects closer than `dr` in (η, φ) to any object of `with` are removed."""
+
+    with_: str
+    dr: float
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.dr <= 0:
+            yield "dr", f"dr = {self.dr}: expected a distance above 0"
+
+
+class ObjectTable(Table, frozen=True, rename={"from_": "from"}):
+    """[objects.NAME]: `from` a collection, windows on its columns, alternatives of which one must hold,
+    overlap removal, and columns that are scaled from pT."""
+
+    further: ClassVar[str | None] = "windows"
+
+    from_: str
+    any_of: tuple[Alternative, ...] = ()
+    remove_overlap: OverlapRemoval | None = None
+    scaled: dict[str, tuple[Piece, ...]] = msgspec.field(default_factory=dict)
+    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        yield from window_mistakes(self.windows)
+        for name, pieces in self.scaled.items():
+            if name in ("pt", "eta", "phi"):
+                yield ("scaled", name), f"scaled.{name}: every object has this column of its own"
+            if not pieces:
+                yield ("scaled", name), f"scaled.{name} = []: give at least one slope"
+
+
+class SumTable(Table, frozen=True):
+    """[sums.NAME]: the objects that enter."""
+
+    of: tuple[str, ...]
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self.of:
+            yield "of", "of = []: name at least one object"
+
+
+@dataclass(frozen=True)
+class Derivation:
+    """What a working collection is: the sample's collection `base`, cut by windows on its columns,
+    and by alternatives of which one must hold, then cleared of objects within dR of others; `source` is
+    the derivation it starts from, `scaled` what columns it has of its own."""
+
+    base: str
+    source: Derivation | None = None
+    windows: Windows = ()
+    overlap: tuple[Derivation, float] | None = None
+    any_of: tuple[Windows, ...] = ()
+    scaled: tuple[Scaled, ...] = ()
+
+    def column(self, name: str) -> Column:
+        """What a name means for its objects."""
+        for scaled in self.scaled:
+            if scaled.name == name:
+                return scaled
+        return self.source.column(name) if self.source else name
+
+    def named(self, windows: Mapping[str, Window | AnyOf]) -> Windows:
+        """Windows on its columns."""
+        return tuple((self.column(name), window) for name, window in sorted(windows.items()))
+
+    def needs(self) -> Iterator[tuple[str, str]]:
+        """(collection, column) pairs of the sample that this reads; pT carries the order."""
+        yield self.base, "pt"
+        for windows in (self.windows, *self.any_of):
+            yield from windows_need(self.base, windows)
+        if self.source:
+            yield from self.source.needs()
+        if self.overlap:
+            yield from self.overlap[0].needs()
+            for base in (self.base, self.overlap[0].base):
+                yield from ((base, "eta"), (base, "phi"))
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What the names of a menu (or of a model card) mean: derivations by name, of which objects `ht` and
+    `mht` are the sums, and which pairs of objects are computed in the integers of the hardware."""
+
+    objects: tuple[tuple[str, Derivation], ...]
+    ht: tuple[Derivation, ...]
+    mht: tuple[Derivation, ...]
+    integers: Integers | None = None
+
+    def object(self, name: str) -> Derivation:
+        """The derivation of a name; TrigemuError names the nearest known one."""
+        for known, derivation in self.objects:
+            if known == name:
+                return derivation
+        known_names = [known for known, _ in self.objects]
+        raise TrigemuError(f"unknown object {name!r}{nearest(name, known_names)}")
+
+    def has_object(self, name: str) -> bool:
+        return any(known == name for known, _ in self.objects)
+
+
+def read_scope(document: Document) -> Scope:
+    """[objects] and [sums] of a menu or of a model card, mistakes noted in the document."""
+    return make_scope(
+        _tables(document, "objects", ObjectTable),
+        _tables(document, "sums", SumTable),
+        lambda key, message: document.problem(key, f"[{'.'.join(key[:2])}]", message),
+    )
+
+
+def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | None]:
+    tables = document.data.get(section, {})
+    if not isinstance(tables, dict):
+        document.problem((section,), "", f"expected tables [{section}.NAME]")
+        return {}
+    return {
+        name: read(document, table, struct, (section, name), f"[{section}.{name}]")
+        for name, table in tables.items()
+    }
+
+
+def _derivation(
+    table: ObjectTable, source: Derivation, kept: bool, overlap: tuple[Derivation, float] | None
+) -> Derivation:
+    """From a source which is another object of the menu, and kept, or a whole collection."""
+    scaled = tuple(
+        Scaled(name, tuple((p.slope, p.offset, source.named(p.windows)) for p in pieces))
+        for name, pieces in sorted(table.scaled.items())
+    )
+    own = Derivation(source.base, source if kept else None, scaled=scaled)
+    any_of = tuple(own.named(alternative.windows) for alternative in table.any_of)
+    return replace(own, windows=own.named(table.windows), any_of=any_of, overlap=overlap)
+
+
+Report = Callable[[tuple[str, ...], str], None]
+
+
+def make_scope(
+    objects: Mapping[str, ObjectTable | None], sums: Mapping[str, SumTable | None], report: Report
+) -> Scope:
+    """Resolve [objects] and [sums], None where a table has mistakes; further ones go to
+    `report(key, message)`.
+
+    `from` means another object of the menu, or else the sample's collection of that name; `with` means
+    the menu's object. HT and MHT are made of the jets unless [sums] says otherwise, and each follows
+    the other's definition where it has none.
+    """
+    made: dict[str, Derivation] = {}
+
+    def derive(name: str, open_: tuple[str, ...]) -> Derivation:
+        if name in made:
+            return made[name]
+        if name in open_:
+            raise TrigemuError(f"depends on itself: {' → '.join((*open_, name))}")
+        table = objects.get(name)
+        if table is None:
+            return Derivation(name)
+        other = table.from_ != name and table.from_ in objects
+        source = derive(table.from_, (*open_, name)) if other else Derivation(table.from_)
+        overlap = None
+        if table.remove_overlap:
+            overlap = (derive(table.remove_overlap.with_, (*open_, name)), table.remove_overlap.dr)
+        made[name] = _derivation(table, source, other, overlap)
+        return made[name]
+
+    for name, object_table in objects.items():
+        if not name.isidentifier() or keyword.iskeyword(name):
+            report(("objects", name), "expected a name of letters, digits and _, not beginning with a digit")
+        near = object_table and object_table.remove_overlap and object_table.remove_overlap.with_
+        if near and near not in objects and near not in STANDARD:
+            message = f"unknown object {near!r}{nearest(near, {*objects, *STANDARD})}"
+            report(("objects", name, "remove_overlap", "with"), message)
+        try:
+            derive(name, ())
+        except TrigemuError as error:
+            report(("objects", name), str(error))
+        made.setdefault(name, Derivation(name))
+    for name in STANDARD:
+        made.setdefault(name, Derivation(name))
+    members: dict[str, tuple[Derivation, ...]] = {}
+    for name, table in sums.items():
+        if name not in ("ht", "mht"):
+            report(("sums", name), f"unknown sum {name!r}{nearest(name, ('ht', 'mht'))}")
+        if table is None:
+            continue
+        unknown = [object_ for object_ in table.of if object_ not in made]
+        for object_ in unknown:
+            report(("sums", name, "of"), f"unknown object {object_!r}{nearest(object_, made)}")
+        members[name] = tuple(made[object_] for object_ in table.of if object_ in made)
+    jets = (made["jet"],)
+    ht = members.get("ht", members.get("mht", jets))
+    return Scope(tuple(sorted(made.items(), key=lambda item: item[0])), ht, members.get("mht", ht))

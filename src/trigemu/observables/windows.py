@@ -1,0 +1,179 @@
+"""Windows on the columns of objects, and columns that are made of pT."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import msgspec
+
+from trigemu.support.toml import Table
+
+
+class Range(Table, frozen=True):
+    """min ≤ v ≤ max, above < v < below; all that are given must hold."""
+
+    min: float | None = None
+    max: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self == Range():
+            yield "", "an empty range: give min, max, above or below"
+        yield from self.contradictions()
+
+    def contradictions(self, prefix: str = "") -> Iterator[tuple[str, str]]:
+        """Whether nothing lies within its limits or those with a prefix."""
+        lows = [prefix + name for name in ("min", "above") if getattr(self, prefix + name) is not None]
+        highs = [prefix + name for name in ("max", "below") if getattr(self, prefix + name) is not None]
+        low, high = closed(*(getattr(self, prefix + name) for name in ("min", "above", "max", "below")))
+        if low > high:
+            first = max(lows, key=lambda name: (getattr(self, name), name == prefix + "above"))
+            last = min(highs, key=lambda name: (getattr(self, name), name == prefix + "max"))
+            one, other = getattr(self, first), getattr(self, last)
+            relation = "is above" if one > other else "leaves nothing for"
+            yield first, f"{first} = {one} {relation} {last} = {other}"
+
+    def span(self) -> tuple[float, float]:
+        """The smallest and the largest v."""
+        return closed(self.min, self.above, self.max, self.below)
+
+
+class Window(Range, frozen=True):
+    """min ≤ v ≤ max, above < v < below, the same of |v|, v among any_of, all of its bits set; all that are
+    given must hold.
+
+    For `phi`, a min above the max is a window that wraps around at π.
+    """
+
+    abs_min: float | None = None
+    abs_max: float | None = None
+    abs_above: float | None = None
+    abs_below: float | None = None
+    any_of: tuple[int, ...] | None = None
+    bits: int | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self == Window():
+            yield "", "an empty window: give min, max, above, below, the same with abs_, any_of or bits"
+        yield from self.contradictions("abs_")
+        if self.bits is not None and self.bits <= 0:
+            yield "bits", f"bits = {self.bits}: expected a number above 0, whose bits must be set"
+
+    def abs_span(self) -> tuple[float, float]:
+        """The smallest and the largest |v|."""
+        return closed(self.abs_min, self.abs_above, self.abs_max, self.abs_below)
+
+    def contains(self, other: Window) -> bool:
+        """Whether all that lies in the other lies in this one; False too where only one wraps around."""
+        low, high = other.span()
+        if self == other or low > high or self._wraps:
+            return self == other
+        least, most = other.abs_span()
+        low, high = max(low, -most), min(high, most)
+        least, most = max(least, low, -high), min(most, max(-low, high))
+        return (
+            _covers(self.span(), (low, high))
+            and _covers(self.abs_span(), (least, most))
+            and (self.any_of is None or (other.any_of is not None and {*other.any_of} <= {*self.any_of}))
+            and (self.bits is None or (other.bits or 0) & self.bits == self.bits)
+        )
+
+    @property
+    def _wraps(self) -> bool:
+        low, high = self.span()
+        return low > high
+
+
+def _covers(one: tuple[float, float], other: tuple[float, float]) -> bool:
+    return one[0] <= other[0] and other[1] <= one[1]
+
+
+def closed(
+    least: float | None, above: float | None, most: float | None, below: float | None
+) -> tuple[float, float]:
+    """The smallest and the largest float64 within limits of which some, above and below, are excluded."""
+    low = -math.inf if least is None else least
+    high = math.inf if most is None else most
+    if above is not None:
+        low = max(low, math.nextafter(above, math.inf))
+    if below is not None:
+        high = min(high, math.nextafter(below, -math.inf))
+    return low, high
+
+
+#: Windows on one column, any of which must hold.
+AnyOf = tuple[Window, ...]
+#: Windows on columns, all of which must hold.
+Windows = tuple[tuple["Column", Window | AnyOf], ...]
+
+
+def any_of(windows: Window | AnyOf) -> AnyOf:
+    """The windows on a column of which one must hold."""
+    return (windows,) if isinstance(windows, Window) else windows
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A column that is made of pT, in its precision: Σ of slope × pT + offset over the pieces, each of
+    (slope, offset, windows), whose windows hold; 0 where none do."""
+
+    name: str
+    pieces: tuple[tuple[float, float, Windows], ...]
+
+
+#: A column of a sample, by name, or one that is made.
+Column = str | Scaled
+
+
+def column_needs(base: str, column: Column) -> Iterator[tuple[str, str]]:
+    """(collection, column) pairs of the sample that a column of a collection is made of."""
+    if isinstance(column, str):
+        yield base, column
+        return
+    yield base, "pt"
+    for _, _, windows in column.pieces:
+        yield from windows_need(base, windows)
+
+
+def windows_need(base: str, windows: Windows) -> Iterator[tuple[str, str]]:
+    for column, _ in windows:
+        yield from column_needs(base, column)
+
+
+class Piece(Table, frozen=True):
+    """slope × pT + offset, for objects within windows."""
+
+    further: ClassVar[str | None] = "windows"
+
+    slope: float
+    offset: float = 0.0
+    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from window_mistakes(self.windows)
+
+
+class Alternative(Table, frozen=True):
+    """Windows on columns, all of which must hold."""
+
+    further: ClassVar[str | None] = "windows"
+
+    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self.windows:
+            yield "", "an empty alternative: name a column and its window"
+        yield from window_mistakes(self.windows)
+
+
+def window_mistakes(windows: Mapping[str, Window | AnyOf]) -> Iterator[tuple[str, str]]:
+    """Only φ wraps around: elsewhere a min above the max lets nothing pass."""
+    for name, of in windows.items():
+        if not of:
+            yield name, f"{name} = []: expected one window or more"
+        for w in any_of(of) if name != "phi" else ():
+            yield from ((name, f"{name}: {message}") for _, message in w.contradictions())

@@ -1,0 +1,291 @@
+"""Everything derived from one range of events, each thing made when first asked for, once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from trigemu.observables.selections import Derivation
+from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
+from trigemu.samples.events import Array, BoolArray, Events, IntArray, event_starts
+from trigemu.support.errors import SampleError, nearest
+from trigemu.support.kernels import delta_phi, kernel
+
+T = TypeVar("T")
+
+#: The fraction of events that a part is of, at most.
+_PART = 0.25
+#: Distances in (η, φ) that differ by less are compared in full; rounding is a million times smaller.
+_CLOSE_CALL = 1e-9
+
+
+@dataclass(frozen=True)
+class Objects:
+    """A working collection: offsets int64[n + 1] from 0, rows int64[m] of the base's columns (None:
+    all of them)."""
+
+    offsets: IntArray
+    rows: IntArray | None
+
+
+class Workspace:
+    """Everything derived from one range of events, each thing made once."""
+
+    def __init__(self, events: Events) -> None:
+        self.events = events
+        self._made: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` returned when this key was first asked for."""
+        try:
+            return cast(T, self._made[key])
+        except KeyError:
+            value = self._made[key] = make()
+            return value
+
+    def has(self, key: Hashable) -> bool:
+        """Whether it was asked for."""
+        return key in self._made
+
+    def part(self, chosen: BoolArray) -> Workspace | None:
+        """A workspace of the chosen events alone, bool[n]; None where they are so many that to take them
+        out would cost more than it saves."""
+        rows = np.flatnonzero(chosen)
+        return Workspace(self.events.part(rows)) if len(rows) <= _PART * len(chosen) else None
+
+    def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
+        """A workspace of the chosen events alone, bool[n]: what is made there costs the others nothing.
+        `key` stands for the choice."""
+        if chosen.all():
+            return self
+        return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
+
+    def objects(self, derivation: Derivation) -> Objects:
+        return self.once(derivation, lambda: self._derive(derivation))
+
+    def column(self, derivation: Derivation, name: Column) -> Array:
+        """A column of a working collection, aligned with its offsets."""
+        return self.once((derivation, name), lambda: self._gather(derivation, name))
+
+    def rows(self, derivation: Derivation) -> IntArray:
+        """int64[m]: where each object stands among those of the sample's collection."""
+        rows = self.objects(derivation).rows
+        if rows is not None:
+            return rows
+        count = int(self.objects(derivation).offsets[-1])
+        return self.once(("rows", derivation), lambda: np.arange(count))
+
+    def scalar(self, name: str) -> Array:
+        """A column with one value an event."""
+        try:
+            return self.events.scalars[name]
+        except KeyError:
+            raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
+
+    def passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
+        """bool[m]: which objects lie in all windows."""
+        return self.once((derivation, windows), lambda: self._passing(derivation, windows))
+
+    def passing_any(self, derivation: Derivation, alternatives: tuple[Windows, ...]) -> BoolArray:
+        """bool[m]: which objects lie in all windows of one of the alternatives."""
+        passing = self.passing(derivation, alternatives[0])
+        for windows in alternatives[1:]:
+            passing = passing | self.passing(derivation, windows)
+        return passing
+
+    def _base(self, name: str) -> tuple[IntArray, slice]:
+        try:
+            offsets = self.events.collections[name].offsets
+        except KeyError:
+            hint = nearest(name, self.events.collections)
+            raise self._missing(f"collection {name!r}", hint) from None
+        return offsets, slice(offsets[0], offsets[-1])
+
+    def _missing(self, what: str, hint: str) -> SampleError:
+        reason = "; only columns that a kind asks its context for are read"
+        return SampleError(f"sample {self.events.sample!r} has no {what}{hint}{reason}")
+
+    def base_column(self, base: str, name: Column) -> Array:
+        """A column of the sample's own collection, from the first object of these events on."""
+        if isinstance(name, Scaled):
+            return self.once((base, name), lambda: self._scaled(base, name))
+        _, rows = self._base(base)
+        columns = self.events.collections[base].columns
+        if name not in columns:
+            raise self._missing(f"column {base}.{name}", nearest(name, columns))
+        return columns[name][rows]
+
+    def _scaled(self, base: str, scaled: Scaled) -> Array:
+        pt = self.base_column(base, "pt")
+        made = np.zeros_like(pt)
+        for slope, offset, windows in scaled.pieces:
+            inside = self.passing(Derivation(base), windows)
+            # The kernel rounds as the type of pT does.
+            factor, constant = (cast(float, pt.dtype.type(number)) for number in (slope, offset))
+            _add_scaled(pt, factor, constant, inside, made)
+        return made
+
+    def _gather(self, derivation: Derivation, name: Column) -> Array:
+        column = self.base_column(derivation.base, name)
+        selected = self.objects(derivation).rows
+        return column if selected is None else column[selected]
+
+    def _derive(self, derivation: Derivation) -> Objects:
+        if derivation.source:
+            start = derivation.source
+        elif derivation.windows or derivation.any_of or derivation.overlap:
+            start = Derivation(derivation.base)
+        else:
+            offsets, rows = self._base(derivation.base)
+            return Objects(offsets - rows.start if rows.start else offsets, None)
+        before = self.objects(start)
+        passing = self.passing(start, derivation.windows)
+        if derivation.any_of:
+            passing = passing & self.passing_any(start, derivation.any_of)
+        offsets, rows_ = _select(before.offsets, passing)
+        if derivation.overlap:
+            other, dr = derivation.overlap
+            eta, phi = self.column(start, "eta"), self.column(start, "phi")
+            clear = _clear(
+                offsets,
+                eta if rows_ is None else eta[rows_],
+                phi if rows_ is None else phi[rows_],
+                self.objects(other).offsets,
+                self.column(other, "eta"),
+                self.column(other, "phi"),
+                dr,
+            )
+            offsets, kept = _select(offsets, clear)
+            rows_ = rows_ if kept is None else kept if rows_ is None else rows_[kept]
+        if rows_ is None:
+            return before
+        return Objects(offsets, rows_ if before.rows is None else before.rows[rows_])
+
+    def _passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
+        passing = np.ones(self.objects(derivation).offsets[-1], np.bool_)
+        for name, window in windows:
+            column = self.column(derivation, name)
+            first, *others = any_of(window)
+            if not others:
+                self._narrow(passing, derivation.base, name, column, first)
+                continue
+            in_any = np.zeros_like(passing)
+            for alternative in (first, *others):
+                within = np.ones_like(passing)
+                self._narrow(within, derivation.base, name, column, alternative)
+                in_any |= within
+            passing &= in_any
+        return passing
+
+    def _narrow(self, passing: BoolArray, base: str, name: Column, column: Array, window: Window) -> None:
+        """Leave only what lies in a window on a column."""
+        low, high = window.span()
+        if low > high:  # φ wraps around
+            passing &= (column >= np.float64(low)) | (column <= np.float64(high))
+        elif low > -math.inf or high < math.inf:
+            _within(column, low, high, False, passing)
+        low, high = window.abs_span()
+        if low > -math.inf or high < math.inf:
+            _within(column, low, high, True, passing)
+        if window.any_of is not None:
+            _among(column, np.array(window.any_of), passing)
+        if window.bits is not None:
+            passing &= self._has_bits(base, name, column, window.bits)
+
+    def _has_bits(self, base: str, name: Column, column: Array, bits: int) -> BoolArray:
+        if not np.issubdtype(column.dtype, np.integer):
+            where = f"sample {self.events.sample!r}: {base}.{name}"
+            raise SampleError(f"{where} has no bits: its values are no whole numbers")
+        values = column.astype(np.int64, copy=False)
+        has: BoolArray = np.equal(values & bits, bits)
+        return has
+
+
+@kernel
+def _add_scaled(pt: Array, slope: float, offset: float, inside: BoolArray, made: Array) -> None:
+    for i in range(len(pt)):
+        if inside[i]:
+            made[i] += pt[i] * slope + offset
+
+
+@kernel
+def _within(column: Array, low: float, high: float, absolute: bool, passing: BoolArray) -> None:
+    if absolute:
+        for i in range(len(column)):
+            passing[i] &= low <= abs(np.float64(column[i])) <= high
+    else:
+        for i in range(len(column)):
+            passing[i] &= low <= np.float64(column[i]) <= high
+
+
+@kernel
+def _among(column: Array, values: IntArray, passing: BoolArray) -> None:
+    for i in range(len(column)):
+        found = False
+        for value in values:
+            found |= column[i] == value
+        passing[i] &= found
+
+
+def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:
+    """Where the passing rows of each event start among them, int64[n + 1], and which they are, int64[m]
+    (None: all of them)."""
+    return (offsets, None) if passing.all() else _selected(offsets, passing)
+
+
+@kernel
+def _selected(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
+    """Without a loop over the objects of an event: its end is a branch that nobody can predict."""
+    before = np.empty(len(passing) + 1, np.int64)
+    rows = np.empty(len(passing) + 1, np.int64)
+    count = 0
+    for i in range(len(passing)):
+        before[i] = count
+        rows[count] = i
+        count += passing[i]
+    before[len(passing)] = count
+    kept = np.empty(len(offsets), np.int64)
+    for event in range(len(offsets)):
+        kept[event] = before[offsets[event]]
+    return kept, rows[:count].copy()
+
+
+@kernel
+def _clear(
+    offsets: IntArray,
+    eta: Array,
+    phi: Array,
+    near: IntArray,
+    near_eta: Array,
+    near_phi: Array,
+    dr: float,
+) -> BoolArray:
+    """bool[m]: which objects are not within dR of an object of the other collection."""
+    starts = event_starts(offsets)
+    event = 0
+    clear = np.empty(len(eta), np.bool_)
+    for i in range(len(eta)):
+        event = max(event, starts[i])
+        found = False
+        for j in range(near[event], near[event + 1]):
+            d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
+            found |= _within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
+        clear[i] = not found
+    return clear
+
+
+@kernel
+def _within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
+    """hypot(Δη, Δφ) < ΔR, computed in full only where squares do not tell."""
+    d_phi = abs(phi1 - phi2)
+    nearer = min(d_phi, 2 * math.pi - d_phi)
+    square = d_eta * d_eta + nearer * nearer
+    low, high = dr - _CLOSE_CALL, dr + _CLOSE_CALL
+    within = square < low * abs(low)
+    if (square < high * high and not within) or d_phi > 2 * math.pi:
+        return math.hypot(d_eta, delta_phi(phi1, phi2)) < dr
+    return within

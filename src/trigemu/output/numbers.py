@@ -1,0 +1,69 @@
+"""Rates and counts as short text."""
+
+from __future__ import annotations
+
+import math
+
+from trigemu.rates.results import LevelRates, Rate
+
+#: Those of 40 MHz over 1 Hz, without an exponent.
+_PRESCALE_DIGITS = 8
+
+
+def format_rate(rate: Rate) -> str:
+    """`18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %; `0` where it is 0 by
+    construction."""
+    if rate.contained_in:
+        return "0"
+    if rate.upper_limit_hz is not None:
+        return f"< {in_unit(rate.upper_limit_hz, 0.0)}"
+    return in_unit(rate.hz, rate.error_hz)
+
+
+def in_unit(hz: float, error_hz: float) -> str:
+    """`18.7 ± 1.4 kHz`, without the error where it is 0."""
+    size = float(f"{max(abs(hz), abs(error_hz)):.3g}")
+    if not size:
+        return "0 Hz"
+    unit, scale = next(
+        ((u, s) for u, s in (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)) if size >= s), ("mHz", 1e-3)
+    )
+    if error_hz <= 0:
+        return f"{hz / scale:.3g} {unit}"
+    return f"{with_error(hz / scale, error_hz / scale)} {unit}"
+
+
+def with_error(value: float, error: float) -> str:
+    """`18.7 ± 1.4`, the error with two digits."""
+    if error <= 0:
+        return f"{value:.6g}"
+    digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
+    rounded = (f"{round(x, digits):.{max(0, digits)}f}" for x in (value, error))
+    return " ± ".join(rounded)
+
+
+def prescale_text(prescale: float | None) -> str:
+    """Nothing for 1."""
+    return "" if prescale in (None, 1.0) else f"{prescale:.{_PRESCALE_DIGITS}g}"
+
+
+def marked(rate: Rate) -> str:
+    """Narrow, so that a table fits 100 columns; with a mark, or its room, so that numbers stand below
+    each other."""
+    return format_rate(rate).replace(" ± ", "±") + ("*" if rate.unseen else " ")
+
+
+def events_text(rate: Rate) -> str:
+    return f"{short(rate.events)} ({short(rate.effective_events)})"
+
+
+def short(count: float) -> str:
+    """Three digits: 37900 is 37.9k."""
+    size = float(f"{count:.3g}")
+    unit, scale = next(((u, s) for u, s in (("G", 1e9), ("M", 1e6), ("k", 1e3)) if size >= s), ("", 1.0))
+    return f"{size / scale:.3g}{unit}"
+
+
+def rejection_text(level: LevelRates) -> str:
+    """The rate of the level before over that of this one; nothing where this one has none."""
+    return "" if level.rejection is None else with_error(level.rejection, level.rejection_error or 0.0)

@@ -1,0 +1,208 @@
+"""The numbers of a report: rates, differences, combinations, scans, efficiencies and what plugins tell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from trigemu.decisions.plan import make_plan
+from trigemu.emulation.loop import Emulation, Progress, emulate
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.output.report.section import Section
+from trigemu.rates.menu_rates import rates
+from trigemu.rates.results import MenuRates
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.comparison import Comparison, compare
+from trigemu.studies.efficiency import Efficiencies, efficiencies
+from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
+from trigemu.studies.exclusive_rates import Combinations, exclusive_rates
+from trigemu.studies.threshold_scan import Scan, Steps, parse_values, scan
+from trigemu.support.errors import PluginError, TrigemuError, nearest
+from trigemu.support.toml import load
+from trigemu.triggers.plugins import Plugin
+
+#: A threshold that was found from a budget is scanned by so many of its errors to either side.
+ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
+#: The turn-ons of a report without profiles, as far as menus and signal have such objects: GeV.
+OBJECTS = {"jet": "0:200:10", "photon": "0:100:5", "electron": "0:100:5", "muon": "0:100:5", "tau": "0:100:5"}
+
+
+#: Fewer tell nothing.
+FEW_EVENTS = 50
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """Which efficiencies a report shows: `given` holds what a file says, if there is one."""
+
+    observables: tuple[Observable, ...]
+    efficiencies: Efficiencies
+    given: ProfileSet | None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All that a report tells; each tuple has an entry for each menu, in the order of `variants`.
+
+    comparison: None for one menu alone. scans: the trigger and its scan in one menu. plugins: sections,
+    for those menus whose plugins offer any.
+    """
+
+    variants: tuple[MenuRates, ...]
+    comparison: Comparison | None
+    combinations: tuple[Combinations, ...]
+    scans: tuple[tuple[Menu, Scan], ...]
+    profiles: ProfileSet | None
+    turnons: Profiles | None
+    plugins: tuple[tuple[Menu, Section], ...]
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return self.variants[0].catalogue
+
+
+def collect(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    profiles: ProfileSet | None = None,
+    scans: Sequence[Steps] = (),
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Contents:
+    """Everything about some menus. Without `scans`, thresholds that were found from rate budgets are
+    scanned; without `profiles`, signals that the menus can be run on show the turn-ons of their leading
+    objects. TrigemuError says what cannot be done."""
+    for step in scans:
+        _check_scanned(step, menus)
+    emulation = emulate(menus, catalogue, workers=workers, progress=progress)
+    comparison = compare(emulation) if len(menus) > 1 else None
+    return Contents(
+        variants=comparison.variants if comparison else (rates(emulation),),
+        comparison=comparison,
+        combinations=tuple(exclusive_rates(emulation, menu) for menu in emulation.menus),
+        scans=tuple(
+            (menu, scan(_on_its_half(menu, catalogue), [step], catalogue, workers=workers, progress=progress))
+            for menu in emulation.menus
+            for step in (_of_menu(scans, menu) if scans else _around_solutions(menu))
+        ),
+        profiles=profiles,
+        turnons=_turnons(emulation, profiles, workers),
+        plugins=tuple(
+            (menu, section)
+            for menu in emulation.menus
+            for plugin in menu.plugins
+            for section in _sections(plugin, menu, catalogue)
+        ),
+    )
+
+
+def passes(menus: Sequence[Menu], scans: Sequence[Steps]) -> int:
+    """How often `collect` reads the background, and tells of its progress."""
+    scanned = sum(len(_of_menu(scans, menu)) if scans else len(menu.budgeted) for menu in menus)
+    return 1 + any(menu.budgeted for menu in menus) + scanned
+
+
+def parse_scan(text: str) -> Steps:
+    """`J100=60:160:5`; TrigemuError says what is wrong."""
+    trigger, equals, values = text.rpartition("=")
+    if not equals or not trigger:
+        raise TrigemuError(f"scan {text!r}: expected TRIGGER=FIRST:LAST:STEP, or TRIGGER=VALUE,VALUE,…")
+    return Steps(trigger, parse_values(values))
+
+
+def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> ProfileSet | None:
+    """The first profile file, by name, in the folder of the first menu that is about all of these menus
+    and no other, and about samples of the catalogue."""
+    known = {sample.name for sample in catalogue.samples}
+    wanted = {menu.resolve() for menu in menus}
+    for file in sorted(menus[0].parent.glob("*.toml")):
+        try:
+            head = load(file).data["profile"]
+            about = {(file.parent / menu).resolve() for menu in head["menus"]}
+            samples = set(head["samples"])
+        except (TrigemuError, KeyError, TypeError):
+            continue  # it is for those who ask for it to hear what is wrong with it
+        if about == wanted and samples <= known:
+            return read_profiles(file)
+    return None
+
+
+def _check_scanned(steps: Steps, menus: Sequence[Menu]) -> None:
+    known = {trigger.name for menu in menus for trigger in menu.enabled}
+    if steps.trigger not in known:
+        raise TrigemuError(f"scan: unknown trigger {steps.trigger!r}{nearest(steps.trigger, known)}")
+
+
+def _of_menu(scans: Sequence[Steps], menu: Menu) -> list[Steps]:
+    names = {trigger.name for trigger in menu.enabled}
+    return [steps for steps in scans if steps.trigger in names]
+
+
+def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:
+    """A scan forgets how a threshold was found; here it counts the same events as the rates beside it."""
+    name = catalogue.table.name
+    triggers = (replace(t, fitted_on=name) if t.solution else t for t in menu.triggers)
+    return replace(menu, triggers=tuple(triggers))
+
+
+def _sections(plugin: Plugin, menu: Menu, catalogue: Catalogue) -> list[Section]:
+    found = plugin.sections(menu, catalogue)
+    for section in found:
+        if not isinstance(section, Section):
+            kind = type(section).__name__
+            raise PluginError(f"plugin {plugin.name!r}: its report.sections gave {kind}, expected Sections")
+    return found
+
+
+def _around_solutions(menu: Menu) -> list[Steps]:
+    return [steps for trigger in menu.enabled if (steps := _around(trigger))]
+
+
+def _around(trigger: Trigger) -> Steps | None:
+    """The threshold itself is one of the values."""
+    if not trigger.solution or not trigger.solution.error > 0:
+        return None
+    width = ERRORS_SCANNED * trigger.solution.error / STEPS_SCANNED
+    offsets = range(-STEPS_SCANNED, STEPS_SCANNED + 1)
+    return Steps(trigger.name, tuple(trigger.solution.cut + width * i for i in offsets))
+
+
+def _turnons(emulation: Emulation, given: ProfileSet | None, workers: int) -> Profiles | None:
+    if given:
+        found = given.measure(emulation.menus, emulation.catalogue, workers=workers)
+        return Profiles(given.observables, found, given)
+    observables: tuple[Observable, ...] = ()
+    for sample in emulation.catalogue.samples:
+        if sample.table.role == "signal" and not observables:
+            observables, signal = _leading_objects(emulation, sample.schema.collections), sample.name
+    if not observables:
+        return None
+    try:
+        profiles = [observable.profile for observable in observables]
+        found = efficiencies(emulation.menus, emulation.catalogue, [signal], profiles, workers=workers)
+    except TrigemuError:
+        return None  # nobody asked for it
+    return Profiles(observables, found, None)
+
+
+def _leading_objects(
+    emulation: Emulation, collections: Mapping[str, frozenset[str]]
+) -> tuple[Observable, ...]:
+    """Of the objects that the menus look at and the signal has."""
+    read = {collection for collection, _ in make_plan(emulation.menus).needs}
+    return tuple(
+        Observable(expression=f"{name}[0].pt", bins=bins, label=f"leading {name} pT", unit="GeV")
+        for name, bins in OBJECTS.items()
+        if name in read and name in collections
+    )
+
+
+def seen(profiles: Profiles) -> list[int]:
+    """Which turn-ons have events in their bins; where nobody asked for them, some."""
+    least = 1 if profiles.given else FEW_EVENTS
+    turnons = profiles.efficiencies.turnons
+    return [i for i, turnon in enumerate(turnons) if np.sum(turnon.events) >= least]

@@ -1,0 +1,96 @@
+"""Sections as one HTML page that needs nothing else, and as a folder of figures with their numbers."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import math
+import re
+from collections.abc import Sequence
+from importlib import resources
+from pathlib import Path
+
+import jinja2
+import matplotlib as mpl
+import numpy as np
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from trigemu.output.figures.style import save
+from trigemu.output.report.section import Numbers, Picture, Section
+from trigemu.support.files import write_text
+
+#: Dots per inch of dense figures.
+RESOLUTION = 130
+#: The size of glyphs, which is left as it is, or a number.
+_NUMBER = re.compile(r"scale\([^)]*\)|\d+\.\d{3,}")
+
+
+def render(title: str, sections: Sequence[Section]) -> str:
+    """The page; the same sections give the same bytes."""
+    source = resources.files("trigemu.output.report").joinpath("report.html.j2").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters["picture"] = _image
+    return environment.from_string(source).render(title=title, sections=sections) + "\n"
+
+
+def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
+    """Each picture as PNG and PDF, its numbers as CSV; returns the files."""
+    pictures: dict[str, Picture] = {}
+    for picture in (picture for section in sections for picture in section.all_pictures()):
+        alike = sum(picture.name == known.name for known in pictures.values())
+        pictures[f"{picture.name}_{alike + 1}" if alike else picture.name] = picture
+    files = []
+    for name, picture in pictures.items():
+        for ending in ("png", "pdf"):
+            files.append(folder / f"{name}.{ending}")
+            save(picture.figure, files[-1])
+        files.append(folder / f"{name}.csv")
+        write_text(files[-1], as_csv(picture.numbers))
+    return files
+
+
+def as_csv(numbers: Numbers) -> str:
+    """A column each; what is not a number is left empty."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(numbers)
+    writer.writerows(
+        [_plain(value) for value in row] for row in zip(*map(list, numbers.values()), strict=True)
+    )
+    return stream.getvalue()
+
+
+def _plain(value: object) -> object:
+    value = value.item() if isinstance(value, np.generic) else value
+    return "" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _image(picture: Picture) -> Markup:
+    width, height = (float(size) for size in picture.figure.get_size_inches())
+    kind, content = ("png", _png(picture.figure)) if picture.dense else ("svg+xml", _svg(picture))
+    data = base64.b64encode(content).decode()
+    return Markup(
+        '<img alt="{}" width="{:.0f}" height="{:.0f}" style="--inches: {:.2f}" src="data:image/{};base64,{}">'
+    ).format(picture.caption, 96 * width, 96 * height, width, kind, data)
+
+
+def _png(figure: Figure) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=RESOLUTION, metadata={"Software": None})
+    return stream.getvalue()
+
+
+def _svg(picture: Picture) -> bytes:
+    """Texts as paths, so that it looks the same everywhere; a hundredth of a point is fine enough."""
+    stream = io.StringIO()
+    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": picture.name}):
+        picture.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return _NUMBER.sub(_shorter, stream.getvalue()).encode()
+
+
+def _shorter(found: re.Match[str]) -> str:
+    return found[0] if found[0].startswith("scale") else f"{float(found[0]):.2f}"

@@ -1,0 +1,56 @@
+"""Where the numbers of a report come from: versions, files and the command."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from trigemu.output.report.collect import Contents
+from trigemu.output.report.section import Section, Table
+
+#: Those that numbers or figures depend on.
+LIBRARIES = (
+    "numpy", "numba", "awkward", "uproot", "onnxruntime", "treelite", "tl2cgen", "matplotlib", "mplhep",
+)  # fmt: skip
+
+
+def provenance(contents: Contents, own_version: str, command: str) -> Section:
+    """Paths as they were given; of samples only the names of the files."""
+    known = [("trigemu", own_version), ("Python", platform.python_version())]
+    known += [(library, _version(library)) for library in LIBRARIES]
+    files = dict.fromkeys(_files(contents))
+    return Section(
+        "Provenance",
+        (f"Command: {command}",) if command else (),
+        (
+            Table(("what", "file", "sha256"), tuple(files), "lll", "Files that the numbers depend on."),
+            Table(("program or library", "version"), tuple(known), "ll", "Versions."),
+        ),
+    )
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _files(contents: Contents) -> Iterator[tuple[str, str, str]]:
+    for variant in contents.variants:
+        yield f"menu {variant.menu.name}", str(variant.menu.path), variant.menu.sha256
+    if contents.profiles:
+        yield f"profile {contents.profiles.name}", str(contents.profiles.path), contents.profiles.sha256
+    for variant in contents.variants:
+        for plugin in variant.menu.plugins:
+            yield f"plugin {plugin.name}", plugin.file.parent.name, plugin.sha256
+        for path, digest in variant.models.items():
+            yield "model", Path(os.path.normpath(path)).as_posix(), digest
+    catalogue = contents.catalogue
+    yield f"catalogue {catalogue.table.name}", catalogue.path.name, catalogue.sha256
+    for sample in catalogue.samples:
+        for source, known in zip(sample.sources, sample.sha256, strict=True):
+            yield f"sample {sample.name}", Path(source.path).name, known or "not known"

@@ -1,0 +1,66 @@
+"""Numbers of these menus beside those that others have published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trigemu.output.numbers import with_error
+from trigemu.output.report.collect import Contents
+from trigemu.output.report.section import Section, Table
+from trigemu.output.report.tables import NONE, hz, percent
+from trigemu.rates.results import MenuRates
+from trigemu.studies.efficiency_profiles import Reference
+
+#: What a quantity of a reference is called.
+NAMES = {
+    "rate_hz": "rate",
+    "total_hz": "total rate",
+    "unique_hz": "unique rate",
+    "unique_fraction": "unique / total",
+    "unique_ceiling": "ceiling of unique / total",
+}
+
+Value = tuple[float, float | None]
+
+
+def beside_references(contents: Contents) -> Section | None:
+    """Those references that are about menus of this report."""
+    rows = []
+    sources: dict[str, None] = {}
+    for variant in contents.variants:
+        found = _values(variant, contents)
+        for reference in contents.profiles.of(variant.menu.name) if contents.profiles else ():
+            what = f"{reference.trigger} " if reference.trigger else ""
+            name = NAMES.get(reference.quantity, reference.quantity)
+            value = found.get((reference.trigger, reference.quantity))
+            rows.append((variant.menu.name, what + name, *_compared(reference, value)))
+            sources[reference.source] = None
+    if not rows:
+        return None
+    head = ("menu", "quantity", "here", "published", "here / published")
+    text = f"Published: {', '.join(sources)}. Errors are those of the numbers here."
+    return Section("Beside the published numbers", (text,), (Table(head, tuple(rows), "llrrr"),))
+
+
+def _values(variant: MenuRates, contents: Contents) -> Mapping[tuple[str | None, str], Value]:
+    found: dict[tuple[str | None, str], Value] = {(None, "rate_hz"): (variant.rate.hz, variant.rate.error_hz)}
+    for trigger in variant.triggers:
+        found[trigger.name, "total_hz"] = trigger.total.hz, trigger.total.error_hz
+        found[trigger.name, "unique_hz"] = trigger.unique.hz, trigger.unique.error_hz
+        fraction = trigger.unique_fraction
+        if fraction:
+            found[trigger.name, "unique_fraction"] = fraction
+    for menu, section in contents.plugins:
+        if menu.name == variant.menu.name and section.measured:
+            found |= section.measured
+    return found
+
+
+def _compared(reference: Reference, value: Value | None) -> tuple[str, str, str]:
+    is_rate = reference.quantity.endswith("_hz")
+    published = hz(reference.value, 0.0) if is_rate else f"{100 * reference.value:g} %"
+    if value is None:
+        return NONE, published, NONE
+    here, error = value
+    told = hz(here, error or 0.0) if is_rate else percent(here, error)
+    return told, published, with_error(here / reference.value, (error or 0.0) / reference.value)

@@ -1,0 +1,154 @@
+"""The sections of a report, in the order in which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trigemu.output.report import pictures, tables
+from trigemu.output.report.collect import Contents, Profiles, seen
+from trigemu.output.report.provenance import provenance
+from trigemu.output.report.published import beside_references
+from trigemu.output.report.section import Section
+from trigemu.output.text.rates import solutions
+from trigemu.samples.split import NAMES
+
+
+def sections(contents: Contents, own_version: str, command: str = "") -> tuple[Section, ...]:
+    """command: as it was typed, for the provenance."""
+    found = [
+        _menus(contents),
+        beside_references(contents),
+        _differences(contents),
+        _rates(contents),
+        _groups(contents),
+        _overlaps(contents),
+        _scans(contents),
+        _turnons(contents.turnons) if contents.turnons else None,
+        *_of_plugins(contents),
+        provenance(contents, own_version, command),
+    ]
+    return tuple(section for section in found if section)
+
+
+def _menus(contents: Contents) -> Section:
+    text = [_sample(contents)]
+    half = next((v.half for v in contents.variants if v.half), None)
+    if half:
+        text.append(
+            f"Rates are from the {NAMES[half.number]} half of each sample, scaled to all of it: models or "
+            f"thresholds were fitted on this sample."
+        )
+    text += _remarks(contents)
+    return Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
+
+
+def _remarks(contents: Contents) -> Iterator[str]:
+    """Those of all menus; one that several menus share stands once."""
+    found: dict[str, list[str]] = {}
+    for variant in contents.variants:
+        warnings = (f"Warning: {warning}." for warning in variant.warnings)
+        for line in (*solutions(variant.menu), *warnings):
+            found.setdefault(line, []).append(variant.menu.name)
+    for line in sorted(found, key=lambda line: len(found[line])):
+        one = len(found[line]) < len(contents.variants) and len(found[line]) == 1
+        yield f"{found[line][0]}: {line}" if one else line
+
+
+def _sample(contents: Contents) -> str:
+    catalogue = contents.catalogue
+    samples = " + ".join(sample.name for sample in catalogue.background)
+    entries = sum(sample.entries for sample in catalogue.background)
+    kind = catalogue.table.convention
+    return f"Sample {catalogue.table.name}: {entries:,} events of {samples}, {kind} weights."
+
+
+def _differences(contents: Contents) -> Section | None:
+    if not contents.comparison:
+        return None
+    comparison = contents.comparison
+    found = (tables.differences(comparison), tables.changes(comparison), tables.common(comparison))
+    text = "The menus were run on the same events."
+    return Section("Differences", (text,), tuple(table for table in found if table and table.rows))
+
+
+def _rates(contents: Contents) -> Section:
+    parts = tuple(
+        Section(variant.menu.name, tables=(tables.rates(variant),)) for variant in contents.variants
+    )
+    if len(parts) == 1:
+        return Section("Rates", tables.notes(contents.variants), parts[0].tables)
+    return Section("Rates", tables.notes(contents.variants), parts=parts)
+
+
+def _groups(contents: Contents) -> Section:
+    by_group = pictures.of_groups(contents.variants)
+    by_trigger = pictures.of_triggers(contents.variants)
+    drawn = (by_group, by_trigger) if by_group else (by_trigger,)
+    return Section("Rates by group and trigger", pictures=drawn)
+
+
+def _overlaps(contents: Contents) -> Section:
+    parts = []
+    for variant, found in zip(contents.variants, contents.combinations, strict=True):
+        drawn = [pictures.overlap(variant)] if len(variant.triggers) > 1 else []
+        if found.largest:
+            drawn.append(pictures.combinations(variant, found))
+        parts.append(Section(variant.menu.name, pictures=tuple(drawn)))
+    return parts[0].titled("Overlap") if len(parts) == 1 else Section("Overlap", parts=tuple(parts))
+
+
+def _scans(contents: Contents) -> Section | None:
+    if not contents.scans:
+        return None
+    text = "All else stays as the menu has it. Bands are statistical errors; neighbours share events."
+    drawn = tuple(pictures.scan(menu, found) for menu, found in contents.scans)
+    return Section("Rates against thresholds", (text,), pictures=drawn)
+
+
+def _turnons(profiles: Profiles) -> Section | None:
+    found = profiles.efficiencies
+    labels = {c.condition: c.name for c in profiles.given.categories} if profiles.given else {}
+    by_observable: dict[str, list[int]] = {}
+    for i in seen(profiles):
+        by_observable.setdefault(found.turnons[i].profile.observable, []).append(i)
+    if not by_observable:
+        return None
+    parts = tuple(
+        Section(
+            observable.name,
+            pictures=tuple(
+                pictures.turnon(observable, turnon, labels.get(turnon.category, ""), found.menus)
+                for turnon in (found.turnons[i] for i in by_observable[observable.expression])
+            ),
+        )
+        for observable in profiles.observables
+        if observable.expression in by_observable
+    )
+    if all(len(part.pictures) == 1 for part in parts):
+        alone = tuple(picture for part in parts for picture in part.pictures)
+        return Section("Efficiencies", tuple(_told(profiles)), pictures=alone)
+    return Section("Efficiencies", tuple(_told(profiles)), parts=parts)
+
+
+def _told(profiles: Profiles) -> Iterator[str]:
+    found = profiles.efficiencies
+    entering = f" with {found.require}" if found.require else ""
+    yield (
+        f"Of events of {', '.join(found.samples)}{entering}; bands are intervals at 68 % (Wilson, for "
+        f"weighted events)."
+    )
+    if len(found.menus) > 1:
+        yield f"Gain: what a menu accepts more of the same events than {found.menus[0].name}."
+    yield from (f"Warning: {warning}." for warning in found.warnings)
+
+
+def _of_plugins(contents: Contents) -> Iterator[Section]:
+    """One section a title, with a part for each menu that has it if there are several."""
+    by_title: dict[str, list[tuple[str, Section]]] = {}
+    for menu, section in contents.plugins:
+        by_title.setdefault(section.title, []).append((menu.name, section))
+    for title, found in by_title.items():
+        if len(found) == 1:
+            yield found[0][1]
+        else:
+            yield Section(title, parts=tuple(section.titled(name) for name, section in found))

@@ -1,0 +1,234 @@
+"""Results as tables of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from trigemu.menus.menu import Trigger
+from trigemu.output.legend import legend
+from trigemu.output.numbers import format_rate, short, with_error
+from trigemu.output.report.collect import Contents
+from trigemu.output.report.section import Table
+from trigemu.output.text.rates import of_equal_weight
+from trigemu.rates.results import MenuRates, Rate, TriggerRates
+from trigemu.studies.comparison import Comparison
+
+#: In place of what there is not.
+NONE = "–"
+#: Fields of a description that have a column of their own, or say nothing to a reader.
+_NOT_TOLD = ("above", "sha256")
+
+
+def hz(value: float, error: float) -> str:
+    """`18.7 ± 1.4 kHz`, also where it is negative."""
+    return format_rate(Rate(value, error, 1, 1.0, None)).replace("-", "−")
+
+
+def menus(contents: Contents) -> Table:
+    """One line a menu: what it takes, and how that differs from the first."""
+    comparison = contents.comparison
+    head = ["menu", "triggers", "rate", "events"]
+    if comparison:
+        head += [f"less {contents.variants[0].menu.name}", "gained", "lost"]
+    rows = []
+    for variant in contents.variants:
+        row = [
+            variant.menu.name,
+            str(len(variant.menu.enabled)),
+            _rate(variant.rate),
+            _events(variant.rate),
+        ]
+        rows.append((*row, *(_against_first(comparison, variant.menu.name) if comparison else ())))
+    return Table(tuple(head), tuple(rows), "l" + "r" * (len(head) - 1))
+
+
+def _against_first(comparison: Comparison, name: str) -> tuple[str, ...]:
+    first = comparison.variants[0].menu.name
+    if name == first:
+        return (NONE,) * 3
+    (difference,) = (d for d in comparison.differences if (d.what, d.a, d.b) == ("menu", first, name))
+    gains = {(gain.a, gain.b): hz(gain.hz, gain.error_hz) for gain in comparison.gained}
+    return hz(-difference.difference_hz, difference.error_hz), gains[first, name], gains[name, first]
+
+
+def definitions(variants: Sequence[MenuRates]) -> Table:
+    """One line for each trigger that is defined alike, with its threshold in each menu that has it."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    for variant in variants:
+        for trigger in variant.menu.used:
+            in_menu = found.setdefault(_definition(trigger), {})
+            in_menu[variant.menu.name] = _threshold(trigger) or ("yes" if trigger.enabled else "read only")
+    names = [variant.menu.name for variant in variants]
+    rows = tuple((*key, *(of.get(name, NONE) for name in names)) for key, of in found.items())
+    head = ("trigger", "kind", "definition", "group", "prescale", *(f"in {name}" for name in names))
+    return Table(head, rows, "llllr" + "r" * len(names), "Triggers and their thresholds.").trimmed()
+
+
+def _definition(trigger: Trigger) -> tuple[str, ...]:
+    described = {
+        key: value
+        for key, value in msgspec.to_builtins(trigger.description, enc_hook=str).items()
+        if key not in _NOT_TOLD
+    }
+    if trigger.budget:
+        described[trigger.budget.key] = trigger.budget.hz
+    if trigger.seed:
+        described["seed"] = trigger.seed.text
+    if trigger.coherent:
+        described["coherent"] = trigger.coherent
+    parts = [f"{key} = {told}" for key, value in described.items() if (told := _told(value))]
+    return trigger.name, trigger.kind, "; ".join(parts), trigger.group or "", prescale(trigger.prescale)
+
+
+def _told(value: Any) -> str:
+    """Without what is not set."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{key} = {told}" for key, entry in value.items() if (told := _told(entry)))
+        return f"{{ {inner} }}" if inner else ""
+    if isinstance(value, list | tuple):
+        inner = ", ".join(filter(None, map(_told, value)))
+        return f"[{inner}]" if inner else ""
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _threshold(trigger: Trigger) -> str:
+    cut = getattr(trigger.description, "cut", None)
+    if cut is None:
+        return ""
+    return with_error(cut, trigger.solution.error if trigger.solution else 0.0).replace("-", "−")
+
+
+def prescale(value: float | None) -> str:
+    return "" if value in (None, 1.0) else f"{value:.8g}"
+
+
+def rates(variant: MenuRates) -> Table:
+    """Triggers, then groups, then the menu."""
+    head = (
+        "trigger",
+        "group",
+        "prescale",
+        "threshold",
+        "total",
+        "unique",
+        "unique / total",
+        "share",
+        "events",
+    )
+    rows, strong = [], set()
+    for level in variant.levels or (None,):
+        name = level.name if level else None
+        rows += [_row(trigger) for trigger in variant.triggers if trigger.level == name]
+        first = len(rows)
+        rows += [_row(group) for group in variant.groups if group.level == name]
+        if level:
+            rows.append(_whole(f"level {level.name}", level.rate))
+        strong |= set(range(first, len(rows)))
+    rows.append(_whole(f"menu {variant.menu.name}", variant.rate))
+    strong.add(len(rows) - 1)
+    lost = f"{variant.levels[-1].name} loses" if variant.levels else ""
+    return Table((*head, lost), tuple(rows), "ll" + "r" * 8, strong=frozenset(strong)).trimmed()
+
+
+def _whole(name: str, rate: Rate) -> tuple[str, ...]:
+    return name, "", "", "", _rate(rate), "", "", "", _events(rate), ""
+
+
+def _row(rates: TriggerRates) -> tuple[str, ...]:
+    group = rates.kind == "group"
+    threshold = ""
+    if rates.threshold is not None:
+        threshold = with_error(rates.threshold, rates.threshold_error or 0.0).replace("-", "−")
+    fraction = rates.unique_fraction
+    return (
+        f"group {rates.name}" if group else rates.name,
+        "" if group else rates.group or "",
+        prescale(rates.prescale),
+        threshold,
+        *(_rate(rate) for rate in (rates.total, rates.unique)),
+        NONE if fraction is None or rates.unique.upper_limit_hz else percent(*fraction),
+        _rate(rates.share),
+        _events(rates.total),
+        _rate(rates.lost) if rates.lost else "",
+    )
+
+
+def percent(value: float, error: float | None) -> str:
+    return f"{with_error(100 * value, 100 * (error or 0.0))} %"
+
+
+def _rate(rate: Rate) -> str:
+    """With a mark, or its room, so that numbers stand below each other."""
+    return format_rate(rate) + (" *" if rate.unseen else "\u2002")
+
+
+def _events(rate: Rate) -> str:
+    return f"{short(rate.events)} ({short(rate.effective_events)})"
+
+
+def changes(comparison: Comparison) -> Table | None:
+    rows = tuple((f"{change.a} → {change.b}", change.what, change.how) for change in comparison.changes)
+    return (
+        Table(("menus", "what", "how it differs"), rows, "lll", "What is defined differently.")
+        if rows
+        else None
+    )
+
+
+def differences(comparison: Comparison) -> Table:
+    """One line for each menu or trigger whose rates differ, a column for each quantity, per pair."""
+    found: dict[tuple[str, str, str], dict[str, str]] = {}
+    for d in comparison.differences:
+        if d.difference_hz or d.error_hz:
+            found.setdefault((d.a, d.b, d.what), {})[d.quantity] = hz(-d.difference_hz, d.error_hz)
+    gains = {(gain.a, gain.b): gain for gain in comparison.gained}
+    rows = []
+    for (a, b, what), of in found.items():
+        if what == "menu":
+            up, down = gains[a, b], gains[b, a]
+            more = hz(up.hz, up.error_hz), hz(down.hz, down.error_hz)
+            rows.append((f"{b} − {a}", "menu", of["rate_hz"], "", *more))
+        else:
+            unique = "" if "rate_hz" in of else of.get("unique_hz", "0 Hz")
+            total = of.get("rate_hz", of.get("total_hz", "0 Hz"))
+            rows.append((f"{b} − {a}", what, total, unique, "", ""))
+    strong = frozenset(i for i, row in enumerate(rows) if row[1] == "menu")
+    return Table(
+        ("difference", "of", "total rate", "unique rate", "gained", "lost"),
+        tuple(rows),
+        "llrrrr",
+        "Differences of rates, with paired errors: what both menus accept cancels event by event.",
+        strong,
+    )
+
+
+def common(comparison: Comparison) -> Table | None:
+    """Triggers of one name that two menus define differently: what both accept."""
+    changed = {(change.a, change.b, change.what) for change in comparison.changes}
+    rates = {v.menu.name: {t.name: t.total for t in v.triggers} for v in comparison.variants}
+    rows = tuple(
+        (c.of_a, c.a, c.b, hz(c.hz, c.error_hz), *_shares(c.hz, rates[c.a][c.of_a], rates[c.b][c.of_b]))
+        for c in comparison.common
+        if c.of_a == c.of_b and (c.a, c.b, c.of_a) in changed
+    )
+    head = ("trigger", "menu A", "menu B", "both accept", "of A", "of B")
+    return Table(head, rows, "lllrrr", "What both variants of a trigger accept.") if rows else None
+
+
+def _shares(value: float, *totals: Rate) -> Iterator[str]:
+    for total in totals:
+        yield f"{value / total.hz:.1%}".replace("%", " %") if total.hz > 0 else NONE
+
+
+def notes(variants: Sequence[MenuRates]) -> tuple[str, ...]:
+    """What stands below rates, once for all menus."""
+    found = [
+        "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
+        "Events: those in the total, and their effective number in brackets."
+    ]
+    rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
+    equal = dict.fromkeys(line for variant in variants for line in of_equal_weight(variant))
+    return (*found, *equal, *legend(rates, [variant.rate for variant in variants]))

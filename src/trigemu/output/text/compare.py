@@ -1,0 +1,191 @@
+"""A comparison as JSON, CSV and tables for a terminal. Numbers only: nothing is computed here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trigemu.output.numbers import in_unit, marked
+from trigemu.output.text.rates import as_dict, notes
+from trigemu.rates.results import MenuRates
+from trigemu.studies.comparison import Common, Comparison
+
+#: Of all pairs of different triggers in a table: the largest.
+_PAIRS_SHOWN = 12
+
+
+def as_json(comparison: Comparison, version: str) -> str:
+    """The JSON document of `trigemu compare`; rates in Hz. Of the triggers of each pair of variants, `common`
+    has a row for each of a and a column for each of b."""
+    document = {
+        "variants": [as_dict(variant, version) for variant in comparison.variants],
+        "differences": [asdict(difference) for difference in comparison.differences],
+        "gained": [asdict(gain) for gain in comparison.gained],
+        "common": list(_matrices(comparison)),
+        "changes": [asdict(change) for change in comparison.changes],
+    }
+    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+
+
+def _matrices(comparison: Comparison) -> Iterator[dict[str, Any]]:
+    pairs: dict[tuple[str, str], list[Common]] = {}
+    for common in comparison.common:
+        pairs.setdefault((common.a, common.b), []).append(common)
+    for (a, b), entries in pairs.items():
+        rows, columns = (list(dict.fromkeys(getattr(c, key) for c in entries)) for key in ("of_a", "of_b"))
+        matrix = {
+            key: [
+                [getattr(c, key) for c in entries[start : start + len(columns)]]
+                for start in range(0, len(entries), len(columns))
+            ]
+            for key in ("hz", "error_hz")
+        }
+        yield {"a": a, "b": b, "triggers_a": rows, "triggers_b": columns} | matrix
+
+
+def as_csv(comparison: Comparison) -> str:
+    """A line for each number: `kind` is rate (of variant a), difference, gained or common."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["kind", "a", "b", "what", "with", "quantity", "hz", "error_hz"])
+    for variant in comparison.variants:
+        name = variant.menu.name
+        wholes = [("menu", variant.rate), *((f"level {level.name}", level.rate) for level in variant.levels)]
+        for what, rate in wholes:
+            writer.writerow(["rate", name, "", what, "", "rate_hz", rate.hz, rate.error_hz])
+        for trigger in variant.triggers:
+            for quantity, rate in (("total_hz", trigger.total), ("unique_hz", trigger.unique)):
+                writer.writerow(["rate", name, "", trigger.name, "", quantity, rate.hz, rate.error_hz])
+    for d in comparison.differences:
+        writer.writerow(["difference", d.a, d.b, d.what, "", d.quantity, d.difference_hz, d.error_hz])
+    for gain in comparison.gained:
+        writer.writerow(["gained", gain.a, gain.b, "menu", "", "rate_hz", gain.hz, gain.error_hz])
+    for c in comparison.common:
+        writer.writerow(["common", c.a, c.b, c.of_a, c.of_b, "total_hz", c.hz, c.error_hz])
+    return stream.getvalue()
+
+
+def comparison_tables(comparison: Comparison) -> RenderableType:
+    """What `trigemu compare` prints."""
+    parts: list[RenderableType] = [_rates(comparison), "", _gains(comparison)]
+    if comparison.changes:
+        parts += ["", _changes(comparison)]
+    together = list(_together(comparison))
+    if together:
+        parts += ["", _common(together)]
+    return Group(*parts, *(Text(note, style="dim") for note in _notes(comparison)))
+
+
+def _table(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title or None, title_justify="left")
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for column in numbers:
+        table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def signed(hz: float, error_hz: float) -> str:
+    """`+1.350±0.045 kHz`, `0` where there is no difference."""
+    text = unsigned(hz, error_hz)
+    return text if hz <= 0 or text.startswith("0") else f"+{text}"
+
+
+def unsigned(hz: float, error_hz: float) -> str:
+    return in_unit(hz, error_hz).replace(" ± ", "±") if hz or error_hz else "0"
+
+
+def _rates(comparison: Comparison) -> Table:
+    """Of each trigger the variants below each other, with what each has more than the first."""
+    table = _table("", "trigger", "variant", numbers=("total", "less the first", "unique", "less the first"))
+    first = comparison.variants[0]
+    differences = {
+        (d.b, d.what, d.quantity): signed(-d.difference_hz, d.error_hz)
+        for d in comparison.differences
+        if d.a == first.menu.name
+    }
+    for name in dict.fromkeys(t.name for variant in comparison.variants for t in variant.triggers):
+        label = name
+        for variant in comparison.variants:
+            rates = [[marked(t.total), marked(t.unique)] for t in variant.triggers if t.name == name]
+            total, unique = rates[0] if rates else ["– ", "– "]
+            less = [
+                differences.get((variant.menu.name, name, quantity), "")
+                for quantity in ("total_hz", "unique_hz")
+            ]
+            table.add_row(label, variant.menu.name, total, less[0], unique, less[1])
+            label = ""
+    of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in comparison.variants]
+    for what in (*dict.fromkeys(name for levels in of_levels for name in levels), "menu"):
+        table.add_row("")
+        label = what
+        for levels, variant in zip(of_levels, comparison.variants, strict=True):
+            rate = ({"menu": variant.rate} | levels).get(what)
+            change = differences.get((variant.menu.name, what, "rate_hz"), "")
+            shown = marked(rate) if rate else "– "
+            table.add_row(label, variant.menu.name, shown, change, "", "", style="bold")
+            label = ""
+    return table
+
+
+def _gains(comparison: Comparison) -> Table:
+    table = _table("", "from", "to", numbers=("gained", "lost", "menu rate"))
+    gains = {(gain.a, gain.b): gain for gain in comparison.gained}
+    for d in comparison.differences:
+        if d.what == "menu":
+            sides = [gains[d.a, d.b], gains[d.b, d.a]]
+            gained, lost = (unsigned(g.hz, g.error_hz) for g in sides)
+            table.add_row(d.a, d.b, gained, lost, signed(-d.difference_hz, d.error_hz))
+    return table
+
+
+def _changes(comparison: Comparison) -> Table:
+    table = _table("", "changed", "from", "to", "what")
+    for change in comparison.changes:
+        table.add_row(change.what, change.a, change.b, change.how)
+    return table
+
+
+def _together(comparison: Comparison) -> Iterator[Common]:
+    """Of the triggers that changed: those of one name, and the largest overlaps of different ones."""
+    changed = {(change.a, change.b, change.what) for change in comparison.changes}
+    both = [
+        c
+        for c in comparison.common
+        if (c.a, c.b, c.of_a) in changed and (c.a, c.b, c.of_b) in changed and (c.hz or c.of_a == c.of_b)
+    ]
+    yield from (c for c in both if c.of_a == c.of_b)
+    different = sorted((c for c in both if c.of_a != c.of_b), key=lambda c: -c.hz)
+    yield from different[:_PAIRS_SHOWN]
+
+
+def _common(entries: list[Common]) -> Table:
+    table = _table("", "in both", "of", "and", "of", numbers=("rate",))
+    for c in entries:
+        table.add_row(c.of_a, c.a, c.of_b, c.b, unsigned(c.hz, c.error_hz))
+    return table
+
+
+def _notes(comparison: Comparison) -> Iterator[str]:
+    yield ""
+    yield (
+        "Differences use the same events; their errors include the correlation. Gained: what the second "
+        "accepts beyond the first; of a prescaled event the fraction that is more."
+    )
+    yield from dict.fromkeys(note for v in comparison.variants for note in _of_variant(v) if note)
+
+
+def _of_variant(variant: MenuRates) -> Iterator[str]:
+    """What `run` says; of a single variant, with its name."""
+    name = variant.menu.name
+    for note in notes(variant):
+        own = note.startswith("Warning: ") or ": threshold " in note
+        yield f"{name}: {note}" if own else note

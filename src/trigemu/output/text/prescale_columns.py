@@ -1,0 +1,98 @@
+"""Rates in columns of prescales as JSON, CSV and a table for a terminal. Numbers only: nothing is
+computed here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trigemu.menus.menu import Menu
+from trigemu.output.numbers import events_text, marked, prescale_text
+from trigemu.output.text.rates import all_rows, as_dict, in_csv, notes
+from trigemu.rates.results import MenuRates, Rate, TriggerRates
+
+
+def as_json(columns: Mapping[str, MenuRates], version: str) -> str:
+    """The JSON document of `trigemu run --column`: each column as `run` has it, without what they share, and
+    with the triggers that are off in it."""
+    documents = {name: as_dict(result, version) for name, result in columns.items()}
+    first = next(iter(documents.values()))
+    own = ("menu", "triggers", "groups", "overlap", "warnings")
+    document = {
+        "columns": [
+            {"column": name, "off": _off(columns[name].menu, name)} | {key: made[key] for key in own}
+            for name, made in documents.items()
+        ]
+    }
+    shared = {key: value for key, value in first.items() if key not in own}
+    source = next(iter(columns.values())).menu.columns
+    file = {"path": str(source.path), "sha256": source.sha256} if source.path else None
+    shared["provenance"] |= {"prescales": file}
+    return json.dumps(document | shared, indent=2, allow_nan=False) + "\n"
+
+
+def _off(menu: Menu, column: str) -> list[str]:
+    """The triggers that their prescale in the column switches off."""
+    number = menu.columns.names.index(column)
+    return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
+
+
+def as_csv(columns: Mapping[str, MenuRates]) -> str:
+    """The lines of `run` for each column, after its name."""
+    return in_csv([{"column": name} | row for name, result in columns.items() for row in all_rows(result)])
+
+
+def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
+    """What `trigemu run --column` prints: of each trigger and group the columns below each other."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("trigger", "column"):
+        table.add_column(name, overflow="fold")
+    for name in ("prescale", "total", "unique", "share", "events"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for label, rates in _of_triggers(columns):
+        _add(table, label, rates)
+    for name in dict.fromkeys(g.name for result in columns.values() for g in result.groups):
+        of = {c: next((g for g in r.groups if g.name == name), None) for c, r in columns.items()}
+        _add(table, f"group {name}", of, style="cyan")
+    menu = next(iter(columns.values())).menu
+    for number, level in enumerate(menu.levels):
+        _add_whole(table, f"level {level}", {name: r.levels[number].rate for name, r in columns.items()})
+    _add_whole(table, f"menu {menu.name}", {name: result.rate for name, result in columns.items()})
+    said = dict.fromkeys(note for result in columns.values() for note in notes(result))
+    return Group(table, *(Text(note, style="dim") for note in (*said, *_thresholds(columns))))
+
+
+def _add_whole(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
+    table.add_row("")
+    for name, rate in rates.items():
+        table.add_row(label, name, "", marked(rate), "", "", events_text(rate), style="bold")
+        label = ""
+
+
+def _of_triggers(
+    columns: Mapping[str, MenuRates],
+) -> Iterator[tuple[str, dict[str, TriggerRates | None]]]:
+    by_name = {c: {t.name: t for t in result.triggers} for c, result in columns.items()}
+    for trigger in next(iter(columns.values())).menu.triggers:
+        if trigger.prescales or any(trigger.name in there for there in by_name.values()):
+            yield trigger.name, {c: there.get(trigger.name) for c, there in by_name.items()}
+
+
+def _add(table: Table, label: str, of: Mapping[str, TriggerRates | None], style: str = "") -> None:
+    for column, rates in of.items():
+        if rates is None:
+            table.add_row(label, column, "off", style=style)
+        else:
+            numbers = [marked(rate) for rate in (rates.total, rates.unique, rates.share)]
+            prescale = prescale_text(rates.prescale)
+            table.add_row(label, column, prescale, *numbers, events_text(rates.total), style=style)
+        label = ""
+
+
+def _thresholds(columns: Mapping[str, MenuRates]) -> Iterator[str]:
+    if any(trigger.solution for trigger in next(iter(columns.values())).menu.triggers):
+        yield "Thresholds were found with the menu's own prescales, and are the same in all columns."

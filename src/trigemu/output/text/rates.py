@@ -1,0 +1,305 @@
+"""Rates as JSON, CSV and a table for a terminal. Numbers only: nothing is computed here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import pairwise
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trigemu.menus.menu import Menu
+from trigemu.output.legend import legend
+from trigemu.output.numbers import (
+    events_text,
+    in_unit,
+    marked,
+    prescale_text,
+    rejection_text,
+    short,
+    with_error,
+)
+from trigemu.rates.results import LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.split import NAMES
+
+_QUANTITIES = ("total", "unique", "share")
+#: Of a distribution of pile-up: what goes without saying if it is missing.
+_MISSING_TOLD = 1e-4
+
+
+def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
+    """The JSON document of `trigemu run`; rates in Hz, absent numbers null."""
+    menu, catalogue = result.menu, result.catalogue
+    return {
+        "menu": {
+            "name": menu.name,
+            "crossing_rate_hz": menu.crossing_rate_hz,
+            "rate_hz": result.rate.hz,
+            "rate_error_hz": result.rate.error_hz,
+            "events": result.rate.events,
+            "effective_events": result.rate.effective_events,
+            "unseen": list(result.rate.unseen),
+        }
+        | ({"levels": [_level(level) for level in result.levels]} if result.levels else {}),
+        "triggers": [row(trigger) for trigger in result.triggers],
+        "groups": [row(group) for group in result.groups],
+        "overlap": {
+            "names": [trigger.name for trigger in result.triggers],
+            "hz": result.overlap.tolist(),
+            "error_hz": result.overlap_error.tolist(),
+        },
+        "samples": [
+            {"name": sample.name, "events": sample.entries, "rate_hz": sample.rate_hz}
+            for sample in catalogue.background
+        ],
+        "half": half(result),
+        "warnings": list(result.warnings),
+        "provenance": {
+            "version": version,
+            "menu": {"path": str(menu.path), "sha256": menu.sha256},
+            "catalogue": {"path": str(catalogue.path), "sha256": catalogue.sha256} | _conditions(catalogue),
+            "samples": {
+                sample.name: dict(zip((source.path for source in sample.sources), sample.sha256, strict=True))
+                for sample in catalogue.background
+            },
+            "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
+            "models": dict(result.models),
+        },
+    }
+
+
+def _level(level: LevelRates) -> dict[str, Any]:
+    numbers = {
+        "name": level.name,
+        "rate_hz": level.rate.hz,
+        "rate_error_hz": level.rate.error_hz,
+        "events": level.rate.events,
+        "effective_events": level.rate.effective_events,
+    }
+    return numbers | {"rejection": level.rejection, "rejection_error": level.rejection_error}
+
+
+def half(result: MenuRates) -> dict[str, Any] | None:
+    if result.half is None:
+        return None
+    scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
+    return {"name": NAMES[result.half.number], "scales": scales}
+
+
+def _conditions(catalogue: Catalogue) -> dict[str, Any]:
+    """The luminosity that interactions stand for, the pile-up that crossings were reweighted to, and what the
+    errors take as independent."""
+    of_interactions = catalogue.table.convention == "luminosity"
+    return {
+        "luminosity_cm2s": catalogue.table.luminosity_cm2s if of_interactions else None,
+        "pileup": asdict(catalogue.pileup) if catalogue.pileup else None,
+        "errors": catalogue.errors,
+    }
+
+
+def as_json(result: MenuRates, version: str) -> str:
+    return json.dumps(as_dict(result, version), indent=2, allow_nan=False) + "\n"
+
+
+def as_csv(result: MenuRates) -> str:
+    """A line for each trigger and group, then one for the menu as its own group."""
+    return in_csv(all_rows(result))
+
+
+def all_rows(result: MenuRates) -> list[dict[str, Any]]:
+    """Of each trigger and group, then of the levels and the menu, which have fewer numbers."""
+    wholes = [(level.name, "level", level.rate) for level in result.levels]
+    return [
+        *(row(trigger) for trigger in (*result.triggers, *result.groups)),
+        *(
+            {"name": name, "kind": kind} | rate_numbers("total", rate)
+            for name, kind, rate in (*wholes, (result.menu.name, "menu", result.rate))
+        ),
+    ]
+
+
+def in_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+    """The first row has all columns. Names in a list are joined by semicolons."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({key: ";".join(v) if isinstance(v, list) else v for key, v in row.items()})
+    return stream.getvalue()
+
+
+def row(trigger: TriggerRates) -> dict[str, Any]:
+    """All numbers of a trigger or group, under the names of JSON and CSV. A menu without levels has neither
+    level nor lost_….
+    """
+    numbers: dict[str, Any] = {"name": trigger.name, "kind": trigger.kind, "group": trigger.group}
+    if trigger.level:
+        numbers["level"] = trigger.level
+    numbers |= {
+        "prescale": trigger.prescale,
+        "threshold": trigger.threshold,
+        "threshold_error": trigger.threshold_error,
+    }
+    for quantity in _QUANTITIES:
+        numbers |= rate_numbers(quantity, getattr(trigger, quantity))
+    if trigger.level:
+        numbers |= rate_numbers("lost", trigger.lost)
+    return numbers | {"unique_contained_in": list(trigger.unique.contained_in)}
+
+
+def rate_numbers(quantity: str, rate: Rate | None) -> dict[str, Any]:
+    """None of which is known where there is no such rate."""
+    numbers = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz")
+    found = {f"{quantity}_{number}": getattr(rate, number, None) for number in numbers}
+    return found | {f"{quantity}_unseen": list(rate.unseen) if rate else []}
+
+
+def rate_table(result: MenuRates) -> RenderableType:
+    """What `trigemu run` prints: a table for each level, one for a menu without."""
+    tables: list[RenderableType] = []
+    for level in result.levels:
+        tables += [_level_table(result, level), ""]
+    tables.append(_lost_table(result) if result.levels else _level_table(result, None))
+    return Group(*tables, *(Text(note, style="dim") for note in notes(result)))
+
+
+def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
+    """The triggers of a level, its groups, and what it accepts; of a menu without levels, all."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column(f"{level.name} trigger" if level else "trigger", overflow="fold")
+    table.add_column("prescale", justify="right")
+    for quantity in _QUANTITIES:
+        table.add_column(quantity, justify="right", no_wrap=True)
+    table.add_column("events", justify="right", no_wrap=True)
+    name = level.name if level else None
+    for trigger in result.triggers:
+        if trigger.level == name:
+            table.add_row(*_cells(trigger))
+    groups = [group for group in result.groups if group.level == name]
+    if groups:
+        table.add_row("")
+    for group in groups:
+        table.add_row(*_cells(group), style="cyan")
+    table.add_row("")
+    whole, rate = f"level {level.name}" if level else f"menu {result.menu.name}", (level or result).rate
+    table.add_row(whole, "", marked(rate), "", "", events_text(rate), style="bold")
+    return table
+
+
+def _lost_table(result: MenuRates) -> Table:
+    """What the last level would lose without each trigger of the others."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("without", overflow="fold")
+    table.add_column(f"{result.levels[-1].name} would lose", justify="right", no_wrap=True)
+    for trigger in result.triggers:
+        if trigger.lost:
+            table.add_row(trigger.name, marked(trigger.lost))
+    return table
+
+
+def _cells(trigger: TriggerRates) -> list[str]:
+    name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
+    prescale = prescale_text(trigger.prescale)
+    values = [marked(getattr(trigger, quantity)) for quantity in _QUANTITIES]
+    return [name, prescale, *values, events_text(trigger.total)]
+
+
+def notes(result: MenuRates) -> Iterator[str]:
+    samples = " + ".join(sample.name for sample in result.catalogue.background)
+    kind = result.catalogue.table.convention
+    yield ""
+    yield f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}."
+    yield from of_equal_weight(result)
+    if kind == "luminosity" and result.catalogue.table.luminosity_cm2s:
+        yield f"Luminosity: {result.catalogue.table.luminosity_cm2s:g} cm⁻² s⁻¹."
+    yield "Events: those in the total (effective number)."
+    yield from rejections(result)
+    wholes = [result.rate, *(level.rate for level in result.levels)]
+    yield from legend((*result.triggers, *result.groups), wholes)
+    if pileup := result.catalogue.pileup:
+        yield (
+            f"Pile-up: crossings reweighted from {pileup.sample_mean:.4g} to {pileup.mean:g} interactions on "
+            f"average (Poisson). Effective number of crossings: {short(pileup.effective_events)}, before "
+            f"{short(pileup.effective_before)}."
+        )
+        if not pileup.known:
+            yield (
+                "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
+                "its own distribution is divided out, and the errors include how that fluctuates."
+            )
+        if pileup.missing >= _MISSING_TOLD:
+            yield (
+                f"{100 * pileup.missing:.2g} % of that distribution are missing, because there are too few "
+                f"crossings with so few or so many interactions; the others are scaled up for them."
+            )
+    if result.half:
+        yield (
+            f"Rates are from the {NAMES[result.half.number]} half of each sample, scaled to all of it: "
+            f"models or thresholds were fitted on this sample."
+        )
+    yield from solutions(result.menu)
+    yield from (f"Warning: {warning}." for warning in result.warnings)
+
+
+def rejections(result: MenuRates) -> Iterator[str]:
+    """A line for each level but the first."""
+    for before, level in pairwise(result.levels):
+        if level.rejection is not None:
+            yield f"Rejection from {before.name} to {level.name}: {rejection_text(level)}."
+    if result.levels:
+        yield "Unique rates and shares are within a level; the rate of the menu is that of the last one."
+
+
+def of_equal_weight(result: MenuRates) -> Iterator[str]:
+    """What the events of a file that is no catalogue count as."""
+    for sample in result.catalogue.background:
+        if not sample.weighted:
+            each = in_unit(result.menu.crossing_rate_hz / sample.entries, 0.0)
+            mean = " on average" if sample.per_interactions else ""
+            yield (
+                f"Each of the {sample.entries} events of {result.catalogue.path.name} counts as {each}"
+                f"{mean}: a file given as --samples is taken as crossings of equal weight that make up the "
+                f"crossing rate."
+            )
+
+
+def solutions(menu: Menu) -> Iterator[str]:
+    """A line for each threshold that was found from a budget, and what they are worth."""
+    solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
+    for name, budget, solution in solved:
+        yield (
+            f"{name}: threshold {with_error(solution.cut, solution.error)} for "
+            f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate."
+        )
+    if solved:
+        yield (
+            "Such a rate is true by construction on this half; as a prediction for other data its error is "
+            "about √2 times the one printed."
+        )
+
+
+def overlap_table(result: MenuRates) -> RenderableType:
+    """Overlap in Hz within each level, the totals on the diagonal; columns are numbered to stay narrow."""
+    return Group(*(_overlap_of(result, level) for level in result.menu.levels or (None,)))
+
+
+def _overlap_of(result: MenuRates, level: str | None) -> Table:
+    title = f"Overlap in Hz, level {level}" if level else "Overlap in Hz"
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    table.add_column("", justify="right")
+    table.add_column("trigger", overflow="fold")
+    rows = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
+    for number in range(1, len(rows) + 1):
+        table.add_column(str(number), justify="right", no_wrap=True)
+    for number, i in enumerate(rows, 1):
+        lower = [(result.overlap[i, j], result.overlap_error[i, j]) for j in rows[:number]]
+        values = [f"{hz:.4g} ± {error:.2g}" if hz else "0" for hz, error in lower]
+        table.add_row(str(number), result.triggers[i].name, *values)
+    return table

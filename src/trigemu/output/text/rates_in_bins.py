@@ -1,0 +1,137 @@
+"""Rates against an observable as JSON, CSV, a table for a terminal and a figure. Numbers only: nothing is
+computed here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trigemu.output.numbers import events_text, in_unit, marked
+from trigemu.output.text.rates import as_dict, in_csv, notes, rate_numbers
+from trigemu.rates.results import Rate
+from trigemu.studies.rates_in_bins import Bin, RatesVs
+
+
+def as_json(result: RatesVs, version: str) -> str:
+    """The JSON document of `trigemu rates-vs`; rates in Hz. `whole` is as `run` has it; of each bin, null for
+    what no event says."""
+    whole = as_dict(result.whole, version)
+    shared = {key: whole.pop(key) for key in ("samples", "half", "provenance")}
+    document = {
+        "observable": result.observable,
+        "crossings_hz": result.crossings.hz,
+        "outside_hz": result.outside.hz,
+        "bins": [
+            {
+                "low": part.low,
+                "high": part.high,
+                "events": part.crossings.events,
+                "effective_events": part.crossings.effective_events,
+                "crossings_hz": part.crossings.hz,
+                "crossings_error_hz": part.crossings.error_hz,
+                "fraction": part.crossings.hz / result.crossings.hz,
+            }
+            | {"menu": None, "triggers": []}
+            | _of_bin(part)
+            for part in result.bins
+        ],
+        "whole": whole,
+    }
+    return json.dumps(document | shared, indent=2, allow_nan=False) + "\n"
+
+
+def _of_bin(part: Bin) -> dict[str, Any]:
+    each = [{"name": name} | _numbers(*rates) for name, *rates in _each(part)]
+    if not each:
+        return {}
+    menu, *triggers = each
+    return {"menu": menu, "triggers": triggers}
+
+
+def _each(part: Bin) -> Iterator[tuple[str, Rate, Rate]]:
+    """Name, rate in the bin, and rate if all crossings were like those: of the menu, then of each trigger."""
+    if part.rates and part.menu_if_all:
+        yield part.rates.menu.name, part.rates.rate, part.menu_if_all
+        for trigger, if_all in zip(part.rates.triggers, part.if_all, strict=True):
+            yield trigger.name, trigger.total, if_all
+
+
+def _numbers(rate: Rate, if_all: Rate) -> dict[str, Any]:
+    keys = ("if_all_hz", "if_all_error_hz", "if_all_upper_limit_hz")
+    numbers = rate_numbers("if_all", if_all)
+    return rate_numbers("total", rate) | {key: numbers[key] for key in keys}
+
+
+def as_csv(result: RatesVs) -> str:
+    """A line for the menu and for each trigger in each bin."""
+    head = {"observable": result.observable}
+    return in_csv(
+        [
+            head
+            | {"low": part.low, "high": part.high, "crossings_hz": part.crossings.hz}
+            | {"name": name, "kind": "trigger" if number else "menu"}
+            | _numbers(*rates)
+            for part in result.bins
+            for number, (name, *rates) in enumerate(_each(part))
+        ]
+    )
+
+
+def rates_vs_table(result: RatesVs, triggers: Sequence[str] = ()) -> RenderableType:
+    """What `trigemu rates-vs` prints: the bins below each other, of some triggers or of all."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("trigger", overflow="fold")
+    table.add_column(result.observable, overflow="fold")
+    for name in ("crossings", "rate in bin", "if all were so", "events"):
+        table.add_column(name, justify="right", no_wrap=True)
+    whole = result.whole
+    names = [t.name for t in whole.triggers if t.name in triggers or not triggers]
+    for number, name in ((0, f"menu {whole.menu.name}"), *((_position(result, n), n) for n in names)):
+        label, style = name, "" if number else "bold"
+        for part in result.bins:
+            rates = list(_each(part))[number] if part.rates else None
+            cells = ("–", "", "") if rates is None else _cells(*rates[1:])
+            low_high, share = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
+            table.add_row(label, low_high, f"{100 * share:.3g} %", *cells, style=style)
+            label = ""
+    return Group(table, *(Text(note, style="dim") for note in (*notes(whole), *_notes(result))))
+
+
+def _position(result: RatesVs, name: str) -> int:
+    """After the menu."""
+    return 1 + [trigger.name for trigger in result.whole.triggers].index(name)
+
+
+def _cells(rate: Rate, if_all: Rate) -> tuple[str, str, str]:
+    return marked(rate), marked(if_all), events_text(rate)
+
+
+def _notes(result: RatesVs) -> Iterator[str]:
+    yield "If all were so: what the rate would be if all crossings were like those in the bin."
+    if result.outside.events:
+        yield f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins."
+
+
+def figure_of(result: RatesVs, triggers: Sequence[str]) -> Any:
+    """The rates if all crossings were like those of a bin, of the menu and of some triggers."""
+    from trigemu.output.figures.rates_in_bins import draw_rates_vs
+
+    edges = np.array([result.bins[0].low, *(part.high for part in result.bins)])
+    curves = {}
+    for number, name in (
+        (0, f"menu {result.whole.menu.name}"),
+        *((_position(result, n), n) for n in triggers),
+    ):
+        rates = [list(_each(part))[number][2] if part.rates else None for part in result.bins]
+        shown = [rate if rate and rate.events else None for rate in rates]
+        curves[name] = (
+            np.array([rate.hz if rate else np.nan for rate in shown]),
+            np.array([rate.error_hz if rate else np.nan for rate in shown]),
+        )
+    return draw_rates_vs(result.observable, edges, curves)

@@ -1,0 +1,127 @@
+"""A scan as JSON, CSV and a table for a terminal. Numbers only: nothing is computed here."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import pairwise, product
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from trigemu.output.numbers import in_unit, marked, rejection_text
+from trigemu.output.text.rates import as_dict, notes
+from trigemu.rates.results import MenuRates, Rate
+from trigemu.studies.threshold_scan import Met, Scan
+
+_NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz": "the rate of the menu"}
+
+
+def as_json(scan: Scan, met: Sequence[Met], version: str) -> str:
+    """The JSON document of `trigemu scan`; each point as `run` has it, without what they share."""
+    documents = [as_dict(point, version) for point in scan.points]
+    shared = {key: documents[0][key] for key in ("samples", "half", "provenance")}
+    own = ("menu", "triggers", "groups", "warnings")
+    document = {
+        "scanned": [asdict(step) for step in scan.steps],
+        "points": [
+            {"values": values} | {key: point[key] for key in own}
+            for values, point in zip(_values(scan), documents, strict=True)
+        ],
+        "met": [asdict(entry) | {"at": dict(entry.at)} for entry in met],
+    }
+    return json.dumps(document | shared, indent=2, allow_nan=False) + "\n"
+
+
+def _values(scan: Scan) -> Iterator[tuple[float, ...]]:
+    return product(*(step.values for step in scan.steps))
+
+
+def as_csv(scan: Scan) -> str:
+    """A line for each point: the values, the rates of the scanned triggers, of the levels and of the menu."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    names = [step.trigger for step in scan.steps]
+    columns = [f"{name} {quantity}" for name in names for quantity in ("total", "unique")]
+    columns += [*(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
+    rates = [f"{column}_{key}" for column in columns for key in ("hz", "error_hz")]
+    writer.writerow([*(f"{name} threshold" for name in names), *rates])
+    for values, point in zip(_values(scan), scan.points, strict=True):
+        every = [*_rates(scan, point), *_levels(point), point.rate]
+        numbers = [number for rate in every for number in (rate.hz, rate.error_hz)]
+        writer.writerow([*values, *numbers])
+    return stream.getvalue()
+
+
+def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
+    """Total and unique rate of each scanned trigger."""
+    own = {trigger.name: trigger for trigger in point.triggers}
+    each = [(own[step.trigger].total, own[step.trigger].unique) for step in scan.steps]
+    return [rate for pair in each for rate in pair]
+
+
+def _levels(point: MenuRates) -> list[Rate]:
+    return [level.rate for level in point.levels]
+
+
+def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
+    """What `trigemu scan` prints; over a plane, only the rates of the levels and of the menu."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    one = len(scan.steps) == 1
+    for name in (*(f"{step.trigger} above" for step in scan.steps), *(("total", "unique") if one else ())):
+        table.add_column(name, justify="right", overflow="fold")
+    levels = scan.points[0].menu.levels
+    wholes = [*levels, *(f"{before} / {level}" for before, level in pairwise(levels)), "menu"]
+    for name in wholes:
+        table.add_column(name, justify="right", no_wrap=True)
+    for values, point in zip(_values(scan), scan.points, strict=True):
+        shown = [*map(marked, (*(_rates(scan, point) if one else ()), *_levels(point)))]
+        shown += [rejection_text(level) for level in point.levels[1:]]
+        table.add_row(*(f"{value:.10g}" for value in values), *shown, marked(point.rate))
+    lines = [*_lines(met), *_notes(scan)]
+    return Group(table, *(Text(line, style="dim") for line in lines))
+
+
+def _lines(met: Sequence[Met]) -> Iterator[str]:
+    if met:
+        yield ""
+    for entry in met:
+        where = f"at {entry.low:.10g}"
+        if entry.low != entry.high:
+            rates = f"{in_unit(entry.low_hz, 0.0)} and {in_unit(entry.high_hz, 0.0)}"
+            where = f"between {entry.low:.10g} and {entry.high:.10g}, where it is {rates}"
+        at = "".join(f" with {name} above {value:.10g}" for name, value in entry.at)
+        what = _NAMES[entry.quantity]
+        yield f"{entry.trigger}: {what} is {in_unit(entry.budget_hz, 0.0)} {where}{at}."
+
+
+def _notes(scan: Scan) -> Iterator[str]:
+    """What `run` says about each point, once."""
+    yield from dict.fromkeys(note for point in scan.points for note in notes(point))
+
+
+def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
+    """The figure of one threshold, or of the plane of two."""
+    import numpy as np
+
+    from trigemu.output.figures.threshold_scan import draw_plane, draw_scan
+
+    menu = scan.points[0].menu
+    labels = [f"threshold of {step.trigger}" for step in scan.steps]
+    values = [np.array(step.values) for step in scan.steps]
+    if len(scan.steps) == 1:
+        name = scan.steps[0].trigger
+        every = ([*_rates(scan, point), *_levels(point), point.rate] for point in scan.points)
+        columns = list(zip(*every, strict=True))
+        levels = (f"level {level}" for level in menu.levels)
+        names = (f"{name} total", f"{name} unique", *levels, f"menu {menu.name}")
+        hz = {n: np.array([rate.hz for rate in c]) for n, c in zip(names, columns, strict=True)}
+        errors = {n: np.array([rate.error_hz for rate in c]) for n, c in zip(names, columns, strict=True)}
+        return draw_scan(labels[0], values[0], hz, errors, budgets)
+    plane = np.array([point.rate.hz for point in scan.points]).reshape([len(v) for v in values])
+    return draw_plane((labels[0], labels[1]), (values[0], values[1]), plane, budgets, f"menu {menu.name}")

@@ -1,0 +1,250 @@
+"""Every rate of a menu and its uncertainty, from the pattern table alone.
+
+Each rate is Σ w f, with f one of `quantities.py`; its uncertainty is √Σ_parent (Σ w f)², the inner sum over
+the events made from one interaction, √(Σ w² f²) where none is shared: weighted events are treated as
+Poisson, which is conservative where the fraction of events that pass is near 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.patterns import PatternTable
+from trigemu.counting.quantities import MENU, Label, fractions
+from trigemu.counting.rate_sums import PairSums, RateSums, Scale, blocks
+from trigemu.emulation.budgets import crossing_scale, ties
+from trigemu.emulation.loop import Emulation, emulate
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.menus.prescales import at_column
+from trigemu.rates.containment import settled
+from trigemu.rates.results import Half, LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.rounding import on_stored_values
+from trigemu.rates.unseen import Unseen
+from trigemu.samples.catalogue import Catalogue, open_catalogue
+from trigemu.samples.events import FloatArray
+from trigemu.support.errors import SampleError
+from trigemu.triggers.base import ScoreKind
+from trigemu.triggers.random import Random
+
+#: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
+ZERO_EVENTS_LIMIT = 1.14
+#: A menu that takes more of the crossings than this cannot be summed over interactions.
+MAX_LUMINOSITY_SHARE = 0.01
+
+
+def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
+    """The rates of a menu of an emulation, its only one by default."""
+    number = 0 if menu is None else _number(emulation, menu)
+    menu, bits = emulation.menus[number], emulation.plan.bits[number]
+    catalogue = emulation.catalogue
+    _check_random(menu, catalogue)
+    table, scales = emulation.counted(number)
+    sums = _Sums(menu, catalogue, table, scales)
+    for rows in blocks(table, menu):
+        sums.add(rows, acceptances(table.words[rows], menu, bits))
+    triggers, groups = (tuple(settled(menu, found)) for found in (sums.triggers(), sums.groups()))
+    overlap, error = sums.overlap()
+    return MenuRates(
+        menu=menu,
+        catalogue=catalogue,
+        rate=sums.rate(MENU),
+        levels=tuple(sums.levels()),
+        triggers=triggers,
+        groups=groups,
+        overlap=overlap,
+        overlap_error=error,
+        half=None if emulation.half is None else Half(emulation.half, tuple(scales)),
+        models=emulation.plan.models[number],
+        warnings=(*emulation.plan.warnings[number], *_warnings(menu, catalogue, triggers)),
+    )
+
+
+def _number(emulation: Emulation, menu: Menu) -> int:
+    """Menus are known as they were given and with their budgets solved."""
+    known = emulation.given if menu in emulation.given else emulation.menus
+    return known.index(menu)
+
+
+def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, MenuRates]:
+    """The rates of the only menu of an emulation with the prescales of each of some of its columns."""
+    (menu,) = emulation.menus
+    return {name: rates(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
+
+
+def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:
+    """The rates of one menu on a catalogue, the embedded one by default."""
+    return rates(emulate([menu], catalogue or open_catalogue(), workers=workers))
+
+
+class _Sums:
+    """Running sums of one menu over blocks of patterns, of all its rates."""
+
+    def __init__(self, menu: Menu, catalogue: Catalogue, table: PatternTable, scales: FloatArray) -> None:
+        self._menu, self._catalogue, self._table = menu, catalogue, table
+        t = len(menu.enabled)
+        labels = fractions(menu, Acceptance(np.zeros((0, t)), ()))
+        self._column = {label: column for column, label in enumerate(labels)}
+        n = len(self._column)
+        self._scale = Scale(scales, crossing_scale(menu, catalogue))
+        self._sums = RateSums(table, self._scale, n)
+        self._events = np.zeros(n, np.int64)
+        self._unseen = Unseen(table, self._scale, len(catalogue.samples), n)
+        self._largest_entered = np.zeros(n)
+        self._overlap = PairSums(table, self._scale, (t, t), upper=True)
+        self._largest = np.zeros(len(catalogue.samples))
+        np.maximum.at(self._largest, table.sample, self._scale.heaviest(table, slice(None)))
+
+    def add(self, rows: slice, acceptance: Acceptance) -> None:
+        found = fractions(self._menu, acceptance)
+        each = np.column_stack([found[label] for label in self._column])
+        self._sums.add(rows, each)
+        self._events += self._table.n[rows] @ (each != 0)
+        self._unseen.add(rows, each)
+        largest = (self._scale.heaviest(self._table, rows)[:, None] * each).max(axis=0)
+        np.maximum(self._largest_entered, largest, out=self._largest_entered)
+        self._overlap.add(rows, acceptance.pairs())
+
+    def triggers(self) -> tuple[TriggerRates, ...]:
+        return tuple(
+            TriggerRates(
+                name=trigger.name,
+                kind=trigger.kind,
+                group=trigger.group,
+                level=trigger.level,
+                prescale=trigger.prescale,
+                threshold=trigger.description.cut if isinstance(trigger.description, ScoreKind) else None,
+                threshold_error=trigger.solution.error if trigger.solution else None,
+                unique_fraction=self._unique_fraction("trigger", trigger.name),
+                **self._rates_of("trigger", trigger.name, [trigger]),
+            )
+            for trigger in self._menu.enabled
+        )
+
+    def groups(self) -> tuple[TriggerRates, ...]:
+        members: dict[str, list[Trigger]] = {}
+        for trigger in self._menu.enabled:
+            if trigger.group:
+                members.setdefault(trigger.group, []).append(trigger)
+        return tuple(
+            TriggerRates(
+                name=name,
+                kind="group",
+                group=name,
+                level=inside[0].level,
+                prescale=None,
+                threshold=None,
+                threshold_error=None,
+                unique_fraction=self._unique_fraction("group", name),
+                **self._rates_of("group", name, inside),
+            )
+            for name, inside in members.items()
+        )
+
+    def levels(self) -> Iterator[LevelRates]:
+        for before, level in pairwise([None, *self._menu.levels]):
+            assert level is not None
+            of_level, ratio = Label("level", level, "rate"), None
+            if before is not None:
+                of_before, rejected = Label("level", before, "rate"), Label("level", level, "rejected")
+                ratio = self._ratio(of_before, of_level, rejected)
+            yield LevelRates(level, self.rate(of_level), *(ratio or (None, None)))
+
+    def _unique_fraction(self, what: Literal["trigger", "group"], name: str) -> tuple[float, float] | None:
+        total, unique, covered = (Label(what, name, quantity) for quantity in ("total", "unique", "covered"))
+        return self._ratio(unique, total, covered)
+
+    def _ratio(self, a: Label, b: Label, difference: Label) -> tuple[float, float] | None:
+        """A / B of two rates and its error, None where B is not above 0. They are of the same events: those
+        of A, B and A − B, or B − A, give their covariance."""
+        hz, variance = self._result
+        i, j, k = (self._column[label] for label in (a, b, difference))
+        if not hz[j] > 0:
+            return None
+        covariance = (variance[i] + variance[j] - variance[k]) / 2
+        ratio = hz[i] / hz[j]
+        square = (variance[i] - 2 * ratio * covariance + ratio**2 * variance[j]) / hz[j] ** 2
+        return float(ratio), float(np.sqrt(max(square, 0.0)))
+
+    def overlap(self) -> tuple[FloatArray, FloatArray]:
+        """float64[t, t] in Hz and its uncertainty."""
+        hz, square = (upper + np.triu(upper, 1).T for upper in self._overlap.result())
+        return hz, np.sqrt(square)
+
+    def rate(self, label: Label, largest: float | None = None) -> Rate:
+        """`largest`: the largest weight × acceptance that could have entered; any by default."""
+        column = self._column[label]
+        hz, variance = (float(values[column]) for values in self._result)
+        error = float(np.sqrt(variance))
+        events = int(self._events[column])
+        if not events:
+            return Rate(
+                0.0, 0.0, 0, 0.0, ZERO_EVENTS_LIMIT * (self._could_enter if largest is None else largest)
+            )
+        unseen = tuple(self._catalogue.samples[number].name for number in self._unseen.of(column, error))
+        return Rate(hz, error, events, hz**2 / variance if variance else 0.0, None, unseen)
+
+    @cached_property
+    def _result(self) -> tuple[FloatArray, FloatArray]:
+        return self._sums.result()
+
+    @cached_property
+    def _could_enter(self) -> float:
+        return float(self._largest.max(initial=0.0)) / min(t.prescale for t in self._menu.enabled)
+
+    def _rates_of(
+        self, what: Literal["trigger", "group"], name: str, triggers: Sequence[Trigger]
+    ) -> dict[str, Rate]:
+        """By quantity. Where a trigger accepts something, what is unique to it cannot weigh more than
+        that."""
+        could_enter = float(self._largest.max(initial=0.0)) / min(trigger.prescale for trigger in triggers)
+        own = float(self._largest_entered[self._column[Label(what, name, "total")]]) or could_enter
+        limits = {"total": could_enter, "unique": own, "share": could_enter, "lost": own}
+        return {
+            quantity: self.rate(Label(what, name, quantity), limit)
+            for quantity, limit in limits.items()
+            if Label(what, name, quantity) in self._column
+        }
+
+
+def _check_random(menu: Menu, catalogue: Catalogue) -> None:
+    for trigger in menu.enabled:
+        if isinstance(trigger.description, Random) and catalogue.table.convention == "luminosity":
+            raise SampleError(
+                f"{trigger.place}: trigger {trigger.name!r}: a random trigger takes crossings, but the "
+                f"events of {catalogue.path} are interactions (convention 'luminosity')"
+            )
+
+
+def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ...]) -> tuple[str, ...]:
+    warnings = [*ties(menu), *on_stored_values(menu, catalogue)]
+    summed = sum(trigger.total.hz for trigger in triggers)
+    limit = MAX_LUMINOSITY_SHARE * menu.crossing_rate_hz
+    if catalogue.table.convention == "luminosity" and summed > limit:
+        warnings.append(
+            f"the triggers' rates sum to {summed:g} Hz, more than 1 % of the crossing rate: the sample "
+            f"counts interactions one by one, so what needs several in one crossing is missing or "
+            f"counted twice"
+        )
+    for trigger in menu.enabled:
+        seeds = [menu.trigger(name) for name in trigger.seed.names()] if trigger.seed else []
+        if seeds and all(seed.prescale == math.inf for seed in seeds):
+            warnings.append(f"{trigger.name!r} has only seeds that this column of prescales switches off")
+    total = sum(sample.rate_hz for sample in catalogue.background)
+    if (
+        catalogue.table.convention == "crossing"
+        and not catalogue.pileup
+        and abs(total / catalogue.crossing_rate_hz - 1) > 1e-6
+    ):
+        warnings.append(
+            f"the background of {catalogue.table.name!r} sums to {total:g} Hz, not to its "
+            f"crossing_rate_hz of {catalogue.crossing_rate_hz:g} Hz"
+        )
+    return tuple(warnings)

@@ -1,0 +1,121 @@
+"""The files of the anomaly-detection challenge at 40 MHz (HDF5; Govorkova et al., arXiv:2107.02157).
+
+Particles [n, 19, 4]   19 places of (pT in GeV, η, φ, class)
+   place 0             → met, met_phi
+   places 1 to 4       → collection `electron` with pt, eta, phi
+   places 5 to 8       → `muon`
+   places 9 to 18      → `jet`
+EvtId [n]              → id and parent, where it is there
+
+Places filled with zeros are no objects. Every event weighs the same. The events were selected to have an
+electron or a muon above 23 GeV: the `rate_hz` in a catalogue is that of such events, not of all crossings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from trigemu.observables.expressions import Need
+from trigemu.samples.events import Array, BoolArray, IntArray
+from trigemu.samples.formats.ragged import collection_of
+from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.locations import opened
+from trigemu.support.errors import MissingExtraError, SampleError
+
+PARTICLES, ID = "Particles", "EvtId"
+PLACES = {"electron": slice(1, 5), "muon": slice(5, 9), "jet": slice(9, 19)}
+COLUMNS = {"pt": 0, "eta": 1, "phi": 2}
+MET = {"met": 0, "met_phi": 2}
+
+
+@dataclass
+class Challenge:
+    """One file, opened for each read; what travels to a worker is its path."""
+
+    path: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        try:
+            import h5py
+        except ImportError:
+            raise MissingExtraError("reading HDF5", "formats", "h5py") from None
+        with opened(self.path) as stream, h5py.File(stream, "r") as file:
+            particles = file.get(PARTICLES)
+            if particles is None:
+                raise SampleError(f"no dataset {PARTICLES!r} (there is: {', '.join(file) or 'nothing'})")
+            if particles.shape[1:] != (19, 4):
+                raise SampleError(f"{PARTICLES} has the shape {particles.shape}, expected (events, 19, 4)")
+            yield file
+
+    @cached_property
+    def _layout(self) -> tuple[int, int]:
+        """How many events there are, and how many are compressed together."""
+        with self._opened() as file:
+            particles = file[PARTICLES]
+            return len(particles), particles.chunks[0] if particles.chunks else len(particles)
+
+    @property
+    def entries(self) -> int:
+        return self._layout[0]
+
+    @cached_property
+    def boundaries(self) -> tuple[int, ...]:
+        entries, step = self._layout
+        return (*range(0, entries, max(step, 1)), entries)
+
+    @property
+    def sum_of_weights(self) -> float:
+        return float(self.entries)
+
+    @property
+    def neighbours(self) -> Literal["none", "line", "orbit"]:
+        return "none"
+
+    @property
+    def has_parents(self) -> bool:
+        return False
+
+    @property
+    def schema(self) -> Schema:
+        return Schema(dict.fromkeys(PLACES, frozenset(COLUMNS)), frozenset(MET))
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        return ()
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
+        return {}
+
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns:
+        """The needed collections and scalars of some entries."""
+        with self._opened() as file:
+            particles = file[PARTICLES][start:stop]
+            id = file[ID][start:stop] if ID in file else np.arange(start, stop)
+        wanted = set(needs)
+        return Columns(
+            weight=np.ones(stop - start),
+            id=id,
+            parent=id,
+            collections={
+                name: collection_of(_objects(particles[:, PLACES[name]]))
+                for name in {name for name, _ in wanted if name}
+            },
+            scalars={name: particles[:, 0, MET[name]] for _, name in wanted if name in MET},
+        )
+
+
+def _objects(places: Array) -> dict[str, tuple[IntArray, Array]]:
+    """Of [n, k, 4]."""
+    there = places[:, :, COLUMNS["pt"]] != 0
+    offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+    return {name: (offsets, places[:, :, at][there]) for name, at in COLUMNS.items()}

@@ -1,0 +1,83 @@
+"""NanoAOD-like ROOT files (TTree Events), the native format, and CMS NanoAOD itself.
+
+Events   nJet, Jet_pt, Jet_eta, …   → collection `jet` with pt, eta, …   (any nX with X_…)
+         MET_pt, MET_phi             → met, met_phi; without it PuppiMET_…, then PFMET_…
+         nInteraction                → n_interaction
+         genWeight                   → the weight; 1 where there is none (recorded data)
+         event, parent               → id, parent (parent: the event itself where there is none)
+         HLT_…, L1_…                 → stored decisions, in recorded data those after prescales
+         any number of an event      → a scalar of that name
+Runs     genEventSumw                → the sum over all generated events (genEventSumw_ in some years)
+
+The Level-1 objects (L1Mu, L1EG, L1Tau, L1Jet → l1mu, …) are those of neighbouring crossings too:
+bx = { min = 0, max = 0 } keeps the event's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import awkward as ak
+import uproot
+
+from trigemu.observables.expressions import Need
+from trigemu.samples.events import BoolArray
+from trigemu.samples.formats.root import RootFile
+from trigemu.support.errors import SampleError
+
+#: Scalar → the branches it may be in, the first that is there.
+SCALARS = {
+    "met": ("MET_pt", "PuppiMET_pt", "PFMET_pt"),
+    "met_phi": ("MET_phi", "PuppiMET_phi", "PFMET_phi"),
+    "n_interaction": ("nInteraction",),
+}
+OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
+SUMS = ("genEventSumw", "genEventSumw_")
+DECISIONS = ("HLT_", "L1_")
+
+
+@dataclass
+class NanoAOD(RootFile):
+    trees: ClassVar[tuple[str, ...]] = ("Events",)
+
+    @cached_property
+    def sum_of_weights(self) -> float:
+        if "weight" not in self._own:
+            return float(self.entries)
+        runs = self._file.get("Runs")
+        sums = [name for name in SUMS if runs is not None and name in runs]
+        if not sums:
+            raise SampleError(
+                "Runs/genEventSumw, the sum of all generated weights, is missing: what is left in "
+                "Events may be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
+            )
+        return float(runs[sums[0]].array(library="np").sum())
+
+    @cached_property
+    def _own(self) -> dict[str, str]:
+        return {what: name for what, name in OWN.items() if name in self._events}
+
+    @cached_property
+    def _branches(self) -> dict[Need, str]:
+        found: dict[Need, str] = {}
+        for name, branch in self._events.items():
+            object_, _, column = name.partition("_")
+            interpretation = branch.interpretation
+            if isinstance(interpretation, uproot.AsJagged) and column and f"n{object_}" in self._events:
+                found[object_.lower(), column] = name
+            elif isinstance(interpretation, uproot.AsDtype) and not interpretation.inner_shape:
+                found["", name] = name
+        for scalar, names in SCALARS.items():
+            if there := [name for name in names if ("", name) in found]:
+                found["", scalar] = there[0]
+        return found
+
+    @cached_property
+    def stored(self) -> tuple[str, ...]:
+        return tuple(sorted(name for name in self.schema.scalars if name.startswith(DECISIONS)))
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
+        return {name: ak.to_numpy(v) != 0 for name, v in self._arrays(names, start, stop).items()}

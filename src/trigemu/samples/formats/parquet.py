@@ -1,0 +1,282 @@
+"""Parquet as awkward writes it: a file, or a folder of files side by side (the same events, other columns).
+
+jet: list of {pt, eta, phi, …}           → collection `jet` with pt, eta, phi, …
+list of {Jet_pt, Jet_eta, …}             → `jet` with pt, eta, … (what stands before the first _, lower case)
+Jet_pt, Jet_eta, …: lists of numbers     → the same
+met, met_phi; MET_…; MET: {pt, phi}      → met, met_phi
+n_interaction, nInteraction              → n_interaction
+weight, genWeight                        → the weight; 1 where there is none
+id, event; parent                        → id, parent (parent: the event itself where there is none)
+a boolean, or a number HLT_… or L1_…     → a stored decision of that name
+any number of an event                   → a scalar of that name ({…}: names joined by _)
+X_pt, X_phi: numbers of an event         → also a collection `x` of one object an event
+
+Nothing here says the sum over all generated events: with weights, `sum_of_weights` stands in the catalogue.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+
+from trigemu.observables.expressions import Need
+from trigemu.samples.events import Array, BoolArray, IntArray
+from trigemu.samples.formats.nanoaod import DECISIONS
+from trigemu.samples.formats.ragged import collection_of, schema_of
+from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.locations import opened, parts
+from trigemu.support.errors import MissingExtraError, SampleError
+
+SCALARS = {
+    **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},
+    **{"nInteraction": "n_interaction", "genWeight": "weight", "event": "id"},
+}
+WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
+
+
+@dataclass(frozen=True)
+class _Column:
+    """Where a column stands. leaves: what has to be read for it, as paths in Parquet's schema; fields: those
+    that lead to it, from the one at the top."""
+
+    file: str
+    leaves: tuple[str, ...]
+    fields: tuple[str, ...]
+    decision: bool
+
+
+@dataclass
+class Parquet:
+    """Opened for each read; what travels to a worker is its path."""
+
+    path: str
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path}
+
+    @cached_property
+    def _footers(self) -> dict[str, Any]:
+        """Of each file: its metadata and Arrow's schema."""
+        footers = {}
+        for file in parts(self.path):
+            with _opened(file) as parquet:
+                footers[file] = (parquet.metadata, parquet.schema_arrow)
+        if not footers:
+            raise SampleError("the folder has no files *.parquet")
+        rows = {file: metadata.num_rows for file, (metadata, _) in footers.items()}
+        if len(set(rows.values())) > 1:
+            told = ", ".join(f"{Path(file).name}: {n}" for file, n in rows.items())
+            raise SampleError(
+                f"the files of a folder stand side by side and need equal numbers of events ({told}); name "
+                f"files that follow each other one by one"
+            )
+        return footers
+
+    @cached_property
+    def _columns(self) -> dict[Need, _Column]:
+        found: dict[Need, _Column] = {}
+        for file, (metadata, schema) in self._footers.items():
+            leaves = (metadata.schema.column(i).path for i in range(metadata.num_columns))
+            for need, column in _columns_of(file, schema, leaves):
+                if need in found:
+                    raise SampleError(
+                        f"{'.'.join(filter(None, need))} stands in {Path(found[need].file).name} as "
+                        f"{_name(found[need])} and in {Path(file).name} as {_name(column)}"
+                    )
+                found[need] = column
+        single = {name.removesuffix("_pt") for of, name in found if not of and name.endswith("_pt")}
+        for (of, name), column in list(found.items()):
+            prefix, _, own = name.rpartition("_")
+            if not of and prefix in single and not column.decision:
+                found.setdefault((prefix.lower(), own), column)
+        return found
+
+    @cached_property
+    def entries(self) -> int:
+        return int(next(iter(self._footers.values()))[0].num_rows)
+
+    @cached_property
+    def boundaries(self) -> tuple[int, ...]:
+        """Where all files begin a new row group."""
+        groups = [set(_row_groups(metadata)) for metadata, _ in self._footers.values()]
+        return tuple(sorted(set.intersection(*groups)))
+
+    @property
+    def sum_of_weights(self) -> float:
+        if WEIGHT in self._columns:
+            raise SampleError(
+                "has weights and no sum of those of all generated events: what is left may be a skim and "
+                "cannot be normalised; give sum_of_weights in its catalogue entry"
+            )
+        return float(self.entries)
+
+    @property
+    def neighbours(self) -> Literal["none", "line", "orbit"]:
+        return "none"
+
+    @property
+    def has_parents(self) -> bool:
+        return PARENT in self._columns
+
+    @cached_property
+    def schema(self) -> Schema:
+        return schema_of(self._columns)
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        return tuple(name for (_, name), column in self._columns.items() if column.decision)
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
+        read = self._read(start, stop, [("", name) for name in names])
+        return {name: values != 0 for (_, name), (_, values) in read.items()}
+
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns:
+        """The needed columns, and always weight, id and parent, of some entries."""
+        wanted = set(needs)
+        wanted |= {(name, "pt") for name, _ in wanted if name} | {WEIGHT, ID, PARENT}
+        collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
+        scalars: dict[str, Array] = {}
+        for (collection, column), (offsets, values) in self._read(start, stop, wanted).items():
+            if collection:
+                ends = np.arange(len(values) + 1) if offsets is None else offsets
+                collections.setdefault(collection, {})[column] = ends, values
+            else:
+                scalars[column] = values
+        id = scalars.get("id", np.arange(start, stop))
+        return Columns(
+            weight=scalars.get("weight", np.ones(stop - start)),
+            id=id,
+            parent=scalars.get("parent", id),
+            collections={name: collection_of(columns) for name, columns in collections.items()},
+            scalars=scalars,
+        )
+
+    def _read(
+        self, start: int, stop: int, needs: Iterable[Need]
+    ) -> dict[Need, tuple[IntArray | None, Array]]:
+        """Of those that are there: offsets of the lists, None where it is not one, and the numbers."""
+        columns = {need: self._columns[need] for need in needs if need in self._columns}
+        read: dict[Need, tuple[IntArray | None, Array]] = {}
+        for file in sorted({column.file for column in columns.values()}):
+            metadata, _ = self._footers[file]
+            of_file = {need: column for need, column in columns.items() if column.file == file}
+            offsets = _row_groups(metadata)
+            groups = [i for i in range(len(offsets) - 1) if offsets[i] < stop and offsets[i + 1] > start]
+            leaves = {leaf for column in of_file.values() for leaf in column.leaves}
+            first, end = (offsets[groups[0]], offsets[groups[-1] + 1]) if groups else (0, 0)
+            wanted = file, tuple(groups), tuple(sorted(leaves))
+            table = self._kept(*wanted) if end - first > 2 * (stop - start) else self._decoded(*wanted)
+            table = table.slice(start - first, stop - start)
+            read |= {need: _numbers(column, table[column.fields[0]]) for need, column in of_file.items()}
+        return read
+
+    def _decoded(self, file: str, groups: tuple[int, ...], leaves: tuple[str, ...]) -> Any:
+        metadata, _ = self._footers[file]
+        with _opened(file, metadata) as parquet:
+            return parquet.read_row_groups(list(groups), columns=list(leaves))
+
+    def _kept(self, *wanted: Any) -> Any:
+        """A row group that is larger than what is asked of it, as awkward writes them, is asked again: the
+        last one of each file stays decoded."""
+        lock, kept = self._memory
+        file = wanted[0]
+        with lock:
+            if file not in kept or kept[file][0] != wanted:
+                kept.pop(file, None)
+                kept[file] = wanted, self._decoded(*wanted)
+            return kept[file][1]
+
+    @cached_property
+    def _memory(self) -> tuple[Lock, dict[str, Any]]:
+        return Lock(), {}
+
+
+@contextmanager
+def _opened(file: str, metadata: Any = None) -> Iterator[Any]:
+    try:
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise MissingExtraError("reading Parquet", "formats", "pyarrow") from None
+    with opened(file) as stream, ParquetFile(stream, metadata=metadata) as parquet:
+        yield parquet
+
+
+def _row_groups(metadata: Any) -> list[int]:
+    """Where each begins, and the end."""
+    sizes = (metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
+    return list(accumulate(sizes, initial=0))
+
+
+def _columns_of(file: str, schema: Any, leaves: Iterable[str]) -> Iterator[tuple[Need, _Column]]:
+    """What of Arrow's schema has a meaning here; the leaves are in the order of its fields."""
+    paths = iter(leaves)
+    for field in schema:
+        found = [(next(paths), *leaf) for leaf in _leaves_of(field.type, (field.name,))]
+        # A type that awkward has defined is read whole: Arrow makes none with some of its fields.
+        whole = tuple(path for path, *_ in found) if hasattr(field.type, "storage_type") else ()
+        for path, fields, lists, type_ in found:
+            if not re.fullmatch(r"float|double|bool|u?int\d+", str(type_)) or lists > 1:
+                continue
+            names = [name for name in fields if name]
+            name = "_".join(names)
+            decision = not lists and (str(type_) == "bool" or name.startswith(DECISIONS))
+            column = _Column(file, whole or (path,), fields, decision)
+            if not lists:
+                yield ("", SCALARS.get(name, name)), column
+            elif len(names) == 1 and "_" in name:
+                prefix, _, last = name.partition("_")
+                yield (prefix.lower(), last), column
+            elif len(names) == 2:
+                yield (names[0].lower(), names[1]), column
+
+
+def _leaves_of(
+    type_: Any, fields: tuple[str, ...], lists: int = 0
+) -> Iterator[tuple[tuple[str, ...], int, Any]]:
+    """(names that lead to it, how many lists it is in, type), in the order of Parquet's leaves."""
+    stored = getattr(type_, "storage_type", type_)
+    if _is_list(stored):
+        yield from _leaves_of(stored.value_type, fields, lists + 1)
+    elif _is_struct(stored):
+        for field in stored:
+            yield from _leaves_of(field.type, (*fields, field.name), lists)
+    else:
+        yield fields, lists, stored
+
+
+def _is_list(type_: Any) -> bool:
+    return str(type_).startswith(("list<", "large_list<"))
+
+
+def _is_struct(type_: Any) -> bool:
+    return str(type_).startswith("struct<")
+
+
+def _numbers(column: _Column, of: Any) -> tuple[IntArray | None, Array]:
+    """What of Arrow's column at the top is this one. SampleError where something is missing (null)."""
+    array, names, offsets = of.combine_chunks(), iter(column.fields[1:]), None
+    while True:
+        array = getattr(array, "storage", array)
+        if array.null_count:
+            raise SampleError(f"{_name(column)} has missing entries (null), which no trigger can compare")
+        if _is_list(array.type):
+            ends = array.offsets.to_numpy().astype(np.int64)
+            array, offsets = array.values.slice(ends[0], ends[-1] - ends[0]), ends - ends[0]
+        elif _is_struct(array.type):
+            array = array.field(next(names))
+        else:
+            # Arrow's own memory is read-only, for which kernels would be compiled once more.
+            return offsets, np.require(array.to_numpy(zero_copy_only=False), requirements="W")
+
+
+def _name(column: _Column) -> str:
+    return ".".join(filter(None, column.fields))

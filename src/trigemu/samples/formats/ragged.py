@@ -1,0 +1,62 @@
+"""Columns as files give them → collections."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import awkward as ak
+import numpy as np
+
+from trigemu.observables.expressions import Need
+from trigemu.samples.events import Array, Collection, IntArray, first_unordered
+from trigemu.samples.formats.source import Schema
+from trigemu.support.errors import SampleError
+from trigemu.support.kernels import kernel
+
+
+def schema_of(needs: Iterable[Need]) -> Schema:
+    """Of (collection or "" for a scalar, column) that a file has."""
+    collections: dict[str, set[str]] = {}
+    for collection, column in needs:
+        collections.setdefault(collection, set()).add(column)
+    scalars = frozenset(collections.pop("", ()))
+    return Schema({name: frozenset(columns) for name, columns in collections.items()}, scalars)
+
+
+def flat(array: ak.Array) -> tuple[IntArray, Array]:
+    """Offsets int64[n + 1] from 0, and the numbers of all lists."""
+    layout = array.layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets)
+    return offsets, ak.to_numpy(layout.content)[: offsets[-1]]
+
+
+def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
+    """Of offsets and flat columns; the objects of each event in falling pT, where there is one."""
+    offsets: IntArray | None = None
+    for name, (own, _) in columns.items():
+        if offsets is None:
+            offsets = own
+        elif not np.array_equal(offsets, own):
+            raise SampleError(f"the column {name!r} has other numbers of objects than its neighbours")
+    assert offsets is not None
+    values = {name: column for name, (_, column) in columns.items()}
+    pt = values.get("pt")
+    if pt is not None and first_unordered(offsets, pt) >= 0:
+        order = _falling(offsets, pt)
+        values = {name: column[order] for name, column in values.items()}
+    return Collection(offsets, values)
+
+
+@kernel
+def _falling(offsets: IntArray, pt: Array) -> IntArray:
+    """int64[m]: the objects of each event in falling pT, equal ones as they were. An event has few, most of
+    them in order: insertion is fastest."""
+    order = np.arange(offsets[-1])
+    for event in range(len(offsets) - 1):
+        for i in range(offsets[event] + 1, offsets[event + 1]):
+            j = i
+            while j > offsets[event] and pt[order[j - 1]] < pt[i]:
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+    return order

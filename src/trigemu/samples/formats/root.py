@@ -1,0 +1,144 @@
+"""What the formats in ROOT files share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import awkward as ak
+import numpy as np
+import uproot
+
+from trigemu.observables.expressions import Need
+from trigemu.samples.events import Array, BoolArray, IntArray
+from trigemu.samples.formats.ragged import collection_of, flat, schema_of
+from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.locations import located
+from trigemu.support.errors import SampleError
+
+
+@dataclass
+class RootFile(ABC):
+    """One file, opened when first used; what travels to a worker is its path, and which branches it has if
+    that is known."""
+
+    #: Names that the TTree or RNTuple with the events may have.
+    trees: ClassVar[tuple[str, ...]]
+
+    path: str
+
+    @property
+    @abstractmethod
+    def sum_of_weights(self) -> float: ...
+
+    @cached_property
+    @abstractmethod
+    def _branches(self) -> Mapping[Need, str]:
+        """Where the columns stand that the file offers."""
+
+    @property
+    @abstractmethod
+    def _own(self) -> Mapping[str, str]:
+        """Where "weight", "id" and "parent" stand, as far as they are there."""
+
+    def _single(self, name: str, array: ak.Array) -> Array:
+        """A branch with one number an event."""
+        values: Array = ak.to_numpy(array)
+        return values
+
+    def _converted(self, column: str, values: Array) -> Array:
+        """A column in the units and types of `Events`."""
+        return values
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name in ("path", "_branches")}
+
+    @cached_property
+    def _file(self) -> Any:
+        where = located(self.path)
+        # As a key, so that no part of the name is taken for a tree's; chunks are read once.
+        file = uproot.open({str(where): None}, array_cache=None)
+        size = where.stat().st_size if isinstance(where, Path) else file.file.fEND
+        if size < file.file.fEND:
+            raise SampleError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
+        return file
+
+    @cached_property
+    def _events(self) -> Any:
+        for name in self.trees:
+            if (tree := self._file.get(name)) is not None:
+                return tree
+        wanted = " or ".join(map(repr, self.trees))
+        raise SampleError(f"no tree {wanted} (there is: {', '.join(self._file.keys()) or 'nothing'})")
+
+    @cached_property
+    def _is_tree(self) -> bool:
+        """A TTree, not an RNTuple."""
+        return isinstance(self._events, uproot.TTree)
+
+    @cached_property
+    def entries(self) -> int:
+        return int(self._events.num_entries)
+
+    @cached_property
+    def boundaries(self) -> tuple[int, ...]:
+        """Where all branches begin a new basket, or clusters begin: reading between them decompresses
+        nothing twice."""
+        if self._is_tree:
+            return tuple(int(offset) for offset in self._events.common_entry_offsets())
+        return (*(int(c.num_first_entry) for c in self._events.cluster_summaries), self.entries)
+
+    @property
+    def neighbours(self) -> Literal["none", "line", "orbit"]:
+        return "none"
+
+    @property
+    def has_parents(self) -> bool:
+        return "parent" in self._own
+
+    @cached_property
+    def schema(self) -> Schema:
+        return schema_of(self._branches)
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        return ()
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
+        return {}
+
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns:
+        """The needed columns, and always weight, id and parent, of some entries."""
+        wanted = set(needs)
+        wanted |= {(name, "pt") for name, _ in wanted if name}
+        names = {need: self._branches[need] for need in wanted if need in self._branches}
+        arrays = self._arrays([*names.values(), *self._own.values()], start, stop)
+        collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
+        scalars: dict[str, Array] = {}
+        for (collection, column), name in names.items():
+            if collection:
+                offsets, values = flat(arrays[name])
+                collections.setdefault(collection, {})[column] = offsets, self._converted(column, values)
+            else:
+                scalars[column] = self._converted(column, self._single(name, arrays[name]))
+        own = {what: self._single(name, arrays[name]) for what, name in self._own.items()}
+        id = own.get("id", np.arange(start, stop))
+        return Columns(
+            weight=own.get("weight", np.ones(stop - start)),
+            id=id,
+            parent=own.get("parent", id),
+            collections={name: collection_of(columns) for name, columns in collections.items()},
+            scalars=scalars,
+        )
+
+    def _arrays(self, names: Iterable[str], start: int, stop: int) -> dict[str, ak.Array]:
+        every = sorted(set(names))
+        window = {"entry_start": start, "entry_stop": stop, "library": "ak"}
+        if self._is_tree:
+            arrays: dict[str, ak.Array] = self._events.arrays(every, how=dict, **window) if every else {}
+            return arrays
+        return {name: self._events[name].array(**window) for name in every}

@@ -1,0 +1,180 @@
+"""Variants of a menu, compared on the same events.
+
+Of each event a variant accepts a fraction f: of the menu, or(M); of a trigger, total and unique as in
+`quantities.py`. A difference is Σ w (f_A − f_B) and its uncertainty that of any rate, with f_A − f_B event by
+event: what both accept cancels, unlike in a sum in quadrature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+import numpy as np
+
+from trigemu.counting.acceptance import acceptances, pairs_between
+from trigemu.counting.patterns import Words
+from trigemu.counting.quantities import MENU, Label, fractions
+from trigemu.counting.rate_sums import PairSums, RateSums, Scale, blocks
+from trigemu.emulation.budgets import crossing_scale
+from trigemu.emulation.loop import Emulation
+from trigemu.menus.menu import Menu, check_names
+from trigemu.rates.menu_rates import rates
+from trigemu.rates.results import MenuRates
+from trigemu.samples.events import FloatArray
+from trigemu.studies.definition_changes import changes
+from trigemu.support.errors import TrigemuError
+
+#: What is compared of each trigger.
+_QUANTITIES = ("total", "unique")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Variant a less variant b, in Hz; what: "menu", "level" with its name, or a trigger, which counts as 0
+    where it is absent."""
+
+    a: str
+    b: str
+    what: str
+    quantity: str
+    difference_hz: float
+    error_hz: float
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What variant b accepts and a does not, in Hz: of each event, by what its accepted fraction is higher.
+    Prescaled, that is the least which any arrangement of prescale counters gives, and nothing where both
+    accept alike."""
+
+    a: str
+    b: str
+    hz: float
+    error_hz: float
+
+
+class Common(NamedTuple):
+    """What trigger of_a of variant a and of_b of b both accept, in Hz, at the lower of their crossing rates.
+    Triggers of one coherent set, or of one name and of none, share their prescale counter."""
+
+    a: str
+    b: str
+    of_a: str
+    of_b: str
+    hz: float
+    error_hz: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """A trigger, or the "menu" itself, that differs between two variants: how, in words."""
+
+    a: str
+    b: str
+    what: str
+    how: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Variants by the names of their menus, which differ."""
+
+    variants: tuple[MenuRates, ...]
+    differences: tuple[Difference, ...]
+    gained: tuple[Gain, ...]
+    common: tuple[Common, ...]
+    changes: tuple[Change, ...]
+
+
+def compare(emulation: Emulation) -> Comparison:
+    """The menus of an emulation, in pairs. TrigemuError for one menu alone, or two of one name."""
+    menus = emulation.menus
+    if len(menus) < 2:
+        raise TrigemuError(f"{menus[0].path}: a comparison needs at least two menus")
+    check_names(menus)
+    names = [menu.name for menu in menus]
+    pairs = {(names[i], names[j]): _Pair(emulation, i, j) for i, j in combinations(range(len(menus)), 2)}
+    gained = {(gain.a, gain.b): gain for pair in pairs.values() for gain in pair.gained}
+    return Comparison(
+        variants=tuple(rates(emulation, menu) for menu in menus),
+        differences=tuple(difference for pair in pairs.values() for difference in pair.differences),
+        gained=tuple(gained[pair] for pair in permutations(names, 2)),
+        common=tuple(common for pair in pairs.values() for common in pair.common()),
+        changes=tuple(
+            Change(a, b, what, how)
+            for a, b in pairs
+            for what, how in changes(emulation, names.index(a), names.index(b))
+        ),
+    )
+
+
+class _Pair:
+    """The differences of two menus of an emulation, what each gains over the other, and what two triggers
+    accept together."""
+
+    def __init__(self, emulation: Emulation, i: int, j: int) -> None:
+        self._menus = a, b = emulation.menus[i], emulation.menus[j]
+        bits = emulation.plan.bits[i], emulation.plan.bits[j]
+        table, scales = emulation.counted(i, j)
+        crossing = [crossing_scale(menu, emulation.catalogue) for menu in self._menus]
+        self._labels = list(dict.fromkeys((*_labels(a), *_labels(b))))
+        sums = RateSums(table, Scale(scales, max(crossing)), len(self._labels) + 2)
+        both = PairSums(table, Scale(scales, min(crossing)), (len(a.enabled), len(b.enabled)))
+        for rows in blocks(table, a, b):
+            words = table.words[rows]
+            both.add(rows, pairs_between(words, (a, bits[0]), (b, bits[1])))
+            first, second = (
+                _fractions(words, menu, of, scale / max(crossing))
+                for menu, of, scale in zip(self._menus, bits, crossing, strict=True)
+            )
+            nothing = np.zeros(len(words))
+            columns = [first.get(label, nothing) - second.get(label, nothing) for label in self._labels]
+            menu = columns[self._labels.index(MENU)]
+            difference = np.column_stack([*columns, np.maximum(-menu, 0.0), np.maximum(menu, 0.0)])
+            differ = difference.any(axis=1)
+            sums.add(np.flatnonzero(differ) + rows.start, difference[differ])
+        hz, variance = sums.result()
+        self._values = list(zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True))
+        self._both = both.result()
+
+    @property
+    def differences(self) -> Iterator[Difference]:
+        a, b = (menu.name for menu in self._menus)
+        for label, value in zip(self._labels, self._values, strict=False):
+            yield Difference(a, b, _what(label), f"{label.quantity}_hz", *value)
+
+    @property
+    def gained(self) -> tuple[Gain, Gain]:
+        """From the first to the second, and back."""
+        a, b = (menu.name for menu in self._menus)
+        return Gain(a, b, *self._values[-2]), Gain(b, a, *self._values[-1])
+
+    def common(self) -> Iterator[Common]:
+        a, b = self._menus
+        values, variances = self._both
+        numbers = zip(values.ravel().tolist(), np.sqrt(variances).ravel().tolist(), strict=True)
+        for first in a.enabled:
+            for second in b.enabled:
+                yield Common(a.name, b.name, first.name, second.name, *next(numbers))
+
+
+def _labels(menu: Menu) -> Iterator[Label]:
+    """The rates that are compared, in the order of the menu."""
+    yield MENU
+    yield from (Label("level", level, "rate") for level in menu.levels)
+    for trigger in menu.enabled:
+        yield from (Label("trigger", trigger.name, quantity) for quantity in _QUANTITIES)
+
+
+def _what(label: Label) -> str:
+    return {"menu": "menu", "level": f"level {label.name}"}.get(label.what, label.name)
+
+
+def _fractions(words: Words, menu: Menu, bits: Mapping[str, int], ratio: float) -> dict[Label, FloatArray]:
+    """Of the triggers by name, so that menus with the same triggers in another order differ by nothing."""
+    by_name = replace(menu, triggers=tuple(sorted(menu.triggers, key=lambda trigger: trigger.name)))
+    found = fractions(by_name, acceptances(words, by_name, bits), _QUANTITIES)
+    return {label: ratio * values for label, values in found.items()}

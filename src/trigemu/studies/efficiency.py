@@ -1,0 +1,263 @@
+"""Efficiency of menus and triggers on signal samples, against observables, in categories; `intervals.py` says
+what an efficiency of weighted events is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from trigemu.counting import exact
+from trigemu.counting.acceptance import Acceptance, acceptances
+from trigemu.counting.patterns import PatternTable, complete, count
+from trigemu.counting.quantities import MENU, Label, fractions
+from trigemu.decisions.plan import Plan, decide, lacks, make_plan
+from trigemu.emulation.budgets import solve
+from trigemu.emulation.engine import CHUNK_EVENTS, Job, over
+from trigemu.emulation.loop import Progress, fitted
+from trigemu.menus.menu import Menu, check_names
+from trigemu.observables.expressions import Condition, Number
+from trigemu.observables.selections import Scope
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue, Sample
+from trigemu.samples.events import Events, FloatArray, IntArray
+from trigemu.samples.split import EVALUATION, half_of
+from trigemu.studies.intervals import Curve, Sums
+from trigemu.support.errors import SampleError, TrigemuError, nearest
+from trigemu.triggers.base import Context
+
+#: Categories are the bits of a number, which an axis must hold beside its bins.
+MAX_CATEGORIES = 16
+
+
+@dataclass(frozen=True)
+class Profile:
+    """An observable in the language of the menus, and the edges of its bins, ascending."""
+
+    observable: str
+    edges: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Turnon:
+    """The curves against one observable in one category. events: int64[bins], effective_events:
+    float64[bins]. selected: how many events are in the category, those outside of the bins included."""
+
+    profile: Profile
+    category: str
+    selected: int
+    events: IntArray
+    effective_events: FloatArray
+    curves: tuple[Curve, ...]
+
+
+@dataclass(frozen=True)
+class Efficiencies:
+    """menus: as evaluated, their budgets solved on the background. require: the condition that events
+    enter by. halved: the samples of which only the half counts that nothing was fitted to. warnings: what a
+    user should know before using the numbers."""
+
+    menus: tuple[Menu, ...]
+    samples: tuple[str, ...]
+    require: str | None
+    halved: tuple[str, ...]
+    turnons: tuple[Turnon, ...]
+    warnings: tuple[str, ...] = ()
+
+
+def efficiencies(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    samples: Sequence[str],
+    profiles: Sequence[Profile],
+    categories: Sequence[str] = (),
+    require: str | None = None,
+    triggers: Sequence[str] = (),
+    *,
+    scope: Scope | None = None,
+    workers: int = 1,
+    chunk_events: int = CHUNK_EVENTS,
+    progress: Progress | None = None,
+) -> Efficiencies:
+    """Efficiencies of menus, and of some triggers of those that have them, on samples of a catalogue.
+
+    Conditions and observables are in the names of `scope`, by default the first menu's, which is also the
+    reference of gains. Without categories, all events are one; `require` is by default that of the first
+    sample's catalogue entry. TrigemuError where nothing is selected, or a name is unknown.
+    """
+    chosen = [catalogue.sample(name) for name in dict.fromkeys(samples)]
+    _check(menus, chosen, profiles, categories, triggers)
+    require = chosen[0].table.require if require is None else require
+    context = Context(scope or menus[0].scope)
+    task = _Count(
+        tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
+        tuple(context.condition(category) for category in categories),
+        context.condition(require) if require else None,
+        catalogue.with_parents,
+    )
+    plan = make_plan(menus)
+    for sample in chosen:
+        plan.check(sample)
+        _check_columns(sample, context)
+    solved = solve(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
+    plan = plan if solved == tuple(menus) else make_plan(solved)
+    halved = [s for s in chosen if s.table.role == "background" and fitted(solved, plan, catalogue)]
+    task = replace(task, halved=frozenset(sample.number for sample in halved))
+    job = Job(solved, plan, catalogue, frozenset(context.needs))
+    made = []
+    for chunk, parts in over(chosen, job, task, workers=workers, chunk_events=chunk_events):
+        made.append(parts)
+        if progress:
+            progress(chunk.stop - chunk.start)
+    tables = [complete(parts) for parts in zip(*made, strict=True)]
+    if not len(tables[0]):
+        raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
+    return Efficiencies(
+        menus=solved,
+        samples=tuple(sample.name for sample in chosen),
+        require=require,
+        halved=tuple(sample.name for sample in halved),
+        turnons=tuple(
+            turnon
+            for profile, table in zip(profiles, tables, strict=True)
+            for turnon in _turnons(profile, table, solved, plan, categories, triggers)
+        ),
+        warnings=tuple(_negative(catalogue, tables[0], len(profiles[0].edges) << len(categories))),
+    )
+
+
+def _negative(catalogue: Catalogue, table: PatternTable, first: int) -> Iterator[str]:
+    """What of each sample has negative weights: bins of the axis from `first` on."""
+    weight = np.abs(exact.to_float(table.weight))
+    for number in np.unique(table.sample):
+        own = table.sample == number
+        share = weight[own & (table.axis >= first)].sum() / max(weight[own].sum(), 1e-300)
+        if share > 0:
+            yield (
+                f"{100 * share:.2g} % of the weight of {catalogue.samples[number].name!r} is negative: an "
+                f"efficiency may lie outside of 0 to 100 %, and its interval is ± one standard deviation"
+            )
+
+
+def _check(
+    menus: Sequence[Menu],
+    samples: Sequence[Sample],
+    profiles: Sequence[Profile],
+    categories: Sequence[str],
+    triggers: Sequence[str],
+) -> None:
+    """What can be known to be wrong before any event is read."""
+    check_names(menus)
+    if not (menus and samples and profiles):
+        raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
+    if len(categories) > MAX_CATEGORIES:
+        raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
+    for profile in profiles:
+        if len(profile.edges) < 2 or any(high <= low for low, high in pairwise(profile.edges)):
+            raise TrigemuError(f"{profile.observable!r}: expected at least two edges of bins, that rise")
+    known = [trigger.name for menu in menus for trigger in menu.enabled]
+    for trigger in triggers:
+        if trigger not in known:
+            raise TrigemuError(f"no menu has an enabled trigger {trigger!r}{nearest(trigger, known)}")
+
+
+def _check_columns(sample: Sample, context: Context) -> None:
+    problems = [lacking for need in sorted(context.needs) if (lacking := lacks(sample, need))]
+    if problems:
+        reason = ", which an observable, a category or the required condition needs"
+        raise SampleError("\n".join(problem + reason for problem in dict.fromkeys(problems)))
+
+
+@dataclass(frozen=True)
+class _Count:
+    """For each profile a pattern table, whose axis is categories × (bins + 1) + bin: the categories as
+    bits, and one more for negative weights; the last bin for what lies outside. halved: samples that
+    something was fitted to, of which only the other half enters."""
+
+    profiles: tuple[tuple[Number, tuple[float, ...]], ...]
+    categories: tuple[Condition, ...]
+    require: Condition | None
+    with_parents: frozenset[int]
+    halved: frozenset[int] = frozenset()
+
+    def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, ...]:
+        work = Workspace(events)
+        words = decide(events, plan, work)
+        enters = np.zeros(len(events), np.bool_)
+        enters[events.core] = True
+        if sample in self.halved:
+            enters &= half_of(events.parent) == EVALUATION
+        if self.require:
+            enters &= self.require.evaluate(work)
+        mask = (events.weight < 0).astype(np.int64) << len(self.categories)
+        for bit, category in enumerate(self.categories):
+            mask |= category.evaluate(work).astype(np.int64) << bit
+        known = sample in self.with_parents
+        made_from = (events.parent[enters], events.id[enters]) if known else None
+        return tuple(
+            count(
+                sample,
+                words[enters],
+                events.weight[enters],
+                (mask * len(edges) + binned(number.evaluate(work), edges))[enters],
+                made_from=made_from,
+            )
+            for number, edges in self.profiles
+        )
+
+
+def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
+    """int64[n]: low ≤ v < high, the last bin with its upper edge; len(edges) − 1 for all others."""
+    bins = np.searchsorted(edges, values, "right") - 1
+    bins[values == edges[-1]] = len(edges) - 2
+    inside = (bins >= 0) & (bins < len(edges) - 1)
+    return np.where(inside, bins, len(edges) - 1)
+
+
+def _turnons(
+    profile: Profile,
+    table: PatternTable,
+    menus: Sequence[Menu],
+    plan: Plan,
+    categories: Sequence[str],
+    triggers: Sequence[str],
+) -> Iterable[Turnon]:
+    columns = [
+        ((menu.name, trigger), fraction)
+        for menu, bits in zip(menus, plan.bits, strict=True)
+        for trigger, fraction in _accepted(menu, acceptances(table.words, menu, bits), triggers)
+    ]
+    references = {trigger: fraction for (menu, trigger), fraction in columns if menu == menus[0].name}
+    nothing = np.zeros(len(table))
+    n = len(profile.edges)
+    mask, bin_ = table.axis // n % (1 << len(categories)), table.axis % n
+    inside_of = [((mask >> bit & 1).astype(np.bool_), text) for bit, text in enumerate(categories)]
+    inside_of = inside_of or [(np.ones(len(mask), np.bool_), "all")]
+    for inside, category in inside_of:
+        if not inside.any():
+            raise SampleError(f"no event is in the category {category!r}: is the condition meant so?")
+    if (bin_[mask > 0 if categories else slice(None)] == n - 1).all():
+        first, last = profile.edges[0], profile.edges[-1]
+        raise SampleError(
+            f"{profile.observable!r} has no value from {first:g} to {last:g} in any event selected"
+        )
+    for inside, category in inside_of:
+        sums = Sums(table, bin_, inside, n)
+        curves = tuple(
+            sums.curve(menu, trigger, fraction, references.get(trigger, nothing))
+            for (menu, trigger), fraction in columns
+        )
+        selected, events = int(sums.events[-1]), sums.events[: n - 1]
+        yield Turnon(profile, category, selected, events, sums.effective[: n - 1], curves)
+
+
+def _accepted(
+    menu: Menu, acceptance: Acceptance, triggers: Sequence[str]
+) -> Iterable[tuple[str | None, FloatArray]]:
+    found = fractions(menu, acceptance, ("total",))
+    yield None, found[MENU]
+    for trigger in menu.enabled:
+        if trigger.name in triggers:
+            yield trigger.name, found[Label("trigger", trigger.name, "total")]

@@ -1,0 +1,270 @@
+"""A set of efficiency profiles in TOML: which menus on which samples, against what, in which categories,
+and the numbers that others have published for them.
+
+    [profile]
+    menus = ["primary.toml", "decade.toml"]     # paths from this file; the first is the reference of gains
+    samples = ["yy"]
+
+    [sums.ht]                                   # [objects] and [sums] as in a menu: what names mean below;
+    of = ["jet", "photon"]                      # without both, what they mean in the first menu
+
+    [[observable]]
+    expression = "jet[0].pt"
+    bins = "0:150:10"                           # or the edges, [0, 20, 50]
+
+    [[category]]
+    condition = "n_jet == 1"
+
+    [[reference]]
+    menu = "decade"
+    trigger = "AD"
+    quantity = "total_hz"
+    value = 1420.0
+    source = "arXiv:2508.10224"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from trigemu.emulation.loop import Progress
+from trigemu.menus.menu import Menu
+from trigemu.observables.language import parse_condition, parse_observable
+from trigemu.observables.selections import Scope, read_scope
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.efficiency import Efficiencies, Profile, efficiencies
+from trigemu.studies.threshold_scan import parse_values
+from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support.toml import Document, Key, S, Table, load, read
+
+_SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
+
+Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class ProfileTable(Table, frozen=True):
+    """[profile]. `require` is the condition that events enter by, by default that of the first sample's
+    catalogue entry; `triggers` are looked at beside the whole menus."""
+
+    menus: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    samples: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    name: str | None = None
+    require: str | None = None
+    triggers: tuple[str, ...] = ()
+
+
+class Observable(Table, frozen=True):
+    """[[observable]]. What figures call it: `label`, by default the expression, and `unit`."""
+
+    expression: str
+    bins: str | tuple[float, ...]
+    label: str = ""
+    unit: str = ""
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        try:
+            parse_bins(self.bins)
+        except TrigemuError as error:
+            yield "bins", str(error)
+
+    @property
+    def name(self) -> str:
+        return self.label or self.expression
+
+    @property
+    def profile(self) -> Profile:
+        return Profile(self.expression, parse_bins(self.bins))
+
+
+class Category(Table, frozen=True):
+    """[[category]]. What figures call it: `label`, by default the condition."""
+
+    condition: str
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.label or self.condition
+
+
+class Reference(Table, frozen=True):
+    """[[reference]]: a published number of a menu, by its name, or of one of its triggers.
+    `unique_fraction` is the unique over the total rate, `unique_ceiling` that of any decision that is
+    independent of the other triggers."""
+
+    menu: str
+    quantity: Literal["rate_hz", "total_hz", "unique_hz", "unique_fraction", "unique_ceiling"]
+    value: float
+    source: Text
+    trigger: str | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if (self.trigger is None) != (self.quantity == "rate_hz"):
+            yield "quantity", f"quantity = {self.quantity!r}: rate_hz is of a menu, the others of a trigger"
+
+
+@dataclass(frozen=True)
+class ProfileSet:
+    """menus: paths, as seen from the current folder. scope: what the names of observables and conditions
+    mean; None: what they mean in the first menu."""
+
+    name: str
+    menus: tuple[Path, ...]
+    samples: tuple[str, ...]
+    require: str | None
+    triggers: tuple[str, ...]
+    scope: Scope | None
+    observables: tuple[Observable, ...]
+    categories: tuple[Category, ...]
+    references: tuple[Reference, ...]
+    path: Path
+    sha256: str
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """What figures and tables call observables and categories, by their expressions."""
+        found = {observable.expression: observable.name for observable in self.observables}
+        return found | {category.condition: category.name for category in self.categories}
+
+    def measure(
+        self,
+        menus: Sequence[Menu],
+        catalogue: Catalogue,
+        *,
+        workers: int = 1,
+        progress: Progress | None = None,
+    ) -> Efficiencies:
+        """The efficiencies that it describes, of these menus."""
+        return efficiencies(
+            menus,
+            catalogue,
+            self.samples,
+            [observable.profile for observable in self.observables],
+            [category.condition for category in self.categories],
+            self.require,
+            self.triggers,
+            scope=self.scope,
+            workers=workers,
+            progress=progress,
+        )
+
+    def of(self, menu: str) -> tuple[Reference, ...]:
+        """The published numbers of a menu, by its name."""
+        return tuple(reference for reference in self.references if reference.menu == menu)
+
+
+def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
+    """The edges, from `0:100:5` or from themselves; TrigemuError where they do not rise."""
+    edges = parse_values(bins) if isinstance(bins, str) else bins
+    if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
+        raise TrigemuError(f"bins {bins!r}: expected at least two edges that rise")
+    return edges
+
+
+def read_profiles(path: Path | str) -> ProfileSet:
+    """Read and check a set of profiles; TableError holds all its mistakes. Of the menus only names are
+    looked at: whether they can be run is for `read_menu` to say."""
+    document = load(Path(path))
+    for key in document.data:
+        if key not in _SECTIONS:
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, _SECTIONS)}")
+    head = read(document, document.data.get("profile", {}), ProfileTable, ("profile",), "[profile]")
+    observables = _entries(document, "observable", Observable)
+    categories = _entries(document, "category", Category)
+    references = _entries(document, "reference", Reference)
+    if not document.data.get("observable"):
+        document.problem(("observable",), "", "a profile needs at least one [[observable]]")
+    own = read_scope(document) if {"objects", "sums"} & document.data.keys() else None
+    if head:
+        menus = _menus(document, head)
+        scope = own if own or not menus else _scope_of(menus[0])
+        _check_language(document, scope, head, observables, categories)
+        _check_references(document, references, menus)
+    document.finish()
+    assert head is not None
+    return ProfileSet(
+        name=head.name or Path(path).stem,
+        menus=tuple(document.path.parent / menu for menu in head.menus),
+        samples=head.samples,
+        require=head.require,
+        triggers=head.triggers,
+        scope=own,
+        observables=tuple(observables.values()),
+        categories=tuple(categories.values()),
+        references=tuple(references.values()),
+        path=document.path,
+        sha256=document.sha256,
+    )
+
+
+def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
+    """Those without mistakes, by their place in the file."""
+    entries = document.data.get(section, [])
+    if not isinstance(entries, list):
+        document.problem((section,), "", f"expected entries [[{section}]]")
+        return {}
+    made = {
+        i: read(document, entry, struct, (section, i), f"[[{section}]]") for i, entry in enumerate(entries)
+    }
+    return {i: entry for i, entry in made.items() if entry is not None}
+
+
+def _menus(document: Document, head: ProfileTable) -> list[Document]:
+    """The files of the menus that can be read, if all can: else none."""
+    made = [
+        document.attempt(lambda menu=menu: load(document.path.parent / menu), ("profile", "menus", i))  # type: ignore[misc]
+        for i, menu in enumerate(head.menus)
+    ]
+    return [menu for menu in made if menu] if all(made) else []
+
+
+def _scope_of(menu: Document) -> Scope | None:
+    scope = read_scope(menu)
+    return None if menu.problems else scope
+
+
+def _check_language(
+    document: Document,
+    scope: Scope | None,
+    head: ProfileTable,
+    observables: Mapping[int, Observable],
+    categories: Mapping[int, Category],
+) -> None:
+    if scope is None:
+        return
+    texts: list[tuple[Key, str, Any]] = [
+        (("observable", i, "expression"), o.expression, parse_observable) for i, o in observables.items()
+    ]
+    texts += [(("category", i, "condition"), c.condition, parse_condition) for i, c in categories.items()]
+    if head.require is not None:
+        texts.append((("profile", "require"), head.require, parse_condition))
+    for key, text, parse in texts:
+        document.attempt(lambda parse=parse, text=text: parse(text, scope), key)  # type: ignore[misc]
+
+
+def _check_references(document: Document, references: Mapping[int, Reference], menus: list[Document]) -> None:
+    triggers = dict(map(_names, menus))
+    for i, reference in references.items():
+        key = ("reference", i)
+        if menus and reference.menu not in triggers:
+            message = f"menu = {reference.menu!r}: unknown menu{nearest(reference.menu, triggers)}"
+            document.problem((*key, "menu"), "[[reference]]", message)
+        elif menus and reference.trigger and reference.trigger not in triggers[reference.menu]:
+            remedy = nearest(reference.trigger, triggers[reference.menu])
+            message = f"trigger = {reference.trigger!r}: unknown trigger of {reference.menu!r}{remedy}"
+            document.problem((*key, "trigger"), "[[reference]]", message)
+
+
+def _names(menu: Document) -> tuple[str, list[str]]:
+    """Of a menu and of its triggers, whatever else may be wrong with it."""
+    head, triggers = menu.data.get("menu"), menu.data.get("trigger")
+    name = head.get("name") if isinstance(head, dict) else None
+    listed = triggers if isinstance(triggers, list) else []
+    found = [t["name"] for t in listed if isinstance(t, dict) and isinstance(t.get("name"), str)]
+    return (name if isinstance(name, str) else menu.path.stem), found

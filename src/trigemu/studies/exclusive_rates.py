@@ -1,0 +1,133 @@
+"""Which combinations of triggers take which rate: those that accept an event together, and no other does.
+
+With the acceptances a of `acceptance.py`, exactly the triggers S accept an event with probability
+
+    exactly(S) = Π over coherent sets C of max(0, min of a_t, t in S ∩ C  −  max of a_t, t in C without S)
+
+an empty minimum being 1 and an empty maximum 0. Over all S that are not empty this adds up to or(M).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.counting import exact
+from trigemu.counting.acceptance import Acceptance, Part, acceptances
+from trigemu.counting.coherent import Sets
+from trigemu.counting.quantities import members_by_level
+from trigemu.counting.rate_sums import RateSums, Scale, blocks
+from trigemu.emulation.budgets import crossing_scale
+from trigemu.emulation.loop import Emulation
+from trigemu.menus.menu import Menu
+from trigemu.samples.events import BoolArray, FloatArray
+
+#: Of the events of a pattern: combinations that fewer of them are in do not decide which are the largest.
+NEGLIGIBLE = 1e-6
+
+
+@dataclass(frozen=True)
+class Combination:
+    """hz ± error_hz of events that these triggers accept and no other of the menu does."""
+
+    triggers: tuple[str, ...]
+    hz: float
+    error_hz: float
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """The largest, by falling rate; how many others occur, and what they take together in Hz."""
+
+    largest: tuple[Combination, ...]
+    others: int
+    others_hz: float
+
+
+def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 15) -> Combinations:
+    """The combinations of a menu of an emulation, its only one by default, with the highest rates. Of a menu
+    with levels, those of triggers of the last one."""
+    known = emulation.given if menu in emulation.given else emulation.menus
+    number = 0 if menu is None else known.index(menu)
+    menu, bits = emulation.menus[number], emulation.plan.bits[number]
+    *_, level = members_by_level(menu).values()
+    table, scales = emulation.counted(number)
+    scale = Scale(scales, crossing_scale(menu, emulation.catalogue))
+    hz = exact.to_float(table.weight) * scale.of_sample[table.sample] * scale.everything
+    rates: dict[tuple[int, ...], float] = {}
+    for rows in blocks(table, menu):
+        _add_approximate(rates, acceptances(table.words[rows], menu, bits), hz[rows], level)
+    order = sorted(rates, key=lambda combination: (-rates[combination], combination))
+    chosen = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
+    sums = RateSums(table, scale, len(chosen))
+    for rows in blocks(table, menu) if chosen else ():
+        acceptance = acceptances(table.words[rows], menu, bits)
+        sums.add(rows, np.column_stack([exactly(acceptance, members, level) for members in chosen]))
+    values, variances = sums.result()
+    names = [trigger.name for trigger in menu.enabled]
+    return Combinations(
+        largest=tuple(
+            Combination(tuple(names[i] for i in combination), float(value), float(np.sqrt(variance)))
+            for combination, value, variance in zip(order[:most], values, variances, strict=True)
+        ),
+        others=len(order[most:]),
+        others_hz=math.fsum(rates[combination] for combination in order[most:]),
+    )
+
+
+def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
+    """float64[m]: the probability that the members, bool[t], accept and no other `within` bool[t] does."""
+    accepted = acceptance.total
+    probability = np.ones(len(accepted))
+    for together in acceptance.sets:
+        inside = [t for t in together if members[t]]
+        outside = [t for t in together if within[t] and not members[t]]
+        all_inside = accepted[:, inside].min(axis=1) if inside else 1.0
+        any_outside = accepted[:, outside].max(axis=1) if outside else 0.0
+        probability *= np.maximum(all_inside - any_outside, 0.0)
+    if acceptance.seeded:
+        nodes = acceptance.seeded.members
+        probability *= acceptance.seeded.exactly(nodes(members), nodes(within & ~members))
+    return probability
+
+
+def _add_approximate(
+    rates: dict[tuple[int, ...], float], acceptance: Acceptance, hz: FloatArray, within: BoolArray
+) -> None:
+    """Add the rate in Hz of every combination, by the places of its triggers, up to rounding."""
+    bound = acceptance.seeded.combination if acceptance.seeded else np.zeros(len(hz), np.int64)
+    key = np.column_stack([acceptance.total, bound])
+    _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
+    for pattern, rate in zip(first, np.bincount(number.ravel(), hz, len(first)), strict=True):
+        parts = list(acceptance.outcomes(int(pattern), within))
+        for combination, probability in _outcomes(parts):
+            if combination:
+                rates[combination] = rates.get(combination, 0.0) + float(rate) * probability
+
+
+def _outcomes(parts: Sequence[Part], likely: float = 1.0) -> Iterator[tuple[tuple[int, ...], float]]:
+    """The combinations that may accept an event, each with its probability, from its independent parts."""
+    if not parts:
+        yield (), likely
+        return
+    for probability, row in parts[0].outcomes:
+        for combination, so_far in _of_sets(row, parts[0].sets, likely * probability):
+            for others, other_probability in _outcomes(parts[1:], so_far):
+                yield tuple(sorted((*combination, *others))), other_probability
+
+
+def _of_sets(row: FloatArray, sets: Sets, likely: float) -> Iterator[tuple[tuple[int, ...], float]]:
+    """The same for the acceptances float64[t], with the triggers of a set bound by a common counter."""
+    if not sets:
+        yield (), likely
+        return
+    fired = sorted((t for t in sets[0] if row[t] > 0), key=lambda t: -row[t])
+    bounds = [1.0, *(float(row[t]) for t in fired), 0.0]
+    for count in range(len(fired) + 1):  # a common counter: the least prescaled come first
+        probability = likely * (bounds[count] - bounds[count + 1])
+        if probability > NEGLIGIBLE:
+            for others, other_probability in _of_sets(row, sets[1:], probability):
+                yield (*fired[:count], *others), other_probability

@@ -1,0 +1,120 @@
+"""Efficiencies of weighted events, and their intervals.
+
+Of n weighted events that a condition selects, ε = Σ w a / Σ w, a being the fraction of an event that is
+accepted. Its interval is Wilson's for n_eff = ε (1 − ε) / Var events of weight 1, with
+Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)², and (Σw)² / Σw² where ε is 0 or 1 (Wilson, JASA 22, 209).
+Where weights have both signs, ε may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from one
+interaction add the products of their w (a − ε), or of their w, to the variance (`shared.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.counting import exact
+from trigemu.counting.patterns import PatternTable
+from trigemu.counting.shared import Covariance
+from trigemu.samples.events import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Overall:
+    """An efficiency, its interval at 68 %, and the gain over the first menu with its error."""
+
+    value: float
+    low: float
+    high: float
+    gain: float
+    gain_error: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Efficiencies of a menu, or of one of its triggers, in the bins of an observable.
+
+    value, low, high: float64[bins], the efficiency and its interval at 68 %; NaN where there is no event.
+    gain, gain_error: float64[bins], paired: the same events, less what the first menu accepts, or its
+    trigger of that name, nothing where it has none.
+    overall: over all events of the category, those outside of the bins included.
+    """
+
+    menu: str
+    trigger: str | None
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    gain: FloatArray
+    gain_error: FloatArray
+    overall: Overall
+
+
+def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """Low and high end of the interval of z standard deviations, for so many events of weight 1."""
+    efficiency = np.clip(efficiency, 0.0, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shrink = 1.0 + z**2 / effective
+        centre = (efficiency + z**2 / (2 * effective)) / shrink
+        half = z / shrink * np.sqrt(efficiency * (1 - efficiency) / effective + z**2 / (4 * effective**2))
+    # It holds the efficiency itself, which rounding may not know.
+    return np.clip(centre - half, 0.0, efficiency), np.clip(centre + half, efficiency, 1.0)
+
+
+class Sums:
+    """Sums over the patterns of one category, for each of n bins and, last, for all of them. The weights of a
+    pattern have one sign."""
+
+    def __init__(self, table: PatternTable, bins: IntArray, inside: BoolArray, n: int) -> None:
+        self._bins, self._inside, self._n = bins[inside], inside, n
+        self._table = table
+        self._weight = exact.to_float(table.weight[inside])
+        self._square = exact.to_float(table.square[inside])
+        events = np.bincount(self._bins, table.n[inside], n).astype(np.int64)
+        self.events: IntArray = np.append(events, events.sum())
+        below, above = (self._of(part(self._weight, 0.0)) for part in (np.minimum, np.maximum))
+        self._both_signs = (below < 0) & (above > 0)
+        total = self._of(self._weight)
+        self._total = np.where(total == 0, np.nan, total)
+        self._total2 = self._of(self._square)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            self._total2 += self._shared(np.ones(len(self._bins)), np.zeros(n + 1))
+            self.effective: FloatArray = self._total**2 / self._total2
+
+    def _of(self, terms: FloatArray) -> FloatArray:
+        sums = np.bincount(self._bins, terms, self._n).astype(np.float64)
+        return np.append(sums, sums.sum())
+
+    def _shared(self, fraction: FloatArray, mean: FloatArray) -> FloatArray:
+        """float64[n + 1]: what shared interactions add to the variance of Σ w (fraction − mean)."""
+        sums = Covariance(self._table.shared, len(self._table), self._n + 1)
+        if not sums:
+            return np.zeros(self._n + 1)
+        rows = np.flatnonzero(self._inside)
+        used = sums.used(rows)
+        rows, bins, fraction = rows[used], self._bins[used], fraction[used]
+        everything = np.full(len(rows), self._n)
+        with np.errstate(invalid="ignore"):
+            sums.add_sparse(rows, bins, np.nan_to_num(fraction - mean[bins]))
+        sums.add_sparse(rows, everything, fraction - mean[-1])
+        return sums.result()
+
+    def curve(self, menu: str, trigger: str | None, accepted: FloatArray, reference: FloatArray) -> Curve:
+        a, r = accepted[self._inside], reference[self._inside]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))
+            passed, failed = self._of(self._square * a), self._of(self._square * (1 - a))
+            square = lost**2 * passed + value**2 * failed + self._shared(a, value)
+            product, variance = value * lost, np.maximum(square, 0.0) / self._total**2
+            known = (product > 0) & (variance > 0)
+            low, high = wilson(value, np.where(known, product / variance, self.effective))
+            error, by_error = np.sqrt(variance), self._both_signs & (variance > 0)
+            low, high = np.where(by_error, value - error, low), np.where(by_error, value + error, high)
+            gain = self._of(self._weight * (a - r)) / self._total
+            spread = self._of(self._square * (a - r) ** 2) - 2 * gain * self._of(self._square * (a - r))
+            spread += gain**2 * self._of(self._square) + self._shared(a - r, gain)
+            error = np.sqrt(np.maximum(spread, 0.0)) / self._total
+        each = (value, low, high, gain, error)
+        overall = Overall(*(float(column[-1]) for column in each))
+        value, low, high, gain, error = (column[: self._n - 1] for column in each)
+        return Curve(menu, trigger, value, low, high, gain, error, overall)

@@ -1,0 +1,113 @@
+"""Spectra of a catalogue's samples: what is in them, in Hz."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import hist
+import numpy as np
+
+from trigemu.counting.shared import Numbers
+from trigemu.emulation.engine import CHUNK_EVENTS, chunks_of
+from trigemu.observables.expressions import Number
+from trigemu.observables.selections import make_scope
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue, Sample
+from trigemu.samples.events import FloatArray, IntArray
+from trigemu.triggers.base import Context
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What is filled: an observable, or "weight"; edges: float64[bins + 1] in `unit`."""
+
+    name: str
+    label: str
+    unit: str
+    edges: FloatArray
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Of each sample, by name: Σw and its variance in Hz and Hz², float64[bins]. What lies above the last
+    edge is counted in the last bin, so that a spectrum adds up to its rate."""
+
+    quantity: Quantity
+    sum_w: Mapping[str, FloatArray]
+    variance: Mapping[str, FloatArray]
+
+
+def _counts(n: int) -> FloatArray:
+    return np.arange(n + 2, dtype=np.float64) - 0.5
+
+
+QUANTITIES = (
+    Quantity("jet[0].pt", "leading jet pT", "GeV", np.geomspace(20, 500, 41)),
+    Quantity("photon[0].pt", "leading photon pT", "GeV", np.geomspace(10, 200, 41)),
+    Quantity("electron[0].pt", "leading electron pT", "GeV", np.geomspace(5, 200, 31)),
+    Quantity("muon[0].pt", "leading muon pT", "GeV", np.geomspace(3, 200, 31)),
+    Quantity("n_jet", "number of jets", "", _counts(10)),
+    Quantity("n_photon", "number of photons", "", _counts(5)),
+    Quantity("ht", "HT", "GeV", np.linspace(0, 600, 61)),
+    Quantity("met", "missing ET", "GeV", np.linspace(0, 200, 41)),
+    Quantity("n_interaction", "number of interactions", "", _counts(60)),
+    Quantity("weight", "weight in Hz", "", np.geomspace(1e-6, 1e7, 53)),
+)
+
+
+def spectra(catalogue: Catalogue) -> tuple[Spectrum, ...]:
+    """All quantities that the samples have, in one pass over the catalogue."""
+    context = Context(make_scope({}, {}, lambda key, message: None))
+    wanted = {
+        number: None if quantity.name == "weight" else context.observable(quantity.name)
+        for number, quantity in enumerate(QUANTITIES)
+    }
+    filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
+    for sample in catalogue.samples:
+        with_parents = sample.number in catalogue.with_parents
+        for number, (sums, variance) in _of_sample(sample, wanted, with_parents).items():
+            filled[number][0][sample.name] = sums
+            filled[number][1][sample.name] = variance
+    return tuple(Spectrum(QUANTITIES[q], *parts) for q, parts in enumerate(filled) if parts[0])
+
+
+def _of_sample(
+    sample: Sample, wanted: Mapping[int, Number | None], with_parents: bool
+) -> dict[int, tuple[FloatArray, FloatArray]]:
+    known = {(c, column) for c, columns in sample.schema.collections.items() for column in columns}
+    known |= {("", scalar) for scalar in sample.schema.scalars}
+    offered = {q: o for q, o in wanted.items() if o is None or set(o.needs()) <= known}
+    needs = {need for observable in offered.values() if observable for need in observable.needs()}
+    filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in offered}
+    shared: dict[int, list[tuple[Numbers, IntArray, FloatArray]]] = {q: [] for q in offered}
+    for chunk in chunks_of(sample, CHUNK_EVENTS):
+        events = sample.read(chunk.source, chunk.start, chunk.stop, needs)
+        work = Workspace(events)
+        for q, observable in offered.items():
+            values = observable.evaluate(work) if observable else np.abs(events.weight)
+            has_value = ~np.isnan(values)
+            filled[q].fill(values[has_value], weight=events.weight[has_value])
+            if with_parents:
+                bins = np.searchsorted(QUANTITIES[q].edges, values[has_value], "right") - 1
+                shared[q].append((events.parent[has_value], bins, events.weight[has_value]))
+    made = {}
+    for q, histogram in filled.items():
+        view = histogram.view(flow=True)
+        view[-2] += view[-1]
+        variance = _of_parents(shared[q], len(view) - 2) if with_parents else view.variance[1:-1]
+        made[q] = view.value[1:-1], variance
+    return made
+
+
+def _of_parents(parts: Sequence[tuple[Numbers, IntArray, FloatArray]], n: int) -> FloatArray:
+    """float64[n]: Σ over parents of (Σw)², from parents, bins and weights of events; what lies above the
+    last bin is in it."""
+    parent, bins, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+    bins = np.minimum(bins, n - 1)
+    inside = bins >= 0
+    _, number = np.unique(parent[inside], return_inverse=True)
+    cells, cell = np.unique(number.ravel() * n + bins[inside], return_inverse=True)
+    sums = np.bincount(cell.ravel(), weight[inside], len(cells))
+    variance: FloatArray = np.bincount(cells % n, sums**2, n).astype(np.float64)
+    return variance

@@ -1,0 +1,226 @@
+"""Rates against one threshold, or over the plane of two, from one pass over the events.
+
+The axis of the pattern table counts how many of the values an event's score is above; for each value the
+decision is put in afterwards, so that a scan equals separate runs to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise, product
+
+import numpy as np
+
+from trigemu.decisions.plan import Plan
+from trigemu.emulation.budgets import solve
+from trigemu.emulation.loop import Emulation, Progress, emulate
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.expressions import Need
+from trigemu.observables.workspace import Workspace
+from trigemu.rates.menu_rates import rates
+from trigemu.rates.results import MenuRates
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import BoolArray, IntArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.base import ScoreKind
+
+#: Each costs a sum over all patterns.
+MAX_POINTS = 10_000
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The values, ascending, that the threshold of a trigger takes."""
+
+    trigger: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Rates at all combinations of the values, those of the last trigger varying fastest."""
+
+    steps: tuple[Steps, ...]
+    points: tuple[MenuRates, ...]
+
+
+@dataclass(frozen=True)
+class Met:
+    """Where a rate is a budget: of the scanned `trigger` between the neighbouring values low and high, whose
+    rates are low_hz and high_hz; both are one value where it is met exactly. quantity: "total_hz" or
+    "unique_hz" of the trigger, "rate_hz" of the menu. at: the values of the other scanned triggers."""
+
+    budget_hz: float
+    quantity: str
+    trigger: str
+    low: float
+    high: float
+    low_hz: float
+    high_hz: float
+    at: tuple[tuple[str, float], ...] = ()
+
+
+def scan(
+    menu: Menu,
+    steps: Sequence[Steps],
+    catalogue: Catalogue,
+    *,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Scan:
+    """Rates of a menu for values of the thresholds of some triggers; budgets of others are solved once,
+    with these triggers as the menu has them. TrigemuError where a trigger has no threshold."""
+    check(menu, steps)
+    axis = _Above(tuple(steps))
+    if any(trigger.name not in axis.triggers for trigger in menu.budgeted):
+        (menu,) = solve([menu], catalogue, workers=workers, progress=progress)
+    ready = _at_first(menu, steps)
+    emulation = emulate([ready], catalogue, axis=axis, workers=workers, progress=progress)
+    shapes = tuple(range(len(step.values)) for step in steps)
+    points = tuple(rates(_at(emulation, axis, chosen)) for chosen in product(*shapes))
+    return Scan(tuple(steps), points)
+
+
+def parse_values(text: str) -> tuple[float, ...]:
+    """`60:160:5`, first, last and step, or values with commas; TrigemuError says what is wrong."""
+    try:
+        if ":" not in text:
+            values = [float(part) for part in text.split(",")]
+        else:
+            first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 holds 0.3
+            if not step > 0 or last < first:
+                raise ValueError
+            steps = int((last - first) / step)
+            if steps >= MAX_POINTS:
+                raise TrigemuError(f"values {text!r}: more than {MAX_POINTS}")
+            values = [float(first + step * i) for i in range(steps + 1)]
+    except (ValueError, ArithmeticError):
+        raise TrigemuError(
+            f"values {text!r}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, or values with commas"
+        ) from None
+    if not np.isfinite(values).all():
+        raise TrigemuError(f"values {text!r}: expected finite numbers")
+    return tuple(sorted(set(values)))
+
+
+def met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
+    """Where total, unique and menu rate meet a budget; over a plane the menu rate, along the last trigger."""
+    *others, last = scan.steps
+    n = len(last.values)
+    found = []
+    for number, chosen in enumerate(product(*(step.values for step in others))):
+        at = tuple((step.trigger, value) for step, value in zip(others, chosen, strict=True))
+        points = scan.points[number * n : (number + 1) * n]
+        for quantity, hz in quantities(points, last.trigger).items():
+            if quantity == "rate_hz" or not others:
+                between = ((quantity, last.trigger, *pair) for pair in _between(last.values, hz, budget_hz))
+                found += [Met(budget_hz, *where, at=at) for where in between]
+    return tuple(found)
+
+
+def quantities(points: Sequence[MenuRates], trigger: str) -> dict[str, list[float]]:
+    """Total and unique rate of a trigger and rate of the menu, in Hz, at each point."""
+    own = [next(t for t in point.triggers if t.name == trigger) for point in points]
+    return {
+        "total_hz": [rates.total.hz for rates in own],
+        "unique_hz": [rates.unique.hz for rates in own],
+        "rate_hz": [point.rate.hz for point in points],
+    }
+
+
+def _between(
+    values: Sequence[float], hz: Sequence[float], budget: float
+) -> Iterable[tuple[float, float, float, float]]:
+    for i, (value, rate) in enumerate(zip(values, hz, strict=True)):
+        if rate == budget:
+            yield value, value, rate, rate
+        elif i + 1 < len(values) and (rate - budget) * (hz[i + 1] - budget) < 0:
+            yield value, values[i + 1], rate, hz[i + 1]
+
+
+def check(menu: Menu, steps: Sequence[Steps]) -> None:
+    """TrigemuError for a trigger that cannot be scanned."""
+    names = [step.trigger for step in steps]
+    for step in steps:
+        trigger = menu.trigger(step.trigger)
+        where = f"{trigger.place}: trigger {trigger.name!r}"
+        if not isinstance(trigger.description, ScoreKind):
+            raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan")
+        if not trigger.enabled:
+            raise TrigemuError(f"{where} is disabled: it has no rates to scan")
+        if names.count(step.trigger) > 1:
+            raise TrigemuError(f"{where} is scanned twice: give each trigger its values once")
+        if not step.values or any(high <= low for low, high in pairwise(step.values)):
+            raise TrigemuError(f"{where}: expected at least one value to scan, and that they rise")
+    points = int(np.prod([len(step.values) for step in steps]))
+    if points > MAX_POINTS:
+        raise TrigemuError(f"{points} combinations of values: at most {MAX_POINTS} can be scanned")
+
+
+def _at_first(menu: Menu, steps: Iterable[Steps]) -> Menu:
+    """The menu with the scanned triggers at their first values, which nothing was fitted to."""
+    triggers = {trigger.name: trigger for trigger in menu.triggers}
+    for step in steps:
+        cut = _cut(triggers[step.trigger], step.values[0])
+        triggers[step.trigger] = replace(cut, budget=None, solution=None)
+    return replace(menu, triggers=tuple(triggers.values()))
+
+
+def _cut(trigger: Trigger, cut: float) -> Trigger:
+    assert isinstance(trigger.description, ScoreKind)
+    return replace(trigger, description=trigger.description.at(cut))
+
+
+@dataclass(frozen=True)
+class _Above:
+    """bin: of each trigger, how many of its values the score is above, as the digits of one number."""
+
+    steps: tuple[Steps, ...]
+
+    @property
+    def triggers(self) -> frozenset[str]:
+        return frozenset(step.trigger for step in self.steps)
+
+    @property
+    def bins(self) -> int:
+        return int(np.prod([len(step.values) + 1 for step in self.steps]))
+
+    @property
+    def undecided(self) -> bool:
+        return False
+
+    def needs(self, plan: Plan) -> Iterable[Need]:
+        return ()
+
+    def __call__(self, plan: Plan, work: Workspace) -> IntArray:
+        number = np.zeros(len(work.events), np.int64)
+        for step in self.steps:
+            score = plan.slots[plan.bits[0][step.trigger]].compiled.evaluate(work)
+            number = number * (len(step.values) + 1) + np.searchsorted(step.values, score, "left")
+        return number
+
+    def above(self, number: IntArray, position: int, value: int) -> BoolArray:
+        """bool[m]: whether the score of a trigger is above one of its values."""
+        below = int(np.prod([len(step.values) + 1 for step in self.steps[position + 1 :]]))
+        return number // below % (len(self.steps[position].values) + 1) > value
+
+
+def _at(emulation: Emulation, axis: _Above, chosen: Sequence[int]) -> Emulation:
+    """The emulation with the thresholds at their chosen values. Each scanned trigger gets a bit of its
+    own: in the plan, one of equal content would share it."""
+    (menu,), table, plan = emulation.menus, emulation.table, emulation.plan
+    number = emulation.bin
+    own = np.zeros((len(table), 1), np.uint64)
+    bits, triggers = dict(plan.bits[0]), {trigger.name: trigger for trigger in menu.triggers}
+    for position, (step, value) in enumerate(zip(axis.steps, chosen, strict=True)):
+        own[:, 0] |= axis.above(number, position, value).astype(np.uint64) << np.uint64(position)
+        bits[step.trigger] = 64 * table.words.shape[1] + position
+        triggers[step.trigger] = _cut(triggers[step.trigger], step.values[value])
+    return replace(
+        emulation,
+        menus=(replace(menu, triggers=tuple(triggers.values())),),
+        plan=replace(plan, bits=(bits,)),
+        table=replace(table, words=np.hstack([table.words, own])),
+    )

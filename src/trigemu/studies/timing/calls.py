@@ -1,0 +1,95 @@
+"""What is timed of a plan: all its slots on batches of events, one after the other, and the parts of a slot.
+
+All of it is done once where it is made, which warms up; decisions, those of single events by a `Stream` and
+those of larger batches by `decide`, are then compared with those of all events at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from trigemu.counting.patterns import Words
+from trigemu.decisions.plan import Plan, decide
+from trigemu.decisions.stream.stream import Stream
+from trigemu.samples.events import Events
+from trigemu.studies.timing.clock import Contender
+from trigemu.support.errors import PluginError, TrigemuError
+
+
+class Batches:
+    """Events in whole batches of one size."""
+
+    def __init__(self, events: Events, size: int) -> None:
+        self._size, self._number = size, len(events) // size
+        self._events = events[: self._number * size]
+
+    def decisions(self, plan: Plan) -> Contender:
+        """PluginError where a plan decides otherwise than on all events at once."""
+        expected = decide(self._events, plan)
+        words = np.empty_like(expected)
+        if self._size == 1:
+            stream = Stream(plan, self._events)
+            for event in range(len(words)):
+                stream.decide(event)
+                words[event] = stream.words
+            call: Callable[[int], object] = stream.decide
+        else:
+            call = partial(_decide, self._views(plan.margin), plan)
+            for i in range(self._number):
+                words[i * self._size : (i + 1) * self._size] = call(i)
+        self._check_alike(plan, words ^ expected)
+        return Contender(self._number, self._size, call)
+
+    def _views(self, margin: int = 0) -> list[Events]:
+        starts = range(0, len(self._events), self._size)
+        return [self._events.around(start, start + self._size, margin) for start in starts]
+
+    def _check_alike(self, plan: Plan, different: Words) -> None:
+        if not different.any():
+            return
+        event, word = (int(at[0]) for at in np.nonzero(different))
+        bit = 64 * word + int(different[event, word]).bit_length() - 1
+        raise PluginError(
+            f"{_where(plan, bit)} decides otherwise in batches of {self._size} than of {len(different)}, on "
+            f"event {self._events.id[event]} of {self._events.sample!r}: a decision must not depend on the "
+            f"other events of a call"
+        )
+
+    def parts(self, plan: Plan) -> dict[str, Contender]:
+        """Of the one slot of a plan; PluginError where one fails."""
+        try:
+            calls = self._calls(plan)
+            for call in calls.values():
+                for i in range(self._number):
+                    call(i)
+        except TrigemuError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise PluginError(f"{_where(plan, 0)}: its parts cannot be timed: {reason}") from error
+        return {name: Contender(self._number, self._size, call) for name, call in calls.items()}
+
+    def _calls(self, plan: Plan) -> Mapping[str, Callable[[int], object]]:
+        if self._size == 1:
+            return Stream(plan, self._events).stages(0)
+        stages_of = getattr(plan.slots[0].compiled, "stages", None)
+        if not stages_of:
+            return {}
+        stages = [stages_of(view) for view in self._views()]
+        return {name: partial(_do, stages, name) for name in stages[0]}
+
+
+def _where(plan: Plan, bit: int) -> str:
+    trigger = plan.slots[bit].trigger
+    return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+
+
+def _decide(views: Sequence[Events], plan: Plan, i: int) -> Words:
+    return decide(views[i], plan)[views[i].core]
+
+
+def _do(stages: Sequence[Mapping[str, Callable[[], object]]], name: str, i: int) -> object:
+    return stages[i][name]()

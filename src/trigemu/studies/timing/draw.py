@@ -1,0 +1,103 @@
+"""Events as they come: drawn from a background at random, in proportion to their weight.
+
+A sample holds many events of what is rare and few of what is common, each with its share of the rate; what an
+event costs on average, or the slowest in a thousand, has a meaning only for events as often as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trigemu.decisions.plan import Plan
+from trigemu.emulation.engine import Job, over_background
+from trigemu.observables.expressions import Condition
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import Collection, Events, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """events: in the order they were drawn, one perhaps several times; distinct: how many different ones.
+    share: of the rate of the background, what they were drawn from."""
+
+    events: Events
+    distinct: int
+    share: float
+
+
+def draw(
+    plan: Plan, catalogue: Catalogue, n: int, conditions: Sequence[Condition | None], seed: int
+) -> list[Drawn | None]:
+    """For each condition (None: all events) n independent draws among the events that fulfil it, in one
+    pass; None where none does. Negative generator weights count as if they were positive."""
+    plan.check_background(catalogue)
+    draws = [_Draws(n, np.random.default_rng([seed, number])) for number in range(len(conditions))]
+    whole = [0.0]
+
+    def see(plan: Plan, sample: int, events: Events) -> None:
+        events = events[events.core]
+        work, rate = Workspace(events), np.abs(events.weight)
+        whole[0] += float(rate.sum())
+        for condition, among in zip(conditions, draws, strict=True):
+            among.see(sample, events, rate if condition is None else rate * condition.evaluate(work))
+
+    for _ in over_background(Job((), plan, catalogue), see):
+        pass
+    return [among.drawn(whole[0]) for among in draws]
+
+
+@dataclass
+class _Draws:
+    """n draws that have seen the same events so far: each takes one of the next events with the
+    probability of their share of all rate, and then forgets what it had."""
+
+    n: int
+    random: np.random.Generator
+    rate: float = 0.0
+    parts: list[Events] = field(default_factory=list)
+    keys: list[IntArray] = field(default_factory=list)
+    place: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.place = np.zeros(self.n, np.int64)
+
+    def see(self, sample: int, events: Events, rate: FloatArray) -> None:
+        """rate: float64[n], Hz, 0 for events that are not among those to draw from."""
+        more = float(rate.sum())
+        if not more:
+            return
+        self.rate += more
+        taken = np.flatnonzero(self.random.random(self.n) < more / self.rate)
+        rows = self.random.choice(len(events), len(taken), p=rate / more)
+        self.place[taken] = sum(map(len, self.parts)) + np.arange(len(taken))
+        self.parts.append(events.take(rows))
+        self.keys.append(np.column_stack([np.full(len(rows), sample), events.id[rows].view(np.int64)]))
+
+    def drawn(self, whole: float) -> Drawn | None:
+        if not self.rate:
+            return None
+        distinct = len(np.unique(np.concatenate(self.keys)[self.place], axis=0))
+        return Drawn(_joined(self.parts).take(self.place), distinct, self.rate / whole)
+
+
+def _joined(parts: Sequence[Events]) -> Events:
+    """One after the other; their offsets begin at 0, as `take` gives them."""
+    first = parts[0]
+    collections = {}
+    for name, collection in first.collections.items():
+        own = [part.collections[name] for part in parts]
+        counts = np.concatenate([np.diff(c.offsets) for c in own])
+        columns = {key: np.concatenate([c.columns[key] for c in own]) for key in collection.columns}
+        collections[name] = Collection(np.concatenate([[0], np.cumsum(counts)]), columns)
+    return Events(
+        " + ".join(dict.fromkeys(part.sample for part in parts)),
+        np.concatenate([part.weight for part in parts]),
+        np.concatenate([part.id for part in parts]),
+        np.concatenate([part.parent for part in parts]),
+        collections,
+        {name: np.concatenate([part.scalars[name] for part in parts]) for name in first.scalars},
+    )

@@ -1,0 +1,231 @@
+"""Emulated decisions, before prescales, against those that a sample has stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trigemu.counting.acceptance import raw_decisions
+from trigemu.counting.patterns import Words
+from trigemu.decisions.plan import Plan, decide, lacks, lacks_neighbours, make_plan
+from trigemu.emulation.engine import CHUNK_EVENTS, Chunk, Job, over
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.observables.expressions import Need
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.events import BoolArray, Events, IntArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.base import Compiled, Context, Kind
+from trigemu.triggers.random import Random
+
+#: Of each trigger: how many events that differ are shown.
+SHOWN = 3
+#: Of `inject`: the same decisions every time.
+_SEED = 20161026
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An event on which a trigger differs. entry: its number in the file. events: itself, with what the
+    trigger looks at, and the neighbouring crossings that it looks at."""
+
+    sample: str
+    path: str
+    entry: int
+    emulated: bool
+    events: Events
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Of a trigger: on how many events both agree, and on how many only one fires. first: events that
+    differ. skipped: why it was not checked."""
+
+    name: str
+    agree: int = 0
+    only_emulated: int = 0
+    only_stored: int = 0
+    first: tuple[Difference, ...] = ()
+    skipped: str | None = None
+
+    @property
+    def differ(self) -> int:
+        return self.only_emulated + self.only_stored
+
+
+@dataclass(frozen=True)
+class Check:
+    """crossings: how many events. triggers: the enabled ones of the menu, in its order. injected: how many
+    stored decisions were flipped, of which `found` made the difference that they should."""
+
+    menu: Menu
+    catalogue: Catalogue
+    crossings: int
+    triggers: tuple[Checked, ...]
+    injected: int = 0
+    found: int = 0
+
+    @property
+    def differ(self) -> int:
+        return sum(trigger.differ for trigger in self.triggers)
+
+
+def check(
+    menu: Menu,
+    catalogue: Catalogue,
+    *,
+    inject: int = 0,
+    chunk_events: int = CHUNK_EVENTS,
+    progress: Callable[[int], None] | None = None,
+) -> Check:
+    """Check the enabled triggers of a menu on all samples of a catalogue.
+
+    `inject` flips so many stored decisions, to see that the check finds them. TrigemuError where no
+    trigger can be checked.
+    """
+    reasons = {trigger.name: _reason(menu, trigger, catalogue) for trigger in menu.enabled}
+    checked = [trigger for trigger in menu.enabled if reasons[trigger.name] is None]
+    if not checked:
+        name, reason = next(iter(reasons.items()))
+        raise TrigemuError(f"{menu.path}: no trigger can be checked; {name!r}: {reason}")
+    part = _with_inputs(menu, checked)
+    plan = make_plan([part])
+    for sample in catalogue.samples:
+        plan.check(sample)
+    crossings = sum(sample.entries for sample in catalogue.samples)
+    tally = _Tally(catalogue, checked, _slots(inject, crossings, len(checked)))
+    job = Job((part,), plan, catalogue)
+    for chunk, words in over(catalogue.samples, job, _decided, chunk_events=chunk_events):
+        tally.add(chunk, raw_decisions(words, part, plan.bits[0]))
+        if progress:
+            progress(chunk.stop - chunk.start)
+    results = {trigger.name: tally.result(number, part) for number, trigger in enumerate(checked)}
+    triggers = (results.get(name) or Checked(name, skipped=reason) for name, reason in reasons.items())
+    return Check(menu, catalogue, crossings, tuple(triggers), inject, tally.found)
+
+
+def stored_name(trigger: Trigger) -> str:
+    """How samples call its recorded decisions."""
+    return trigger.name if trigger.stored is None else trigger.stored
+
+
+def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue) -> str | None:
+    """Why a trigger cannot be checked."""
+    of = [menu.trigger(name) for name in _closure(menu, [trigger])]
+    if any(isinstance(part.description, Random) for part in of):
+        return "it is random"
+    if open_ := next((part for part in of if part.budget and not part.solution), None):
+        return f"the threshold of {open_.name!r} is not known: run trigemu calibrate first"
+    for sample in catalogue.samples:
+        if any(stored_name(trigger) not in source.stored for source in sample.sources):
+            return f"sample {sample.name!r} has no stored decision {stored_name(trigger)!r}"
+        needs, compiled = _compiled(menu, trigger)
+        reasons = [lacks_neighbours(sample, part) for part in compiled]
+        reasons += [lacks(sample, need) for need in sorted(needs)]
+        if lacking := next(filter(None, reasons), None):
+            return lacking
+    return None
+
+
+def _closure(menu: Menu, triggers: Iterable[Trigger]) -> set[str]:
+    """The names of some triggers and of all whose decisions they read."""
+    names: set[str] = set()
+    waiting = [trigger.name for trigger in triggers]
+    while waiting:
+        name = waiting.pop()
+        if name not in names:
+            names.add(name)
+            waiting += menu.trigger(name).inputs()
+    return names
+
+
+def _with_inputs(menu: Menu, triggers: Sequence[Trigger]) -> Menu:
+    """The menu of these triggers alone."""
+    names = _closure(menu, triggers)
+    kept = tuple(trigger for trigger in menu.triggers if trigger.name in names)
+    return replace(menu, triggers=kept, order=tuple(name for name in menu.order if name in names))
+
+
+def _compiled(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
+    """A trigger and those whose decisions it reads, and the columns they need together."""
+    context = Context(menu.scope, menu.path.parent)
+    descriptions = (menu.trigger(name).description for name in _closure(menu, [trigger]))
+    compiled = [part.compile(context) for part in descriptions if isinstance(part, Kind)]
+    return context.needs, compiled
+
+
+def _decided(plan: Plan, sample: int, events: Events) -> Words:
+    return decide(events, plan)[events.core]
+
+
+def _slots(inject: int, crossings: int, triggers: int) -> IntArray:
+    """Which decisions to flip, counted event by event."""
+    if inject > crossings * triggers:
+        raise TrigemuError(
+            f"{inject} decisions to flip: the sample has {crossings * triggers} that are checked"
+        )
+    chosen = np.random.default_rng(_SEED).choice(crossings * triggers, inject, replace=False)
+    return np.sort(chosen)
+
+
+class _Tally:
+    """What agrees and what differs, chunk after chunk."""
+
+    def __init__(self, catalogue: Catalogue, triggers: Sequence[Trigger], slots: IntArray) -> None:
+        self.catalogue, self.triggers, self.slots = catalogue, triggers, slots
+        self.only_emulated = np.zeros(len(triggers), np.int64)
+        self.only_stored = np.zeros(len(triggers), np.int64)
+        self.first: list[list[tuple[int, int, int, bool]]] = [[] for _ in triggers]
+        self.events = self.found = 0
+
+    def add(self, chunk: Chunk, raw: Mapping[str, BoolArray]) -> None:
+        """Compare the decisions of a chunk."""
+        source = self.catalogue.samples[chunk.sample].sources[chunk.source]
+        names = [stored_name(trigger) for trigger in self.triggers]
+        read = source.read_stored(chunk.start, chunk.stop, names)
+        emulated = np.column_stack([raw[trigger.name] for trigger in self.triggers])
+        stored = np.column_stack([read[name] for name in names])
+        begin, end = (
+            np.searchsorted(self.slots, at * len(names)) for at in (self.events, self.events + len(stored))
+        )
+        rows, columns = np.divmod(self.slots[begin:end] - self.events * len(names), len(names))
+        before = emulated[rows, columns] != stored[rows, columns]
+        stored[rows, columns] ^= True
+        differ = emulated != stored
+        self.found += int((differ[rows, columns] != before).sum())
+        self.only_emulated += (differ & emulated).sum(axis=0)
+        self.only_stored += (differ & stored).sum(axis=0)
+        for number in np.flatnonzero(differ.any(axis=0)):
+            wanted = SHOWN - len(self.first[number])
+            for row in np.flatnonzero(differ[:, number])[:wanted]:
+                place = chunk.sample, chunk.source, chunk.start + int(row)
+                self.first[number].append((*place, bool(emulated[row, number])))
+        self.events += len(stored)
+
+    def result(self, number: int, menu: Menu) -> Checked:
+        trigger = self.triggers[number]
+        only_emulated, only_stored = int(self.only_emulated[number]), int(self.only_stored[number])
+        needs, compiled = _compiled(menu, trigger)
+        margin = max((getattr(part, "margin", 0) for part in compiled), default=0)
+        first = (self._difference(needs, margin, *place) for place in self.first[number])
+        agree = self.events - only_emulated - only_stored
+        return Checked(trigger.name, agree, only_emulated, only_stored, tuple(first))
+
+    def _difference(
+        self, needs: set[Need], margin: int, sample: int, source: int, entry: int, emulated: bool
+    ) -> Difference:
+        """With the columns that the trigger needs, and where its objects are."""
+        of = self.catalogue.samples[sample]
+        offered = of.schema.collections
+        needs = needs | {(name, c) for name, _ in needs if name for c in offered[name] & {"eta", "phi"}}
+        events = of.read(source, entry, entry + 1, needs, margin)
+        collections = {
+            name: replace(
+                collection,
+                columns={c: column for c, column in collection.columns.items() if (name, c) in needs},
+            )
+            for name, collection in events.collections.items()
+        }
+        path = of.sources[source].path
+        return Difference(of.name, path, entry, emulated, replace(events, collections=collections))

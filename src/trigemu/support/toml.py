@@ -1,0 +1,321 @@
+"""TOML tables → frozen structs, with every mistake of a file at once and the line of each.
+
+Menus, catalogues and configs are described by `msgspec.Struct`s. A struct that takes any further key (a
+window on any column of an object) names the field that gathers them in the class attribute `further`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import math
+import re
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+
+from trigemu.support.errors import TrigemuError, nearest
+
+Key = tuple[str | int, ...]
+S = TypeVar("S", bound="Table")
+T = TypeVar("T")
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a TOML table may hold. `further` names the field that gathers all other keys."""
+
+    further: ClassVar[str | None] = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        """(key, message) for what the types of the fields cannot say; a key or those that lead to it."""
+        return iter(())
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One mistake: where it stands and what to do about it."""
+
+    file: str
+    line: int
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        return f"{self.file}:{self.line}: {where}{self.message}"
+
+
+class TableError(TrigemuError):
+    """All mistakes of one file."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        self.problems = sorted(problems, key=lambda problem: problem.line)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+@dataclass
+class Document:
+    """A TOML file, where its keys stand, and what is wrong with it."""
+
+    path: Path
+    data: dict[str, Any]
+    lines: dict[Key, int]
+    sha256: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def problem(self, key: Key, where: str, message: str) -> None:
+        """Note a mistake at a key, or at the nearest enclosing one that has a line."""
+        while key and key not in self.lines:
+            key = key[:-1]
+        self.problems.append(Problem(str(self.path), self.lines.get(key, 1), where, message))
+
+    def attempt(self, make: Callable[[], T], key: Key) -> T | None:
+        """What is made, or None and a mistake noted at a key where that fails."""
+        try:
+            return make()
+        except TrigemuError as error:
+            self.problem(key, "", str(error))
+            return None
+
+    def finish(self) -> None:
+        """Raise TableError if anything was wrong."""
+        if self.problems:
+            raise TableError(self.problems)
+
+
+def load(path: Path) -> Document:
+    """Read a TOML file; TableError for one that is missing or no TOML."""
+    try:
+        content = path.read_bytes()
+        text = content.decode()
+        data = tomllib.loads(text)
+    except OSError as error:
+        raise TableError([Problem(str(path), 1, "", f"cannot read: {error.strerror}")]) from None
+    except UnicodeDecodeError:
+        raise TableError([Problem(str(path), 1, "", "not a text file (UTF-8)")]) from None
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"\(at line (\d+)", str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        raise TableError([Problem(str(path), line, "", f"not valid TOML: {error}")]) from None
+    except RecursionError:
+        raise TableError([Problem(str(path), 1, "", "is nested too deeply")]) from None
+    return Document(path, data, _Lines(text).found, hashlib.sha256(content).hexdigest())
+
+
+def read(
+    document: Document, table: Any, struct: type[S], key: Key, where: str, also: Iterable[str] = ()
+) -> S | None:
+    """Make a struct of a table, noting every mistake in the document; None if there was any. `also`
+    are names that may be meant by an unknown key."""
+    before = len(document.problems)
+    fields = {f.encode_name: f for f in msgspec.structs.fields(struct) if f.name != struct.further}
+    if not isinstance(table, dict):
+        document.problem(key, where, f"{dotted(key)} = {table!r}: expected a table of {', '.join(fields)}")
+        return None
+    values = {}
+    further: dict[str, Any] = {}
+    for name, value in table.items():
+        if name in fields:
+            kind = fields[name].type
+            values[fields[name].name] = _value(document, value, kind, (*key, name), where)
+        elif struct.further:
+            further[name] = value
+        else:
+            message = f"unknown key {name!r}{nearest(name, (*fields, *also))}"
+            document.problem((*key, name), where, message)
+    if struct.further:
+        kind = next(f.type for f in msgspec.structs.fields(struct) if f.name == struct.further)
+        entry = typing.get_args(kind)[1]
+        values[struct.further] = {
+            name: _further(document, value, entry, (*key, name), where, fields)
+            for name, value in further.items()
+        }
+    for name, missing in fields.items():
+        if missing.required and name not in table:
+            document.problem(key, where, f"the key {name!r} is missing")
+    if len(document.problems) > before:
+        return None
+    made = struct(**values)
+    inner = f"{dotted(key)}: " if len(key) > 2 else ""
+    for at, message in made.mistakes():
+        document.problem((*key, *((at,) if isinstance(at, str) else at)), where, inner + message)
+    return None if len(document.problems) > before else made
+
+
+def _further(document: Document, value: Any, kind: Any, key: Key, where: str, fields: Iterable[str]) -> Any:
+    """An entry that may have any name: where it cannot be read, its name may be a misspelt field."""
+    before = len(document.problems)
+    made = _value(document, value, kind, key, where)
+    close = difflib.get_close_matches(str(key[-1]), fields, n=1, cutoff=0.75)
+    if len(document.problems) > before and close:
+        del document.problems[before:]
+        document.problem(key, where, f"unknown key {key[-1]!r}; did you mean {close[0]!r}?")
+    return made
+
+
+def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> Any:
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, types.UnionType) and arguments[1:] == (type(None),):
+        return _value(document, value, arguments[0], key, where)  # TOML has no null
+    if origin is types.UnionType and arguments[1:] == (tuple[arguments[0], ...],):  # type: ignore[valid-type]
+        return _value(document, value, arguments[isinstance(value, list)], key, where)
+    if _is_table(kind):
+        return read(document, value, kind, key, where)
+    if origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
+        parts = enumerate(value)
+        return tuple(read(document, part, arguments[0], (*key, i), where) for i, part in parts)
+    if origin is dict and isinstance(value, dict) and any(map(_is_table, _inner(arguments[1]))):
+        items = value.items()
+        return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
+    try:
+        if isinstance(value, float) and not math.isfinite(value):
+            raise msgspec.ValidationError("expected a finite number")
+        if origin is typing.Literal and value not in arguments:
+            allowed = " or ".join(map(repr, sorted(arguments)))
+            raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        reason = _TYPES.sub(lambda found: _IN_TOML[found[1]], str(error))
+        document.problem(key, where, f"{dotted(key)} = {value!r}: {reason[0].lower()}{reason[1:]}")
+        return None
+
+
+#: What msgspec calls the types of values, and what a reader of TOML does.
+_IN_TOML = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+}
+_TYPES = re.compile(f"`({'|'.join(_IN_TOML)})`")
+
+
+def _close(value: Any, allowed: Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(value), allowed, n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _is_table(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Table)
+
+
+def _inner(kind: Any) -> tuple[Any, ...]:
+    """A type, or those of the entries of a list."""
+    return typing.get_args(kind) if typing.get_origin(kind) is tuple else (kind,)
+
+
+def dotted(key: Key) -> str:
+    """`legs[1].pt` for ("trigger", 3, "legs", 1, "pt"): the part below the entry that `where` names."""
+    if len(key) > 2 and isinstance(key[1], int):
+        key = key[2:]
+    text = ""
+    for part in key:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text
+
+
+class _Lines:
+    """The line of every key and array element of a text that is known to be valid TOML.
+
+    TOML libraries keep no positions; validity lets this scanner be short.
+    """
+
+    _blank = re.compile(r"(?:[ \t\r]|#[^\n]*)*")
+    _part = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|[A-Za-z0-9_-]+')
+    _string = re.compile(
+        r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL
+    )
+    _bare = re.compile(r"[^,\]}\n#]+")
+
+    def __init__(self, text: str) -> None:
+        self.text, self.at, self.line = text, 0, 1
+        self.found: dict[Key, int] = {}
+        self._arrays: dict[Key, int] = {}
+        table: Key = ()
+        while self._skip(newlines=True):
+            if self.text[self.at] == "[":
+                table = self._header()
+            else:
+                self._pair(table)
+
+    def _skip(self, *, newlines: bool) -> bool:
+        """Pass over blanks and comments; False at the end of the text."""
+        while True:
+            self._take(self._blank)
+            if self.at < len(self.text) and self.text[self.at] == "\n" and newlines:
+                self.at += 1
+                self.line += 1
+            else:
+                return self.at < len(self.text)
+
+    def _take(self, pattern: re.Pattern[str]) -> str:
+        found = pattern.match(self.text, self.at)
+        text = found[0] if found else ""
+        self.at += len(text)
+        self.line += text.count("\n")
+        return text
+
+    def _key(self) -> Key:
+        parts: list[str] = []
+        while True:
+            self._skip(newlines=False)
+            part = self._take(self._part)
+            parts.append(next(iter(tomllib.loads(f"{part} = 0"))))  # decodes quotes and escapes
+            self._skip(newlines=False)
+            if self.text[self.at : self.at + 1] != ".":
+                return tuple(parts)
+            self.at += 1
+
+    def _header(self) -> Key:
+        array = self.text.startswith("[[", self.at)
+        self.at += 2 if array else 1
+        key: Key = ()
+        names = self._key()
+        for i, name in enumerate(names):
+            key = (*key, name)
+            self.found.setdefault(key, self.line)
+            if array and i == len(names) - 1:
+                self._arrays[key] = self._arrays.get(key, -1) + 1
+            if key in self._arrays:
+                key = (*key, self._arrays[key])
+            self.found.setdefault(key, self.line)
+        self.at += 2 if array else 1
+        return key
+
+    def _pair(self, table: Key) -> None:
+        line = self.line
+        key = (*table, *self._key())
+        for length in range(len(table) + 1, len(key) + 1):
+            self.found.setdefault(key[:length], line)
+        self.at += 1  # the equals sign
+        self._skip(newlines=False)
+        self._any(key)
+
+    def _any(self, key: Key) -> None:
+        opening = self.text[self.at]
+        if opening in "[{":
+            self._nested(key, "]" if opening == "[" else "}")
+        elif not self._take(self._string):
+            self._take(self._bare)
+
+    def _nested(self, key: Key, closing: str) -> None:
+        self.at += 1
+        index = 0
+        while self._skip(newlines=True) and self.text[self.at] != closing:
+            if self.text[self.at] == ",":
+                self.at += 1
+                index += 1
+            elif closing == "}":
+                self._pair(key)
+            else:
+                self.found[(*key, index)] = self.line
+                self._any((*key, index))
+        self.at += 1

@@ -1,0 +1,238 @@
+"""Cuts on pairs in the integers of a trigger's hardware.
+
+Positions are counted in bins of the finer of both scales, a coarser one converted to the middle of its bin.
+What is made of them is rounded to so many decimal digits and goes on as an integer, x(d) = ⌊10^d · x + ½⌋:
+
+    Δη(delta), Δφ(delta), ΔR² = Δη(delta)² + Δφ(delta)²
+    M²/2 = P1(pt) · P2(pt) · (cosh Δη(trigonometry) − cos Δφ(trigonometry)), P in the middle of its bin
+    pT² of both = (P1² + P2²) · 10^2q + 2 · P1 · P2 · (cos φ1(q) · cos φ2(q) + sin φ1(q) · sin φ2(q)),
+                  P with two_body_pt digits, q = two_body_trigonometry
+
+Limits are rounded outwards to their own digits, in doubles as the compilers of such menus do. Two
+objects at the same (η, φ) have a mass of 0, which passes a maximum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from trigemu.observables.hardware_scales import Digits, LinearScale, Scale, needed
+from trigemu.samples.events import FloatArray
+from trigemu.support.errors import TrigemuError
+from trigemu.support.kernels import inlined, kernel
+
+#: Quantities of a pair, those of floats too (`pairs`).
+(DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT) = range(3, 11)
+
+# What the kernels read of a pair. Converted positions are factor · index + offset.
+(ETA_STEP, ETA_1, ETA_OFFSET_1, ETA_2, ETA_OFFSET_2) = range(5)
+(PHI_STEP, PHI_BINS, PHI_1, PHI_OFFSET_1, PHI_2, PHI_OFFSET_2) = range(5, 11)
+(PT_FIRST_1, PT_STEP_1, PT_BINS_1, PT_FIRST_2, PT_STEP_2, PT_BINS_2) = range(11, 17)
+#: 10^digits of Δη and Δφ, of pT, of trigonometric functions; and of what a limit is multiplied by.
+(DELTA, PT, TRIGONOMETRY, LIMIT) = range(17, 21)
+#: How many entries the tables of cosh and of cos have that follow, for masses.
+(COSHES, COSINES) = range(21, 23)
+NUMBERS = 23
+
+#: No quantity may come near the end of int64, nor may a limit.
+_LARGEST = 2**62
+#: Δη is taken as this if it is larger, which no object's is: it ends at cosh Δη of 10⁵.
+_MAX_DETA = 12.2
+_COSH = 1e5
+
+
+def pair_numbers(
+    quantity: int, names: tuple[str, str], scales: tuple[Scale, Scale], of: Digits
+) -> list[float]:
+    """What the kernels read of a pair, but for the tables. TrigemuError names what [integer] lacks."""
+    numbers = [0.0] * NUMBERS
+    if quantity in (DETA, DR, MASS, MASS_UPT):
+        numbers[ETA_STEP : ETA_OFFSET_2 + 1] = _eta(names, scales)
+    if quantity != DETA:
+        numbers[PHI_STEP : PHI_OFFSET_2 + 1] = _phi(names, scales)
+    delta = pt = trigonometry = limit = 0
+    if quantity in (DETA, DPHI, DR):
+        (delta,) = needed(of, names, "delta")
+        limit = delta if quantity == DR else 0
+    elif quantity == PAIR_PT:
+        pt, trigonometry = needed(of, names, "two_body_pt", "two_body_trigonometry")
+        limit = pt + 2 * trigonometry
+    else:
+        mass, pt, trigonometry = needed(of, names, "mass", "pt", "trigonometry")
+        limit = 2 * pt + trigonometry - mass
+    numbers[DELTA : LIMIT + 1] = [10.0**digits for digits in (delta, pt, trigonometry, limit)]
+    if quantity >= TRANSVERSE:
+        column = "upt" if quantity == MASS_UPT else "pt"
+        of_pt = [_scale_of_pt(name, scale, column) for name, scale in zip(names, scales, strict=True)]
+        numbers[PT_FIRST_1 : PT_BINS_2 + 1] = [n for s in of_pt for n in (s.first, s.step, float(s.bins))]
+        _check_size(quantity, names, of_pt, pt, trigonometry)
+    if quantity >= TRANSVERSE and quantity != PAIR_PT:
+        numbers[COSHES] = 1.0 if quantity == TRANSVERSE else 1.0 + _MAX_DETA // numbers[ETA_STEP]
+        numbers[COSINES] = 1.0 + numbers[PHI_BINS] // 2
+    if limit < 0:
+        raise TrigemuError(
+            f"[integer.digits] {'-'.join(names)}: mass has more digits than 2 pt + trigonometry"
+        )
+    return numbers
+
+
+def tables(numbers: Sequence[float]) -> list[float]:
+    """cosh by bins of Δη and cos by bins of Δφ, as integers, of what `pair_numbers` gave."""
+    power = numbers[TRIGONOMETRY]
+    coshes = [math.cosh(numbers[ETA_STEP] * bins) for bins in range(int(numbers[COSHES]))]
+    cosines = [math.cos(numbers[PHI_STEP] * bins) for bins in range(int(numbers[COSINES]))]
+    return [float(math.floor(value * power + 0.5)) for value in (*coshes, *cosines)]
+
+
+def limits(
+    quantity: int, low: float | None, high: float | None, of: Digits, unit: float
+) -> tuple[float, float]:
+    """Of a quantity, in `unit`; infinite where there is none. Digits are there, `pair_numbers` saw to it."""
+    digits = of.delta if quantity <= DR else of.two_body_pt if quantity == PAIR_PT else of.mass
+    assert digits is not None
+    most = float(_LARGEST // int(unit))
+
+    def scaled(limit: float) -> float:
+        if quantity in (DETA, DPHI):
+            return limit
+        return limit * limit if quantity in (DR, PAIR_PT) else limit * limit * 0.5
+
+    # Division and multiplication stand here for what they do to the last digit.
+    power = 10.0**digits
+    lowest = -math.inf if low is None else min(most, int(math.floor(scaled(low) * power) / power * power))
+    highest = math.inf if high is None else min(most, int(math.ceil(scaled(high) * power) / power * power))
+    return float(lowest), float(highest)
+
+
+def _eta(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
+    of = [scale.eta for scale in scales]
+    for name, eta in zip(names, of, strict=True):
+        if eta is None:
+            raise TrigemuError(f"[integer.{name}] has no eta")
+    step = min(eta.step for eta in of if eta)
+    numbers = [step]
+    for eta in of:
+        assert eta is not None
+        ratio = round(eta.step / step)
+        numbers += [float(ratio), 0.0 if eta.centred else float(ratio // 2)]
+    return numbers
+
+
+def _phi(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
+    of = [scale.phi.bins if scale.phi else 0 for scale in scales]
+    if 0 in of:
+        raise TrigemuError(f"[integer.{names[of.index(0)]}] has no phi")
+    bins = max(of)
+    ratios = [bins // own for own in of]
+    if any(bins % own for own in of):
+        raise TrigemuError(
+            f"[integer.{names[0]}], [integer.{names[1]}]: {bins} bins of phi are no multiple of {min(of)}"
+        )
+    return [2 * math.pi / bins, float(bins), *(n for r in ratios for n in (float(r), float(r // 2)))]
+
+
+def _scale_of_pt(name: str, scale: Scale, column: str) -> LinearScale:
+    found = scale.pt if column == "pt" else scale.upt
+    if found is None:
+        raise TrigemuError(f"[integer.{name}] has no {column}")
+    return found
+
+
+def _check_size(
+    quantity: int, names: tuple[str, str], of_pt: list[LinearScale], pt: int, trigonometry: int
+) -> None:
+    first, second = ((abs(s.first) + (s.bins + 1) * s.step) * 10.0**pt for s in of_pt)
+    if quantity == PAIR_PT:
+        largest = (first + second) ** 2 * 10.0 ** (2 * trigonometry)
+    else:
+        largest = first * second * _COSH * 10.0**trigonometry
+    if largest > _LARGEST:
+        raise TrigemuError(f"[integer.digits] {'-'.join(names)}: with so many digits, numbers exceed 64 bits")
+
+
+@kernel
+def _fixed(value: float, power: float) -> np.int64:
+    return np.int64(math.floor(value * power + 0.5))
+
+
+@kernel
+def _bins(
+    index1: float, index2: float, factor1: float, offset1: float, factor2: float, offset2: float
+) -> float:
+    return abs(factor1 * index1 + offset1 - (factor2 * index2 + offset2))
+
+
+@kernel
+def _nearer(bins: float, turn: float) -> float:
+    return turn - bins if bins >= turn // 2 else bins
+
+
+@kernel
+def _pt(index: float, first: float, step: float, bins: float, power: float) -> np.int64:
+    """The middle of the bin, or of one more than there are."""
+    middle = first + (index + 0.5) * step if index < bins else first + (bins + 1.0) * step
+    return _fixed(middle, power)
+
+
+@inlined
+def pair_quantity(
+    quantity: int,
+    pt1: float,
+    eta1: float,
+    phi1: float,
+    pt2: float,
+    eta2: float,
+    phi2: float,
+    r: FloatArray,
+    at: int,
+) -> np.int64:
+    """Of two objects' integers; `at`: where the numbers of the pair begin in r."""
+    d_eta = d_phi = 0.0
+    if quantity != DPHI:
+        d_eta = _bins(eta1, eta2, r[at + ETA_1], r[at + ETA_OFFSET_1], r[at + ETA_2], r[at + ETA_OFFSET_2])
+    if quantity != DETA:
+        d_phi = _bins(phi1, phi2, r[at + PHI_1], r[at + PHI_OFFSET_1], r[at + PHI_2], r[at + PHI_OFFSET_2])
+        d_phi = _nearer(d_phi, r[at + PHI_BINS])
+    if quantity <= DR:
+        dd_eta = _fixed(r[at + ETA_STEP] * d_eta, r[at + DELTA])
+        dd_phi = _fixed(r[at + PHI_STEP] * d_phi, r[at + DELTA])
+        return (
+            dd_eta if quantity == DETA else dd_phi if quantity == DPHI else dd_eta * dd_eta + dd_phi * dd_phi
+        )
+    p1 = _pt(pt1, r[at + PT_FIRST_1], r[at + PT_STEP_1], r[at + PT_BINS_1], r[at + PT])
+    p2 = _pt(pt2, r[at + PT_FIRST_2], r[at + PT_STEP_2], r[at + PT_BINS_2], r[at + PT])
+    if quantity == PAIR_PT:
+        return _pair_pt_squared(p1, phi1, p2, phi2, r, at)
+    last_cosh, last_cos = r[at + COSHES] - 1.0, r[at + COSINES] - 1.0
+    cosh = r[at + NUMBERS + np.int64(0.0 if quantity == TRANSVERSE else min(d_eta, last_cosh))]
+    cos = r[at + NUMBERS + np.int64(last_cosh + 1.0 + max(0.0, min(d_phi, last_cos)))]
+    return p1 * p2 * np.int64(cosh - cos)
+
+
+@kernel
+def _pair_pt_squared(
+    p1: np.int64, phi1: float, p2: np.int64, phi2: float, r: FloatArray, at: int
+) -> np.int64:
+    power, step = r[at + TRIGONOMETRY], r[at + PHI_STEP]
+    angle1 = step * (r[at + PHI_1] * phi1 + r[at + PHI_OFFSET_1])
+    angle2 = step * (r[at + PHI_2] * phi2 + r[at + PHI_OFFSET_2])
+    cos = _fixed(math.cos(angle1), power) * _fixed(math.cos(angle2), power)
+    sin = _fixed(math.sin(angle1), power) * _fixed(math.sin(angle2), power)
+    return (p1 * p1 + p2 * p2) * np.int64(power) * np.int64(power) + 2 * p1 * p2 * (cos + sin)
+
+
+@kernel
+def length(r: FloatArray, at: int) -> np.int64:
+    """Of what the kernels read of a pair, with the tables."""
+    return NUMBERS + np.int64(r[at + COSHES] + r[at + COSINES])
+
+
+@inlined
+def within(value: np.int64, low: float, high: float, unit: float) -> bool:
+    """Whole numbers of a unit; the limits may be infinite."""
+    if high < math.inf and value > np.int64(high) * np.int64(unit):
+        return False
+    return bool(low == -math.inf or value >= np.int64(low) * np.int64(unit))

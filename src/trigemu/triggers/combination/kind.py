@@ -1,0 +1,225 @@
+"""`combination`: up to twelve different objects, each within windows, and cuts on pairs of them and on all.
+
+    legs = [ { object = "muon", pt = { min = 4.0 }, eta = { abs_max = 2.0 } },
+             { object = "muon", pt = { min = 4.0 } } ]
+    pairs = [ { legs = [0, 1], mass = { min = 7.0, max = 18.0 }, charge = "opposite" } ]
+
+It fires if there is any choice of different objects that satisfies everything. Δη, Δφ and Δz0 of a pair
+are absolute values, its mass that of massless objects; of objects that stand under a menu's [integer] they
+are computed as the hardware does (`integer.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Annotated, ClassVar
+
+import msgspec
+import numpy as np
+
+from trigemu.observables.pruning import Use, raised
+from trigemu.observables.selections import Derivation
+from trigemu.observables.windows import AnyOf, Range, Window, any_of, window_mistakes
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.kernels import kernel
+from trigemu.support.toml import Key, Table
+from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.combination.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
+from trigemu.triggers.combination.pairs import COLUMNS, OF_ALL, Charge, Cut, Pair, Together, all_pass, passes
+from trigemu.triggers.extent import Choice, Extent
+
+MAX_LEGS = 12
+
+
+class Leg(Table, frozen=True):
+    """An object of the event, or of a neighbouring crossing, and windows on any of its columns, or lists of
+    windows of which one must hold."""
+
+    further: ClassVar[str | None] = "windows"
+
+    object: str
+    crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
+    windows: dict[str, Window | AnyOf] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from window_mistakes(self.windows)
+
+
+class Combination(Kind, frozen=True):
+    """Different objects, one a leg, with cuts on pairs. charge: all legs have the same, or not all; mass3: of
+    three legs, in GeV."""
+
+    legs: tuple[Leg, ...]
+    pairs: tuple[Pair, ...] = ()
+    charge: Charge | None = None
+    mass3: Range | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if not 1 <= len(self.legs) <= MAX_LEGS:
+            yield "legs", f"{len(self.legs)} legs: expected 1 to {MAX_LEGS}"
+        for i, pair in enumerate(self.pairs):
+            first, second = pair.legs
+            if first == second or not all(0 <= leg < len(self.legs) for leg in pair.legs):
+                allowed = f"two different ones of 0 … {len(self.legs) - 1}"
+                yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
+        if self.charge and len(self.legs) == 1:
+            yield "charge", "charge: expected two legs or more"
+        if self.mass3 and len(self.legs) != 3:
+            yield "mass3", f"mass3: of {len(self.legs)} legs, expected three"
+
+    def compile(self, context: Context) -> CompiledCombination:
+        bases = tuple(context.objects(leg.object).base for leg in self.legs)
+        together = Together(bases, self.pairs, self.charge, self.mass3, context.scope.integers)
+        legs = []
+        for number, (leg, read) in enumerate(zip(self.legs, together.columns(), strict=True)):
+            derivation = context.objects(leg.object)
+            windows = derivation.named(leg.windows)
+            in_integers = together.scale(number) is not None
+            made = CompiledLeg(derivation, windows, frozenset(read), leg.crossing, in_integers)
+            context.objects(leg.object, *leg.windows, *map(made.column, read))
+            legs.append(made)
+        return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
+
+    def extent(self, context: Context) -> Extent:
+        compiled = self.compile(context)
+        return Extent(choices=(Choice(compiled.legs, compiled.cuts),))
+
+    def _twins(self) -> Iterator[int]:
+        """For each leg the last one before it that asks the same of its objects and of every other leg, or
+        −1: their objects are chosen in one order only, which halves the search."""
+
+        def asked(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
+            legs = ((sorted(exchanged.get(leg, leg) for leg in pair.legs), pair) for pair in self.pairs)
+            return Counter((tuple(pair), msgspec.structs.replace(cuts, legs=(0, 1))) for pair, cuts in legs)
+
+        for second, leg in enumerate(self.legs):
+            before = (first for first in range(second - 1, -1, -1) if self.legs[first] == leg)
+            yield next((f for f in before if asked({f: second, second: f}) == asked({})), -1)
+
+
+@dataclass(frozen=True)
+class CompiledCombination:
+    """cuts: on pairs of legs and on all, for which objects are searched. twins: of each leg the one before it
+    that may be exchanged with it, or −1."""
+
+    legs: tuple[CompiledLeg, ...]
+    cuts: tuple[Cut, ...]
+    twins: tuple[int, ...]
+    cut: None = None
+
+    @property
+    def margin(self) -> int:
+        """How many crossings before and after its own it looks at."""
+        return max(abs(leg.crossing) for leg in self.legs)
+
+    def evaluate(self, work: Workspace) -> BoolArray:
+        """Few events have enough objects for every leg: only those are looked at."""
+        fired = fillable(work, self._rungs)
+        if self.cuts or not nested(self._rungs):
+            events = np.flatnonzero(fired)
+            fired[events] = self._search(work, events)
+        return fired
+
+    def single(self) -> CompiledCombination:
+        """The search is the same in one event as in many."""
+        return self
+
+    def uses(self) -> Iterator[Use]:
+        for leg in self.legs:
+            lowest = (window.span()[0] for window in any_of(dict(leg.windows).get("pt", ())))
+            yield leg.objects, min(lowest, default=-math.inf)
+
+    def raised(self, lowest: Mapping[Derivation, float]) -> CompiledCombination:
+        legs = (replace(leg, objects=raised(leg.objects, lowest)) for leg in self.legs)
+        return replace(self, legs=tuple(legs))
+
+    def _search(self, work: Workspace, events: IntArray) -> BoolArray:
+        """bool[s] of some events, in a table of their objects with the columns that the cuts ask for."""
+        starts, objects = candidates(work, self.legs, events, COLUMNS)
+        fired = np.zeros(len(events), np.bool_)
+        search(starts, objects, *self._arrays, np.empty(len(self.legs), np.int64), fired)
+        return fired
+
+    @cached_property
+    def _rungs(self) -> tuple[Rung, ...]:
+        return rungs_of(self.legs)
+
+    @cached_property
+    def _arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
+        return self.arrays()
+
+    def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """int64[legs, 2], a number for the collection of each, and its twin; int64[c, 5], of each cut its
+        legs, quantity, whether outside, and where its numbers begin; float64[k], these numbers."""
+        bases = [leg.objects.base for leg in self.legs]
+        begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
+        cuts = [
+            (*cut.legs, cut.quantity, int(cut.outside), at) for cut, at in zip(self.cuts, begin, strict=False)
+        ]
+        numbers = [number for cut in self.cuts for number in cut.numbers]
+        return (
+            np.array([(bases.index(name), twin) for name, twin in zip(bases, self.twins, strict=True)]),
+            np.array(cuts, np.int64).reshape(-1, CUT),
+            np.array(numbers, np.float64),
+        )
+
+
+#: Numbers of a leg, and of a cut.
+LEG = 2
+CUT = 5
+
+
+@kernel
+def search(
+    starts: IntArray,
+    objects: FloatArray,
+    of_legs: IntArray,
+    cuts: IntArray,
+    numbers: FloatArray,
+    chosen: IntArray,
+    fired: BoolArray,
+) -> None:
+    """Depth first: choose a candidate for each leg in turn, step back where none is left. `chosen` is memory
+    to work in, int64[legs]; `fired`, bool[n] and false, is what is found.
+
+    In one piece on purpose: with the test of a candidate in a kernel of its own it takes five times
+    as long.
+    """
+    legs, n = starts.shape[0], starts.shape[1] - 1
+    for s in range(n):
+        leg = 0
+        chosen[0] = starts[0, s]
+        while leg >= 0:
+            i = chosen[leg]
+            if i == starts[leg, s + 1]:
+                leg -= 1
+                if leg >= 0:
+                    chosen[leg] += 1
+                continue
+            fits = True
+            for other in range(leg):
+                if of_legs[other, 0] == of_legs[leg, 0] and objects[0, chosen[other]] == objects[0, i]:
+                    fits = False
+            for p in range(len(cuts)):
+                if fits and cuts[p, 1] == leg:
+                    other = chosen[cuts[p, 0]]
+                    if cuts[p, 2] & OF_ALL:
+                        fits = all_pass(cuts[p, 2], objects, chosen, legs, numbers, cuts[p, 4])
+                    else:
+                        fits = passes(cuts[p, 2], cuts[p, 3], objects, other, i, numbers, cuts[p, 4])
+            if not fits:
+                chosen[leg] += 1
+            elif leg == legs - 1:
+                fired[s] = True
+                break
+            else:
+                leg += 1
+                chosen[leg] = starts[leg, s]
+                twin = of_legs[leg, 1]
+                if twin >= 0:
+                    chosen[leg] += chosen[twin] + 1 - starts[twin, s]

@@ -1,0 +1,264 @@
+"""Which events, and which of their objects, may fill the legs of a combination.
+
+Legs that ask the same of their objects but for the lowest pT want the leading ones among those that pass the
+rest: the k-th is at or above the k-th highest of the lowest pT, or no choice fits. The leading objects are
+found once for all triggers that differ in nothing else (a ladder).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from trigemu.observables.selections import Derivation
+from trigemu.observables.windows import Window, Windows
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Array, BoolArray, FloatArray, IntArray
+from trigemu.support.kernels import kernel
+
+
+@dataclass(frozen=True)
+class CompiledLeg:
+    """crossing: in which its objects are, from the event's own. columns: what pairs read of its objects, in
+    the hardware's integers if `integer`."""
+
+    objects: Derivation
+    windows: Windows
+    columns: frozenset[str] = frozenset()
+    crossing: int = 0
+    integer: bool = False
+
+    @cached_property
+    def floor(self) -> float:
+        """The lowest pT in GeV, if that is all that is asked of pT."""
+        lowest = dict(self.windows).get("pt")
+        if not isinstance(lowest, Window) or lowest != Window(min=lowest.min, above=lowest.above):
+            return -math.inf
+        return lowest.span()[0]
+
+    @cached_property
+    def rest(self) -> Windows:
+        """All windows but that one."""
+        return (
+            tuple(item for item in self.windows if item[0] != "pt")
+            if self.floor > -math.inf
+            else self.windows
+        )
+
+    def column(self, name: str) -> str:
+        """Where pairs read a quantity, one of `pairs.COLUMNS`."""
+        return f"hw_{name}" if self.integer and name in ("pt", "eta", "phi", "upt") else name
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Legs that differ in nothing but their lowest pT. floors: in GeV, falling. least: so many legs want
+    objects of this derivation and crossing."""
+
+    objects: Derivation
+    rest: Windows
+    crossing: int
+    floors: tuple[float, ...]
+    least: int
+
+
+def rungs_of(legs: Sequence[CompiledLeg]) -> tuple[Rung, ...]:
+    floors: dict[tuple[Derivation, Windows, int], list[float]] = {}
+    for leg in legs:
+        floors.setdefault((leg.objects, leg.rest, leg.crossing), []).append(leg.floor)
+
+    def rung(objects: Derivation, rest: Windows, crossing: int, of: list[float]) -> Rung:
+        least = sum((leg.objects, leg.crossing) == (objects, crossing) for leg in legs)
+        return Rung(objects, rest, crossing, tuple(sorted(of, reverse=True)), least)
+
+    return tuple(rung(*key, of) for key, of in floors.items())
+
+
+def nested(rungs: Sequence[Rung]) -> bool:
+    """Whether a choice exists wherever `fillable` says so: no two legs that differ in more than their lowest
+    pT want objects of one collection and crossing."""
+    return len({(rung.objects.base, rung.crossing) for rung in rungs}) == len(rungs)
+
+
+def fillable(work: Workspace, rungs: Sequence[Rung]) -> BoolArray:
+    """bool[n]: in which events there are objects for each leg, different ones for legs that differ in nothing
+    but their lowest pT."""
+    rungs = sorted(rungs, key=lambda rung: int(work.objects(rung.objects).offsets[-1]))
+    rarest, *others = rungs
+    events, leading = _ladder(work, rarest)
+    fired = np.zeros(len(work.events), np.bool_)
+    _reach(events, leading, np.array(rarest.floors), rarest.crossing, fired)
+    for rung in others:
+        _narrow(
+            fired,
+            np.flatnonzero(fired),
+            work.objects(rung.objects).offsets,
+            work.passing(rung.objects, rung.rest),
+            _pt(work, rung.objects, rung.floors[0]),
+            np.array(rung.floors),
+            rung.crossing,
+            rung.least,
+        )
+    return fired
+
+
+def candidates(
+    work: Workspace, legs: Sequence[CompiledLeg], events: IntArray, columns: Sequence[str]
+) -> tuple[IntArray, FloatArray]:
+    """The objects that may fill the legs in some events: starts int64[legs, s + 1], where those of each
+    event begin in a table float64[1 + columns, m] of their rows and of the columns that they are asked
+    for. Legs that ask for the same objects share a part of it."""
+    read: dict[CompiledLeg, set[str]] = {}
+    for leg in legs:
+        read.setdefault(replace(leg, columns=frozenset()), set()).update(leg.columns)
+    starts = np.empty((len(legs), len(events) + 1), np.int64)
+    chosen: list[IntArray] = []
+    total = 0
+    for leg in read:
+        of = leg.objects
+        passing, pt = work.passing(of, leg.rest), _pt(work, of, leg.floor)
+        begin, rows = _candidates(events, leg.crossing, work.objects(of).offsets, passing, pt, leg.floor)
+        starts[[replace(other, columns=frozenset()) == leg for other in legs]] = begin + total
+        chosen.append(rows)
+        total += len(rows)
+    table = np.empty((1 + len(columns), total))
+    end = 0
+    for (leg, asked), rows in zip(read.items(), chosen, strict=True):
+        part = table[:, end : end + len(rows)]
+        end += len(rows)
+        _fill(part[0], work.rows(leg.objects), rows)
+        for line, column in enumerate(columns, start=1):
+            if column in asked:
+                _fill(part[line], work.column(leg.objects, leg.column(column)), rows)
+    return starts, table
+
+
+def _ladder(work: Workspace, rung: Rung) -> tuple[IntArray, Array]:
+    """int64[s]: the events with so many objects that pass the rest; [k, s]: the pT of the leading ones."""
+    number = len(rung.floors)
+
+    def climb() -> tuple[IntArray, Array]:
+        offsets, pt = work.objects(rung.objects).offsets, _pt(work, rung.objects, rung.floors[0])
+        events = work.once(("enough", rung.objects, rung.least), lambda: _with(offsets, rung.least))
+        if not rung.rest:
+            return events, _first(events, offsets, pt, number)
+        return _leading(events, offsets, work.passing(rung.objects, rung.rest), pt, number)
+
+    return work.once(("ladder", rung.objects, rung.rest, number, rung.least), climb)
+
+
+def _pt(work: Workspace, objects: Derivation, floor: float) -> Array:
+    """0 of objects that have none, if nothing is asked of it."""
+    if floor > -math.inf or "pt" in work.events.collections[objects.base].columns:
+        return work.column(objects, "pt")
+    return np.zeros(work.objects(objects).offsets[-1], np.float32)
+
+
+@kernel
+def _with(offsets: IntArray, number: int) -> IntArray:
+    """The events with so many objects."""
+    events = np.empty(len(offsets), np.int64)
+    count = 0
+    for event in range(len(offsets) - 1):
+        events[count] = event
+        count += offsets[event + 1] - offsets[event] >= number
+    return events[:count].copy()
+
+
+@kernel
+def _first(events: IntArray, offsets: IntArray, pt: Array, number: int) -> Array:
+    first = np.empty((number, len(events)), pt.dtype)
+    for k in range(number):
+        for s in range(len(events)):
+            first[k, s] = pt[offsets[events[s]] + k]
+    return first
+
+
+@kernel
+def _leading(
+    events: IntArray, offsets: IntArray, passing: BoolArray, pt: Array, number: int
+) -> tuple[IntArray, Array]:
+    """Of some events those with so many passing objects, and the pT of the first of these."""
+    chosen = np.empty(len(events) + 1, np.int64)
+    leading = np.empty((number, len(events) + 1), pt.dtype)
+    count = 0
+    for event in events:
+        found = 0
+        for i in range(offsets[event], offsets[event + 1]):
+            if passing[i]:
+                leading[found, count] = pt[i]
+                found += 1
+                if found == number:
+                    break
+        chosen[count] = event
+        count += found == number
+    return chosen[:count].copy(), leading[:, :count].copy()
+
+
+@kernel
+def _reach(events: IntArray, leading: Array, floors: FloatArray, crossing: int, fired: BoolArray) -> None:
+    """Which events have leading objects at or above the floors, in this crossing from their own."""
+    for s in range(len(events)):
+        event = events[s] - crossing
+        if 0 <= event < len(fired):
+            reached = True
+            for k in range(len(floors)):
+                reached &= np.float64(leading[k, s]) >= floors[k]
+            fired[event] = reached
+
+
+@kernel
+def _narrow(
+    fired: BoolArray,
+    events: IntArray,
+    offsets: IntArray,
+    passing: BoolArray,
+    pt: Array,
+    floors: FloatArray,
+    crossing: int,
+    least: int,
+) -> None:
+    """Some events fire only if they have leading objects at or above the floors, too."""
+    for event in events:
+        at = event + crossing
+        found = 0
+        if 0 <= at < len(fired) and offsets[at + 1] - offsets[at] >= least:
+            for i in range(offsets[at], offsets[at + 1]):
+                if passing[i]:
+                    if np.float64(pt[i]) < floors[found]:
+                        break
+                    found += 1
+                    if found == len(floors):
+                        break
+        fired[event] = found == len(floors)
+
+
+@kernel
+def _candidates(
+    events: IntArray, crossing: int, offsets: IntArray, passing: BoolArray, pt: Array, floor: float
+) -> tuple[IntArray, IntArray]:
+    """Where the passing objects for each of some events start, int64[s + 1], and which they are."""
+    most = 0
+    for event in events:
+        most += offsets[event + crossing + 1] - offsets[event + crossing]
+    starts = np.empty(len(events) + 1, np.int64)
+    chosen = np.empty(most + 1, np.int64)
+    count = 0
+    starts[0] = 0
+    for s in range(len(events)):
+        at = events[s] + crossing
+        for i in range(offsets[at], offsets[at + 1]):
+            chosen[count] = i
+            count += passing[i] & (np.float64(pt[i]) >= floor)
+        starts[s + 1] = count
+    return starts, chosen[:count].copy()
+
+
+@kernel
+def _fill(line: FloatArray, column: Array, rows: IntArray) -> None:
+    for i in range(len(rows)):
+        line[i] = column[rows[i]]

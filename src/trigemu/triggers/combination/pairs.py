@@ -1,0 +1,251 @@
+"""What a combination asks of its objects together: cuts on pairs of them, and on all.
+
+Each becomes a `Cut`, which the search for a choice of objects looks at as soon as these are chosen: a
+quantity and the numbers that it is compared with, so that kernels know no menu.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from trigemu.observables.hardware_scales import Integers, Scale
+from trigemu.observables.windows import Range
+from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.errors import TrigemuError
+from trigemu.support.kernels import delta_phi, delta_r, inlined, kernel, momentum_x, momentum_y, pair_mass
+from trigemu.support.toml import Table
+from trigemu.triggers.combination import integer
+from trigemu.triggers.combination.integer import DETA, DPHI, DR, DZ0, MASS, MASS_UPT, PAIR_PT, TRANSVERSE
+
+#: What kernels see of an object besides its row: columns, in this order.
+COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt")
+(_ROW, _PT, _ETA, _PHI, _Z0, _CHARGE, _UPT) = range(7)
+
+# Of a pair.
+(SAME, OPPOSITE) = range(2)
+#: Those between are in `integer`; the same in integers.
+_INTEGER = 64
+# Of all objects, when the last one is chosen.
+OF_ALL = 32
+(NOT_ALL_SAME, MASS3) = range(OF_ALL, OF_ALL + 2)
+
+
+Charge = Literal["opposite", "same"]
+
+
+class Pair(Table, frozen=True):
+    """Cuts on two legs: masses and the pT of both in GeV; ΔR, |Δη|, |Δφ| in radians; |Δz0| in the unit of the
+    column; `outside_…`: not in this range. mass_upt: with the column `upt` in place of pT."""
+
+    legs: tuple[int, int]
+    mass: Range | None = None
+    mass_upt: Range | None = None
+    transverse_mass: Range | None = None
+    pair_pt: Range | None = None
+    dr: Range | None = None
+    deta: Range | None = None
+    dphi: Range | None = None
+    dz0: Range | None = None
+    outside_dr: Range | None = None
+    outside_deta: Range | None = None
+    outside_dphi: Range | None = None
+    charge: Charge | None = None
+
+
+class _Quantity(NamedTuple):
+    quantity: int
+    columns: tuple[str, ...]
+
+
+#: What a pair may be cut on, in the order of the tests: what costs little first.
+_QUANTITIES = {
+    "deta": _Quantity(DETA, ("eta",)),
+    "dphi": _Quantity(DPHI, ("phi",)),
+    "dz0": _Quantity(DZ0, ("z0",)),
+    "outside_deta": _Quantity(DETA, ("eta",)),
+    "outside_dphi": _Quantity(DPHI, ("phi",)),
+    "dr": _Quantity(DR, ("eta", "phi")),
+    "outside_dr": _Quantity(DR, ("eta", "phi")),
+    "transverse_mass": _Quantity(TRANSVERSE, ("pt", "phi")),
+    "pair_pt": _Quantity(PAIR_PT, ("pt", "phi")),
+    "mass": _Quantity(MASS, ("pt", "eta", "phi")),
+    "mass_upt": _Quantity(MASS_UPT, ("upt", "eta", "phi")),
+}
+_SIGNS = {"same": SAME, "opposite": OPPOSITE}
+_OF_MASS = ("pt", "eta", "phi")
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Of two legs, the smaller number first, or of all up to the second. numbers: what the kernel reads, low
+    and high first. outside: it must not lie between them."""
+
+    legs: tuple[int, int]
+    quantity: int
+    numbers: tuple[float, ...] = (-math.inf, math.inf)
+    outside: bool = False
+
+
+@dataclass(frozen=True)
+class Together:
+    """What is asked of legs: the collections that their objects are taken from, the cuts, the menu's
+    [integer]."""
+
+    bases: tuple[str, ...]
+    pairs: tuple[Pair, ...]
+    charge: Charge | None
+    mass3: Range | None
+    integers: Integers | None
+
+    def scale(self, leg: int) -> Scale | None:
+        """What the integers of its objects mean, where pairs are computed in integers."""
+        return self.integers.scale(self.bases[leg]) if self.integers else None
+
+    def columns(self) -> list[set[str]]:
+        """Which of `COLUMNS` are read of each leg."""
+        of_all = {"charge"} if self.charge else set()
+        read = [of_all | set(_OF_MASS if self.mass3 else ()) for _ in self.bases]
+        for pair in self.pairs:
+            asked = {column for name, _ in _asked(pair) for column in _QUANTITIES[name].columns}
+            for leg in pair.legs:
+                read[leg] |= asked | ({"charge"} if pair.charge else set())
+        return read
+
+    def cuts(self) -> Iterator[Cut]:
+        """TrigemuError where a pair cannot be computed in integers as it should."""
+        for number, pair in enumerate(self.pairs):
+            first, second = sorted(pair.legs)
+            if pair.charge:
+                yield Cut((first, second), _SIGNS[pair.charge])
+            for name, window in _asked(pair):
+                try:
+                    yield self._cut((first, second), name, window)
+                except TrigemuError as error:
+                    raise TrigemuError(f"pairs[{number}].{name}: {error}") from None
+        last = len(self.bases) - 1
+        if self.charge == "opposite" and last > 1:
+            yield Cut((0, last), NOT_ALL_SAME)
+        elif self.charge:
+            yield from (Cut((0, leg), _SIGNS[self.charge]) for leg in range(1, last + 1))
+        if self.mass3:
+            try:
+                yield self._mass3(self.mass3)
+            except TrigemuError as error:
+                raise TrigemuError(f"mass3: {error}") from None
+
+    def _cut(self, legs: tuple[int, int], name: str, window: Range) -> Cut:
+        quantity, outside = _QUANTITIES[name].quantity, name.startswith("outside_")
+        if quantity == DZ0 or not self._in_integers(legs):
+            return Cut(legs, quantity, window.span(), outside)
+        numbers = self._in_hardware(legs, window, quantity)
+        return Cut(legs, quantity + _INTEGER, tuple(numbers), outside)
+
+    def _in_integers(self, legs: tuple[int, ...]) -> bool:
+        named = [leg for leg in legs if self.scale(leg)]
+        if named and len(named) < len(legs):
+            without = next(leg for leg in legs if leg not in named)
+            here, there = self.bases[named[0]], self.bases[without]
+            raise TrigemuError(f"{here!r} stands under [integer], {there!r} does not")
+        return bool(named)
+
+    def _in_hardware(self, legs: tuple[int, int], window: Range, quantity: int) -> list[float]:
+        """Low, high, and what the kernels of integers read."""
+        assert self.integers
+        bases = self.bases[legs[0]], self.bases[legs[1]]
+        first, second = self.scale(legs[0]), self.scale(legs[1])
+        assert first is not None
+        assert second is not None
+        digits = self.integers.of_pair(*bases)
+        numbers = integer.pair_numbers(quantity, bases, (first, second), digits)
+        if (window.above, window.below) != (None, None):
+            raise TrigemuError("above and below: limits of integers are included, give min or max")
+        limits = integer.limits(quantity, window.min, window.max, digits, numbers[integer.LIMIT])
+        return [*limits, *numbers, *integer.tables(numbers)]
+
+    def _mass3(self, window: Range) -> Cut:
+        if not self._in_integers((0, 1, 2)):
+            return Cut((0, 2), MASS3, window.span())
+        low, high, *numbers = self._in_hardware((0, 1), window, MASS)
+        for legs in ((0, 2), (1, 2)):
+            numbers += self._in_hardware(legs, window, MASS)[2:]
+        return Cut((0, 2), MASS3 + _INTEGER, (low, high, *numbers))
+
+
+def _asked(pair: Pair) -> Iterator[tuple[str, Range]]:
+    yield from ((name, window) for name in _QUANTITIES if (window := getattr(pair, name)))
+
+
+# ------------------------------------------------------------------------------------------ kernels
+
+
+@inlined
+def passes(quantity: int, outside: int, o: FloatArray, i: int, j: int, r: FloatArray, at: int) -> bool:
+    """A cut on candidates i and j of o, whose lines are their rows and `COLUMNS`; r[at]: its first number."""
+    if quantity <= OPPOSITE:
+        product = o[_CHARGE, i] * o[_CHARGE, j]
+        return bool(product > 0) if quantity == SAME else bool(product < 0)
+    if quantity < _INTEGER:
+        inside = bool(r[at] <= _quantity(quantity, o, i, j) <= r[at + 1])
+        return inside != (outside != 0)
+    of = quantity - _INTEGER
+    pt = _UPT if of == MASS_UPT else _PT
+    value = integer.pair_quantity(
+        of, o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j], r, at + 2
+    )
+    if value < 0 and (of >= MASS or of == TRANSVERSE):
+        return False  # of a pT below 0, in the lowest bin of some scales
+    inside = integer.within(value, r[at], r[at + 1], r[at + 2 + integer.LIMIT])
+    return inside != (outside != 0)
+
+
+@kernel
+def _quantity(quantity: int, o: FloatArray, i: int, j: int) -> float:
+    if quantity == DPHI:
+        return abs(delta_phi(o[_PHI, i], o[_PHI, j]))
+    if quantity <= DZ0:
+        line = _ETA if quantity == DETA else _Z0
+        difference: float = o[line, i] - o[line, j]
+        return abs(difference)
+    if quantity == DR:
+        return delta_r(o[_ETA, i], o[_PHI, i], o[_ETA, j], o[_PHI, j])
+    if quantity == TRANSVERSE:
+        return math.sqrt(2.0 * o[_PT, i] * o[_PT, j] * (1.0 - math.cos(o[_PHI, i] - o[_PHI, j])))
+    if quantity == PAIR_PT:
+        x = momentum_x(o[_PT, i], o[_PHI, i]) + momentum_x(o[_PT, j], o[_PHI, j])
+        return math.hypot(x, momentum_y(o[_PT, i], o[_PHI, i]) + momentum_y(o[_PT, j], o[_PHI, j]))
+    pt = _UPT if quantity == MASS_UPT else _PT
+    return pair_mass(o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j])
+
+
+@kernel
+def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: FloatArray, at: int) -> bool:
+    """A cut on the candidates that are chosen for all legs."""
+    if quantity == NOT_ALL_SAME:
+        positive = negative = 0
+        for leg in range(legs):
+            charge = o[_CHARGE, chosen[leg]]
+            positive += charge > 0
+            negative += charge < 0
+        return positive > 0 and negative > 0 and positive + negative == legs
+    if quantity == MASS3:
+        square = 0.0
+        for first in range(2):
+            for second in range(first + 1, 3):
+                i, j = chosen[first], chosen[second]
+                mass = pair_mass(o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j])
+                square += mass * mass
+        return bool(r[at] <= math.sqrt(square) <= r[at + 1])
+    total, pair = np.int64(0), at + 2
+    for first in range(2):
+        for second in range(first + 1, 3):
+            i, j = chosen[first], chosen[second]
+            total += integer.pair_quantity(
+                MASS, o[_PT, i], o[_ETA, i], o[_PHI, i], o[_PT, j], o[_ETA, j], o[_PHI, j], r, pair
+            )
+            pair += int(integer.length(r, pair))
+    return bool(total >= 0 and integer.within(total, r[at], r[at + 1], r[at + 2 + integer.LIMIT]))

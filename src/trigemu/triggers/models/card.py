@@ -1,0 +1,101 @@
+"""Model cards: TOML files that say what a model is, what it reads and what it was trained on.
+
+A card has [objects] and [sums] of its own, so its inputs never change meaning with the menu around it, and
+names the files of its models with their sha256, next to itself. No code, library or pickle is ever named.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from trigemu.observables.expressions import Number
+from trigemu.observables.selections import read_scope
+from trigemu.support.errors import TrigemuError
+from trigemu.support.toml import Document, Key, Table, TableError, load, read
+from trigemu.triggers.base import Context, TrainedOn
+
+
+class ModelFile(Table, frozen=True):
+    """A file next to the card, and what is in it."""
+
+    file: str
+    sha256: str
+
+
+class CardTable(Table, frozen=True, kw_only=True):
+    """What every card has besides [objects] and [sums]; a kind adds its own tables."""
+
+    description: str = ""
+    trained_on: TrainedOn | None = None
+
+
+C = TypeVar("C", bound=CardTable)
+
+
+class Card(Generic[C]):
+    """A card that was read: `table` is what it says, `context` what its names mean.
+
+    Its mistakes are gathered; `finish` raises TableError with all of them.
+    """
+
+    def __init__(self, document: Document, table: C, context: Context) -> None:
+        self._document, self.table, self.context = document, table, context
+
+    @property
+    def path(self) -> Path:
+        return self._document.path
+
+    def problem(self, key: Key, message: str) -> None:
+        """Note a mistake at a key."""
+        self._document.problem(key, "", message)
+
+    def observable(self, text: str, key: Key) -> Number | None:
+        """A number an event, in the card's own names; None where the text at this key is none."""
+        return self._document.attempt(lambda: self.context.observable(text), key)
+
+    def model(self, file: ModelFile, key: Key) -> bytes:
+        """The content of a model; TableError where it is another than the card says."""
+        path = self.path.parent / file.file
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            self.problem(key, f"cannot read {path}: {error.strerror}")
+            raise TableError(self._document.problems) from None
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != file.sha256.lower():
+            self.problem(
+                (*key, "sha256"),
+                f"{path} has sha256 {digest}, the card says {file.sha256}: it is damaged or another file",
+            )
+            raise TableError(self._document.problems)
+        self.context.models[str(path)] = digest
+        return content
+
+    def finish(self) -> None:
+        self._document.finish()
+
+
+def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) -> Card[C]:
+    """Read the card of that name, relative to the file that names it.
+
+    TableError holds all its mistakes; TrigemuError says that it is not the card that is meant.
+    """
+    path = context.folder / name
+    document = load(path)
+    if sha256 is not None and document.sha256 != sha256.lower():
+        raise TrigemuError(
+            f"{path} has sha256 {document.sha256}, not {sha256}: it is another card than the one meant; "
+            f"if it was trained anew, give its sha256"
+        )
+    scope = read_scope(document)
+    own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
+    table = read(document, own, struct, (), "")
+    if table is None:
+        document.finish()
+        raise AssertionError("a table that cannot be read has mistakes")
+    context.models[str(path)] = document.sha256
+    if table.trained_on:
+        context.trained.append(table.trained_on)
+    return Card(document, table, context.within(scope, path.parent))

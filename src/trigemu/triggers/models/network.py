@@ -1,0 +1,115 @@
+"""An ONNX model with one score an event, run by ONNX Runtime on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.observables.model_inputs import Features
+from trigemu.samples.events import FloatArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.lanes import LANES, Lanes, aligned
+from trigemu.triggers.models.single_row import Row
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+_SILENT = 4
+_TRIALS = 64
+_NO_FOLDER = "/dev/null/none"
+
+
+class Network:
+    """score(features float32[n, k]) → float64[n]. Not picklable: made in each process.
+
+    TrigemuError says why a model is none that can be used.
+    """
+
+    def __init__(self, content: bytes, features: int) -> None:
+        self._session = _session(content)
+        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(outputs) != 1:
+            raise TrigemuError(
+                f"has the inputs {[i.name for i in inputs]} and the outputs {[o.name for o in outputs]}: "
+                f"expected one input float[n, {features}] and one output, the score"
+            )
+        self._input = inputs[0].name
+        declared = inputs[0].shape
+        if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != features):
+            wanted = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
+            raise TrigemuError(f"reads {wanted}, but the card names {features} inputs")
+        if isinstance(declared[0], int):
+            raise TrigemuError(f"takes {declared[0]} events a call: save it for any number of events")
+        if outputs[0].type not in ("tensor(float)", "tensor(double)"):
+            raise TrigemuError(f"gives {outputs[0].type}, expected a score, float[n] or double[n]")
+        self._features = features
+        try:
+            trial = self._run(np.zeros((LANES, features), np.float32))
+        except Exception as error:
+            raise TrigemuError(f"cannot be run on {features} features: {_short(error)}") from None
+        if trial.size != LANES:
+            raise TrigemuError(f"gives {trial.size / LANES:g} numbers an event, expected one score")
+
+    def score(self, features: Features) -> FloatArray:
+        """float64[n], NaN where the model gives NaN; of each row the same, whatever the others are."""
+        lanes = self.lanes()
+        lanes.add(features)
+        return lanes.scores()
+
+    def lanes(self) -> Lanes:
+        """What takes features block by block and gives their scores."""
+        return Lanes(self._run, self._features)
+
+    def bound(self, features: Features) -> Callable[[], npt.NDArray[np.floating]]:
+        """The model on these rows as they are, with nothing around it: in a bare run a score may differ in
+        the last bits."""
+        rows = aligned(*features.shape)
+        rows[:] = features
+        row = Row(self._session, rows)
+
+        def run() -> npt.NDArray[np.floating]:
+            row.run()
+            return row.score
+
+        return run
+
+    def row(self) -> Row:
+        """Memory for one row at a time, tried on rows of small and large numbers."""
+        row, random = Row(self._session, aligned(1, self._features)), np.random.default_rng(1)
+        sizes = 10.0 ** random.uniform(-1, 3, (_TRIALS, 1))
+        trial = (random.normal(size=(_TRIALS, self._features)) * sizes).astype(np.float32)
+        row.compare(trial, self.score(trial))
+        return row
+
+    def _run(self, features: Features) -> FloatArray:
+        output: FloatArray = self._session.run(None, {self._input: features})[0]
+        return output.reshape(-1)
+
+
+@lru_cache(maxsize=32)
+def _session(content: bytes) -> InferenceSession:
+    import onnxruntime  # start-up is what users wait for, and most menus have no network
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = _SILENT
+    # Weights stand in the model: a folder that is none keeps it from reading any other file.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)
+    try:
+        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        if _NO_FOLDER in str(error) or "external data" in str(error).lower():
+            raise TrigemuError(
+                "keeps its weights in another file (external data), which its sha256 does not cover: save "
+                "it with all weights inside"
+            ) from None
+        raise TrigemuError(f"is no ONNX model that ONNX Runtime loads: {_short(error)}") from None
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

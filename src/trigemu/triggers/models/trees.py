@@ -1,0 +1,190 @@
+"""Boosted trees as plain arrays, and their evaluation in fixed-point arithmetic, to the bit as conifer's
+C++ model has it.
+
+An input is scaled by a power of two and brought to its type; a split compares words, `input < threshold`
+goes left; the score is the base plus the leaves of the trees in their order, each sum brought to the type
+of the score. conifer's adder trees (HLS, VHDL) sum in another order: with AP_WRAP, or where no sum
+overflows, that is the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.observables.model_inputs import Features
+from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.fixed_point import ApFixed
+from trigemu.triggers.models.tree_lookup import Table, add, tables
+
+Nodes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Trees with one score, their nodes one after the other.
+
+    feature: int32[nodes], what a node splits on, −1 for a leaf. threshold: float64[nodes]; x < threshold goes
+    left. left, right: int32[nodes], the numbers of the children among all nodes, higher than their
+    parent's, and −1 for a leaf. value: float64[nodes] of leaves. starts: int32[trees + 1], where the nodes
+    of a tree begin, its root first. base: what the leaves add to. features: how many inputs there are.
+    """
+
+    feature: Nodes
+    threshold: FloatArray
+    left: Nodes
+    right: Nodes
+    value: FloatArray
+    starts: Nodes
+    base: float
+    features: int
+
+    def __post_init__(self) -> None:
+        nodes = np.arange(len(self.feature))
+        split = self.feature >= 0
+        tree = np.repeat(np.arange(self.trees), np.diff(self.starts))
+        if not (self.trees and len(tree) == len(nodes) and (np.diff(self.starts) > 0).all()):
+            raise TrigemuError("trees: expected at least one, each with a root")
+        for child in (self.left, self.right):
+            inside = (child[split] > nodes[split]) & (child[split] < len(nodes))
+            if not inside.all() or (tree[child[split]] != tree[split]).any():
+                raise TrigemuError("trees: a child is no later node of its tree")
+        if (self.feature >= self.features).any():
+            raise TrigemuError(f"trees: one splits on number {self.feature.max()} of {self.features} inputs")
+        if not np.isfinite([self.base, *self.threshold[split], *self.value[~split]]).all():
+            raise TrigemuError("trees: a threshold, a leaf or the base is not finite")
+
+    @property
+    def trees(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def split_nodes(self) -> int:
+        return int((self.feature >= 0).sum())
+
+    @cached_property
+    def depth(self) -> int:
+        """Splits on the longest way from a root to a leaf."""
+        level = np.zeros(len(self.feature), np.int64)
+        for node in np.flatnonzero(self.feature >= 0):
+            level[[self.left[node], self.right[node]]] = level[node] + 1
+        return int(level.max())
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The types of what a firmware reads, compares with, and sums."""
+
+    input: ApFixed
+    threshold: ApFixed
+    score: ApFixed
+
+
+@dataclass(frozen=True)
+class Overflows:
+    """In how many rows each input overflows, and in how many the score."""
+
+    inputs: tuple[int, ...]
+    scores: int
+
+
+@dataclass(frozen=True, eq=False)
+class FixedEnsemble:
+    """Trees in fixed-point arithmetic. scales: input i enters as x 2^scales[i], and its thresholds alike."""
+
+    ensemble: Ensemble
+    precision: Precision
+    scales: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.scales) != self.ensemble.features:
+            raise TrigemuError(f"{len(self.scales)} scales for {self.ensemble.features} inputs: one each")
+
+    @cached_property
+    def thresholds(self) -> IntArray:
+        """int64[nodes], the words of thresholds, 0 for leaves."""
+        return self.precision.threshold.quantise(self._scaled)
+
+    @cached_property
+    def cuts(self) -> IntArray:
+        """int64[nodes]: a word of the input goes left where it is below, 0 for leaves. A threshold between
+        two words is rounded up, one that no word reaches is the next beyond the last."""
+        types = self.precision
+        words = np.ldexp(self.thresholds.astype(np.float64), types.input.fraction - types.threshold.fraction)
+        lowest, highest = types.input.words
+        limited = np.clip(np.ceil(words), lowest, highest + 1).astype(np.int64)
+        return np.where(self.ensemble.feature >= 0, limited, 0)
+
+    @cached_property
+    def values(self) -> IntArray:
+        """int64[nodes], the words of leaves, 0 for splits."""
+        trees = self.ensemble
+        return self.precision.score.quantise(np.where(trees.feature < 0, trees.value, 0.0))
+
+    @cached_property
+    def base(self) -> int:
+        return int(self.precision.score.quantise(np.array(self.ensemble.base)))
+
+    @cached_property
+    def overflowing(self) -> tuple[int, int]:
+        """How many thresholds, and how many leaves with the base, are outside of their types."""
+        trees, precision = self.ensemble, self.precision
+        values = np.append(trees.value[trees.feature < 0], trees.base)
+        thresholds = precision.threshold.overflows(self._scaled)
+        return int(thresholds.sum()), int(precision.score.overflows(values).sum())
+
+    @cached_property
+    def reach(self) -> tuple[int, int]:
+        """The lowest and the highest word that the sum would have if each tree gave its lowest or its highest
+        leaf, and nothing overflowed."""
+        leaf, starts = self.ensemble.feature < 0, self.ensemble.starts[:-1]
+        highest = np.iinfo(np.int64).max
+        low = np.minimum.reduceat(np.where(leaf, self.values, highest), starts)
+        high = np.maximum.reduceat(np.where(leaf, self.values, -highest), starts)
+        return self.base + int(low.sum()), self.base + int(high.sum())
+
+    def inputs(self, x: Features) -> IntArray:
+        """int64[n, d], the words of finite float32[n, d]."""
+        return self.precision.input.quantise_columns(x, self.scales)[0]
+
+    def predict(self, x: Features) -> IntArray:
+        """int64[n], the words of the scores of finite float32[n, d]."""
+        return self._evaluate(x)[0]
+
+    def overflows(self, x: Features) -> Overflows:
+        """Of finite float32[n, d]. With AP_WRAP a score overflows if the whole sum does, else if any does on
+        the way to it; an input that no tree splits on does not."""
+        _, inputs, scores = self._evaluate(x)
+        inputs &= np.isin(np.arange(self.ensemble.features), self.ensemble.feature)
+        return Overflows(tuple(inputs.sum(axis=0).tolist()), int(scores.sum()))
+
+    def to_float(self, words: IntArray) -> FloatArray:
+        """float64[n] of the words of scores."""
+        return self.precision.score.to_float(words)
+
+    def _evaluate(self, x: Features) -> tuple[IntArray, BoolArray, BoolArray]:
+        """int64[n], the scores; bool[n, d], which inputs overflow, and bool[n], which scores."""
+        score = self.precision.score
+        words, outside = self.precision.input.quantise_columns(x, self.scales)
+        total, beyond = np.full(len(x), self.base, np.int64), np.zeros(len(x), np.bool_)
+        for table in self._tables:
+            add(table, words, score, total, beyond)
+        whole = total[:, np.newaxis].astype(np.float64)
+        wrapped, above = score.quantise_columns(whole, (-score.fraction,))
+        return wrapped[:, 0], outside, beyond | above[:, 0]
+
+    @cached_property
+    def _scaled(self) -> FloatArray:
+        """float64[nodes], the thresholds of scaled inputs, 0 for leaves."""
+        trees = self.ensemble
+        scales = np.array([*self.scales, 0])[trees.feature]
+        return np.where(trees.feature >= 0, np.ldexp(trees.threshold, scales), 0.0)
+
+    @cached_property
+    def _tables(self) -> list[Table]:
+        trees = self.ensemble
+        return tables(trees.feature, self.cuts, (trees.left, trees.right), self.values, trees.starts)

@@ -1,0 +1,163 @@
+"""Kinds from outside the core: installed packages and folders on the plugin path.
+
+A plugin is a Python module or package with a literal table `KINDS = {"name": Kind, …}`. A menu gives its
+name, never a path: a menu alone cannot make code run that the user did not install or put on the path
+(`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). A package with a
+module `cli` that holds a click command `command` brings `trigemu NAME`; one with a module `report` that has
+a function `sections(menu, catalogue)` adds those to reports (`report/section.py`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from trigemu.support.errors import PluginError, TrigemuError, nearest
+from trigemu.triggers.base import BitKind, Kind
+
+ENTRY_POINTS = "trigemu.plugins"
+PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """Where a plugin is and what it contains; loading it in another process gives the same."""
+
+    name: str
+    file: Path
+    sha256: str
+
+    def load(self) -> ModuleType:
+        """Import it, once a process, from whichever folder; PluginError if that fails."""
+        module_name = f"trigemu_plugin_{self.name}"
+        loaded = sys.modules.get(module_name)
+        if loaded is not None and self._is(Path(loaded.__file__ or "")):
+            return loaded
+        spec = importlib.util.spec_from_file_location(module_name, self.file)
+        if spec is None or spec.loader is None:
+            raise PluginError(f"plugin {self.name!r}: {self.file} is no Python module")
+        module = importlib.util.module_from_spec(spec)
+        for part in [known for known in sys.modules if known.startswith(f"{module_name}.")]:
+            del sys.modules[part]  # of another plugin of this name
+        sys.modules[module_name] = module  # pickles of its kinds are found under this name
+        try:
+            spec.loader.exec_module(module)
+        except (Exception, SystemExit) as error:
+            del sys.modules[module_name]
+            reason = f"{type(error).__name__}: {error}"
+            raise PluginError(f"plugin {self.name!r} ({self.file}) cannot be loaded: {reason}") from error
+        return module
+
+    def _is(self, file: Path) -> bool:
+        return file == self.file or (file.exists() and _digest(file) == self.sha256)
+
+    def kinds(self) -> dict[str, type[Kind] | type[BitKind]]:
+        """Its table of kinds; PluginError for a table that is none."""
+        table = getattr(self.load(), "KINDS", None)
+        if not isinstance(table, dict) or not all(
+            isinstance(kind, type) and issubclass(kind, Kind | BitKind) for kind in table.values()
+        ):
+            raise PluginError(
+                f"plugin {self.name!r} ({self.file}) has no table KINDS = {{'name': a Kind, …}}"
+            )
+        return table
+
+    def has(self, part: str) -> bool:
+        """Whether it is a package with a module of this name; nothing is loaded."""
+        return self.file.name == "__init__.py" and self.file.with_name(f"{part}.py").exists()
+
+    def command(self) -> Any:
+        """The click command in its module `cli`; PluginError if that cannot be loaded."""
+        return self._part("cli", "command")
+
+    def sections(self, menu: Any, catalogue: Any) -> list[Any]:
+        """What it adds to a report about a menu; PluginError if that fails."""
+        if not self.has("report"):
+            return []
+        try:
+            return list(self._part("report", "sections")(menu, catalogue))
+        except TrigemuError:
+            raise
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise PluginError(f"plugin {self.name!r} ({self.file}): its report fails: {reason}") from error
+
+    def _part(self, part: str, name: str) -> Any:
+        """What has that name in one of its modules."""
+        self.load()
+        try:
+            return getattr(importlib.import_module(f"trigemu_plugin_{self.name}.{part}"), name)
+        except (Exception, SystemExit) as error:
+            what = "command" if part == "cli" else part
+            reason = f"{type(error).__name__}: {error}"
+            raise PluginError(f"plugin {self.name!r} ({self.file}): its {what} fails: {reason}") from error
+
+
+def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
+    """The folders in which plugins are looked for."""
+    variable = os.environ.get(PATH_VARIABLE)
+    if given:
+        return tuple(given)
+    if variable:
+        return tuple(Path(part) for part in variable.split(os.pathsep) if part)
+    return (Path("plugins"),)
+
+
+def find(name: str, path: Iterable[Path] | None = None) -> Plugin:
+    """The plugin of that name; PluginError if there is none, or two that differ."""
+    folders = search_path() if path is None else tuple(path)
+    known = available(folders)
+    found = known.get(name)
+    if not found:
+        where = ", ".join(str(folder) for folder in folders)
+        raise PluginError(
+            f"no plugin {name!r} is installed or in {where}{nearest(name, known)}; "
+            f"put its folder on --plugin-path or {PATH_VARIABLE}"
+        )
+    if len({plugin.sha256 for plugin in found}) > 1:
+        places = " and ".join(str(plugin.file) for plugin in found)
+        raise PluginError(f"two different plugins are called {name!r}: {places}; remove one")
+    return found[0]
+
+
+def available(folders: Iterable[Path]) -> dict[str, list[Plugin]]:
+    """All plugins that can be found, by name."""
+    files: list[tuple[str, Path]] = []
+    for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
+        try:
+            spec = importlib.util.find_spec(point.value.partition(":")[0])
+        except Exception:  # its package cannot be imported: that must not hide the others
+            continue
+        if spec and spec.origin:
+            files.append((point.name, Path(spec.origin)))
+    for folder in folders:
+        files += [(file.parent.name, file) for file in sorted(folder.glob("*/__init__.py"))]
+        files += [(file.stem, file) for file in sorted(folder.glob("*.py"))]
+    plugins: dict[str, list[Plugin]] = {}
+    for name, file in files:
+        plugin = Plugin(name, file.resolve(), _digest(file))
+        plugins.setdefault(name, []).append(plugin)
+    return plugins
+
+
+def with_commands(folders: Iterable[Path]) -> list[str]:
+    """The plugins that bring a command of their name: packages with a module `cli`. None is loaded."""
+    return sorted(name for name, found in available(folders).items() if found[0].has("cli"))
+
+
+def _digest(file: Path) -> str:
+    """Of a module, or of all Python files of a package."""
+    files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
+    digest = hashlib.sha256()
+    for part in files:
+        name = part.relative_to(file.parent).as_posix() if len(files) > 1 else ""
+        digest.update(f"{name}\0".encode() + part.read_bytes() + b"\0")
+    return digest.hexdigest()

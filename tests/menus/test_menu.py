@@ -1,0 +1,597 @@
+"""Menus as users write them, right and wrong."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from pathlib import Path
+
+import pytest
+
+from trigemu import Menu, TrigemuError, read_menu
+from trigemu.menus.menu import Budget, Solution
+from trigemu.observables.selections import Derivation, Window
+from trigemu.support.toml import TableError
+from trigemu.triggers.combination.kind import Combination
+from trigemu.triggers.logic import Logic, parse_expression
+from trigemu.triggers.random import Random
+from trigemu.triggers.threshold import Threshold
+
+ROOT = Path(__file__).parents[2]
+
+FULL = """
+[menu]
+name = "full"
+crossing_rate_hz = 30e6
+
+[objects.jet]
+from = "jet"
+pt = { min = 20.0 }
+
+[[trigger]]
+name = "SEEDED"
+kind = "threshold"
+observable = "met"
+above = 60
+seed = "J100 and 'MIXED'"
+group = "met"
+coherent = "counter"
+
+[[trigger]]
+name = "MIXED"
+kind = "logic"
+expression = "J100 or not MUMU"
+prescale = 4
+
+[[trigger]]
+name = "J100"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 100.0
+prescale = 2.5
+
+[[trigger]]
+name = "MUMU"
+kind = "combination"
+legs = [{ object = "muon" }, { object = "muon" }]
+enabled = false
+
+[[trigger]]
+name = "ANY"
+kind = "random"
+rate_hz = 1000
+prescale = 2
+"""
+
+
+def read(tmp_path: Path, text: str, plugins: dict[str, str] | None = None) -> Menu:
+    folder = tmp_path / "plugins"
+    folder.mkdir(exist_ok=True)
+    for name, source in (plugins or {}).items():
+        (folder / f"{name}.py").write_text(source)
+    file = tmp_path / "menu.toml"
+    file.write_text(text)
+    return read_menu(file, [folder])
+
+
+def mistakes(tmp_path: Path, text: str, plugins: dict[str, str] | None = None) -> list[tuple[int, str]]:
+    with pytest.raises(TableError) as error:
+        read(tmp_path, text, plugins)
+    assert all(problem.file == str(tmp_path / "menu.toml") for problem in error.value.problems)
+    return [(p.line, f"{p.where}: {p.message}" if p.where else p.message) for p in error.value.problems]
+
+
+def test_what_a_menu_says(tmp_path: Path) -> None:
+    menu = read(tmp_path, FULL)
+    assert (menu.name, menu.crossing_rate_hz, menu.plugins) == ("full", 30e6, ())
+    assert [t.name for t in menu.triggers] == ["SEEDED", "MIXED", "J100", "MUMU", "ANY"]
+    assert [t.name for t in menu.enabled] == ["SEEDED", "MIXED", "J100", "ANY"]
+    assert [t.kind for t in menu.triggers] == ["threshold", "logic", "threshold", "combination", "random"]
+    assert [t.prescale for t in menu.triggers] == [1.0, 4.0, 2.5, 1.0, 60_000.0]
+    seeded = menu.trigger("SEEDED")
+    assert (seeded.group, seeded.coherent) == ("met", "counter")
+    assert seeded.seed == parse_expression("J100 and MIXED")
+    assert seeded.description == Threshold(observable="met", above=60.0)
+    assert seeded.inputs() == ("J100", "MIXED")
+    assert menu.trigger("MIXED").description == Logic(expression="J100 or not MUMU")
+    assert isinstance(menu.trigger("MUMU").description, Combination)
+    line = FULL.splitlines().index('name = "J100"')  # counted from 0: that of its [[trigger]] from 1
+    assert menu.trigger("ANY").description == Random(rate_hz=1000.0)
+    assert menu.trigger("J100").place == f"{tmp_path / 'menu.toml'}:{line}"
+    assert menu.scope.object("jet") == Derivation("jet", None, (("pt", Window(min=20.0)),))
+
+
+def test_each_trigger_comes_after_those_it_reads(tmp_path: Path) -> None:
+    menu = read(tmp_path, FULL)
+    assert sorted(menu.order) == sorted(t.name for t in menu.triggers)
+    for trigger in menu.triggers:
+        for name in trigger.inputs():
+            assert menu.order.index(name) < menu.order.index(trigger.name)
+
+
+def test_a_menu_travels_to_a_worker(tmp_path: Path) -> None:
+    menu = read(tmp_path, FULL)
+    assert pickle.loads(pickle.dumps(menu)) == menu
+
+
+def test_without_a_name_it_is_called_as_its_file(tmp_path: Path) -> None:
+    menu = read(tmp_path, '[[trigger]]\nname = "A"\nkind = "random"\nrate_hz = 1\n')
+    assert (menu.name, menu.crossing_rate_hz) == ("menu", 40e6)
+
+
+def test_an_unknown_trigger_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"unknown trigger 'J10'; did you mean 'J100'\?"):
+        read(tmp_path, FULL).trigger("J10")
+
+
+MENUS = sorted(file for file in (ROOT / "menus").glob("*.toml") if "[menu]" in file.read_text())
+
+
+@pytest.mark.parametrize("file", MENUS, ids=lambda file: file.stem)
+def test_the_menus_that_come_with_the_program(file: Path) -> None:
+    assert read_menu(file, [ROOT / "plugins"]).enabled
+
+
+def test_all_mistakes_at_once_each_at_its_line(tmp_path: Path) -> None:
+    text = """\
+[menu]
+crossing_rate_hz = 0
+nmae = "x"
+plugins = ["kindly"]
+
+[objects.lead]
+form = "jet"
+
+[objects.soft]
+from = "jet"
+pt = 20.0
+
+[sums.hht]
+of = ["jet"]
+
+[[trigger]]
+name = "A"
+kind = "treshold"
+seed = "B and ("
+
+[[trigger]]
+name = "B"
+kind = "threshold"
+observable = "jett[0].pt"
+above = nan
+requires = "n_jet > 1"
+
+[[trigger]]
+name = "B"
+kind = "threshold"
+observable = "lead[0].pt + soft[0].pt + foo(jet[0])"
+above = "high"
+prescale = 0.5
+
+[[trigger]]
+name = "C"
+kind = "combination"
+prescale = 0
+legs = [
+    { object = "muonn" },
+    { object = "jte", eta = { abs_max = 2 } },
+    { object = "soft", pt = {} },
+]
+pairs = [
+    { legs = [0, 1], mass = { min = 3, max = 1 } },
+    { legs = [0, 5], charge = "oposite" },
+]
+
+[[trigger]]
+name = "D"
+kind = "logic"
+expression = "B or nothing"
+seed = "Bee"
+
+[[trigger]]
+kind = "random"
+rate_hz = 50e6
+
+[triger]
+"""
+    plugin = (
+        "from trigemu.triggers.threshold import Threshold\nclass K(Threshold): pass\nKINDS = {'kindly': K}"
+    )
+    found = mistakes(tmp_path, text, {"kindly": plugin})
+    assert found == [
+        (2, "[menu]: menu.crossing_rate_hz = 0: expected a number > 0.0"),
+        (
+            3,
+            "[menu]: unknown key 'nmae'; did you mean 'name'? (known: crossing_rate_hz, levels, name, "
+            "plugins, prescale_columns)",
+        ),
+        (6, "[objects.lead]: the key 'from' is missing"),
+        (7, "[objects.lead]: unknown key 'form'; did you mean 'from'?"),
+        (
+            11,
+            "[objects.soft]: objects.soft.pt = 20.0: expected a table of min, max, above, below, "
+            "abs_min, abs_max, abs_above, abs_below, any_of, bits",
+        ),
+        (13, "[sums.hht]: unknown sum 'hht'; did you mean 'ht'? (known: ht, mht)"),
+        (
+            18,
+            "trigger 'A': unknown kind 'treshold'; did you mean 'threshold'? "
+            "(known: anomaly, combination, external, kindly, logic, random, threshold)",
+        ),
+        (19, "trigger 'A': seed: 'B and (': cannot be read at column 7: '(' was never closed"),
+        (25, "trigger 'B': above = nan: expected a finite number"),
+        (29, "trigger 'B': name = 'B': another trigger has this name (line 21)"),
+        (32, "trigger 'B': above = 'high': expected a number, got a string"),
+        (33, "trigger 'B': prescale = 0.5: expected a number >= 1.0"),
+        (38, "trigger 'C': prescale = 0: expected a number >= 1.0"),
+        (
+            42,
+            "trigger 'C': legs[2].pt: an empty window: give min, max, above, below, the same with abs_, "
+            "any_of or bits",
+        ),
+        (45, "trigger 'C': pairs[0].mass: min = 3.0 is above max = 1.0"),
+        (
+            46,
+            "trigger 'C': pairs[1].charge = 'oposite': expected 'opposite' or 'same'; "
+            "did you mean 'opposite'?",
+        ),
+        (52, "trigger 'D': expression: unknown trigger 'nothing' (known: A, B, C)"),
+        (53, "trigger 'D': seed: unknown trigger 'Bee' (known: A, B, C)"),
+        (55, "trigger 'number 6': the key 'name' is missing"),
+        (57, "trigger 'number 6': its rate is above the crossing rate of 4e+07 Hz"),
+        (59, "unknown key 'triger'; did you mean 'trigger'? (known: integer, menu, objects, sums, trigger)"),
+    ]
+
+
+def test_names_are_looked_up_even_where_other_things_are_wrong(tmp_path: Path) -> None:
+    """Each leg that names no object, at its own line."""
+    text = """
+[[trigger]]
+name = "C"
+kind = "combination"
+prescale = 0
+legs = [
+    { object = "muonn" },
+    { object = "muonn", eta = { abs_max = 2 } },
+    { object = "jte" },
+]
+
+[[trigger]]
+name = "D"
+kind = "threshold"
+observable = "foo(jet[0])"
+above = 1
+requires = "n_jet"
+"""
+    known = "(known: electron, jet, muon, photon, tau)"
+    assert mistakes(tmp_path, text) == [
+        (5, "trigger 'C': prescale = 0: expected a number >= 1.0"),
+        (7, f"trigger 'C': legs[0].object: unknown object 'muonn'; did you mean 'muon'? {known}"),
+        (8, f"trigger 'C': legs[1].object: unknown object 'muonn'; did you mean 'muon'? {known}"),
+        (9, f"trigger 'C': legs[2].object: unknown object 'jte'; did you mean 'jet'? {known}"),
+        (
+            15,
+            "trigger 'D': observable: 'foo(jet[0])': unknown function 'foo' "
+            "(known: abs, deta, dphi, dr, eta, m, phi, pt)",
+        ),
+        (17, "trigger 'D': requires: 'n_jet': 'n_jet' is not a condition, such as n_photon >= 1"),
+    ]
+
+
+def trigger(text: str) -> str:
+    return f'[[trigger]]\nname = "T"\n{text}\n'
+
+
+RANDOM = 'kind = "random"\nrate_hz = 1'
+LEG = '{ object = "jet" }'
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("", 1, "a menu needs at least one [[trigger]]"),
+        ("trigger = []\n", 1, "a menu needs at least one [[trigger]]"),
+        ("\ntrigger = 3\n", 2, "a menu needs at least one [[trigger]]"),
+        ("\ntrigger = [\n 3 ]\n", 3, "expected a table [[trigger]]"),
+        ("menu = 3\n" + trigger(RANDOM), 1, "[menu]: menu = 3: expected a table"),
+        ("objects = 3\n" + trigger(RANDOM), 1, "expected tables [objects.NAME]"),
+        ("sums = [1]\n" + trigger(RANDOM), 1, "expected tables [sums.NAME]"),
+        (trigger(""), 1, "trigger 'T': the key 'kind' is missing"),
+        (trigger("kind = []"), 3, "trigger 'T': kind = []: expected a string, got a list"),
+        (trigger('kind = "logic"'), 1, "trigger 'T': the key 'expression' is missing"),
+        (
+            trigger(RANDOM + "\nprescal = 3"),
+            5,
+            "trigger 'T': unknown key 'prescal'; did you mean 'prescale'?",
+        ),
+        (trigger(RANDOM + "\nprescale = inf"), 5, "prescale = inf: expected a finite number"),
+        (trigger(RANDOM + '\nenabled = "no"'), 5, "enabled = 'no': expected true or false"),
+        (trigger('kind = "random"\nrate_hz = 0'), 4, "rate_hz = 0.0: expected a rate above 0 Hz"),
+        (trigger('kind = "random"\nrate_hz = 4.1e7'), 4, "its rate is above the crossing rate of 4e+07 Hz"),
+        (trigger(RANDOM + '\nseed = "1 + 1"'), 5, "seed: '1 + 1': '1 + 1' is not a trigger"),
+        (trigger('kind = "logic"\nexpression = "T"'), 1, "depends on itself: T → T"),
+        (trigger(RANDOM + "\nenabled = false"), 1, "no trigger is enabled"),
+        (trigger('kind = "logic"\nexpression = "not (a < b)"'), 4, "'a < b' is not a trigger name"),
+        (trigger('kind = "threshold"\nabove = 1\nobservable = ""'), 5, "observable: '': is empty"),
+        (trigger('kind = "combination"\nlegs = []'), 4, "0 legs: expected 1 to 12"),
+        (trigger(f'kind = "combination"\nlegs = [{", ".join([LEG] * 13)}]'), 4, "13 legs: expected 1 to 12"),
+        (
+            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [\n {{ legs = [1, 1] }}]'),
+            6,
+            "pairs[0].legs = [1, 1]: expected two different ones of 0 … 1",
+        ),
+        (
+            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [\n {{ legs = [0, 2] }}]'),
+            6,
+            "pairs[0].legs = [0, 2]: expected two different ones of 0 … 1",
+        ),
+        (
+            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [{{ legs = [0, 1, 2] }}]'),
+            5,
+            "pairs[0].legs = [0, 1, 2]: expected a list of length 2, got 3",
+        ),
+        (
+            trigger(f'kind = "combination"\nlegs = [{LEG}, {LEG}]\npairs = [{{ legs = [0, 1], dr = {{}} }}]'),
+            5,
+            "pairs[0].dr: an empty range: give min, max, above or below",
+        ),
+        (
+            trigger('kind = "combination"\nlegs = [{ object = "jet", eta = { min = 2, max = 1 } }]'),
+            4,
+            "legs[0]: eta: min = 2.0 is above max = 1.0",
+        ),
+        (
+            trigger('kind = "combination"\nlegs = [{ object = "jet", eta = { abs_min = 2, abs_max = 1 } }]'),
+            4,
+            "legs[0].eta: abs_min = 2.0 is above abs_max = 1.0",
+        ),
+        (
+            "[objects.a]\nfrom = 'a'\nremove_overlap = {with = 'x', dr = 1}\n" + trigger(RANDOM),
+            3,
+            "[objects.a]: unknown object 'x'",
+        ),
+        (
+            "[objects.a]\nfrom = 'b'\n[objects.b]\nfrom = 'a'\n" + trigger(RANDOM),
+            1,
+            "[objects.a]: depends on itself: a → b → a",
+        ),
+    ],
+)
+def test_one_mistake(tmp_path: Path, text: str, line: int, message: str) -> None:
+    ((found_line, found),) = mistakes(tmp_path, text)
+    assert message in found
+    assert found_line == line
+
+
+def test_a_cycle_through_logic_and_seeds_is_told_once(tmp_path: Path) -> None:
+    text = """
+[[trigger]]
+name = "OUT"
+kind = "logic"
+expression = "A"
+[[trigger]]
+name = "A"
+kind = "logic"
+expression = "not B"
+[[trigger]]
+name = "B"
+kind = "random"
+rate_hz = 1
+seed = "C"
+[[trigger]]
+name = "C"
+kind = "logic"
+expression = "A"
+"""
+    assert mistakes(tmp_path, text) == [(6, "trigger 'A': depends on itself: A → B → C → A")]
+
+
+def test_a_kind_of_a_plugin_that_the_menu_does_not_list(tmp_path: Path) -> None:
+    """It is named, and not loaded."""
+    found = mistakes(tmp_path, trigger('kind = "mine"'), {"mine": "raise SystemExit('was loaded')"})
+    remedy = "there is a plugin of this name: list it as plugins = ['mine'] under [menu]"
+    assert found == [(3, f"trigger 'T': unknown kind 'mine'; {remedy}")]
+
+
+PLUGIN = """
+from trigemu.triggers.base import BitKind, Kind
+class Mine(Kind, frozen=True):
+    above: float
+    def mistakes(self):
+        MISTAKES
+    def compile(self, context):
+        COMPILE
+class Bits(BitKind, frozen=True):
+    def inputs(self):
+        INPUTS
+KINDS = {"mine": Mine, "bits": Bits}
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "code", "kind", "message"),
+    [
+        ("COMPILE", "1 / 0", "mine", "its kind failed to compile it: ZeroDivisionError: division by zero"),
+        (
+            "COMPILE",
+            "return 3",
+            "mine",
+            "failed to compile it: TypeError: expected an object with cut and evaluate",
+        ),
+        ("COMPILE", "context.objects('mun')", "mine", "unknown object 'mun'; did you mean 'muon'?"),
+        (
+            "COMPILE",
+            "from dataclasses import make_dataclass\n"
+            "        made = make_dataclass('C', ['cut', 'evaluate'], frozen=True)\n"
+            "        return made(None, lambda work: None) if self.above > 1 else made([], print)",
+            "mine",
+            "its kind failed to compile it: TypeError: unhashable type: 'list'",
+        ),
+        ("MISTAKES", "raise KeyError('x')", "mine", "its kind failed to read it: KeyError: 'x'"),
+        ("INPUTS", "raise KeyError('x')", "bits", "its kind failed to read it: KeyError: 'x'"),
+        ("MISTAKES", "yield 'above', 'is odd'", "mine", "is odd"),
+    ],
+)
+def test_a_plugin_that_fails(tmp_path: Path, part: str, code: str, kind: str, message: str) -> None:
+    source = PLUGIN.replace(part, code)
+    for other, harmless in (("MISTAKES", "return ()"), ("COMPILE", "return None"), ("INPUTS", "return ()")):
+        source = source.replace(other, harmless)
+    keys = "above = 1" if kind == "mine" else ""
+    text = '[menu]\nplugins = ["p"]\n' + trigger(f'kind = "{kind}"\n{keys}')
+    ((line, found),) = mistakes(tmp_path, text, {"p": source})
+    assert found.startswith("trigger 'T': ")
+    assert message in found
+    assert line == (6 if message == "is odd" else 3)
+
+
+@pytest.mark.parametrize(
+    ("plugins", "source", "message"),
+    [
+        ('["q"]', "", "no plugin 'q' is installed or in"),
+        ('["p"]', "KINDS = {}\n1 / 0", "cannot be loaded: ZeroDivisionError: division by zero"),
+        ('["p"]', "def f(:", "cannot be loaded: SyntaxError"),
+        ('["p"]', "", "has no table KINDS"),
+        ('["p"]', "KINDS = {'a': 3}", "has no table KINDS"),
+        (
+            '["p"]',
+            "from trigemu.triggers.base import Kind\nclass K(Kind): pass\nKINDS = {'logic': K}",
+            "redefines the kind 'logic'",
+        ),
+    ],
+)
+def test_a_plugin_that_cannot_be_used(tmp_path: Path, plugins: str, source: str, message: str) -> None:
+    text = f"[menu]\n\nplugins = {plugins}\n{trigger(RANDOM)}"
+    ((line, found),) = mistakes(tmp_path, text, {"p": source})
+    assert line == 3
+    assert found.startswith("[menu]: ")
+    assert message in found
+
+
+# ---- budgets
+
+
+def score(text: str, name: str = "T") -> str:
+    return f'[[trigger]]\nname = "{name}"\nkind = "threshold"\nobservable = "met"\n{text}\n'
+
+
+@pytest.mark.parametrize("key", ["unique_rate_hz", "total_rate_hz"])
+def test_a_budget_in_place_of_a_cut(tmp_path: Path, key: str) -> None:
+    menu = read(tmp_path, score(f"{key} = 5") + score("above = 3\nfitted_on = 'toy'", "U"))
+    t, u = menu.triggers
+    assert t.budget == Budget("unique" if key == "unique_rate_hz" else "total", 5.0)
+    assert t.budget.key == key
+    assert t.solution is None
+    assert isinstance(t.description, Threshold)
+    assert t.description.cut == math.inf
+    assert (u.budget, u.fitted_on) == (None, "toy")
+    assert menu.budgeted == (t,)
+    solved = menu.solved({"T": Solution(2.5, 0.1, 0.0)})
+    assert solved.trigger("T").description == Threshold(observable="met", above=2.5)
+    assert solved.budgeted == ()
+    assert solved.trigger("U") == u
+
+
+def test_only_enabled_triggers_have_a_budget_to_meet(tmp_path: Path) -> None:
+    menu = read(tmp_path, score("unique_rate_hz = 5\nenabled = false") + score("above = 3", "U"))
+    assert menu.budgeted == ()
+
+
+def test_the_triggers_that_are_used(tmp_path: Path) -> None:
+    off = "above = 1\nenabled = false"
+    text = score(off, "A") + score(off, "B") + score(off, "C") + score("above = 1\nseed = 'A'", "D")
+    menu = read(tmp_path, text + '[[trigger]]\nname = "E"\nkind = "logic"\nexpression = "not B"\n')
+    assert [t.name for t in menu.used] == ["A", "B", "D", "E"]
+
+
+NOT_BOTH = "give the cut or the rate to find it from, not both"
+NEITHER = "trigger 'T': the key 'above' is missing, or a rate to find it from: unique_rate_hz, total_rate_hz"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (score(""), [(3, NEITHER)]),
+        (
+            score("total_rate_hz = 3\nunique_rate_hz = 5"),
+            [(5, "trigger 'T': unique_rate_hz and total_rate_hz: a threshold can meet one of them")],
+        ),
+        (
+            score("above = 1\nunique_rate_hz = 5"),
+            [(5, f"trigger 'T': above and unique_rate_hz: {NOT_BOTH}")],
+        ),
+        (score("total_rate_hz = 5\nabove = 1"), [(6, f"trigger 'T': above and total_rate_hz: {NOT_BOTH}")]),
+        (
+            score("total_rate_hz = 3\nunique_rate_hz = 5\nabove = 1"),
+            [
+                (5, "trigger 'T': unique_rate_hz and total_rate_hz: a threshold can meet one of them"),
+                (7, f"trigger 'T': above and unique_rate_hz: {NOT_BOTH}"),
+            ],
+        ),
+        (
+            score("unique_rate_hz = 0"),
+            [(5, "trigger 'T': unique_rate_hz = 0: expected a number > 0.0")],
+        ),
+        (
+            score("total_rate_hz = -2.5\nprescale = 0"),
+            [
+                (5, "trigger 'T': total_rate_hz = -2.5: expected a number > 0.0"),
+                (6, "trigger 'T': prescale = 0: expected a number >= 1.0"),
+            ],
+        ),
+        (
+            score("unique_rate_hz = 5\nprescale = 0"),
+            [(6, "trigger 'T': prescale = 0: expected a number >= 1.0")],
+        ),
+        (score("unique_rate_hz = inf"), [(5, "trigger 'T': unique_rate_hz = inf: expected a finite number")]),
+        (
+            score("unique_rate_hz = '5'"),
+            [(5, "trigger 'T': unique_rate_hz = '5': expected a number, got a string")],
+        ),
+        (
+            score("unique_rate = 5"),
+            [(5, "trigger 'T': unknown key 'unique_rate'; did you mean 'unique_rate_hz'?")],
+        ),
+        (
+            trigger(RANDOM + "\nunique_rate_hz = 5"),
+            [(5, "trigger 'T': unique_rate_hz: the kind 'random' has no score to cut on")],
+        ),
+        (
+            trigger(f'kind = "combination"\nlegs = [{LEG}]\ntotal_rate_hz = 5'),
+            [(5, "trigger 'T': total_rate_hz: the kind 'combination' has no score to cut on")],
+        ),
+        (
+            score("above = 1", "U") + trigger('kind = "logic"\nexpression = "U"\nunique_rate_hz = 1'),
+            [(10, "trigger 'T': unique_rate_hz: the kind 'logic' has no score to cut on")],
+        ),
+    ],
+)
+def test_mistakes_around_budgets(tmp_path: Path, text: str, expected: list[tuple[int, str]]) -> None:
+    found = mistakes(tmp_path, text)
+    assert len(found) == len(expected)
+    for (line, message), (expected_line, beginning) in zip(found, expected, strict=True):
+        assert (line, message[: len(beginning)]) == (expected_line, beginning)
+
+
+@pytest.mark.parametrize(
+    ("reader", "key"),
+    [
+        ('kind = "logic"\nexpression = "U or T"', "expression"),
+        ('kind = "threshold"\nobservable = "ht"\nabove = 3\nseed = "T"', "seed"),
+        ('kind = "logic"\nexpression = "U"\nseed = "T and U"', "seed"),
+    ],
+)
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_a_trigger_with_a_budget_cannot_be_read(tmp_path: Path, reader: str, key: str, enabled: str) -> None:
+    budget = score(f"unique_rate_hz = 5\nenabled = {enabled}")
+    text = f'{score("above = 1", "U")}{budget}[[trigger]]\nname = "R"\n{reader}\n'
+    ((line, message),) = mistakes(tmp_path, text)
+    assert text.splitlines()[line - 1].startswith(f"{key} = ")
+    assert message.startswith(
+        f"trigger 'R': {key}: 'T' has unique_rate_hz, and the decisions of a trigger whose"
+    )
+    assert message.endswith("give it above")
+
+
+def test_a_trigger_with_a_budget_may_have_a_seed(tmp_path: Path) -> None:
+    menu = read(tmp_path, score("above = 1", "U") + score('unique_rate_hz = 5\nseed = "U"'))
+    assert menu.trigger("T").seed == parse_expression("U")

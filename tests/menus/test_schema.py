@@ -1,0 +1,208 @@
+"""The schema against the reader of menus: what one takes, the other takes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from trigemu import TrigemuError, read_menu
+from trigemu.menus.schema import menu_schema
+
+ROOT = Path(__file__).parents[2]
+MENUS = sorted(file for file in (ROOT / "menus").glob("*.toml") if "[menu]" in file.read_text())
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft202012Validator:
+    names = {
+        name for file in MENUS for name in tomllib.loads(file.read_text()).get("menu", {}).get("plugins", ())
+    }
+    schema = json.loads(json.dumps(menu_schema(sorted(names), [ROOT / "plugins"])))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+@pytest.mark.parametrize("file", MENUS, ids=lambda file: file.stem)
+def test_the_menus_that_come_with_the_program(validator: jsonschema.Draft202012Validator, file: Path) -> None:
+    validator.validate(tomllib.loads(file.read_text()))
+
+
+GOOD = """
+[menu]
+name = "good"
+crossing_rate_hz = 40e6
+plugins = ["alpha_t"]
+[objects.jet]
+from = "jet"
+pt = { min = 20 }
+phi = { min = 2.0, max = -2.0 }
+quality = { any_of = [1, 3] }
+remove_overlap = { with = "photon", dr = 0.4 }
+[sums.ht]
+of = ["jet", "photon"]
+[[trigger]]
+name = "A"
+kind = "threshold"
+observable = "ht"
+above = 100
+requires = "n_jet > 1"
+group = "g"
+prescale = 2.5
+coherent = "c"
+enabled = false
+seed = "C"
+[[trigger]]
+name = "B"
+kind = "combination"
+legs = [{ object = "muon", eta = { abs_max = 2 } }, { object = "muon" }]
+pairs = [{ legs = [0, 1], mass = { min = 7.0, max = 18.0 }, charge = "opposite" }]
+[[trigger]]
+name = "C"
+kind = "logic"
+expression = "B"
+[[trigger]]
+name = "D"
+kind = "random"
+rate_hz = 100
+[[trigger]]
+name = "E"
+kind = "alpha_t"
+above = 0.5
+"""
+
+
+def both(validator: jsonschema.Draft202012Validator, tmp_path: Path, text: str) -> tuple[bool, bool]:
+    """Whether the schema, and whether the reader takes a menu."""
+    file = tmp_path / "menu.toml"
+    file.write_text(text)
+    try:
+        read_menu(file, [ROOT / "plugins"])
+    except TrigemuError:
+        return validator.is_valid(tomllib.loads(text)), False
+    return validator.is_valid(tomllib.loads(text)), True
+
+
+def test_a_menu_with_every_key(validator: jsonschema.Draft202012Validator, tmp_path: Path) -> None:
+    assert both(validator, tmp_path, GOOD) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("above = 100", "unique_rate_hz = 5"),
+        ("above = 100", "total_rate_hz = 0.5"),
+        ("above = 100", "above = 100\nfitted_on = 'toy'"),
+        ("above = 0.5", "unique_rate_hz = 5"),
+    ],
+)
+def test_ways_to_cut(validator: jsonschema.Draft202012Validator, tmp_path: Path, old: str, new: str) -> None:
+    assert old in GOOD
+    assert both(validator, tmp_path, GOOD.replace(old, new, 1)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[menu]", "[manu]"),
+        ("above = 100\n", "above = 100\nunique_rate_hz = 5\n"),
+        ("above = 100\n", "above = 100\ntotal_rate_hz = 5\n"),
+        ("above = 100\n", "unique_rate_hz = 5\ntotal_rate_hz = 5\n"),
+        ("above = 100\n", "above = 100\nunique_rate_hz = 5\ntotal_rate_hz = 5\n"),
+        ("above = 100\n", "unique_rate_hz = 0\n"),
+        ("above = 100\n", 'total_rate_hz = "5"\n'),
+        ("above = 100\n", "above = 100\nfitted_on = 3\n"),
+        ("above = 0.5", "above = 0.5\ntotal_rate_hz = 5"),
+        ("above = 0.5", ""),
+        ('kind = "combination"\n', 'kind = "combination"\nunique_rate_hz = 5\n'),
+        ('kind = "combination"\n', 'kind = "combination"\nabove = 5\n'),
+        ('expression = "B"', 'expression = "B"\ntotal_rate_hz = 5'),
+        ("rate_hz = 100", "rate_hz = 100\nunique_rate_hz = 5"),
+        ('name = "good"', "name = 3"),
+        ("crossing_rate_hz = 40e6", "crossing_rate_hz = 0"),
+        ('plugins = ["alpha_t"]', 'plugins = "alpha_t"'),
+        ('from = "jet"', 'form = "jet"'),
+        ('from = "jet"', ""),
+        ("pt = { min = 20 }", "pt = 20"),
+        ("pt = { min = 20 }", "pt = { mni = 20 }"),
+        ("pt = { min = 20 }", 'pt = { min = "20" }'),
+        ("any_of = [1, 3]", "any_of = [1.5]"),
+        ("any_of = [1, 3]", "any_of = 1"),
+        ("dr = 0.4", "distance = 0.4"),
+        ("dr = 0.4", "dr = 0.4, dz = 1"),
+        ('of = ["jet", "photon"]', 'of = "jet"'),
+        ("[[trigger]]", "[[triggers]]"),
+        ('kind = "threshold"', 'kind = "treshold"'),
+        ('kind = "threshold"', ""),
+        ("above = 100\n", ""),
+        ("above = 100\n", 'above = "100"\n'),
+        ("above = 100\n", "above = 100\nabve = 3\n"),
+        ("prescale = 2.5", "prescale = 0.5"),
+        ("enabled = false", "enabled = 0"),
+        ('group = "g"', "group = 1"),
+        ('name = "A"\n', ""),
+        ('name = "A"', 'name = ""'),
+        ('object = "muon", eta', "eta"),
+        ("abs_max = 2 ", "absmax = 2 "),
+        ("legs = [0, 1]", "legs = [0]"),
+        ("legs = [0, 1]", "legs = [0, 1, 2]"),
+        ("legs = [0, 1]", "legs = [0, 1.5]"),
+        ('charge = "opposite"', 'charge = "oposite"'),
+        ("max = 18.0 }", "max = 18.0, abs_max = 2 }"),
+        ('expression = "B"', ""),
+        ("rate_hz = 100", "rate = 100"),
+        ("above = 0.5", "abve = 0.5"),
+    ],
+)
+def test_broken_menus(validator: jsonschema.Draft202012Validator, tmp_path: Path, old: str, new: str) -> None:
+    assert old in GOOD
+    assert both(validator, tmp_path, GOOD.replace(old, new, 1)) == (False, False)
+
+
+def test_a_kind_that_began_as_a_copy(tmp_path: Path) -> None:
+    """A plugin may well call its class Threshold, and its tables Leg."""
+    source = (ROOT / "src" / "trigemu" / "triggers" / "combination.py").read_text()
+    (tmp_path / "copied.py").write_text(source + '\n\nKINDS = {"copied": Combination}\n')
+    schema = menu_schema(["copied"], [tmp_path])
+    jsonschema.Draft202012Validator.check_schema(schema)
+    check = jsonschema.Draft202012Validator(schema)
+    leg: dict[str, Any] = {"object": "jet", "eta": {"abs_max": 2}}
+    for kind in ("copied", "combination"):
+        trigger = {"name": "A", "kind": kind, "legs": [leg]}
+        check.validate({"trigger": [trigger]})
+        assert not check.is_valid({"trigger": [trigger | {"legs": [leg | {"eta": 2}]}]})
+        assert not check.is_valid({"trigger": [trigger | {"legs": [{"eta": {"abs_max": 2}}]}]})
+
+
+def test_it_describes_kinds_for_an_editor() -> None:
+    schema = menu_schema()
+    variants = schema["properties"]["trigger"]["items"]["oneOf"]
+    kinds = ["threshold", "combination", "anomaly", "external", "logic", "random"]
+    assert [v["title"] for v in variants] == kinds
+    assert all(v["description"] for v in variants)
+    assert '"null"' not in json.dumps(schema)
+    references = {word for word in json.dumps(schema).split('"') if word.startswith("#/$defs/")}
+    assert references == {f"#/$defs/{name}" for name in schema["$defs"]}
+
+
+def test_each_kind_with_a_score_is_cut_by_one_of_three() -> None:
+    """And the others by none."""
+    keys = ["above", "unique_rate_hz", "total_rate_hz"]
+    for variant in menu_schema()["properties"]["trigger"]["items"]["oneOf"]:
+        if variant["title"] in ("threshold", "anomaly"):
+            assert variant["oneOf"] == [{"required": [key]} for key in keys]
+            assert set(keys) <= set(variant["properties"])
+        else:
+            assert "oneOf" not in variant
+            assert not set(keys) & set(variant["properties"])
+
+
+def test_an_anomaly_trigger(validator: jsonschema.Draft202012Validator) -> None:
+    trigger = {"name": "A", "kind": "anomaly", "card": "card.toml", "unique_rate_hz": 5, "requires": "ht > 3"}
+    validator.validate({"trigger": [trigger | {"sha256": "ab"}]})
+    assert not validator.is_valid({"trigger": [trigger | {"model": "x.onnx"}]})
+    assert not validator.is_valid({"trigger": [{k: v for k, v in trigger.items() if k != "card"}]})

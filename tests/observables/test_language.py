@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trigemu.observables.expressions import (
+    Arithmetic,
+    Comparison,
+    Condition,
+    Constant,
+    Count,
+    Junction,
+    Number,
+    Scalar,
+    ScalarSum,
+)
+from trigemu.observables.language import parse_condition, parse_observable
+from trigemu.observables.selections import Derivation, Scope
+from trigemu.observables.vectors import ObjectVector, OfVectors
+from trigemu.support.errors import TrigemuError
+
+JET, PHOTON = Derivation("jet"), Derivation("photon")
+SCOPE = Scope((("jet", JET), ("photon", PHOTON)), (JET,), (JET, PHOTON))
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("jet[0].pt", ObjectVector(JET, 0).element("pt")),
+        ("n_photon", Count(PHOTON)),
+        ("n_interaction", Scalar("n_interaction")),
+        ("ht", ScalarSum((JET,))),
+        ("met", Scalar("met")),
+        ("dr(jet[0], photon[1])", OfVectors("dr", (ObjectVector(JET, 0), ObjectVector(PHOTON, 1)))),
+        ("-2", Arithmetic("negative", (Constant(2.0),))),
+        ("abs(met)", Arithmetic("abs", (Scalar("met"),))),
+        (
+            "met + ht * 2",
+            Arithmetic("+", (Scalar("met"), Arithmetic("*", (ScalarSum((JET,)), Constant(2.0))))),
+        ),
+    ],
+)
+def test_numbers(text: str, node: Number) -> None:
+    assert parse_observable(text, SCOPE) == node
+    assert parse_observable(f"  ({text}) ", SCOPE) == node
+
+
+N, HT = Count(PHOTON), ScalarSum((JET,))
+MANY, LOUD = Comparison(">=", N, Constant(1.0)), Comparison(">", HT, Constant(100.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("n_photon >= 1", MANY),
+        ("n_photon >= 1 and not ht > 100", Junction("and", (MANY, Junction("not", (LOUD,))))),
+        ("not (ht > 1e2 or n_photon >= 1)", Junction("not", (Junction("or", (LOUD, MANY)),))),
+        (
+            "1 <= n_photon < ht",
+            Junction("and", (Comparison("<=", Constant(1.0), N), Comparison("<", N, HT))),
+        ),
+    ],
+)
+def test_conditions(text: str, node: Condition) -> None:
+    assert parse_condition(text, SCOPE) == node
+
+
+def test_a_text_may_go_over_several_lines() -> None:
+    text = "\n  n_photon >= 1  # a remark\n  and not\n  ht > 100\n"
+    assert parse_condition(text, SCOPE) == parse_condition("n_photon >= 1 and not ht > 100", SCOPE)
+    with pytest.raises(TrigemuError, match=r"'foo'.* is not in the language"):
+        parse_condition("ht > 100\nor 'foo'", SCOPE)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        (" \n", "is empty"),
+        ("jet[0].pt +", "cannot be read"),
+        ("jet[0", "cannot be read at column"),
+        ("jett[0].pt", "unknown object 'jett'; did you mean 'jet'? (known: jet, photon)"),
+        ("jet[-1].pt", "'jet[-1]': objects are written NAME[NUMBER], counted from 0"),
+        ("jet[0:2].pt", "'jet[0:2]': objects are written NAME[NUMBER]"),
+        ("jet[True].pt", "'jet[True]': objects are written NAME[NUMBER]"),
+        ("jet[10000000000000000000000].pt", "objects are written NAME[NUMBER]"),
+        ("jet[0]", "'jet[0]' is not a number an event, such as jet[0].pt"),
+        ("jet", "'jet' is a collection: write jet[0].pt or n_jet"),
+        ("jet.pt", "'jet.pt' is not in the language"),
+        ("ht > 3", "'ht > 3' is not a number an event"),
+        ("mass(jet[0], jet[1])", "unknown function 'mass'"),
+        ("dhpi(jet[0], jet[1])", "unknown function 'dhpi'; did you mean 'dphi'?"),
+        ("dr(jet[0])", "dr(…) takes 2 object(s), such as jet[0]"),
+        ("pt(jet[0], jet[1])", "pt(…) takes 1 object(s)"),
+        ("m()", "m(…) takes objects"),
+        ("m(3)", "m(…) takes objects"),
+        ("abs()", "abs(…) takes one number"),
+        ("abs(jet[0])", "'jet[0]' is not a number an event"),
+        ("dr(jet[0], met)", "dr(…) needs objects: met and mht have no η"),
+        ("m(mht)", "m(…) needs objects"),
+        ("eta(jet[0] + met)", "eta(…) needs objects"),
+        ("ht ** 2", "is not + - * /"),
+        ("ht // 2", "is not + - * /"),
+        ("True", "'True' is not in the language"),
+        ("'ht'", "is not in the language"),
+        ("1j", "is not in the language"),
+        ("ht if ht else 2", "is not in the language"),
+        ("[ht][0]", "objects are written NAME[NUMBER]"),
+        ("(lambda: 1)()", "is not in the language"),
+        ("__import__('os').system('ls')", "is not in the language"),
+        ("ht.__class__", "is not in the language"),
+        ("abs(x=1)", "is not in the language"),
+        ("(y := 3)", "is not in the language"),
+        ("-" * 3000 + "1", "nested too deeply"),
+        ("+".join(["1"] * 20000), "nested too deeply"),
+        ("a\0b", "cannot be read"),
+    ],
+)
+def test_what_is_not_in_the_language(text: str, message: str) -> None:
+    with pytest.raises(TrigemuError) as error:
+        parse_observable(text, SCOPE)
+    assert message in str(error.value)
+    assert str(error.value).startswith(f"{text!r}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ht", "'ht' is not a condition, such as n_photon >= 1"),
+        ("ht and n_jet > 2", "'ht' is not a condition"),
+        ("ht > 1 & met > 2", "is not + - * /"),
+        ("ht in [1, 2]", "comparisons are > >= < <= == !="),
+        ("ht is 1", "comparisons are"),
+        ("(ht > 1) == (met > 1)", "'ht > 1' is not a number an event"),
+        ("not ht", "'ht' is not a condition"),
+        ("True and ht > 1", "'True' is not in the language"),
+    ],
+)
+def test_what_is_no_condition(text: str, message: str) -> None:
+    with pytest.raises(TrigemuError) as error:
+        parse_condition(text, SCOPE)
+    assert message in str(error.value)
+
+
+WORDS = st.sampled_from(
+    [*"[].(),+-*/><:='0m", "==", "jet", "photon", "pt", "n_jet", "ht", "met", "dr", "abs", "and", "or", "not"]
+)
+
+
+@settings(max_examples=300)
+@given(st.one_of(st.lists(WORDS, max_size=12).map(" ".join), st.text(max_size=20)))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    for parse, made in ((parse_observable, Number), (parse_condition, Condition)):
+        try:
+            node = parse(text, SCOPE)
+        except TrigemuError:
+            continue
+        assert isinstance(node, made)
+        assert node == parse(f"({text.strip()}\n)", SCOPE)
+        assert isinstance(hash(node), int)

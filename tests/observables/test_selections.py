@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trigemu.observables.selections import (
+    Derivation,
+    ObjectTable,
+    Scope,
+    SumTable,
+    Window,
+    make_scope,
+    window_mistakes,
+)
+from trigemu.support.toml import load, read
+
+HARD = (("pt", Window(min=20.0)),)
+CENTRAL = (("eta", Window(abs_max=2.4)),)
+
+
+def scope_of(tmp_path: Path, text: str) -> tuple[Scope, list[tuple[tuple[str, ...], str]]]:
+    file = tmp_path / "objects.toml"
+    file.write_text(text)
+    document = load(file)
+    mistakes: list[tuple[tuple[str, ...], str]] = []
+
+    def tables(section: str, struct: Any) -> dict[str, Any]:
+        entries = document.data.get(section, {})
+        return {name: read(document, t, struct, (section, name), "") for name, t in entries.items()}
+
+    objects, sums = tables("objects", ObjectTable), tables("sums", SumTable)
+    scope = make_scope(objects, sums, lambda key, message: mistakes.append((key, message)))
+    return scope, [*mistakes, *(((), p.message) for p in document.problems)]
+
+
+def test_without_tables_names_mean_the_collections_of_the_sample(tmp_path: Path) -> None:
+    scope, mistakes = scope_of(tmp_path, "")
+    assert not mistakes
+    for name in ("jet", "photon", "electron", "muon", "tau"):
+        assert scope.object(name) == Derivation(name)
+    assert scope.ht == scope.mht == (Derivation("jet"),)
+
+
+def test_a_renamed_collection_is_known_by_its_content(tmp_path: Path) -> None:
+    text = (
+        '[objects.mine]\nfrom = "jet"\n[objects.other]\nfrom = "mine"\n[objects.tower]\nfrom = "calotower"\n'
+    )
+    scope, mistakes = scope_of(tmp_path, text)
+    assert not mistakes
+    assert scope.object("mine") == Derivation("jet")
+    assert scope.object("tower") == Derivation("calotower")
+    assert scope.object("other").base == "jet"
+
+
+def test_from_its_own_name_is_the_collection_of_the_sample(tmp_path: Path) -> None:
+    scope, mistakes = scope_of(tmp_path, '[objects.jet]\nfrom = "jet"\npt = { min = 20.0 }\n')
+    assert not mistakes
+    assert scope.object("jet") == Derivation("jet", None, HARD)
+    assert scope.ht == (Derivation("jet", None, HARD),)
+
+
+def test_order_of_tables_and_of_windows_does_not_matter(tmp_path: Path) -> None:
+    first = (
+        '[objects.b]\nfrom = "a"\nremove_overlap = {with = "photon", dr = 0.4}\n'
+        '[objects.a]\nfrom = "jet"\npt = {min = 20}\neta = {abs_max = 2.4}\n'
+    )
+    second = (
+        '[objects.a]\neta = {abs_max = 2.4}\npt = {min = 20}\nfrom = "jet"\n'
+        '[objects.b]\nremove_overlap = {dr = 0.4, with = "photon"}\nfrom = "a"\n'
+    )
+    scopes = [scope_of(tmp_path, text)[0] for text in (first, second)]
+    assert scopes[0] == scopes[1]
+    a = Derivation("jet", None, (*CENTRAL, *HARD))
+    assert scopes[0].object("b") == Derivation("jet", a, (), (Derivation("photon"), 0.4))
+
+
+def test_what_a_derivation_needs(tmp_path: Path) -> None:
+    text = (
+        '[objects.a]\nfrom = "jet"\nquality = {any_of = [1]}\n'
+        '[objects.b]\nfrom = "a"\nremove_overlap = {with = "muon", dr = 0.4}\n'
+    )
+    scope, _ = scope_of(tmp_path, text)
+    jet = {("jet", c) for c in ("pt", "eta", "phi", "quality")}
+    assert set(scope.object("b").needs()) == jet | {("muon", c) for c in ("pt", "eta", "phi")}
+    assert set(scope.object("jet").needs()) == {("jet", "pt")}
+
+
+@pytest.mark.parametrize(
+    ("text", "ht", "mht"),
+    [
+        ('[sums.ht]\nof = ["muon", "jet"]\n', ("muon", "jet"), ("muon", "jet")),
+        ('[sums.mht]\nof = ["muon"]\n', ("muon",), ("muon",)),
+        ('[sums.mht]\nof = ["muon"]\n[sums.ht]\nof = ["jet"]\n', ("jet",), ("muon",)),
+    ],
+)
+def test_a_sum_follows_the_other_where_it_has_no_definition(
+    tmp_path: Path, text: str, ht: tuple[str, ...], mht: tuple[str, ...]
+) -> None:
+    scope, mistakes = scope_of(tmp_path, text)
+    assert not mistakes
+    assert [d.base for d in scope.ht] == list(ht)
+    assert [d.base for d in scope.mht] == list(mht)
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "message"),
+    [
+        (
+            '[objects.a]\nfrom = "b"\n[objects.b]\nfrom = "c"\n[objects.c]\nfrom = "a"\n',
+            ("objects", "a"),
+            "depends on itself: a → b → c → a",
+        ),
+        (
+            '[objects.a]\nfrom = "jet"\nremove_overlap = {with = "a", dr = 0.4}\n',
+            ("objects", "a"),
+            "depends on itself: a → a",
+        ),
+        (
+            '[objects.b]\nfrom = "a"\n'
+            '[objects.a]\nfrom = "jet"\nremove_overlap = {with = "phton", dr = 0.4}\n',
+            ("objects", "a", "remove_overlap", "with"),
+            "unknown object 'phton'; did you mean 'photon'? (known: a, b, electron, jet, muon, photon, tau)",
+        ),
+        (
+            "[objects.my-jet]\nfrom = 'jet'\n",
+            ("objects", "my-jet"),
+            "expected a name of letters, digits and _, not beginning with a digit",
+        ),
+        (
+            '[sums.hht]\nof = ["jet"]\n',
+            ("sums", "hht"),
+            "unknown sum 'hht'; did you mean 'ht'? (known: ht, mht)",
+        ),
+        (
+            '[sums.ht]\nof = ["jte"]\n',
+            ("sums", "ht", "of"),
+            "unknown object 'jte'; did you mean 'jet'? (known: electron, jet, muon, photon, tau)",
+        ),
+        ("[sums.ht]\nof = []\n", (), "of = []: name at least one object"),
+        (
+            '[objects.a]\nfrom = "jet"\nremove_overlap = {with = "muon", dr = 0.0}\n',
+            (),
+            "objects.a.remove_overlap: dr = 0.0: expected a distance above 0",
+        ),
+        (
+            '[objects.a]\nfrom = "jet"\nremove_overlp = {with = "muon", dr = 0.2}\n',
+            (),
+            "unknown key 'remove_overlp'; did you mean 'remove_overlap'?",
+        ),
+    ],
+)
+def test_mistakes(tmp_path: Path, text: str, key: tuple[str, ...], message: str) -> None:
+    _, mistakes = scope_of(tmp_path, text)
+    assert mistakes == [(key, message)]
+
+
+def test_a_table_with_mistakes_makes_no_others(tmp_path: Path) -> None:
+    text = (
+        '[objects.a]\nform = "jet"\n[objects.b]\nfrom = "a"\n[sums.ht]\nof = ["a"]\n[sums.mht]\nat = ["a"]\n'
+    )
+    scope, mistakes = scope_of(tmp_path, text)
+    assert sorted(message.split(";")[0] for _, message in mistakes) == [
+        "the key 'from' is missing",
+        "the key 'of' is missing",
+        "unknown key 'at' (known: of)",
+        "unknown key 'form'",
+    ]
+    assert scope.has_object("a")
+
+
+def test_windows_that_let_nothing_pass() -> None:
+    assert [key for key, _ in Window().mistakes()] == [""]
+    assert [key for key, _ in Window(abs_min=2.0, abs_max=1.0).mistakes()] == ["abs_min"]
+    assert not list(Window(abs_min=1.0, abs_max=1.0).mistakes())
+    windows = {name: Window(min=2.0, max=1.0) for name in ("phi", "eta")}
+    assert [key for key, _ in window_mistakes(windows)] == ["eta"]

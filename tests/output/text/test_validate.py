@@ -1,0 +1,93 @@
+"""A check as it is printed and written."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from toys import memory_catalogue, menu_from
+
+from trigemu.output.text.validate import as_json, check_table
+from trigemu.samples.events import Collection, Events
+from trigemu.studies.validate import Check, Checked, Difference
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Check:
+    """One trigger that agrees, one that differs, one that is skipped."""
+    collections = {
+        "jet": Collection(
+            np.array([3, 5]), {"quality": np.arange(5), "pt": np.array([0, 0, 0, 9.5, 7], "f4")}
+        ),
+        "muon": Collection(np.array([0, 0]), {"pt": np.empty(0)}),
+    }
+    scalars = {"met": np.array([1.25]), "n": np.array([7], np.int32), "external_0": np.array([-(2**63)])}
+    number = np.array([4], np.uint64)
+    events = Events("all", np.ones(1), number, number, collections, scalars)
+    difference = Difference("all", "folder/a.root", 12, True, events)
+    triggers = (
+        Checked("A", agree=10),
+        Checked("B", agree=8, only_emulated=1, only_stored=1, first=(difference,)),
+        Checked("C", skipped="it is random"),
+    )
+    menu = menu_from(tmp_path, '[[trigger]]\nname = "A"\nkind = "random"\nrate_hz = 1.0\n')
+    return Check(menu, memory_catalogue({"all": []}), 10, triggers, injected=2, found=1)
+
+
+def printed(result: Check) -> list[str]:
+    stream = io.StringIO()
+    Console(file=stream, width=100).print(check_table(result))
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_what_is_printed(result: Check) -> None:
+    assert printed(result) == [
+        "trigger  agree  only emulated  only stored",
+        "A           10              0            0",
+        "B            8              1            1",
+        "",
+        "B, only emulated: event 4 (a.root, entry 12)",
+        "    jet[0]: pt 9.5, quality 3",
+        "    jet[1]: pt 7, quality 4",
+        "    no muon",
+        "    met: 1.25",
+        "    n: 7",
+        "    external_0: 0x8000000000000000",
+        "",
+        "Skipped: C: it is random.",
+        "1 of 2 triggers agree on all of 10 crossings.",
+        "1 of 2 flipped decisions were found.",
+    ]
+
+
+def test_neighbouring_crossings_are_told_apart(result: Check) -> None:
+    jets = Collection(np.array([0, 1, 1, 2]), {"pt": np.array([8, 9], "f4")})
+    number = np.array([3, 4, 5], np.uint64)
+    events = Events("all", np.ones(3), number, number, {"jet": jets}, {"n": np.arange(3)}, slice(1, 2))
+    checked = Checked("B", only_stored=1, first=(Difference("all", "v.txt", 4, False, events),))
+    assert printed(replace(result, triggers=(checked,), injected=0))[3:-2] == [
+        "B, only stored: event 4 (v.txt, entry 4)",
+        "    crossing -1, jet[0]: pt 8",
+        "    crossing -1, n: 0",
+        "    no jet",
+        "    n: 1",
+        "    crossing +1, jet[0]: pt 9",
+        "    crossing +1, n: 2",
+    ]
+
+
+def test_what_is_written(result: Check) -> None:
+    nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0}
+    assert json.loads(as_json(result)) == {
+        "crossings": 10,
+        "triggers": [
+            {"name": "A", **nothing, "agree": 10, "skipped": None},
+            {"name": "B", "agree": 8, "only_emulated": 1, "only_stored": 1, "skipped": None},
+            {"name": "C", **nothing, "skipped": "it is random"},
+        ],
+    }

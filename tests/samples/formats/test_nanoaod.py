@@ -1,0 +1,176 @@
+"""What is read equals what uproot and awkward give."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import awkward as ak
+import numpy as np
+import pytest
+import uproot
+from real_data import real_file
+from toys import COLUMNS, toy_events, write_root
+
+import trigemu
+from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples.formats.nanoaod import NanoAOD
+from trigemu.support.errors import SampleError
+
+NEEDS = [("jet", c) for c in COLUMNS] + [("muon", "charge"), ("", "met"), ("", "met_phi")]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("nano") / "a.root"
+    write_root(file, toy_events(3, 250), basket=100)
+    return str(file)
+
+
+def test_the_schema_uses_the_names_of_menus(path: str) -> None:
+    schema = NanoAOD(path).schema
+    assert set(schema.collections) == {"jet", "photon", "muon"}
+    assert schema.collections["jet"] == set(COLUMNS)
+    assert {"met", "met_phi", "genWeight", "event"} <= schema.scalars
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 250), (0, 1), (99, 101), (137, 242), (250, 250)])
+def test_columns_equal_uproots(path: str, start: int, stop: int) -> None:
+    read = NanoAOD(path).read(start, stop, NEEDS)
+    tree = uproot.open(path)["Events"]
+    for name in ("jet", "muon"):
+        for column, values in read.collections[name].columns.items():
+            expected = tree[f"{name.title()}_{column}"].array(entry_start=start, entry_stop=stop)
+            assert values.tolist() == ak.flatten(expected).tolist()
+            assert np.diff(read.collections[name].offsets).tolist() == ak.num(expected).tolist()
+    assert read.scalars["met"].tolist() == tree["MET_pt"].array()[start:stop].tolist()
+    assert read.weight.tolist() == tree["genWeight"].array()[start:stop].tolist()
+    assert read.id.tolist() == read.parent.tolist() == list(range(start, stop))
+
+
+def test_boundaries_are_those_of_the_baskets(path: str) -> None:
+    assert NanoAOD(path).boundaries == (0, 100, 200, 250)
+
+
+def test_a_source_travels_without_its_open_file(path: str) -> None:
+    source = NanoAOD(path)
+    assert source.entries == 250
+    copy = pickle.loads(pickle.dumps(source))
+    assert copy.read(0, 10, NEEDS).weight.tolist() == source.read(0, 10, NEEDS).weight.tolist()
+
+
+def test_objects_are_sorted_by_falling_pt(tmp_path: Path) -> None:
+    jets = ak.Array([[10.0, 30.0, 20.0], [], [5.0, 6.0]])
+    labels = ak.Array([[1, 3, 2], [], [5, 6]])
+    with uproot.recreate(tmp_path / "a.root") as file:
+        arrays = {"Jet": ak.zip({"pt": ak.values_astype(jets, np.float32), "label": labels})}
+        kinds = {"Jet": arrays["Jet"].type.content}
+        file.mktree("Events", kinds, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
+        file["Events"].extend(arrays)
+    read = NanoAOD(str(tmp_path / "a.root")).read(0, 3, [("jet", "label")])
+    assert read.collections["jet"].columns["label"].tolist() == [3, 2, 1, 6, 5]
+    assert read.collections["jet"].columns["pt"].tolist() == [30.0, 20.0, 10.0, 6.0, 5.0]
+
+
+def test_a_parent_is_read_where_there_is_one(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as file:
+        file.mktree("Events", {"event": "u8", "parent": "u8"})
+        file["Events"].extend({"event": np.arange(3, dtype="u8"), "parent": np.array([7, 7, 2**63], "u8")})
+    read = NanoAOD(str(tmp_path / "a.root")).read(1, 3, [])
+    assert read.id.tolist() == [1, 2]
+    assert read.parent.tolist() == [7, 2**63]
+
+
+def test_a_file_without_events_says_what_it_has(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as file:
+        file.mktree("Data", {"x": "f8"})
+    with pytest.raises(SampleError, match="no tree 'Events'"):
+        _ = NanoAOD(str(tmp_path / "a.root")).entries
+
+
+def write_flat(path: Path, **branches: object) -> str:
+    with uproot.recreate(path) as file:
+        arrays = {name: np.asarray(values) for name, values in branches.items()}
+        file.mktree("Events", {name: array.dtype for name, array in arrays.items()})
+        file["Events"].extend(arrays)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("branches", "read"),
+    [(("MET", "PuppiMET", "PFMET"), "MET"), (("PFMET", "PuppiMET"), "PuppiMET"), (("PFMET",), "PFMET")],
+)
+def test_the_missing_transverse_momentum_has_different_names_in_different_years(
+    tmp_path: Path, branches: tuple[str, ...], read: str
+) -> None:
+    values = {
+        f"{name}_{c}": np.arange(3.0) + 10 * i for i, name in enumerate(branches) for c in ("pt", "phi")
+    }
+    file = NanoAOD(write_flat(tmp_path / "a.root", **values))
+    got = file.read(0, 3, [("", "met"), ("", "met_phi"), ("", f"{read}_pt")]).scalars
+    for scalar in ("met", "met_phi", f"{read}_pt"):
+        assert got[scalar].tolist() == values[f"{read}_pt"].tolist()
+
+
+def test_stored_decisions_are_those_of_both_levels(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    bits = {name: rng.random(40) < 0.3 for name in ("HLT_A", "L1_B", "L1_C", "L1Reco_step", "Flag_good")}
+    file = NanoAOD(write_flat(tmp_path / "a.root", **bits))
+    assert file.stored == ("HLT_A", "L1_B", "L1_C")
+    assert set(bits) == set(file.schema.scalars)  # a menu may ask for any of them
+    got = file.read_stored(11, 30, ["L1_C", "HLT_A"])
+    assert {name: values.tolist() for name, values in got.items()} == {
+        name: bits[name][11:30].tolist() for name in ("L1_C", "HLT_A")
+    }
+
+
+@pytest.mark.parametrize("name", ["genEventSumw", "genEventSumw_"])
+def test_sums_of_all_runs_are_added(tmp_path: Path, name: str) -> None:
+    with uproot.recreate(tmp_path / "a.root") as file:
+        file.mktree("Events", {"genWeight": "f4"})
+        file["Events"].extend({"genWeight": np.ones(3, "f4")})
+        file.mktree("Runs", {name: "f8"})
+        file["Runs"].extend({name: np.array([100.0, 25.5])})
+    assert NanoAOD(str(tmp_path / "a.root")).sum_of_weights == 125.5
+
+
+def test_objects_without_pt_keep_their_order(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as file:
+        arrays = {"PV": ak.zip({"z": ak.Array([[3.0, 9.0, 1.0], [2.0]])})}
+        kinds = {"PV": arrays["PV"].type.content}
+        file.mktree("Events", kinds, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
+        file["Events"].extend(arrays)
+    read = NanoAOD(str(tmp_path / "a.root")).read(0, 2, [("pv", "z")])
+    assert read.collections["pv"].columns["z"].tolist() == [3, 9, 1, 2]
+
+
+def test_a_file_of_cms_is_read_as_uproot_reads_it() -> None:
+    path = real_file("root", "nano_dy.root")
+    file = NanoAOD(str(path))
+    tree = uproot.open(path)["Events"]
+    columns = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon": "Muon", "tau": "Tau"}
+    further = {"jet": "btagDeepB", "muon": "tightId", "electron": "charge"}
+    needs = [(c, k) for c in columns for k in ("pt", "eta", "phi", *([further[c]] if c in further else []))]
+    read = file.read(0, 40, [*needs, ("", "met"), ("", "Pileup_nPU")])
+    for collection, column in needs:
+        pt = tree[f"{columns[collection]}_pt"].array()
+        stored = tree[f"{columns[collection]}_{column}"].array()
+        order = ak.argsort(pt, ascending=False, stable=True)
+        got = read.collections[collection]
+        assert got.columns[column].tolist() == ak.flatten(stored[order]).tolist()
+        assert np.diff(got.offsets).tolist() == ak.num(pt).tolist()
+    assert read.scalars["met"].tolist() == tree["MET_pt"].array().tolist()
+    assert read.weight.tolist() == tree["genWeight"].array().tolist()
+    assert file.sum_of_weights == pytest.approx(1.52e10, rel=0.01)
+    assert (sum(n.startswith("L1_") for n in file.stored), len(file.stored)) == (321, 972)
+    stored = file.read_stored(3, 40, file.stored)
+    for name in file.stored[::37]:
+        assert stored[name].tolist() == tree[name].array()[3:].tolist()
+
+
+def test_the_smallest_menu_runs_on_a_file_of_cms() -> None:
+    path = real_file("root", "nano_dy.root")
+    menu = trigemu.read_menu(Path(trigemu.__file__).parents[2] / "menus" / "primary.toml")
+    result = trigemu.run(menu, catalogue_of(path))
+    photons = uproot.open(path)["Events/Photon_pt"].array()
+    assert result.triggers[1].total.hz == pytest.approx(1e6 * ak.sum(ak.any(photons > 30, axis=1)))

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from toys import columns, toy_events
+
+from trigemu import Collection, Events, TrigemuError, make_events
+from trigemu.samples.events import native
+
+
+def make(**changes: Any) -> Events:
+    read = columns(toy_events(1, 30))
+    arguments = {"weight": read.weight, "collections": read.collections, "scalars": read.scalars}
+    return make_events("toy", **(arguments | changes), first=1000)
+
+
+def test_what_is_whole_is_taken() -> None:
+    events = make()
+    assert len(events) == 30
+    assert events.id.tolist() == list(range(1000, 1030))
+    assert set(events.collections) == {"jet", "photon", "muon"}
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_weights_are_finite(bad: float) -> None:
+    weight = np.ones(30)
+    weight[7] = bad
+    with pytest.raises(TrigemuError, match="sample 'toy', event 1007: weight"):
+        make(weight=weight)
+
+
+def test_weights_are_rates() -> None:
+    with pytest.raises(TrigemuError, match="event 1003: the weight 1e\\+15 Hz is above"):
+        make(weight=np.where(np.arange(30) == 3, 1e15, 1.0))
+
+
+@pytest.mark.parametrize("column", ["pt", "eta"])
+def test_nan_in_a_column_names_the_event(column: str) -> None:
+    read = columns(toy_events(1, 30))
+    jets = read.collections["jet"]
+    event = int(np.flatnonzero(np.diff(jets.offsets))[-1])
+    values = jets.columns[column].copy()
+    values[jets.offsets[event]] = np.nan
+    broken = Collection(jets.offsets, dict(jets.columns) | {column: values})
+    with pytest.raises(TrigemuError, match=rf"event {1000 + event}: jet\.{column} is not a number"):
+        make(collections={"jet": broken})
+
+
+def test_nan_in_a_scalar_names_the_event() -> None:
+    met = np.ones(30)
+    met[11] = np.nan
+    with pytest.raises(TrigemuError, match="event 1011: met is not a number"):
+        make(scalars={"met": met})
+
+
+def test_objects_descend_in_pt() -> None:
+    offsets = np.array([0, 1, 3])
+    jets = Collection(offsets, {"pt": np.array([50.0, 20.0, 30.0])})
+    with pytest.raises(TrigemuError, match=r"event 1: jet\.pt objects do not descend"):
+        make_events("toy", np.ones(2), {"jet": jets})
+
+
+def test_lengths_fit() -> None:
+    with pytest.raises(TrigemuError, match="jet has 30 events, the weights have 29"):
+        make(weight=np.ones(29))
+    with pytest.raises(TrigemuError, match="met has 3 events"):
+        make(scalars={"met": np.ones(3)})
+    short = Collection(np.array([0, 5]), {"pt": np.ones(4)})
+    with pytest.raises(TrigemuError, match=r"jet\.pt has 4 objects, its events 5"):
+        make_events("toy", np.ones(1), {"jet": short})
+
+
+def test_a_slice_is_a_view() -> None:
+    events = make()
+    part = events[10:20]
+    assert len(part) == 10
+    assert np.shares_memory(part.weight, events.weight)
+    whole, cut = events.collections["jet"], part.collections["jet"]
+    assert cut.columns["pt"] is whole.columns["pt"]
+    assert cut.offsets.tolist() == whole.offsets[10:21].tolist()
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (">f4", "f4"), ("f2", "f4"), ("f8", "f8"), ("?", "i4"), ("u1", "i4"), ("i2", "i4"),
+        ("u2", "i4"), ("i4", "i4"), ("u4", "i8"), ("i8", "i8"), (">i8", "i8"),
+    ],
+)  # fmt: skip
+def test_columns_have_one_of_four_types(given: str, made: str) -> None:
+    column = native(np.array([0, 1, 1], given))
+    assert column.dtype == np.dtype(made)
+    assert column.tolist() == [0, 1, 1]
+
+
+def objects(events: Events, name: str, column: str) -> list[list[float]]:
+    c = events.collections[name]
+    return [c.columns[column][a:b].tolist() for a, b in pairwise(c.offsets)]
+
+
+@pytest.mark.parametrize("rows", [[], [3], [29, 0, 7, 7], list(range(30)), list(range(29, -1, -1))])
+@pytest.mark.parametrize("view", [slice(None), slice(10, 25)])
+def test_taken_rows_are_what_they_were(rows: list[int], view: slice) -> None:
+    """In the order asked for, also from a view, and all of them count."""
+    whole = replace(make()[view], core=slice(2, 5))
+    rows = [row for row in rows if row < len(whole)]
+    taken = whole.take(np.array(rows, np.int64))
+    assert taken.sample == whole.sample
+    assert taken.core == slice(None)
+    for name in ("weight", "id", "parent"):
+        assert getattr(taken, name).tolist() == [getattr(whole, name)[row] for row in rows]
+    assert taken.scalars["met"].tolist() == [whole.scalars["met"][row] for row in rows]
+    for name, column in (("jet", "pt"), ("muon", "charge"), ("photon", "eta")):
+        before = objects(whole, name, column)
+        assert objects(taken, name, column) == [before[row] for row in rows]
+        assert taken.collections[name].columns[column].dtype == whole.collections[name].columns[column].dtype
+        assert taken.collections[name].offsets[0] == 0
+
+
+def test_a_part_copies_what_is_asked_for() -> None:
+    events, rows = make(), np.array([3, 9, 20])
+    part, taken = events.part(rows), events.take(rows)
+    assert set(part.collections) == set(events.collections)
+    assert set(part.scalars) == set(events.scalars)
+    jets = part.collections["jet"]
+    assert part.collections["jet"] is jets
+    assert jets.columns["pt"] is jets.columns["pt"]
+    assert set(jets.columns) == set(events.collections["jet"].columns)
+    assert objects(part, "jet", "pt") == objects(taken, "jet", "pt")
+    assert part.scalars["met"].tolist() == taken.scalars["met"].tolist()
+    assert isinstance(taken.collections["jet"].columns, dict)  # a copy keeps no hold of the others
+    with pytest.raises(KeyError):
+        part.collections["jetty"]
+
+
+def test_taking_copies() -> None:
+    events = make()
+    taken = events.take(np.arange(30))
+    assert not np.shares_memory(taken.weight, events.weight)
+    assert not np.shares_memory(
+        taken.collections["jet"].columns["pt"], events.collections["jet"].columns["pt"]
+    )

@@ -1,0 +1,364 @@
+"""Scans against separate runs at each value: the same to the last bit, everything that rates hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx_toys import linear, write_card
+from toys import memory_catalogue, menu_from, toy_events
+
+from trigemu import Menu, MenuRates, TrigemuError, emulate, rates, read_menu
+from trigemu.emulation.budgets import solve
+from trigemu.output.text import rates as output
+from trigemu.output.text import threshold_scan as output_scan
+from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.threshold_scan import MAX_POINTS, Met, Scan, Steps, met, parse_values, scan
+
+PLUGIN = """
+import numpy as np
+from trigemu.triggers.base import ScoreKind
+
+class Spread(ScoreKind, frozen=True):
+    scale: float = 1.0
+    def compile(self, context):
+        return Compiled(context.observable("met"), self.scale, self.cut)
+
+class Compiled:
+    def __init__(self, met, scale, cut):
+        self.met, self.scale, self.cut = met, scale, cut
+    def evaluate(self, work):
+        return np.where(self.met.evaluate(work) > 5, self.scale * self.met.evaluate(work), -np.inf)
+
+KINDS = {"spread": Spread}
+"""
+
+#: A trigger S to scan, each with what reads it or shares things with it.
+MENU = """
+[menu]
+name = "scanned"
+plugins = ["spread"]
+{more}
+[[trigger]]
+name = "S"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 31.0
+group = "x"
+{keys}
+[[trigger]]
+name = "TWIN"
+kind = "threshold"
+observable = "jet[0].pt"
+above = {twin}
+group = "x"
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+above = 12.0
+prescale = 3
+coherent = "c"
+group = "y"
+[[trigger]]
+name = "L"
+kind = "logic"
+expression = "S and not G"
+prescale = 2
+[[trigger]]
+name = "SEEDED"
+kind = "threshold"
+observable = "met"
+above = 10.0
+seed = "S or G"
+group = "y"
+[[trigger]]
+name = "P"
+kind = "spread"
+above = 20.0
+scale = 1.5
+"""
+
+
+def read(folder: Path, keys: str = "", twin: float = 30.0, more: str = "") -> Menu:
+    (folder / "spread.py").write_text(PLUGIN)
+    (folder / "menu.toml").write_text(MENU.format(keys=keys, twin=twin, more=more))
+    return read_menu(folder / "menu.toml", [folder])
+
+
+def at(menu: Menu, cuts: dict[str, float]) -> Menu:
+    """The menu that has these values in its file."""
+    triggers = tuple(
+        replace(t, description=t.description.at(cuts[t.name]), budget=None, solution=None)  # type: ignore[union-attr]
+        if t.name in cuts
+        else t
+        for t in menu.triggers
+    )
+    return replace(menu, triggers=triggers)
+
+
+def everything(result: MenuRates) -> tuple[Any, ...]:
+    return (
+        result.menu,
+        result.rate,
+        result.triggers,
+        result.groups,
+        result.overlap.tolist(),
+        result.overlap_error.tolist(),
+        result.half,
+        dict(result.models),
+        result.warnings,
+        output.as_json(result, "0"),
+    )
+
+
+def check(menu: Menu, steps: Sequence[Steps], catalogue: Catalogue, **how: int) -> Scan:
+    found = scan(menu, steps, catalogue, **how)
+    chosen = list(product(*(step.values for step in steps)))
+    assert len(found.points) == len(chosen)
+    for values, point in zip(chosen, found.points, strict=True):
+        cuts = {step.trigger: value for step, value in zip(steps, values, strict=True)}
+        assert everything(point) == everything(rates(emulate([at(menu, cuts)], catalogue)))
+    return found
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    """Weights over orders of magnitude, and a sample in which little fires."""
+    return memory_catalogue({"a": toy_events(1, 250), "b": toy_events(2, 60)})
+
+
+VALUES = (-1.0, 5.0, 20.0, 30.0, 31.0, 44.5, 60.0, 1e9)
+
+
+@pytest.mark.parametrize("keys", ["", "prescale = 4", 'coherent = "c"\nprescale = 2', 'seed = "G"'])
+@pytest.mark.parametrize("twin", [30.0, 31.0, -1.0])
+def test_a_scan_equals_separate_runs(tmp_path: Path, catalogue: Catalogue, keys: str, twin: float) -> None:
+    """Read by logic and as a seed, beside a trigger that is equal at one of the values, at the first one or
+    as the menu has it."""
+    check(read(tmp_path, keys, twin), [Steps("S", VALUES)], catalogue)
+
+
+@pytest.mark.parametrize("keys", ["", 'prescale = 2\nfitted_on = "toy"'])
+def test_two_thresholds_at_once(tmp_path: Path, catalogue: Catalogue, keys: str) -> None:
+    menu = read(tmp_path, keys)
+    check(menu, [Steps("S", VALUES[1:6]), Steps("P", (10.0, 30.0, 70.0))], catalogue)
+    check(menu, [Steps("G", (10.0, 20.0)), Steps("S", (20.0, 30.0))], catalogue)
+
+
+def test_two_that_are_one_and_the_same(tmp_path: Path, catalogue: Catalogue) -> None:
+    values = (20.0, 30.0, 40.0)
+    check(read(tmp_path, twin=31.0), [Steps("TWIN", values), Steps("S", values)], catalogue)
+
+
+def test_a_plugin_without_equality_is_scanned(tmp_path: Path, catalogue: Catalogue) -> None:
+    check(read(tmp_path), [Steps("P", (-5.0, 0.0, 7.5, 40.0, 200.0))], catalogue)
+
+
+def test_values_that_are_scores(tmp_path: Path) -> None:
+    """Above is >, also where a score is a value, and for an event that has none."""
+    events = toy_events(5, 40)
+    scores = sorted({event["jet"][0]["pt"] for event in events if event["jet"]})
+    text = '[[trigger]]\nname = "S"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 1\n'
+    found = check(
+        menu_from(tmp_path, text), [Steps("S", tuple(scores[::3]))], memory_catalogue({"a": events})
+    )
+    for value, point in zip(scores[::3], found.points, strict=True):
+        passing = [event for event in events if event["jet"] and event["jet"][0]["pt"] > value]
+        assert point.rate.events == len(passing)
+
+
+@pytest.mark.parametrize("fitted_on", ["", 'fitted_on = "toy"'])
+def test_an_anomaly_trigger_is_scanned(tmp_path: Path, catalogue: Catalogue, fitted_on: str) -> None:
+    write_card(tmp_path, linear([1.0, -0.5]), [(["met", "jet[0].pt"], None)])
+    text = (
+        '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "card.toml"\nrequires = "n_jet >= 1"\n'
+        f'above = 1.0\n{fitted_on}\n[[trigger]]\nname = "G"\nkind = "threshold"\n'
+        'observable = "photon[0].pt"\nabove = 12\n'
+    )
+    found = check(menu_from(tmp_path, text), [Steps("AD", (-50.0, 0.0, 10.0, 40.0, 100.0, 1e4))], catalogue)
+    assert len({point.rate.hz for point in found.points}) > 3
+    assert all((point.half is not None) == bool(fitted_on) for point in found.points)
+
+
+BUDGETS = """
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+{jet}
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+unique_rate_hz = {budget}
+"""
+
+
+@pytest.mark.parametrize("jet", ["above = 40", "total_rate_hz = 100.0"])
+def test_budgets_of_others_are_solved_once(tmp_path: Path, jet: str) -> None:
+    """With the scanned trigger as the menu has it, whatever it has, and not at a value of the scan."""
+    catalogue = memory_catalogue({"a": [e | {"weight": 1.0} for e in toy_events(1, 600)]})
+    menu = menu_from(tmp_path, BUDGETS.format(jet=jet, budget=20.0))
+    steps = [Steps("J", (5.0, 40.0, 80.0))]
+    found = scan(menu, steps, catalogue)
+    (solved,) = solve([menu], catalogue)
+    for value, point in zip(steps[0].values, found.points, strict=True):
+        assert everything(point) == everything(rates(emulate([at(solved, {"J": value})], catalogue)))
+        assert point.half is not None
+    cuts = {point.triggers[1].threshold for point in found.points}
+    assert cuts == {solved.trigger("G").solution.cut}  # type: ignore[union-attr]
+    assert [point.triggers[0].threshold for point in found.points] == list(steps[0].values)
+
+
+def test_the_own_budget_of_a_scanned_trigger_is_not_solved(tmp_path: Path, catalogue: Catalogue) -> None:
+    """It could not be met, and nothing is fitted: all events count."""
+    menu = menu_from(tmp_path, BUDGETS.format(jet="above = 30", budget=1e12))
+    found = check(menu, [Steps("G", (5.0, 20.0))], catalogue)
+    assert all(point.half is None for point in found.points)
+    with pytest.raises(TrigemuError, match="cannot be met"):
+        scan(menu, [Steps("J", (5.0,))], catalogue)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 2**32),
+    st.lists(st.floats(-10, 150), min_size=1, max_size=6, unique=True),
+    st.sampled_from(["S", "TWIN", "G", "SEEDED", "P"]),
+    st.sampled_from(["", "prescale = 7", 'fitted_on = "toy"']),
+)
+def test_any_scan_equals_separate_runs(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, values: list[float], trigger: str, keys: str
+) -> None:
+    menu = read(tmp_path_factory.mktemp("scan"), keys)
+    samples = {"a": toy_events(seed, 60), "b": toy_events(seed + 1, 30)}
+    check(menu, [Steps(trigger, tuple(sorted(values)))], memory_catalogue(samples))
+
+
+@pytest.mark.parametrize("how", [{"workers": 2}])
+def test_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -> None:
+    catalogue = memory_catalogue({"a": toy_events(1, 250), "b": toy_events(2, 60)})
+    check(read(tmp_path, 'fitted_on = "toy"'), [Steps("S", VALUES)], catalogue, **how)
+
+
+# ---- where a budget is met
+
+
+def test_budgets_are_met_between_values_or_at_one(tmp_path: Path) -> None:
+    events = [e | {"weight": 1.0} for e in toy_events(1, 300)]
+    text = '[[trigger]]\nname = "S"\nkind = "threshold"\nobservable = "met"\nabove = 1\n'
+    found = scan(
+        menu_from(tmp_path, text), [Steps("S", (0.0, 10.0, 20.0, 40.0))], memory_catalogue({"a": events})
+    )
+    counts = [sum(event["met"] > value for event in events) for value in (0.0, 10.0, 20.0, 40.0)]
+    assert [point.rate.hz for point in found.points] == counts
+    between = met(found, (counts[1] + counts[2]) / 2)
+    assert {entry.quantity for entry in between} == {"total_hz", "unique_hz", "rate_hz"}
+    for entry in between:
+        assert (entry.low, entry.high, entry.low_hz, entry.high_hz) == (10.0, 20.0, counts[1], counts[2])
+    exact = met(found, float(counts[2]))
+    assert {(entry.low, entry.high) for entry in exact} == {(20.0, 20.0)}
+    assert met(found, counts[0] + 1.0) == met(found, counts[3] - 1.0) == ()
+
+
+def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path) -> None:
+    events = [e | {"weight": 1.0} for e in toy_events(1, 300)]
+    text = (
+        '[[trigger]]\nname = "S"\nkind = "threshold"\nobservable = "met"\nabove = 1\n'
+        '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 1\n'
+    )
+    steps = [Steps("S", (10.0, 40.0)), Steps("J", (10.0, 20.0, 40.0))]
+    found = scan(menu_from(tmp_path, text), steps, memory_catalogue({"a": events}))
+    hz = [point.rate.hz for point in found.points]
+    assert hz[0] > hz[1] > hz[2]
+    budget = (hz[1] + hz[2]) / 2
+    first = Met(budget, "rate_hz", "J", 20.0, 40.0, hz[1], hz[2], (("S", 10.0),))
+    assert met(found, budget)[0] == first
+    assert all(entry.quantity == "rate_hz" for entry in met(found, budget))
+
+
+# ---- what cannot be scanned
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ([Steps("SS", (1.0,))], r"unknown trigger 'SS'; did you mean 'S'\?"),
+        ([Steps("L", (1.0,))], r"menu\.toml:\d+: trigger 'L': the kind 'logic' has no threshold to scan"),
+        ([Steps("C", (1.0,))], "trigger 'C': the kind 'combination' has no threshold to scan"),
+        ([Steps("OFF", (1.0,))], "trigger 'OFF' is disabled"),
+        ([Steps("S", (1.0,)), Steps("S", (2.0,))], "trigger 'S' is scanned twice"),
+        ([Steps("S", (2.0, 1.0))], "trigger 'S': expected at least one value to scan, and that they rise"),
+        ([Steps("S", ())], "trigger 'S': expected at least one value"),
+        ([Steps("S", tuple(map(float, range(MAX_POINTS + 1))))], "10001 combinations of values: at most"),
+    ],
+)
+def test_what_cannot_be_scanned_is_named(
+    tmp_path: Path, catalogue: Catalogue, steps: list[Steps], message: str
+) -> None:
+    more = (
+        '[[trigger]]\nname = "C"\nkind = "combination"\nlegs = [{ object = "jet" }]\n'
+        '[[trigger]]\nname = "OFF"\nkind = "threshold"\nobservable = "met"\nabove = 1\nenabled = false\n'
+    )
+    with pytest.raises(TrigemuError, match=message):
+        scan(read(tmp_path, more=more), steps, catalogue)
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("60:75:5", (60.0, 65.0, 70.0, 75.0)),
+        ("60:74:5", (60.0, 65.0, 70.0)),
+        ("0:1:0.1", tuple(i / 10 for i in range(11))),
+        ("-1:1:1", (-1.0, 0.0, 1.0)),
+        ("5:5:1", (5.0,)),
+        ("3", (3.0,)),
+        ("3, 1,2,3", (1.0, 2.0, 3.0)),
+        ("1e3:2e3:500", (1000.0, 1500.0, 2000.0)),
+    ],
+)
+def test_values_are_what_a_menu_would_say(text: str, values: tuple[float, ...]) -> None:
+    assert parse_values(text) == values
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "1:2", "1:2:0", "1:2:-1", "2:1:1", "1:2:3:4", "1,,2", "nan", "inf", "0:inf:1", "nan:1:1",
+     "0:1:1e-9", "0:1:nan", "1e999"],
+)  # fmt: skip
+def test_values_that_are_none(text: str) -> None:
+    with pytest.raises(TrigemuError, match=f"values {re.escape(repr(text))}: "):
+        parse_values(text)
+
+
+# ---- how it is written
+
+
+def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> None:
+    steps = [Steps("S", (20.0, 1e9)), Steps("G", (10.0, 15.0, 20.0))]
+    found = scan(read(tmp_path), steps, catalogue)
+    document = json.loads(output_scan.as_json(found, met(found, 1.0), "1.2.3"))
+    assert document["scanned"] == [
+        {"trigger": "S", "values": [20.0, 1e9]},
+        {"trigger": "G", "values": [10.0, 15.0, 20.0]},
+    ]
+    assert [point["values"] for point in document["points"]][:2] == [[20.0, 10.0], [20.0, 15.0]]
+    for point, expected in zip(document["points"], found.points, strict=True):
+        assert point["menu"]["rate_hz"] == expected.rate.hz
+        assert [t["unique_hz"] for t in point["triggers"]] == [t.unique.hz for t in expected.triggers]
+    assert document["provenance"]["version"] == "1.2.3"
+    rows = list(csv.DictReader(io.StringIO(output_scan.as_csv(found))))
+    assert [float(row["menu rate_hz"]) for row in rows] == [point.rate.hz for point in found.points]
+    assert [float(row["G unique_error_hz"]) for row in rows] == [
+        point.triggers[2].unique.error_hz for point in found.points
+    ]

@@ -1,0 +1,375 @@
+"""Against every choice of objects, one a leg, that itertools can think of."""
+
+from __future__ import annotations
+
+import cmath
+import itertools
+import math
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trigemu import TrigemuError
+from trigemu.observables.selections import Scope
+from trigemu.observables.windows import Range, Window
+from trigemu.triggers.base import Context
+from trigemu.triggers.combination.kind import Combination, Leg
+from trigemu.triggers.combination.pairs import Pair
+
+Event = dict[str, Any]
+Object = dict[str, float]
+Fires = Callable[..., list[bool]]
+
+
+def distance(a: Object, b: Object) -> float:
+    return math.hypot(a["eta"] - b["eta"], math.remainder(a["phi"] - b["phi"], 2 * math.pi))
+
+
+def mass(a: Object, b: Object, of: str = "pt") -> float:
+    def components(o: Object) -> tuple[float, ...]:
+        pt, eta, phi = o[of], o["eta"], o["phi"]
+        return pt * math.cosh(eta), pt * math.cos(phi), pt * math.sin(phi), pt * math.sinh(eta)
+
+    e, x, y, z = (p + q for p, q in zip(components(a), components(b), strict=True))
+    return math.sqrt(max(0.0, e * e - x * x - y * y - z * z))
+
+
+PAIR: dict[str, Callable[[Object, Object], float]] = {
+    "mass": mass,
+    "dr": distance,
+    "deta": lambda a, b: abs(a["eta"] - b["eta"]),
+    "dphi": lambda a, b: abs(math.remainder(a["phi"] - b["phi"], 2 * math.pi)),
+    "dz0": lambda a, b: abs(a["z0"] - b["z0"]),
+    "mass_upt": lambda a, b: mass(a, b, "upt"),
+    "pair_pt": lambda a, b: abs(cmath.rect(a["pt"], a["phi"]) + cmath.rect(b["pt"], b["phi"])),
+    # 4 pT pT′ sin²(Δφ/2)
+    "transverse_mass": lambda a, b: (
+        2 * math.sqrt(a["pt"] * b["pt"]) * abs(math.sin((a["phi"] - b["phi"]) / 2))
+    ),
+}
+
+
+def objects(event: Event, name: str) -> list[Object]:
+    if name == "hard":
+        return [o for o in event["muon"] if o["pt"] >= 8.0]
+    if name == "clean":
+        return [o for o in event["muon"] if all(distance(o, jet) >= 0.8 for jet in event["jet"])]
+    return event[name]  # type: ignore[no-any-return]
+
+
+def inside(value: float, w: Window | Range, wraps: bool = False) -> bool:
+    low = -math.inf if w.min is None else w.min
+    high = math.inf if w.max is None else w.max
+    if wraps and low > high:
+        return value >= low or value <= high
+    return low <= value <= high
+
+
+def passes(o: Object, leg: Leg) -> bool:
+    def in_window(name: str, w: Window) -> bool:
+        return (
+            inside(o[name], w, name == "phi")
+            and (w.abs_min is None or abs(o[name]) >= w.abs_min)
+            and (w.abs_max is None or abs(o[name]) <= w.abs_max)
+            and (w.any_of is None or o[name] in w.any_of)
+        )
+
+    windows = {name: of if isinstance(of, tuple) else (of,) for name, of in leg.windows.items()}
+    return all(any(in_window(name, w) for w in of) for name, of in windows.items())
+
+
+def pair_passes(chosen: tuple[Object, ...], pair: Pair) -> bool:
+    a, b = chosen[pair.legs[0]], chosen[pair.legs[1]]
+    cuts = [(of(a, b), getattr(pair, name)) for name, of in PAIR.items()]
+    outside = [(PAIR[name](a, b), getattr(pair, f"outside_{name}")) for name in ("dr", "deta", "dphi")]
+    return (
+        charges_pass((a, b), pair.charge)
+        and all(inside(value, cut) for value, cut in cuts if cut)
+        and not any(inside(value, cut) for value, cut in outside if cut)
+    )
+
+
+def charges_pass(chosen: tuple[Object, ...], wanted: str | None) -> bool:
+    charges = {o["charge"] for o in chosen}
+    return wanted is None or (0 not in charges and (len(charges) == 1) == (wanted == "same"))
+
+
+def mass_of_all(chosen: tuple[Object, ...]) -> float:
+    return math.sqrt(sum(mass(a, b) ** 2 for a, b in itertools.combinations(chosen, 2)))
+
+
+def brute_force(events: list[Event], number: int, kind: Combination) -> bool:
+    """Of one event among consecutive crossings."""
+
+    def candidates(leg: Leg) -> list[Object]:
+        at = number + leg.crossing
+        return [o for o in objects(events[at], leg.object) if passes(o, leg)] if 0 <= at < len(events) else []
+
+    return any(
+        len({id(o) for o in chosen}) == len(chosen)
+        and charges_pass(chosen, kind.charge)
+        and all(pair_passes(chosen, pair) for pair in kind.pairs)
+        and (kind.mass3 is None or inside(mass_of_all(chosen), kind.mass3))
+        for chosen in itertools.product(*map(candidates, kind.legs))
+    )
+
+
+def expected(events: list[Event], kind: Combination) -> list[bool]:
+    return [brute_force(events, number, kind) for number in range(len(events))]
+
+
+WINDOWS = st.fixed_dictionaries(
+    {},
+    optional={
+        "pt": st.builds(Window, min=st.sampled_from([4.0, 8.0, 15.0])),
+        "eta": st.sampled_from(
+            [
+                Window(abs_max=1.5),
+                Window(min=-1.0, max=2.0),
+                Window(abs_min=0.5),
+                (Window(max=-0.5), Window(min=1.0, max=2.0), Window(abs_max=0.1)),
+            ]
+        ),
+        "phi": st.sampled_from([Window(min=2.0, max=-2.0), Window(min=-2.0, max=2.0)]),
+        "charge": st.sampled_from([Window(any_of=(1,)), Window(any_of=(-1, 1)), Window(min=0)]),
+        "isolation": st.builds(Window, max=st.sampled_from([0.3, 0.8])),
+        "quality": st.sampled_from([Window(min=4), Window(any_of=(1, 2, 3, 8, 12))]),
+    },
+)
+CHARGE = st.sampled_from([None, None, None, "same", "opposite"])
+NAMES = ["jet", "muon", "muon", "muon", "photon", "hard", "clean"]
+
+
+def ranges(low: tuple[float, ...], high: tuple[float, ...]) -> st.SearchStrategy[Range | None]:
+    return st.one_of(
+        st.none(),
+        st.none(),
+        st.builds(Range, min=st.sampled_from(low)),
+        st.builds(Range, max=st.sampled_from(high)),
+        st.builds(Range, min=st.sampled_from(low), max=st.sampled_from(high)),
+    )
+
+
+@st.composite
+def combinations(draw: st.DrawFn, least: int = 1, most: int = 4) -> Combination:
+    leg = st.builds(
+        Leg, object=st.sampled_from(NAMES), crossing=st.sampled_from([0, 0, 0, -1, 2]), windows=WINDOWS
+    )
+    legs = draw(st.lists(leg, min_size=least, max_size=most))
+    if draw(st.booleans()):  # the same windows on several legs
+        legs = [legs[0]] * len(legs)
+    pairs = []
+    for numbers in draw(
+        st.lists(st.sampled_from(list(itertools.permutations(range(len(legs)), 2)) or [None]), max_size=3)
+    ):
+        if numbers is None:
+            continue
+        pairs.append(
+            Pair(
+                legs=numbers,
+                mass=draw(ranges((4.0, 10.0), (30.0, 80.0))),
+                dr=draw(ranges((0.4, 1.0), (2.0, 3.0))),
+                deta=draw(ranges((0.1, 0.5), (1.0, 2.0))),
+                dphi=draw(ranges((0.2, 1.0), (2.0, 3.0))),
+                dz0=draw(ranges((0.1, 0.5), (1.0, 3.0))),
+                mass_upt=draw(ranges((4.0,), (60.0,))),
+                pair_pt=draw(ranges((10.0, 20.0), (40.0,))),
+                transverse_mass=draw(ranges((5.0, 15.0), (40.0,))),
+                outside_dr=draw(ranges((0.4, 1.0), (2.0, 3.0))),
+                outside_deta=draw(ranges((1.0,), (0.2,))),
+                outside_dphi=draw(ranges((2.0,), (0.3,))),
+                charge=draw(CHARGE),
+            )
+        )
+    mass3 = draw(ranges((10.0,), (60.0,))) if len(legs) == 3 else None
+    charge = draw(CHARGE) if len(legs) > 1 else None
+    return Combination(legs=tuple(legs), pairs=tuple(pairs), charge=charge, mass3=mass3)
+
+
+@settings(max_examples=200)
+@given(combinations(), st.integers(0, 149), st.integers(0, 150))
+def test_up_to_four_legs(
+    plain_events: list[Event], fires: Fires, kind: Combination, start: int, length: int
+) -> None:
+    rows = slice(start, min(150, start + length))
+    assert fires(kind, rows) == expected(plain_events[rows], kind)
+
+
+@settings(max_examples=40)
+@given(combinations(least=5, most=6))
+def test_five_and_six_legs(plain_events: list[Event], fires: Fires, kind: Combination) -> None:
+    rows = slice(0, 60)
+    assert fires(kind, rows) == expected(plain_events[rows], kind)
+
+
+@settings(max_examples=30)
+@given(st.permutations(range(6)), st.integers(0, 5))
+def test_six_legs_that_only_one_choice_fits(fires: Fires, order: list[int], wrong: int) -> None:
+    """Leg k wants an object whose place in η is known, and a neighbour at a known distance."""
+    rest = {"phi": 0.0, "z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
+    muons = [{"pt": 40.0 - i, "eta": float(2**place), **rest} for i, place in enumerate(order)]
+    event = {"jet": [], "photon": [], "muon": muons}
+    pairs = tuple(Pair(legs=(k, k + 1), deta=Range(min=2.0**k - 0.5, max=2.0**k + 0.5)) for k in range(5))
+    legs = (Leg(object="muon"),) * 6
+    assert brute_force([event], 0, Combination(legs=legs, pairs=pairs))
+    assert fires(Combination(legs=legs, pairs=pairs), events=[event]) == [True]
+    less = event | {"muon": muons[:wrong] + muons[wrong + 1 :]}
+    assert fires(Combination(legs=legs, pairs=pairs), events=[less]) == [False]
+    other = tuple(Pair(legs=pair.legs, deta=pair.deta, charge="opposite") for pair in pairs)
+    assert fires(Combination(legs=legs, pairs=other), events=[event]) == [False]
+
+
+def cut(**cuts: Any) -> Combination:
+    legs = (Leg(object="muon"), Leg(object="muon"))
+    return Combination(legs=legs, pairs=(Pair(legs=(0, 1), **cuts),))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        cut(mass=Range(min=7.0, max=18.0), charge="opposite"),
+        cut(dr=Range(max=1.2)),
+        cut(deta=Range(min=1.5)),
+        cut(dphi=Range(min=2.5)),
+        cut(dz0=Range(max=0.5)),
+        cut(charge="same"),
+        Combination(
+            legs=(
+                Leg(object="jet", windows={"pt": Window(min=15.0)}),
+                Leg(object="hard"),
+                Leg(object="jet", windows={"pt": Window(min=4.0)}),
+            )
+        ),
+        cut(pair_pt=Range(min=20.0)),
+        cut(transverse_mass=Range(min=20.0)),
+        cut(mass_upt=Range(max=15.0)),
+        cut(outside_dr=Range(max=2.5)),
+        cut(outside_deta=Range(min=0.5)),
+        cut(outside_dphi=Range(min=0.5, max=2.0)),
+        Combination(legs=(Leg(object="muon"),) * 3, charge="opposite"),
+        Combination(legs=(Leg(object="muon"),) * 3, charge="same"),
+        Combination(legs=(Leg(object="jet"), Leg(object="muon")), charge="opposite"),
+        Combination(legs=(Leg(object="muon"),) * 3, mass3=Range(max=30.0)),
+        Combination(legs=(Leg(object="muon", crossing=-1), Leg(object="muon"))),
+        Combination(
+            legs=(Leg(object="muon", crossing=1), Leg(object="muon")),
+            pairs=(Pair(legs=(0, 1), dphi=Range(min=2.0)),),
+        ),
+        Combination(legs=(Leg(object="muon", windows={"eta": (Window(max=-1.5), Window(min=1.5))}),) * 2),
+        Combination(legs=(Leg(object="hard"), Leg(object="clean"))),
+        Combination(legs=(Leg(object="muon"),) * 4),
+        Combination(legs=(Leg(object="jet"), Leg(object="muon"), Leg(object="photon"))),
+        Combination(
+            legs=(
+                Leg(object="muon", windows={"pt": Window(min=15.0)}),
+                Leg(object="muon", windows={"charge": Window(any_of=(1,)), "isolation": Window(max=0.5)}),
+            )
+        ),
+    ],
+)
+def test_cuts_that_some_events_pass(plain_events: list[Event], fires: Fires, kind: Combination) -> None:
+    fired = expected(plain_events, kind)
+    assert 3 < sum(fired) < 147
+    assert fires(kind) == fired
+
+
+def test_one_object_is_not_two(plain_events: list[Event], fires: Fires) -> None:
+    """Not of one collection, nor of two selections of it."""
+    single = [event | {"muon": event["muon"][:1]} for event in plain_events]
+    assert any(objects(event, "clean") and objects(event, "hard") for event in single)
+    for names in (("muon", "muon"), ("hard", "clean"), ("muon", "hard")):
+        assert not any(fires(Combination(legs=tuple(Leg(object=name) for name in names)), events=single))
+    assert fires(Combination(legs=(Leg(object="muon"),)), events=single) == [
+        bool(event["muon"]) for event in single
+    ]
+
+
+def test_a_later_choice_is_found_when_the_first_does_not_fit(fires: Fires) -> None:
+    """The leading object fits the first leg, but only it fits the second."""
+
+    def muon(pt: float, eta: float) -> Object:
+        rest = {"phi": 0.0, "z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
+        return {"pt": pt, "eta": eta} | rest
+
+    event = {"jet": [], "photon": [], "muon": [muon(30.0, 0.1), muon(20.0, 2.0), muon(10.0, 2.2)]}
+    central = Leg(object="muon", windows={"eta": Window(abs_max=1.0)})
+    kind = Combination(legs=(Leg(object="muon"), central))
+    assert fires(kind, events=[event]) == [True]
+    close = (Pair(legs=(1, 0), deta=Range(max=0.3)),)
+    assert fires(Combination(legs=kind.legs, pairs=close), events=[event]) == [False]
+    assert fires(Combination(legs=(Leg(object="muon"),) * 2, pairs=close), events=[event]) == [True]
+
+
+def test_at_the_same_place_the_mass_is_0(plain_events: list[Event], fires: Fires) -> None:
+    """Which is below any maximum."""
+    merged = [
+        event | {"muon": [o | {"eta": 1.25, "phi": -3.0} for o in event["muon"]]} for event in plain_events
+    ]
+    two, three = ([len(event["muon"]) >= number for event in merged] for number in (2, 3))
+    for name in ("mass", "mass_upt", "transverse_mass"):
+        assert fires(cut(**{name: Range(max=1.0)}), events=merged) == two
+        assert not any(fires(cut(**{name: Range(min=1.0)}), events=merged))
+    assert fires(Combination(legs=(Leg(object="muon"),) * 3, mass3=Range(max=1.0)), events=merged) == three
+
+
+def test_neutral_objects_have_neither_the_same_nor_the_opposite_charge(
+    plain_events: list[Event], fires: Fires
+) -> None:
+    neutral = [event | {"muon": [o | {"charge": 0} for o in event["muon"]]} for event in plain_events]
+    assert not any(fires(cut(charge="same"), events=neutral))
+    assert not any(fires(cut(charge="opposite"), events=neutral))
+
+
+def test_only_columns_that_are_asked_for_are_needed(scope: Scope) -> None:
+    def needs(kind: Combination) -> set[tuple[str, str]]:
+        context = Context(scope)
+        kind.compile(context)
+        return context.needs
+
+    assert needs(Combination(legs=(Leg(object="jet"), Leg(object="muon")))) == {("jet", "pt"), ("muon", "pt")}
+    legs = (Leg(object="photon", windows={"isolation": Window(max=0.1)}), Leg(object="muon"))
+    assert needs(Combination(legs=legs, pairs=(Pair(legs=(0, 1), dz0=Range(max=1.0), charge="same"),))) == {
+        (name, column) for name in ("photon", "muon") for column in ("pt", "z0", "charge")
+    } | {("photon", "isolation")}
+
+
+def test_an_unknown_object(scope: Scope) -> None:
+    with pytest.raises(TrigemuError, match=r"unknown object 'mun'; did you mean 'muon'\?"):
+        Combination(legs=(Leg(object="mun"),)).compile(Context(scope))
+
+
+def test_it_compiles_to_the_same_and_travels(scope: Scope) -> None:
+    def kind() -> Combination:
+        windows = {"pt": Window(min=3.0), "eta": Window(abs_max=2.0)}
+        return Combination(legs=(Leg(object="muon", windows=windows),))
+
+    first, second = (made.compile(Context(scope)) for made in (kind(), pickle.loads(pickle.dumps(kind()))))
+    assert first == second
+    assert hash(first) == hash(second)
+
+
+def test_twelve_legs(fires: Fires) -> None:
+    """Each wants a place in η of its own, and two objects are in the wrong crossing."""
+    rest = {"phi": 0.0, "z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
+    muons = [{"pt": 40.0 - i, "eta": float(i), **rest} for i in range(12)]
+    events: list[Event] = [
+        {"jet": [], "photon": [], "muon": muons[:10]},
+        {"jet": [], "photon": [], "muon": muons[10:]},
+    ]
+    legs = tuple(
+        Leg(
+            object="muon",
+            crossing=int(place >= 10),
+            windows={"eta": Window(min=place - 0.5, max=place + 0.5), "pt": Window(min=40.0 - place)},
+        )
+        for place in reversed(range(12))
+    )
+    kind = Combination(legs=legs, charge="same")
+    assert fires(kind, events=events) == expected(events, kind) == [True, False]
+    events[1]["muon"] = [muons[10], muons[11] | {"charge": -1}]
+    assert fires(kind, events=events) == [False, False]
+    assert fires(Combination(legs=legs, charge="opposite"), events=events) == [True, False]
