@@ -28,12 +28,12 @@ from numpy.typing import NDArray
 
 import trigemu
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import Words
 from trigemu.emulation.engine import Job, over_background
 from trigemu.generate import crossings, pools, recipes
 from trigemu.generate.events import EventColumns
 from trigemu.generate.run import INTERACTIONS, Config, load
 from trigemu.menus.menu import Menu
+from trigemu.support.arrays import Words
 
 Array = NDArray[np.float64]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.triggers.base import Context, ScoreKind
 
 

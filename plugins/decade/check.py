@@ -17,8 +17,8 @@ from trigemu.emulation.budgets import cut_for, solve
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import BoolArray, FloatArray
 from trigemu.samples.split import EVALUATION
+from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.errors import TrigemuError
 
 from .closure import Acceptance

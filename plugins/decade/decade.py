@@ -30,16 +30,17 @@ from typing import Annotated, TypeVar
 import msgspec
 import numpy as np
 
-from trigemu.firmware.model import PrecisionTable, TreeModel
 from trigemu.observables.expressions import Condition
 from trigemu.observables.model_inputs import Features
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import BoolArray, Events, FloatArray, IntArray
+from trigemu.samples.events import Events
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import Table
 from trigemu.triggers.anomaly import InputBlock, Scorer, among, blocks, of_asked, open_scorer, read_inputs
 from trigemu.triggers.base import Asked, Context, ScoreKind
 from trigemu.triggers.models.card import Card, CardTable, ModelFile, open_card
+from trigemu.triggers.models.precision import PrecisionTable, TreeModel
 
 from .precision import predictor
 from .quantile import Quantile, load_trees

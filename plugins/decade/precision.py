@@ -8,7 +8,7 @@ import numpy as np
 import treelite
 
 from trigemu.observables.model_inputs import Features
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble
 

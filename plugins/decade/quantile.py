@@ -10,10 +10,10 @@ from functools import lru_cache
 import numpy as np
 import treelite
 
-from trigemu.firmware.model import PrecisionTable
 from trigemu.observables.model_inputs import Features, Inputs
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.precision import PrecisionTable
 from trigemu.triggers.models.trees import Ensemble
 
 from .library import Scores, build, interpret

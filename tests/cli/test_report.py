@@ -147,7 +147,7 @@ def test_mistakes_end_with_a_message_and_no_page(
 
 PLUGIN = "from trigemu.triggers.threshold import Threshold\nKINDS = {'mine': Threshold}\n"
 SECTION = """
-from trigemu.report.section import Section
+from trigemu.output.report.section import Section
 
 def sections(menu, catalogue):
     yield Section("A section of my own", (menu.name, catalogue.table.name))

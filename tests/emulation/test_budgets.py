@@ -21,8 +21,9 @@ from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, 
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates, read_menu
 from trigemu.emulation import budgets as module
-from trigemu.emulation.budgets import cut_for, solve, write_calibrated
+from trigemu.emulation.budgets import cut_for, solve
 from trigemu.emulation.engine import Chunk, chunks_of
+from trigemu.menus.calibrated import write_calibrated
 from trigemu.output.text import rates as output
 from trigemu.support.errors import SampleError
 
@@ -624,7 +625,7 @@ def menu_file(tmp_path: Path) -> Path:
 def write(menu_file: Path, new: Path, catalogue: Catalogue) -> Menu:
     (menu,) = solve([read_menu(menu_file)], catalogue)
     new.parent.mkdir(exist_ok=True)
-    write_calibrated(menu, new, catalogue)
+    write_calibrated(menu, new, catalogue.table.name)
     return menu
 
 

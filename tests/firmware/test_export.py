@@ -20,10 +20,10 @@ from trigemu.firmware import export as exporting
 from trigemu.firmware import vectors
 from trigemu.firmware.bits import choose
 from trigemu.firmware.export import PAPER, Source, export
-from trigemu.firmware.model import PrecisionTable
 from trigemu.firmware.project import Manifest, open_project
 from trigemu.observables.model_inputs import Features
 from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.precision import PrecisionTable
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 pytestmark = needs("conifer")

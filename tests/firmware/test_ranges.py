@@ -12,9 +12,9 @@ from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk
 
 from trigemu import TrigemuError
 from trigemu.firmware.bits import PAPER, choose, with_modes
-from trigemu.firmware.model import PrecisionTable, table_of
 from trigemu.firmware.ranges import ranges, survey
 from trigemu.triggers.models.fixed_point import ApFixed
+from trigemu.triggers.models.precision import PrecisionTable, table_of
 
 
 def test_survey(tmp_path: Path) -> None:

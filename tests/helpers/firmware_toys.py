@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from tree_toys import precision, random_trees
 
-from trigemu.firmware.model import table_of
 from trigemu.firmware.project import Manifest, Project, Vectors
 from trigemu.firmware.sources import write_sources
 from trigemu.firmware.vectors import around
+from trigemu.triggers.models.precision import table_of
 from trigemu.triggers.models.trees import FixedEnsemble
 
 _JSON = ("/usr/include", "/usr/local/include")

@@ -11,15 +11,15 @@ import numpy as np
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu
-from trigemu.firmware.model import PrecisionTable, TreeModel
 from trigemu.menus.menu import Budget
 from trigemu.observables.expressions import Condition
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.triggers.anomaly import InputBlock, among, of_asked, read_inputs
 from trigemu.triggers.base import Context, ScoreKind, TrainedOn
 from trigemu.triggers.models.fixed_point import ApFixed
+from trigemu.triggers.models.precision import PrecisionTable, TreeModel
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 

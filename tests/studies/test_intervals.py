@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from trigemu.counting.patterns import count
-from trigemu.samples.events import BoolArray, FloatArray
 from trigemu.studies.intervals import Curve, Sums
+from trigemu.support.arrays import BoolArray, FloatArray
 
 
 def signed_curve(passes: BoolArray, weight: FloatArray) -> Curve:

@@ -51,21 +51,21 @@ def test_no_momentum_points_nowhere() -> None:
 
 
 FIRST = """
-from trigemu.kernels import kernel
+from trigemu.support.kernels import kernel
 FACTOR = {factor}
 @kernel
 def inner(x):
     return x + {term}
 """
 MIDDLE = """
-from trigemu.kernels import kernel
+from trigemu.support.kernels import kernel
 import first
 @kernel
 def middle(x):
     return first.inner(x)
 """
 LAST = """
-from trigemu.kernels import kernel
+from trigemu.support.kernels import kernel
 import first
 from first import FACTOR
 from middle import middle

@@ -14,8 +14,8 @@ from trigemu.menus.read import read_menu
 from trigemu.observables.model_inputs import Features
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import BoolArray, FloatArray
 from trigemu.samples.split import TRAINING, is_quarter
+from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.anomaly import InputBlock, Scorer, of_asked, open_scorer
 from trigemu.triggers.models.network import Network

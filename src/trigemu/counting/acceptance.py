@@ -19,10 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from trigemu.counting.coherent import Sets, coherent_sets, counter_of, missed_of, or_of, unique_of
-from trigemu.counting.patterns import Words
 from trigemu.counting.seeds import Node, Seeded
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.support.errors import PluginError
 from trigemu.triggers.base import BitKind
 

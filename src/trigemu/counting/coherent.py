@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from trigemu.menus.menu import Trigger
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.kernels import inlined, kernel
 
 #: The positions of triggers that share a counter, set by set.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import kernel
 
 AND, OR, NOT = -1, -2, -3

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.kernels import kernel
 
 LIMBS = 8

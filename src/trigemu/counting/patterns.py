@@ -13,14 +13,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.counting import exact, shared
 from trigemu.counting.shared import Numbers, SharedEvents
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.arrays import FloatArray, IntArray, Words
 from trigemu.support.kernels import kernel
-
-Words = npt.NDArray[np.uint64]
 
 #: The arrays of a table that have a row for each entry.
 COLUMNS = ("sample", "axis", "words", "n", "largest", "weight", "square")

@@ -23,7 +23,7 @@ import numpy as np
 
 from trigemu.counting.acceptance import Acceptance
 from trigemu.menus.menu import Menu
-from trigemu.samples.events import BoolArray, FloatArray
+from trigemu.support.arrays import BoolArray, FloatArray
 
 ALL = ("total", "unique", "share", "covered", "lost")
 

@@ -17,7 +17,7 @@ from trigemu.counting.patterns import PatternTable
 from trigemu.counting.shared import Covariance
 from trigemu.counting.strata import Strata
 from trigemu.menus.menu import Menu
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import inlined, kernel
 
 #: Patterns at a time: enough to hide the cost of a step, few enough for memory.

@@ -31,7 +31,7 @@ from trigemu.counting.counters import (
     evaluate,
     outcomes,
 )
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.logic import Expression
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import kernel
 
 Numbers = npt.NDArray[np.uint64]

@@ -13,14 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.counting.patterns import Words
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.expressions import Need
 from trigemu.observables.pruning import Use, floors, whole
 from trigemu.observables.selections import Derivation
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue, Sample
-from trigemu.samples.events import BoolArray, Events, FloatArray, IntArray, first_nan
+from trigemu.samples.events import Events, Need, first_nan
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray, Words
 from trigemu.support.errors import PluginError, SampleError, TrigemuError, nearest
 from trigemu.support.kernels import kernel
 from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn

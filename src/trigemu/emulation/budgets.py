@@ -8,27 +8,25 @@ about √2 of the one quoted, since the cut and the rate fluctuate alike.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import tomlkit
 
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable, Words, count, entries, merge
+from trigemu.counting.patterns import PatternTable, entries, merge
 from trigemu.counting.quantities import Label, fractions
 from trigemu.counting.shared import Numbers
 from trigemu.decisions.plan import Plan, decide, make_plan
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
+from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
 from trigemu.menus.menu import Menu, Solution, Trigger
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import BoolArray, Events, FloatArray, IntArray
-from trigemu.samples.split import EVALUATION, NAMES, half_of
-from trigemu.support.errors import SampleError, TrigemuError
-from trigemu.support.files import write_text
+from trigemu.samples.events import Events
+from trigemu.samples.split import EVALUATION, half_of
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.support.errors import TrigemuError
 
 #: Cuts fall with every sweep and settle within a few; more means that budgets compete to the last event.
 _MAX_SWEEPS = 200
@@ -91,32 +89,6 @@ def solve(
     )
 
 
-def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
-    """By what a menu's own crossing rate multiplies all rates."""
-    crossing = catalogue.table.convention == "crossing"
-    return menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
-
-
-def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:
-    """float64[samples]: Σw(all) / Σw(half), from a table whose axis is the half; SampleError where a
-    sample has no weight there."""
-    scales = table.share_scales(half, len(catalogue.samples))
-    for sample in catalogue.background:
-        if not 0.0 < scales[sample.number] < np.inf:
-            raise SampleError(
-                f"sample {sample.name!r}: there is no weight in its {NAMES[half]} half, so what was fitted "
-                f"on the other half cannot be evaluated: it needs more events"
-            )
-    return scales
-
-
-def weights_by_half(sample: int, events: Events) -> PatternTable:
-    """One entry a half, from which `half_scales` follow once those of all chunks are merged."""
-    core = events.core
-    half = half_of(events.parent)[core]
-    return count(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
-
-
 @dataclass(frozen=True)
 class _Collect:
     """The asked events of a chunk, and the table that tells how much weight each half has."""
@@ -139,16 +111,6 @@ class _Collect:
         made_from = events.parent[keep], np.full(n, sample in self.with_parents)
         asked = np.full(n, sample, np.int64), events.weight[keep], *made_from, words[keep], scores[keep]
         return weights_by_half(sample, events), Asked(*asked)
-
-
-def refuse_negative(events: Events) -> None:
-    """SampleError for events that count against a rate: nothing can be fitted to those."""
-    if len(events) and events.weight.min() < 0:
-        at = events.id[int(events.weight.argmin())]
-        raise SampleError(
-            f"sample {events.sample!r}, event {at}: its weight is negative: neither a cut nor a model can be "
-            f"fitted to rates that fall where more is accepted"
-        )
 
 
 class _Solver:
@@ -275,20 +237,3 @@ def ties(menu: Menu) -> Iterator[str]:
                 f"{trigger.name!r}: events of {solution.tie_hz:.4g} Hz share the score at which "
                 f"{budget.key} = {budget.hz:g} is reached, so that no cut comes nearer to it"
             )
-
-
-def write_calibrated(menu: Menu, path: Path, catalogue: Catalogue) -> None:
-    """Write the file of a solved menu with cuts in place of budgets; comments stay, paths of model cards
-    are made relative to the new file."""
-    document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
-    for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
-        if trigger.solution and trigger.budget:
-            cut = tomlkit.item(trigger.solution.cut)
-            table.value._replace(trigger.budget.key, "above", cut)  # keeps the place and its comment
-            if "fitted_on" not in table:
-                table.value._insert_after("above", "fitted_on", "")  # not behind comments on what follows
-            table["fitted_on"] = catalogue.table.name
-        if "card" in table:
-            card = menu.path.parent / table["card"]
-            table["card"] = Path(os.path.relpath(card, path.parent)).as_posix()
-    write_text(path, tomlkit.dumps(document))

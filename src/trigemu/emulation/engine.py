@@ -15,11 +15,10 @@ from typing import Any, TypeVar
 
 from trigemu.decisions.plan import Plan, make_plan
 from trigemu.menus.menu import Menu
-from trigemu.observables.expressions import Need
 from trigemu.samples.catalogue import Catalogue, Sample
-from trigemu.samples.events import Events
-from trigemu.studies.timing.clock import cores
+from trigemu.samples.events import Events, Need
 from trigemu.support.errors import TrigemuError
+from trigemu.support.machine import cores
 
 #: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
 #: for a memory that does not grow with the sample.

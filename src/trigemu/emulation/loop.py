@@ -22,14 +22,15 @@ import numpy as np
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import PatternTable, complete, count, empty, merge
 from trigemu.decisions.plan import Plan, decide, make_plan
-from trigemu.emulation.budgets import half_scales, solve
+from trigemu.emulation.budgets import solve
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
+from trigemu.emulation.scaling import half_scales
 from trigemu.menus.menu import Menu
-from trigemu.observables.expressions import Need
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import INTERACTIONS, Catalogue
-from trigemu.samples.events import Events, FloatArray, IntArray
+from trigemu.samples.events import Events, Need
 from trigemu.samples.split import EVALUATION, half_of
+from trigemu.support.arrays import FloatArray, IntArray
 
 Progress = Callable[[int], None]
 

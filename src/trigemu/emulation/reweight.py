@@ -25,8 +25,9 @@ from trigemu.counting.patterns import PatternTable, count, merge
 from trigemu.decisions.plan import Plan, lacks, make_plan
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
 from trigemu.samples.catalogue import INTERACTIONS, Catalogue
-from trigemu.samples.events import Events, FloatArray, IntArray
+from trigemu.samples.events import Events
 from trigemu.samples.normalise import Pileup
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.errors import SampleError, TrigemuError
 
 #: Crossings of equal weight that those with n interactions must be worth. With all n the rate of jets above

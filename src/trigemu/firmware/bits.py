@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from trigemu.observables.model_inputs import Features
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.fixed_point import MAX_WIDTH, ApFixed
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble

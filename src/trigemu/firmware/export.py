@@ -12,7 +12,7 @@ from trigemu.firmware import project as layout
 from trigemu.firmware.bits import PAPER as WIDTHS
 from trigemu.firmware.bits import choose, with_modes
 from trigemu.firmware.conifer_trees import word_type
-from trigemu.firmware.model import TreeModel, halves, read_rows, table_of, tree_model
+from trigemu.firmware.model import halves, read_rows, tree_model
 from trigemu.firmware.project import FORMAT, Manifest, Vectors
 from trigemu.firmware.sources import CLOCK_MHZ, PART, fill, write_sources
 from trigemu.firmware.tools import MissingToolError, package
@@ -23,6 +23,7 @@ from trigemu.samples.split import EVALUATION, NAMES
 from trigemu.support.errors import TrigemuError
 from trigemu.support.files import new_folder
 from trigemu.triggers.models.fixed_point import SATURATING
+from trigemu.triggers.models.precision import TreeModel, table_of
 from trigemu.triggers.models.trees import FixedEnsemble
 
 #: Where the menu gives no precision: the paper's widths, and inputs that need to hold their thresholds only.

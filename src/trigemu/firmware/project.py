@@ -23,10 +23,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.firmware.model import PrecisionTable
 from trigemu.observables.model_inputs import Features
-from trigemu.samples.events import IntArray
+from trigemu.support.arrays import IntArray
 from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.precision import PrecisionTable
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble
 
 #: Of conifer's project, and of what it synthesises.

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from trigemu.firmware.bits import choose, with_modes
-from trigemu.firmware.model import PrecisionTable, halves, read_rows, table_of, tree_model
+from trigemu.firmware.model import halves, read_rows, tree_model
 from trigemu.menus.menu import Menu
 from trigemu.observables.model_inputs import Features
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.fixed_point import MAX_INTEGER, MAX_WIDTH, SATURATING
+from trigemu.triggers.models.precision import PrecisionTable, table_of
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 

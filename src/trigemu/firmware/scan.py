@@ -11,20 +11,22 @@ import numpy as np
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.rate_sums import RateSums, Scale, blocks
 from trigemu.decisions.plan import Plan
-from trigemu.emulation.budgets import crossing_scale, solve
+from trigemu.emulation.budgets import solve
 from trigemu.emulation.loop import Emulation, Progress, emulate
+from trigemu.emulation.scaling import crossing_scale
 from trigemu.firmware.bits import PAPER, choose, with_widths
-from trigemu.firmware.model import PrecisionTable, halves, read_rows, table_of, tree_model, with_trees
+from trigemu.firmware.model import halves, read_rows, tree_model, with_trees
 from trigemu.firmware.ranges import Ranges, ranges
 from trigemu.firmware.resources import Resources
 from trigemu.menus.menu import Menu
 from trigemu.rates.menu_rates import rates
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import BoolArray
 from trigemu.studies.comparison import compare
+from trigemu.support.arrays import BoolArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.fixed_point import MAX_WIDTH
+from trigemu.triggers.models.precision import PrecisionTable, table_of
 from trigemu.triggers.models.trees import FixedEnsemble, Precision
 
 #: Each is evaluated on every event.

@@ -6,7 +6,7 @@ import numpy as np
 
 from trigemu.firmware.project import Vectors
 from trigemu.observables.model_inputs import Features
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.triggers.models.trees import FixedEnsemble
 
 #: Of the sample, at most; evenly spread.

@@ -14,7 +14,7 @@ from trigemu.firmware.project import Project
 from trigemu.firmware.tools import MissingToolError, scratch
 from trigemu.firmware.vectors import scaled
 from trigemu.firmware.vhdl import Design
-from trigemu.samples.events import IntArray
+from trigemu.support.arrays import IntArray
 from trigemu.support.errors import MissingExtraError, TrigemuError
 from trigemu.triggers.models.trees import FixedEnsemble
 

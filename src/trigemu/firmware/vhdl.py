@@ -9,7 +9,7 @@ import numpy as np
 
 from trigemu.firmware.project import NAME
 from trigemu.firmware.tools import find, run
-from trigemu.samples.events import IntArray
+from trigemu.support.arrays import IntArray
 from trigemu.support.errors import TrigemuError
 
 #: In the order in which one needs the other.

@@ -18,11 +18,9 @@ import numpy as np
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import Column, column_needs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Array, BoolArray, FloatArray, IntArray, event_starts
+from trigemu.samples.events import Need, event_starts
+from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import kernel
-
-#: (collection, column) of the sample, or ("", scalar).
-Need = tuple[str, str]
 
 
 @dataclass(frozen=True)

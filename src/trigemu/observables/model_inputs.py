@@ -18,7 +18,7 @@ from trigemu.observables.selections import Derivation
 from trigemu.observables.vectors import ObjectVector, OfVectors
 from trigemu.observables.windows import Column
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Array, BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.support.errors import SampleError
 from trigemu.support.kernels import delta_phi, kernel
 

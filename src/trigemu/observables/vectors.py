@@ -9,10 +9,11 @@ from typing import cast
 
 import numpy as np
 
-from trigemu.observables.expressions import Element, Need, Number
+from trigemu.observables.expressions import Element, Number
 from trigemu.observables.selections import Derivation
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Array, FloatArray, IntArray
+from trigemu.samples.events import Need
+from trigemu.support.arrays import Array, FloatArray, IntArray
 from trigemu.support.kernels import (
     delta_phi,
     delta_r,

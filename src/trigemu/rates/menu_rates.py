@@ -20,8 +20,9 @@ from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.rate_sums import PairSums, RateSums, Scale, blocks
-from trigemu.emulation.budgets import crossing_scale, ties
+from trigemu.emulation.budgets import ties
 from trigemu.emulation.loop import Emulation, emulate
+from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column
 from trigemu.rates.containment import settled
@@ -29,7 +30,7 @@ from trigemu.rates.results import Half, LevelRates, MenuRates, Rate, TriggerRate
 from trigemu.rates.rounding import on_stored_values
 from trigemu.rates.unseen import Unseen
 from trigemu.samples.catalogue import Catalogue, open_catalogue
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import SampleError
 from trigemu.triggers.base import ScoreKind
 from trigemu.triggers.random import Random

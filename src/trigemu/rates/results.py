@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import numpy as np
 from trigemu.counting import exact
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.rate_sums import Scale
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 
 #: So many expected events and none found happens by chance once in twenty times: e⁻³.
 TELLING = 3.0

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import Events, make_events
+from trigemu.samples.events import Events, Need, make_events
 from trigemu.samples.formats.challenge import Challenge
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.delphes import Delphes

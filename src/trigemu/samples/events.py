@@ -13,13 +13,9 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from trigemu.support.arrays import Array, FloatArray, IntArray
 from trigemu.support.errors import SampleError
 from trigemu.support.kernels import kernel
-
-Array = npt.NDArray[np.generic]
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 T = TypeVar("T")
 
@@ -290,3 +286,7 @@ def _ascents_within(offsets: IntArray, pt: Array) -> int:
         if offsets[event + 1] > start > offsets[0]:
             ascents -= pt[start] > pt[start - 1]
     return ascents
+
+
+#: (collection, column) of the sample, or ("", scalar).
+Need = tuple[str, str]

@@ -8,7 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from trigemu.samples.events import Array, Collection, Events
+from trigemu.samples.events import Collection, Events
+from trigemu.support.arrays import Array
 
 
 def around(

@@ -15,16 +15,15 @@ from typing import NamedTuple
 import numpy as np
 
 from trigemu.counting.acceptance import acceptances, pairs_between
-from trigemu.counting.patterns import Words
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.rate_sums import PairSums, RateSums, Scale, blocks
-from trigemu.emulation.budgets import crossing_scale
 from trigemu.emulation.loop import Emulation
+from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu, check_names
 from trigemu.rates.menu_rates import rates
 from trigemu.rates.results import MenuRates
-from trigemu.samples.events import FloatArray
 from trigemu.studies.definition_changes import changes
+from trigemu.support.arrays import FloatArray, Words
 from trigemu.support.errors import TrigemuError
 
 #: What is compared of each trigger.

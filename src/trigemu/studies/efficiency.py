@@ -22,9 +22,10 @@ from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.selections import Scope
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue, Sample
-from trigemu.samples.events import Events, FloatArray, IntArray
+from trigemu.samples.events import Events
 from trigemu.samples.split import EVALUATION, half_of
 from trigemu.studies.intervals import Curve, Sums
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.errors import SampleError, TrigemuError, nearest
 from trigemu.triggers.base import Context
 

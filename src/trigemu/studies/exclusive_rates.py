@@ -20,10 +20,10 @@ from trigemu.counting.acceptance import Acceptance, Part, acceptances
 from trigemu.counting.coherent import Sets
 from trigemu.counting.quantities import members_by_level
 from trigemu.counting.rate_sums import RateSums, Scale, blocks
-from trigemu.emulation.budgets import crossing_scale
 from trigemu.emulation.loop import Emulation
+from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu
-from trigemu.samples.events import BoolArray, FloatArray
+from trigemu.support.arrays import BoolArray, FloatArray
 
 #: Of the events of a pattern: combinations that fewer of them are in do not decide which are the largest.
 NEGLIGIBLE = 1e-6

@@ -16,7 +16,7 @@ import numpy as np
 from trigemu.counting import exact
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.shared import Covariance
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,18 @@ from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.counting.rate_sums import RateSums, Scale, blocks
 from trigemu.decisions.plan import Plan, lacks
-from trigemu.emulation.budgets import crossing_scale
 from trigemu.emulation.engine import CHUNK_EVENTS
 from trigemu.emulation.loop import Emulation, Progress, emulate
+from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu
-from trigemu.observables.expressions import Need, Number
+from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.samples.events import Need
 from trigemu.studies.efficiency import binned
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.errors import SampleError, TrigemuError
 from trigemu.triggers.base import Context
 

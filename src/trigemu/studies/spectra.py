@@ -14,7 +14,7 @@ from trigemu.observables.expressions import Number
 from trigemu.observables.selections import make_scope
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue, Sample
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.triggers.base import Context
 
 

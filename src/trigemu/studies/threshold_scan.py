@@ -17,12 +17,12 @@ from trigemu.decisions.plan import Plan
 from trigemu.emulation.budgets import solve
 from trigemu.emulation.loop import Emulation, Progress, emulate
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.expressions import Need
 from trigemu.observables.workspace import Workspace
 from trigemu.rates.menu_rates import rates
 from trigemu.rates.results import MenuRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import BoolArray, IntArray
+from trigemu.samples.events import Need
+from trigemu.support.arrays import BoolArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.base import ScoreKind
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.counting.patterns import Words
 from trigemu.decisions.plan import Plan, decide, lacks, lacks_neighbours, make_plan
 from trigemu.emulation.engine import CHUNK_EVENTS, Chunk, Job, over
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.expressions import Need
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import BoolArray, Events, IntArray
+from trigemu.samples.events import Events, Need
+from trigemu.support.arrays import BoolArray, IntArray, Words
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.random import Random

@@ -28,7 +28,8 @@ import numpy as np
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import BoolArray, Events, FloatArray
+from trigemu.samples.events import Events
+from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.kernels import kernel
 from trigemu.support.toml import Table

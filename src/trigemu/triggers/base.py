@@ -20,13 +20,14 @@ from typing import Protocol, Self
 
 import msgspec
 
-from trigemu.observables.expressions import Condition, Need, Number
+from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.selections import Derivation, Scope
 from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import BoolArray, FloatArray
+from trigemu.samples.events import Need
+from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.toml import Table
 from trigemu.triggers.extent import Extent, Span
 

@@ -17,7 +17,7 @@ import msgspec
 import numpy as np
 
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Array, BoolArray
+from trigemu.support.arrays import Array, BoolArray
 from trigemu.support.kernels import kernel
 from trigemu.triggers.base import Context, Kind
 from trigemu.triggers.extent import Extent

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.observables.language import parse_tree, quoting
-from trigemu.samples.events import BoolArray
+from trigemu.support.arrays import BoolArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.base import BitKind
 

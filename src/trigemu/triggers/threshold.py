@@ -19,7 +19,7 @@ from trigemu.observables.expressions import Comparison, Condition, Constant, Ele
 from trigemu.observables.pruning import Use, ceiling, cheap, raised, whole
 from trigemu.observables.selections import Derivation
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import BoolArray, FloatArray
+from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.kernels import kernel
 from trigemu.triggers.base import Context, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of

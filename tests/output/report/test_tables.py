@@ -11,9 +11,9 @@ import pytest
 from toys import memory_catalogue, toy_events
 
 from trigemu import TrigemuError, read_menu
+from trigemu.output.figures.style import shown
 from trigemu.output.report import tables
 from trigemu.output.report.collect import Contents, collect, parse_scan, profiles_beside
-from trigemu.output.report.pictures import shown
 from trigemu.output.report.published import beside_references
 from trigemu.output.report.sections import sections
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference

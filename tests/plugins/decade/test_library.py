@@ -229,7 +229,7 @@ def test_two_processes_compile_at_once(booster: xgboost.Booster, fresh_cache: Pa
     script = (
         "import sys, numpy as np\n"
         "from pathlib import Path\n"
-        "from trigemu.plugins import find\n"
+        "from trigemu.triggers.plugins import find\n"
         f"find('decade', [Path({str(ROOT / 'plugins')!r})]).load()\n"
         "from trigemu_plugin_decade.quantile import load_trees\n"
         "print('ready', flush=True); input()\n"

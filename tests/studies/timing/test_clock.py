@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import statistics
 import threading
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trigemu.studies.timing import clock as timing
-from trigemu.studies.timing.clock import Contender, environment, measure, summary, timer_overhead_ns, together
+from trigemu.studies.timing.clock import Contender, measure, summary, together
 
 
 class Clock:
@@ -116,13 +115,6 @@ def test_garbage_collection_is_off_while_timing_only(enabled: bool) -> None:
         gc.enable()
 
 
-def test_the_timer_itself() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(timing, "_clock", Clock(41))
-        assert timer_overhead_ns() == 41
-    assert 0 < timer_overhead_ns() < 1e5
-
-
 def test_threads_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call waits for one of every other thread, which are all there only if all run."""
     monkeypatch.setattr(timing, "SECONDS", 1e-9)
@@ -152,14 +144,3 @@ def test_throughput_of_threads_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(timing, "_clock", read)
     found = together([Contender(10, 8, call(1000)), Contender(5, 8, call(4000))])
     assert found == pytest.approx(8e9 / 1000 + 8e9 / 4000)
-
-
-def test_the_environment_says_where() -> None:
-    before = timing.load_average()
-    found = environment(before)
-    assert found.cpu
-    assert 1 <= found.cores <= (os.cpu_count() or 1)
-    assert found.load_before == before
-    assert set(found.versions) == {"numpy", "numba", "onnxruntime", "treelite", "tl2cgen"}
-    assert found.versions["numpy"] == np.__version__
-    assert 0 < found.timer_resolution_ns < 1e6

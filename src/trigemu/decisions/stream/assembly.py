@@ -7,12 +7,11 @@ from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
-from trigemu.counting.patterns import Words
 from trigemu.decisions.stream import opcodes as do
-from trigemu.observables.expressions import Need
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import AnyOf, Column, Scaled, Window, Windows, any_of
-from trigemu.samples.events import Array, Events, FloatArray
+from trigemu.samples.events import Events, Need
+from trigemu.support.arrays import Array, FloatArray, Words
 from trigemu.triggers.combination.kind import MAX_LEGS
 
 #: Bits of a half word.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from trigemu.decisions.stream import opcodes as do
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.kernels import (
     delta_phi,
     delta_r,

@@ -16,13 +16,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from trigemu.counting.patterns import Words
 from trigemu.decisions.plan import Plan, decide
 from trigemu.decisions.stream.assembly import NoFormError
 from trigemu.decisions.stream.machine import run
 from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
 from trigemu.samples.events import Events
+from trigemu.support.arrays import Words
 from trigemu.triggers.base import Asked, Model
 
 #: Bits of what the machine answers, less its sign.

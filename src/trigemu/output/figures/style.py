@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -21,6 +21,9 @@ COLOURS = (
     "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
     "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
 )  # fmt: skip
+
+#: Longer names are shortened in figures; their numbers have them in full.
+LONGEST = 26
 
 
 @contextmanager
@@ -55,3 +58,13 @@ def save(made: Figure, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         made.savefig(temporary)
+
+
+def shown(names: Iterable[str]) -> dict[str, str]:
+    """Name → what figures call it, no two alike."""
+    found: dict[str, str] = {}
+    for name in names:
+        label = name if len(name) <= LONGEST else f"{name[:14]}…{name[-11:]}"
+        alike = sum(known.startswith(label) for known in found.values())
+        found[name] = f"{label} ({alike + 1})" if label in found.values() else label
+    return found

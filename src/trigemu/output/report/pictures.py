@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -10,30 +10,18 @@ from matplotlib.ticker import MaxNLocator
 from trigemu.menus.menu import Menu
 from trigemu.output.figures.groups import draw_rates
 from trigemu.output.figures.overlap import draw_combinations, draw_overlap
+from trigemu.output.figures.style import shown
 from trigemu.output.figures.threshold_scan import draw_scan
 from trigemu.output.figures.turnon import draw_efficiency
 from trigemu.output.report.section import Picture, slug
 from trigemu.output.report.tables import hz
 from trigemu.rates.results import MenuRates, TriggerRates
-from trigemu.samples.events import FloatArray
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.efficiency_profiles import Observable
 from trigemu.studies.exclusive_rates import Combinations
 from trigemu.studies.intervals import Curve
 from trigemu.studies.threshold_scan import Scan
-
-#: Longer names are shortened in figures; their numbers have them in full.
-LONGEST = 26
-
-
-def shown(names: Iterable[str]) -> dict[str, str]:
-    """Name → what figures call it, no two alike."""
-    found: dict[str, str] = {}
-    for name in names:
-        label = name if len(name) <= LONGEST else f"{name[:14]}…{name[-11:]}"
-        alike = sum(known.startswith(label) for known in found.values())
-        found[name] = f"{label} ({alike + 1})" if label in found.values() else label
-    return found
+from trigemu.support.arrays import FloatArray
 
 
 def overlap(variant: MenuRates) -> Picture:

@@ -13,8 +13,9 @@ from rich.text import Text
 
 from trigemu.output.numbers import in_unit, marked, short
 from trigemu.output.text.rates import as_dict, notes, row
-from trigemu.studies.timing.clock import Environment, Timing
+from trigemu.studies.timing.clock import Timing
 from trigemu.studies.timing.costs import Bench, Timings, TriggerCost
+from trigemu.support.machine import Environment
 
 #: Percentile → a call in how many lies beyond.
 _PERCENTILES = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000, "max": 1}
@@ -232,7 +233,7 @@ def _surroundings(where: Environment) -> Iterator[str]:
 def figure_of(result: Bench) -> Any:
     """Histograms of the smallest batches: the menu, each trigger, and its parts."""
     from trigemu.output.figures.latency import Row, draw_latencies
-    from trigemu.output.report.pictures import shown
+    from trigemu.output.figures.style import shown
 
     size = min(result.batches)
 

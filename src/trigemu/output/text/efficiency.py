@@ -16,9 +16,9 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import FloatArray
 from trigemu.studies.efficiency import Efficiencies, Turnon
 from trigemu.studies.intervals import Curve
+from trigemu.support.arrays import FloatArray
 
 _COLUMNS = {
     "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error"

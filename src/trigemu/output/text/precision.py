@@ -12,13 +12,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.firmware.model import PrecisionTable
 from trigemu.firmware.ranges import InputRange, Survey
 from trigemu.firmware.scan import BitScan, Point
 from trigemu.output.numbers import format_rate
 from trigemu.output.text.compare import signed
 from trigemu.output.text.rates import as_dict, notes
 from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
+from trigemu.triggers.models.precision import PrecisionTable
 
 
 def as_toml(precision: PrecisionTable) -> str:

@@ -11,8 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.samples.events import Array, Events
+from trigemu.samples.events import Events
 from trigemu.studies.validate import Check, Checked
+from trigemu.support.arrays import Array
 
 #: The order in which the columns of an object are told; others follow.
 _FIRST = ("pt", "eta", "phi")

@@ -32,8 +32,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import Array, BoolArray, Collection, IntArray
+from trigemu.samples.events import Collection, Need
 from trigemu.samples.formats.cms_words import (
     FURTHER_SUM_BITS,
     OBJECT_BITS,
@@ -46,6 +45,7 @@ from trigemu.samples.formats.cms_words import (
 )
 from trigemu.samples.formats.source import Columns, Schema
 from trigemu.samples.locations import opened
+from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import SampleError
 
 DigitArray = npt.NDArray[np.uint8]

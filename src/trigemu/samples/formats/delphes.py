@@ -23,10 +23,10 @@ import awkward as ak
 import numpy as np
 import uproot
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import Array
+from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import flat
 from trigemu.samples.formats.root import RootFile
+from trigemu.support.arrays import Array
 from trigemu.support.errors import SampleError
 
 OWN = {"weight": "Event.Weight", "id": "Event.Number"}

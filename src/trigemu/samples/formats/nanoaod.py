@@ -23,9 +23,9 @@ from typing import ClassVar
 import awkward as ak
 import uproot
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import BoolArray
+from trigemu.samples.events import Need
 from trigemu.samples.formats.root import RootFile
+from trigemu.support.arrays import BoolArray
 from trigemu.support.errors import SampleError
 
 #: Scalar → the branches it may be in, the first that is there.

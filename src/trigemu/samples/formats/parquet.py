@@ -28,12 +28,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import Array, BoolArray, IntArray
+from trigemu.samples.events import Need
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import collection_of, schema_of
 from trigemu.samples.formats.source import Columns, Schema
 from trigemu.samples.locations import opened, parts
+from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import MissingExtraError, SampleError
 
 SCALARS = {

@@ -32,10 +32,10 @@ from typing import Any, ClassVar
 import awkward as ak
 import numpy as np
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import Array, BoolArray, IntArray
+from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import flat
 from trigemu.samples.formats.root import RootFile
+from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import SampleError
 
 COLLECTIONS = {

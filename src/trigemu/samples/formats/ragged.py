@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 import awkward as ak
 import numpy as np
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import Array, Collection, IntArray, first_unordered
+from trigemu.samples.events import Collection, Need, first_unordered
 from trigemu.samples.formats.source import Schema
+from trigemu.support.arrays import Array, IntArray
 from trigemu.support.errors import SampleError
 from trigemu.support.kernels import kernel
 

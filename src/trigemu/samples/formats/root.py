@@ -13,11 +13,11 @@ import awkward as ak
 import numpy as np
 import uproot
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import Array, BoolArray, IntArray
+from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
 from trigemu.samples.formats.source import Columns, Schema
 from trigemu.samples.locations import located
+from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import SampleError
 
 

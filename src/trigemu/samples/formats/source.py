@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from trigemu.observables.expressions import Need
-from trigemu.samples.events import Array, BoolArray, Collection
+from trigemu.samples.events import Collection, Need
+from trigemu.support.arrays import Array, BoolArray
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from trigemu.counting.patterns import Words
 from trigemu.decisions.plan import Plan, decide
 from trigemu.decisions.stream.stream import Stream
 from trigemu.samples.events import Events
 from trigemu.studies.timing.clock import Contender
+from trigemu.support.arrays import Words
 from trigemu.support.errors import PluginError, TrigemuError
 
 

@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import platform
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from threading import Barrier
 
 import numpy as np
 
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.arrays import FloatArray, IntArray
+from trigemu.support.machine import undisturbed
 
 #: A call is repeated until one in a thousand has been seen, in several rounds, as far as time allows.
 CALLS = 1000
@@ -27,10 +22,6 @@ SECONDS = 0.3
 WINDOWS = 10
 #: Bins a decade of the histograms.
 BINS = 20
-#: What the time of an event depends on, besides Python.
-LIBRARIES = ("numpy", "numba", "onnxruntime", "treelite", "tl2cgen")
-
-_EMPTY_INTERVALS = 10_001
 _clock = time.perf_counter_ns
 
 
@@ -72,29 +63,12 @@ class Timing:
         return self.calls >= one_in
 
 
-@dataclass(frozen=True)
-class Environment:
-    """Where times were taken. cores: those this process may use. load: the average over 1, 5 and 15
-    minutes, before and after, of all that waited for the cores; None where the system does not say."""
-
-    cpu: str
-    cores: int
-    system: str
-    python: str
-    versions: Mapping[str, str]
-    load_before: tuple[float, float, float] | None
-    load_after: tuple[float, float, float] | None
-    timer_resolution_ns: float
-    timer_overhead_ns: float
-    garbage_collection: str = "off while timing"
-
-
 def measure(contenders: Sequence[Contender]) -> list[Timing]:
     """Time some contenders, pass by pass in turn: what disturbs one disturbs the others too."""
     passes: list[list[IntArray]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
     waiting = list(range(len(contenders)))
-    with _undisturbed():
+    with undisturbed():
         while waiting:
             for number in waiting:
                 passes[number].append(_pass(contenders[number]))
@@ -134,7 +108,7 @@ def together(contenders: Sequence[Contender]) -> float:
             elapsed = _clock() - begun
         return calls * contender.events / (elapsed * 1e-9)
 
-    with _undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
+    with undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
         return max(sum(pool.map(run, contenders)) for _ in range(WINDOWS))
 
 
@@ -160,61 +134,3 @@ def _histogram(ns: FloatArray) -> Histogram:
     first, last = int(position.min()), int(position.max())
     edges = 10 ** (np.arange(first, last + 2) / BINS)
     return Histogram(edges, np.bincount(position - first, minlength=last - first + 1))
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Without garbage collection."""
-    enabled = gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
-
-
-def cores() -> int:
-    """Those that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def load_average() -> tuple[float, float, float] | None:
-    return os.getloadavg() if hasattr(os, "getloadavg") else None
-
-
-def environment(load_before: tuple[float, float, float] | None) -> Environment:
-    """Of this process, now."""
-    return Environment(
-        cpu=_cpu(),
-        cores=cores(),
-        system=f"{platform.system()} {platform.machine()}",
-        python=platform.python_version(),
-        versions={name: _version(name) for name in LIBRARIES},
-        load_before=load_before,
-        load_after=load_average(),
-        timer_resolution_ns=time.get_clock_info("perf_counter").resolution * 1e9,
-        timer_overhead_ns=timer_overhead_ns(),
-    )
-
-
-def timer_overhead_ns() -> float:
-    """The median of intervals in which nothing is done."""
-    with _undisturbed():
-        return float(np.median([-(_clock() - _clock()) for _ in range(_EMPTY_INTERVALS)]))
-
-
-def _cpu() -> str:
-    """The model of the processor."""
-    listed = Path("/proc/cpuinfo")
-    lines = listed.read_text().splitlines() if listed.is_file() else []
-    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return next(filter(None, models), platform.processor() or platform.machine())
-
-
-def _version(library: str) -> str:
-    try:
-        return version(library)
-    except PackageNotFoundError:
-        return "not installed"

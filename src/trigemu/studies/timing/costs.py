@@ -18,17 +18,10 @@ from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.studies.timing.calls import Batches
-from trigemu.studies.timing.clock import (
-    Contender,
-    Environment,
-    Timing,
-    environment,
-    load_average,
-    measure,
-    together,
-)
+from trigemu.studies.timing.clock import Contender, Timing, measure, together
 from trigemu.studies.timing.draw import Drawn, draw
 from trigemu.support.errors import SampleError, TrigemuError
+from trigemu.support.machine import Environment, environment, load_average
 
 BATCHES = (1, 16, 256, 4096)
 EVENTS = 20_000

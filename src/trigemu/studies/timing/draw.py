@@ -16,7 +16,8 @@ from trigemu.emulation.engine import Job, over_background
 from trigemu.observables.expressions import Condition
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Collection, Events, FloatArray, IntArray
+from trigemu.samples.events import Collection, Events
+from trigemu.support.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

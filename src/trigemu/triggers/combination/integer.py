@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trigemu.observables.hardware_scales import Digits, LinearScale, Scale, needed
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.kernels import inlined, kernel
 

@@ -25,7 +25,7 @@ from trigemu.observables.pruning import Use, raised
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import AnyOf, Range, Window, any_of, window_mistakes
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import kernel
 from trigemu.support.toml import Key, Table
 from trigemu.triggers.base import Context, Kind

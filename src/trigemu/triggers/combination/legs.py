@@ -17,7 +17,7 @@ import numpy as np
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import Window, Windows
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Array, BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import kernel
 
 

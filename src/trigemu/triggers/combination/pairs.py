@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.observables.hardware_scales import Integers, Scale
 from trigemu.observables.windows import Range
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.kernels import delta_phi, delta_r, inlined, kernel, momentum_x, momentum_y, pair_mass
 from trigemu.support.toml import Table

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.errors import TrigemuError, nearest
 from trigemu.support.kernels import kernel
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.observables.model_inputs import Features
-from trigemu.samples.events import FloatArray, IntArray
+from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.kernels import kernel
 
 #: Rows a call: enough to hide its cost, few enough for the caches.

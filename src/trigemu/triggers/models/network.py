@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.observables.model_inputs import Features
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.lanes import LANES, Lanes, aligned
 from trigemu.triggers.models.single_row import Row

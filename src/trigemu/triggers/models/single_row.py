@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from trigemu.observables.model_inputs import Features
-from trigemu.samples.events import FloatArray
+from trigemu.support.arrays import FloatArray
 from trigemu.support.kernels import kernel, pointer
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.observables.model_inputs import Features
-from trigemu.samples.events import BoolArray, FloatArray, IntArray
+from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.fixed_point import ApFixed
 from trigemu.triggers.models.tree_lookup import Table, add, tables

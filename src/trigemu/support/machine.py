@@ -1,0 +1,96 @@
+"""The machine on which trigemu runs, and its clock."""
+
+from __future__ import annotations
+
+import gc
+import os
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+#: What the time of an event depends on, besides Python.
+LIBRARIES = ("numpy", "numba", "onnxruntime", "treelite", "tl2cgen")
+
+_EMPTY_INTERVALS = 10_001
+_clock = time.perf_counter_ns
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Where times were taken. cores: those this process may use. load: the average over 1, 5 and 15
+    minutes, before and after, of all that waited for the cores; None where the system does not say."""
+
+    cpu: str
+    cores: int
+    system: str
+    python: str
+    versions: Mapping[str, str]
+    load_before: tuple[float, float, float] | None
+    load_after: tuple[float, float, float] | None
+    timer_resolution_ns: float
+    timer_overhead_ns: float
+    garbage_collection: str = "off while timing"
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def load_average() -> tuple[float, float, float] | None:
+    return os.getloadavg() if hasattr(os, "getloadavg") else None
+
+
+def environment(load_before: tuple[float, float, float] | None) -> Environment:
+    """Of this process, now."""
+    return Environment(
+        cpu=_cpu(),
+        cores=cores(),
+        system=f"{platform.system()} {platform.machine()}",
+        python=platform.python_version(),
+        versions={name: _version(name) for name in LIBRARIES},
+        load_before=load_before,
+        load_after=load_average(),
+        timer_resolution_ns=time.get_clock_info("perf_counter").resolution * 1e9,
+        timer_overhead_ns=timer_overhead_ns(),
+    )
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Without garbage collection."""
+    enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def timer_overhead_ns() -> float:
+    """The median of intervals in which nothing is done."""
+    with undisturbed():
+        return float(np.median([-(_clock() - _clock()) for _ in range(_EMPTY_INTERVALS)]))
+
+
+def _cpu() -> str:
+    """The model of the processor."""
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text().splitlines() if listed.is_file() else []
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return next(filter(None, models), platform.processor() or platform.machine())
+
+
+def _version(library: str) -> str:
+    try:
+        return version(library)
+    except PackageNotFoundError:
+        return "not installed"
