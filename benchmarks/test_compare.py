@@ -46,7 +46,7 @@ def variants(folder: Path, name: str, cuts: str) -> list[trigemu.Menu]:
 def test_one_menu(benchmark: BenchmarkFixture, tmp_path: Path, name: str, cuts: str) -> None:
     menu = variants(tmp_path, name, cuts)[0]
     catalogue = trigemu.open_catalogue()
-    result = benchmark(lambda: trigemu.rates(trigemu.emulate([menu], catalogue)))
+    result = benchmark(lambda: trigemu.rates_of(trigemu.emulate([menu], catalogue)))
     assert result.rate.events > 0
     _one[name, cuts] = benchmark.stats["min"]
 

@@ -25,7 +25,7 @@ def test_levels(benchmark: BenchmarkFixture, levels: str) -> None:
     menu = trigemu.read_menu(MENUS / "two-level.toml")
     menu = menu if levels == "two" else alone(menu)
     emulation = trigemu.emulate([menu], trigemu.open_catalogue().with_errors("events"))
-    assert len(benchmark(trigemu.rates, emulation).triggers) == 32
+    assert len(benchmark(trigemu.rates_of, emulation).triggers) == 32
 
 
 @pytest.mark.benchmark(group="rates of full.toml")
@@ -33,4 +33,4 @@ def test_levels(benchmark: BenchmarkFixture, levels: str) -> None:
 def test_errors(benchmark: BenchmarkFixture, errors: str) -> None:
     menu = trigemu.read_menu(MENUS / "full.toml")
     emulation = trigemu.emulate([menu], trigemu.open_catalogue().with_errors(errors))  # type: ignore[arg-type]
-    assert len(benchmark(trigemu.rates, emulation).triggers) == 30
+    assert len(benchmark(trigemu.rates_of, emulation).triggers) == 30

@@ -46,7 +46,7 @@ class Case:
 def case(name: str) -> Case:
     menu = trigemu.read_menu(ROOT / "menus" / f"{name}.toml", [ROOT / "plugins"])
     catalogue = trigemu.open_catalogue()
-    plan = trigemu.make_plan(trigemu.solve([menu], catalogue))
+    plan = trigemu.make_plan(trigemu.solve_budgets([menu], catalogue))
     asked = [slot.compiled.requires for slot in plan.slots if hasattr(slot.compiled, "scorer")]
     (drawn,) = draw(plan, catalogue, EVENTS, asked or [None], 1)
     assert drawn

@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from trigemu.decisions.plan import Plan
-from trigemu.emulation.budgets import cut_for, solve
+from trigemu.emulation.budgets import cut_for, solve_budgets
 from trigemu.menus.menu import Menu
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
@@ -36,7 +36,7 @@ def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> 
     TrigemuError where the menu has no such trigger, or several and none is named.
     """
     name = _trigger(menu, name)
-    (solved,) = solve([menu], catalogue)
+    (solved,) = solve_budgets([menu], catalogue)
     compiled: list[CompiledDecade] = []
 
     def read(plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, FloatArray]]:

@@ -36,9 +36,9 @@ from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Events
 from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Table
+from trigemu.support.toml import TomlTable
 from trigemu.triggers.anomaly import InputBlock, Scorer, among, blocks, of_asked, open_scorer, read_inputs
-from trigemu.triggers.base import Asked, Context, ScoreKind
+from trigemu.triggers.base import Context, ModelCall, ScoreKind
 from trigemu.triggers.models.card import Card, CardTable, ModelFile, open_card
 from trigemu.triggers.models.precision import PrecisionTable, TreeModel
 
@@ -59,7 +59,7 @@ SHARED = 4096
 _BLOCKS = 8
 
 
-class ScoreTable(Table, frozen=True):
+class ScoreTable(TomlTable, frozen=True):
     """[score]: the card of an `anomaly` model."""
 
     card: str
@@ -165,13 +165,13 @@ class CompiledDecade:
         asked, chosen = of_asked(work, self.requires)
         return among(chosen, lambda: np.subtract(*self._scores(asked)))
 
-    def single(self) -> Asked:
+    def single(self) -> ModelCall:
         trees = self.quantile.trees
         row, x = self.scorer.network.row(), np.zeros(len(self.quantile.inputs), np.float32)
         reads = (self.quantile.inputs, x), (self.scorer.inputs, row.features)
         if trees.address:
-            return Asked(self.requires, reads, SingleDecade(row, trees, x, self.cut, self.pool))
-        return Asked(self.requires, reads, SinglePredicted(row, trees, x, self.cut))
+            return ModelCall(self.requires, reads, SingleDecade(row, trees, x, self.cut, self.pool))
+        return ModelCall(self.requires, reads, SinglePredicted(row, trees, x, self.cut))
 
     def parts(self, work: Workspace) -> Parts:
         """y and Y(x), which do not depend on each other, in parallel."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from trigemu.menus.menu import Menu
-from trigemu.output.report.section import Numbers, Picture, Section, Table, slug
+from trigemu.output.report.section import Numbers, Picture, ReportTable, Section, slug
 from trigemu.samples.catalogue import Catalogue
 
 from .check import label, scored_events, told
@@ -47,9 +47,9 @@ def _measured(name: str, result: Diagnostics) -> Mapping[tuple[str | None, str],
     return {} if ceiling.value is None else {(name, "unique_ceiling"): (ceiling.value, ceiling.error)}
 
 
-def _summary(result: Diagnostics) -> Table:
+def _summary(result: Diagnostics) -> ReportTable:
     head, *rows = told(result)
-    return Table(head, tuple(rows), "lrr", f"{result.events:,} events, q = {100 * result.q:.3g} %.")
+    return ReportTable(head, tuple(rows), "lrr", f"{result.events:,} events, q = {100 * result.q:.3g} %.")
 
 
 def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Iterator[Picture]:

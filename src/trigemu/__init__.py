@@ -28,11 +28,11 @@ from trigemu.decisions.stream.stream import Stream  # isort: split
 
 from trigemu.counting.patterns import PatternTable  # isort: split
 
-from trigemu.emulation.budgets import solve  # isort: split
+from trigemu.emulation.budgets import solve_budgets  # isort: split
 
 from trigemu.emulation.loop import Emulation, emulate  # isort: split
 
-from trigemu.rates.menu_rates import rates, run  # isort: split
+from trigemu.rates.menu_rates import rates_of, run  # isort: split
 
 from trigemu.rates.results import MenuRates, Rate, TriggerRates  # isort: split
 
@@ -73,9 +73,9 @@ __all__ = [
     "make_events",
     "make_plan",
     "open_catalogue",
-    "rates",
+    "rates_of",
     "read_menu",
     "run",
     "scan",
-    "solve",
+    "solve_budgets",
 ]

@@ -18,14 +18,14 @@ from hypothesis import strategies as st
 from toy_menus import as_toml, brute_force, menus
 from toys import is_evaluation, memory_catalogue, menu_from, toy_events
 
-from trigemu import Rate, emulate, rates
+from trigemu import Rate, emulate, rates_of
 from trigemu.counting.patterns import complete, count, merge
 from trigemu.counting.shared import Covariance, SharedEvents
 from trigemu.output.text import rates as output
 from trigemu.studies.comparison import compare
 from trigemu.studies.efficiency import Profile, efficiencies
-from trigemu.studies.exclusive_rates import exclusive_rates
-from trigemu.studies.rates_in_bins import rates_vs
+from trigemu.studies.exclusive import exclusive_rates
+from trigemu.studies.rates_in_bins import binned_rates
 from trigemu.studies.threshold_scan import Steps, scan
 
 Events = list[dict[str, Any]]
@@ -69,7 +69,7 @@ def test_errors_of_rates_overlaps_and_effective_numbers(
             return
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted))
-    result = rates(emulate([menu], memory_catalogue(samples)))
+    result = rates_of(emulate([menu], memory_catalogue(samples)))
     used = {name: half(part) for name, part in samples.items()} if fitted else samples
     expected = brute_force(used, triggers, 1.0, 40e6)
     parent = [e["parent"] for part in used.values() for e in part]
@@ -140,15 +140,15 @@ def menu(folder: Path, name: str = "one", jet: float = 30.0, met: float = 20.0) 
 )
 def test_chunks_and_workers_change_no_bit(tmp_path: Path, catalogue: Any, how: dict[str, int]) -> None:
     reference, other = (
-        output.as_json(rates(emulate([menu(tmp_path)], catalogue, **h)), "0") for h in ({}, how)
+        output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, **h)), "0") for h in ({}, how)
     )
     assert other == reference
 
 
 def test_events_as_independent(tmp_path: Path, catalogue: Any) -> None:
     """Of either kind the rates are the same; the errors here are smaller."""
-    known = rates(emulate([menu(tmp_path)], catalogue))
-    alone = rates(emulate([menu(tmp_path)], catalogue.with_errors("events")))
+    known = rates_of(emulate([menu(tmp_path)], catalogue))
+    alone = rates_of(emulate([menu(tmp_path)], catalogue.with_errors("events")))
     events = [e for s in catalogue.samples for e in s.sources[0].events]
     fired = [max((j["pt"] for j in e["jet"]), default=0) > 30 for e in events]
     error = math.sqrt(sum((e["weight"] * f / 3) ** 2 for e, f in zip(events, fired, strict=True)))
@@ -162,7 +162,9 @@ def test_events_as_independent(tmp_path: Path, catalogue: Any) -> None:
 def test_a_parent_that_no_other_event_has_changes_nothing(tmp_path: Path) -> None:
     events = toy_events(3, 100)
     own = [e | {"parent": 1000 + i} for i, e in enumerate(events)]
-    plain, named = (rates(emulate([menu(tmp_path)], memory_catalogue({"a": part}))) for part in (events, own))
+    plain, named = (
+        rates_of(emulate([menu(tmp_path)], memory_catalogue({"a": part}))) for part in (events, own)
+    )
     assert output.as_json(plain, "0") == output.as_json(named, "0")
 
 
@@ -195,7 +197,7 @@ def bootstrap(menus_: list[Any], catalogue: Any, of: Any, n: int = 200) -> float
             for s in catalogue.samples
         }
         emulation = emulate(menus_, memory_catalogue(copies))
-        values.append(of([rates(emulation, m) for m in menus_]))
+        values.append(of([rates_of(emulation, m) for m in menus_]))
     return float(np.std(values))
 
 
@@ -203,7 +205,7 @@ def test_a_scan_has_the_errors_of_separate_runs(tmp_path: Path, catalogue: Any) 
     steps = (20.0, 30.0, 40.0)
     found = scan(menu(tmp_path), [Steps("J", steps)], catalogue)
     for point, jet in zip(found.points, steps, strict=True):
-        alone = rates(emulate([menu(tmp_path, jet=jet)], catalogue))
+        alone = rates_of(emulate([menu(tmp_path, jet=jet)], catalogue))
         assert [t.unique for t in point.triggers] == [t.unique for t in alone.triggers]
         assert point.rate == alone.rate
 
@@ -213,7 +215,7 @@ def test_exclusive_rates_and_rates_in_bins(tmp_path: Path, catalogue: Any) -> No
     found = exclusive_rates(emulate([one], catalogue))
     alone = exclusive_rates(emulate([one], catalogue.with_errors("events")))
     assert any(a.error_hz > 1.2 * b.error_hz for a, b in zip(found.largest, alone.largest, strict=True))
-    whole = rates_vs(one, "n_jet", (0.0, 100.0), catalogue)
+    whole = binned_rates(one, "n_jet", (0.0, 100.0), catalogue)
     (only,) = whole.bins
     events = [e for s in catalogue.samples for e in s.sources[0].events]
     weights = [e["weight"] for e in events]

@@ -19,9 +19,9 @@ from onnx_toys import linear, write_card
 from toy_menus import any_of, from_decisions
 from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
-from trigemu import Catalogue, Menu, TrigemuError, emulate, rates, read_menu
+from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
 from trigemu.emulation import budgets as module
-from trigemu.emulation.budgets import cut_for, solve
+from trigemu.emulation.budgets import cut_for, solve_budgets
 from trigemu.emulation.engine import Chunk, chunks_of
 from trigemu.menus.calibrated import write_calibrated
 from trigemu.output.text import rates as output
@@ -120,7 +120,7 @@ def test_a_coarse_tie_is_told(tmp_path: Path) -> None:
     """Where more than a hundredth of the budget sits on one score."""
     catalogue = memory_catalogue({"a": even_events(1, 220)})
     toys = [Toy("A", "n_jet", budget=("unique", 45.0)), Toy("B", "met", budget=("total", 45.0))]
-    told = rates(emulate([menu_from(tmp_path, toml(toys))], catalogue)).warnings
+    told = rates_of(emulate([menu_from(tmp_path, toml(toys))], catalogue)).warnings
     (warning,) = (text for text in told if "share the score" in text)
     assert warning.startswith("'A': events of ")
     assert "share the score at which unique_rate_hz = 45 is reached" in warning
@@ -256,7 +256,7 @@ def check_solved(menu: Menu, toys: Sequence[Toy], events: Sequence[Event]) -> No
 
 
 def solved(folder: Path, toys: Sequence[Toy], catalogue: Catalogue, **how: Any) -> Menu:
-    (menu,) = solve([menu_from(folder, toml(toys, how.pop("head", "")))], catalogue, **how)
+    (menu,) = solve_budgets([menu_from(folder, toml(toys, how.pop("head", "")))], catalogue, **how)
     return menu
 
 
@@ -299,7 +299,7 @@ def test_budgets_against_brute_force(tmp_path: Path, toys: list[Toy], mixed: boo
 def test_a_solved_rate_is_what_the_menu_then_gives(tmp_path: Path) -> None:
     toys = [*PLAIN, *BUDGETS["three"]]
     menu = menu_from(tmp_path, toml(toys))
-    result = rates(emulate([menu], memory_catalogue({"a": even_events(5, 2000)})), menu)
+    result = rates_of(emulate([menu], memory_catalogue({"a": even_events(5, 2000)})), menu)
     for toy, trigger in zip(toys, result.triggers, strict=True):
         if toy.budget:
             rate = getattr(trigger, toy.budget[0])
@@ -393,8 +393,8 @@ def test_solving_again_changes_nothing(tmp_path: Path) -> None:
     catalogue = memory_catalogue({"a": EVENTS})
     menu = solved(tmp_path, [*PLAIN, *BUDGETS["two"]], catalogue)
     assert not menu.budgeted
-    assert solve([menu], catalogue) == (menu,)
-    assert rates(emulate([menu], catalogue)).half is not None
+    assert solve_budgets([menu], catalogue) == (menu,)
+    assert rates_of(emulate([menu], catalogue)).half is not None
 
 
 def test_one_that_is_switched_off_stays_unsolved(tmp_path: Path) -> None:
@@ -410,11 +410,11 @@ def test_one_that_is_switched_off_stays_unsolved(tmp_path: Path) -> None:
 def test_menus_without_budgets_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     catalogue = memory_catalogue({"a": EVENTS})
     plain = menu_from(tmp_path, toml(PLAIN))
-    first, _ = solve([plain, menu_from(tmp_path, toml([*PLAIN, *BUDGETS["one"]]))], catalogue)
+    first, _ = solve_budgets([plain, menu_from(tmp_path, toml([*PLAIN, *BUDGETS["one"]]))], catalogue)
     assert first is not None
     assert first == plain
     monkeypatch.setattr(module, "over_background", lambda *_, **__: pytest.fail("looked at events"))
-    assert solve([plain], catalogue) == (plain,)
+    assert solve_budgets([plain], catalogue) == (plain,)
 
 
 def test_each_menu_of_a_pass_is_solved_as_if_alone(tmp_path: Path) -> None:
@@ -426,13 +426,13 @@ def test_each_menu_of_a_pass_is_solved_as_if_alone(tmp_path: Path) -> None:
         toml(PLAIN),
     ]
     menus = [menu_from(tmp_path, text) for text in texts]
-    together = solve(menus, catalogue)
+    together = solve_budgets(menus, catalogue)
     for menu, found in zip(menus, together, strict=True):
-        assert found == solve([menu], catalogue)[0]
+        assert found == solve_budgets([menu], catalogue)[0]
     both = emulate(menus, catalogue)
     for menu in menus[:3]:
-        alone = rates(emulate([menu], catalogue))
-        assert output.as_json(rates(both, menu), "0") == output.as_json(alone, "0")
+        alone = rates_of(emulate([menu], catalogue))
+        assert output.as_json(rates_of(both, menu), "0") == output.as_json(alone, "0")
 
 
 def test_a_menu_of_more_than_64_triggers(tmp_path: Path) -> None:
@@ -510,7 +510,7 @@ def test_an_event_that_outweighs_the_budget(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError, match=rf"cannot be met: the highest .* alone gives {heaviest:.6g} Hz"):
         solved(tmp_path, [Toy("A", "met", budget=("total", 0.49 * heaviest))], catalogue)
     menu = solved(tmp_path, [Toy("A", "met", budget=("total", 0.51 * heaviest))], catalogue)
-    result = rates(emulate([menu], catalogue)).triggers[0].total
+    result = rates_of(emulate([menu], catalogue)).triggers[0].total
     assert (result.events, result.hz) == (1, pytest.approx(heaviest))
 
 
@@ -555,7 +555,7 @@ def test_negative_weights_are_refused_for_budgets_only(tmp_path: Path) -> None:
     with pytest.raises(SampleError, match="sample 'a', event 41: its weight is negative"):
         solved(tmp_path, [*PLAIN, *BUDGETS["one"]], catalogue)
     plain = [*PLAIN, Toy("A", "met", 30.0, more="fitted_on = 'toy'")]
-    result = rates(emulate([menu_from(tmp_path, toml(plain))], catalogue))
+    result = rates_of(emulate([menu_from(tmp_path, toml(plain))], catalogue))
     assert result.half is not None
 
 
@@ -566,7 +566,7 @@ def test_a_sample_without_weight_in_the_half_is_named(tmp_path: Path, fitted: bo
     catalogue = memory_catalogue({"a": EVENTS, "few": few})
     toys = [*PLAIN, *BUDGETS["one"]] if not fitted else [Toy("A", "met", 3.0, more="fitted_on = 'toy'")]
     with pytest.raises(SampleError, match="sample 'few': there is no weight in its evaluation half"):
-        rates(emulate([menu_from(tmp_path, toml(toys))], catalogue))
+        rates_of(emulate([menu_from(tmp_path, toml(toys))], catalogue))
 
 
 # ---- a menu with the cuts written in
@@ -623,7 +623,7 @@ def menu_file(tmp_path: Path) -> Path:
 
 
 def write(menu_file: Path, new: Path, catalogue: Catalogue) -> Menu:
-    (menu,) = solve([read_menu(menu_file)], catalogue)
+    (menu,) = solve_budgets([read_menu(menu_file)], catalogue)
     new.parent.mkdir(exist_ok=True)
     write_calibrated(menu, new, catalogue.table.name)
     return menu
@@ -658,8 +658,8 @@ def test_a_calibrated_menu_gives_the_same_rates(menu_file: Path, tmp_path: Path)
     catalogue = memory_catalogue({"a": EVENTS, "b": toy_events(4, 80)})
     new = tmp_path / "there" / "new.toml"
     write(menu_file, new, catalogue)
-    before = output.as_dict(rates(emulate([read_menu(menu_file)], catalogue)), "0")
-    after = output.as_dict(rates(emulate([read_menu(new)], catalogue)), "0")
+    before = output.as_dict(rates_of(emulate([read_menu(menu_file)], catalogue)), "0")
+    after = output.as_dict(rates_of(emulate([read_menu(new)], catalogue)), "0")
     for row in (*before["triggers"], *after["triggers"]):
         del row["threshold_error"]
     for key in ("menu", "triggers", "groups", "overlap", "half"):
@@ -667,7 +667,7 @@ def test_a_calibrated_menu_gives_the_same_rates(menu_file: Path, tmp_path: Path)
     assert before["half"]["name"] == "evaluation"
     assert not read_menu(new).budgeted
     other = memory_catalogue({"a": EVENTS}, name="other")
-    everything = rates(emulate([read_menu(new)], other))
+    everything = rates_of(emulate([read_menu(new)], other))
     assert everything.half is None
     cut = read_menu(new).trigger("A").description.cut  # type: ignore[union-attr]
     assert everything.triggers[1].total.events == sum(e["met"] > cut for e in EVENTS)

@@ -19,7 +19,7 @@ from trigemu import Catalogue, Events, Plan, TrigemuError, make_plan
 from trigemu.emulation.engine import READ_AHEAD, Chunk, Job, chunks_of, over_background
 from trigemu.emulation.loop import emulate
 from trigemu.samples.catalogue import Sample
-from trigemu.samples.formats.source import Columns
+from trigemu.samples.formats.source import ReadEvents
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
 
@@ -114,7 +114,7 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.source, name)
 
-    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Columns:
+    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         self.reading(start)
         return self.source.read(start, stop, needs)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from toys import Memory, even_events, memory_catalogue, menu_from, toy_events, write_root
 
-from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates
+from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates_of
 from trigemu.counting.patterns import empty
 from trigemu.emulation.engine import Chunk, chunks_of
 from trigemu.output.text import rates as output
@@ -65,7 +65,7 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
 
 def document(catalogue: Catalogue, folder: Path, **how: int) -> str:
     menu = menu_from(folder, MENU)
-    return output.as_json(rates(emulate([menu], catalogue, **how)), "0")
+    return output.as_json(rates_of(emulate([menu], catalogue, **how)), "0")
 
 
 @pytest.mark.parametrize("chunk_events", [1, 7, 100, 1000])
@@ -100,9 +100,9 @@ def test_what_else_stands_in_the_pass_changes_no_bit(tmp_path: Path) -> None:
     second = menu_from(tmp_path, MENU.replace("12.0", "18.0").replace("above = 40", "above = 55"))
     both = emulate([first, second], catalogue)
     for menu in (first, second):
-        alone, together = rates(emulate([menu], catalogue)), rates(both, menu)
+        alone, together = rates_of(emulate([menu], catalogue)), rates_of(both, menu)
         assert output.as_json(alone, "0") == output.as_json(together, "0")
-    assert rates(both, first).triggers[1].total != rates(both, second).triggers[1].total
+    assert rates_of(both, first).triggers[1].total != rates_of(both, second).triggers[1].total
 
 
 def test_equal_triggers_are_evaluated_once(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_what_was_fitted_on_a_sample_is_evaluated_on_one_half(
     emulation = emulate([menu_from(tmp_path, text)], catalogue)
     assert emulation.half == half
     assert set(emulation.table.axis.tolist()) == ({0} if half is None else {0, 1})
-    assert (rates(emulation).half is None) == (half is None)
+    assert (rates_of(emulation).half is None) == (half is None)
 
 
 def test_one_fitted_menu_puts_all_of_a_pass_on_the_half(tmp_path: Path) -> None:
@@ -188,8 +188,8 @@ def test_one_fitted_menu_puts_all_of_a_pass_on_the_half(tmp_path: Path) -> None:
     plain = menu_from(tmp_path, PLAIN)
     fitted = menu_from(tmp_path, PLAIN + BUDGET)
     both = emulate([plain, fitted], catalogue)
-    assert rates(both, plain).triggers[0].total == rates(both, fitted).triggers[0].total
-    assert rates(both, plain).half == rates(both, fitted).half is not None
+    assert rates_of(both, plain).triggers[0].total == rates_of(both, fitted).triggers[0].total
+    assert rates_of(both, plain).half == rates_of(both, fitted).half is not None
 
 
 def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> None:
@@ -198,9 +198,9 @@ def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> 
     assert emulation.given == (menu,)
     (solved,) = emulation.menus
     assert solved.trigger("B").solution is not None
-    as_given, as_solved = (output.as_json(rates(emulation, m), "0") for m in (menu, solved))
+    as_given, as_solved = (output.as_json(rates_of(emulation, m), "0") for m in (menu, solved))
     assert as_given == as_solved
-    assert rates(emulation, menu).menu == solved
+    assert rates_of(emulation, menu).menu == solved
 
 
 def test_progress_counts_both_passes(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pileup_toys import alike, crossing_catalogue, crossings
 from toy_menus import as_toml, brute_force, menus
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates, read_menu, run
+from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
 from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
 from trigemu.output.text import rates as output
 from trigemu.samples.catalogue import Catalogue
@@ -86,7 +86,7 @@ def test_rates_are_those_of_events_weighted_in_a_loop(
     assert pileup.effective_events == pytest.approx(effective)
     assert pileup.events == len(everything)
     by_loop = brute_force(expected, triggers, 1.0, 40e6)
-    hz = rates(emulate([menu], catalogue)).rate
+    hz = rates_of(emulate([menu], catalogue)).rate
     assert hz.hz == pytest.approx(math.fsum(w * f for _, w, f in by_loop["menu"]), rel=1e-9)
     n = [event["n_interaction"] for part in expected.values() for event in part]
     assert hz.error_hz == pytest.approx(error_within(n, by_loop["menu"]), rel=1e-6, abs=1e-7 * (1 + hz.hz))
@@ -146,7 +146,7 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -
     menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
     made = [
-        output.as_json(rates(emulate([menu], at_pileup(catalogue, 1.3, **k), **k)), "0") for k in ({}, how)
+        output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, **k), **k)), "0") for k in ({}, how)
     ]
     assert '"name": "evaluation"' in made[0]
     assert made[0] == made[1]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_toys import inputs
 
-from trigemu.firmware.conifer_trees import as_numbers, as_words, check, sums, word_type
+from trigemu.firmware.conifer_trees import as_numbers, as_words, check_conifer, sums, word_type
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
@@ -128,12 +128,12 @@ def test_what_conifer_would_make_otherwise_is_refused(
     given_: dict[str, str], backend: str, message: str
 ) -> None:
     with pytest.raises(TrigemuError, match=message):
-        check(toy(**given_), backend)  # type: ignore[arg-type]
+        check_conifer(toy(**given_), backend)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("score", ["ap_fixed<11,2>", "ap_fixed<12,5,AP_TRN,AP_SAT>", "ap_ufixed<11,1>"])
 def test_what_conifer_makes_alike_is_taken(score: str) -> None:
-    check(toy(score=score), "cpp")
+    check_conifer(toy(score=score), "cpp")
 
 
 def test_words_that_vhdl_has_no_numbers_for() -> None:

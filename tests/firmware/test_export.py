@@ -19,7 +19,7 @@ from trigemu import Catalogue, Menu
 from trigemu.firmware import export as exporting
 from trigemu.firmware import vectors
 from trigemu.firmware.bits import choose
-from trigemu.firmware.export import PAPER, Source, export
+from trigemu.firmware.export import PAPER, InputSource, export
 from trigemu.firmware.project import Manifest, open_project
 from trigemu.observables.model_inputs import Features
 from trigemu.support.errors import TrigemuError
@@ -69,7 +69,7 @@ def entered(events: list[dict[str, Any]]) -> list[list[float]]:
 
 
 def exported(folder: Path, catalogue: Catalogue, made: Menu, **options: Any) -> Manifest:
-    return export(Source(made, "AD", catalogue, "1.2.3"), folder / "made", **options)
+    return export(InputSource(made, "AD", catalogue, "1.2.3"), folder / "made", **options)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_sources_of_hls_are_the_model_where_conifer_has_no_other(
 def test_the_same_gives_the_same_bytes(tmp_path: Path, catalogue: Catalogue) -> None:
     made = []
     for name in ("one", "another"):
-        export(Source(menu(tmp_path), "AD", catalogue, "1"), tmp_path / name)
+        export(InputSource(menu(tmp_path), "AD", catalogue, "1"), tmp_path / name)
         files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
         made.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
     assert made[0] == made[1]

@@ -13,7 +13,7 @@ import pytest
 from toys import evaluation_half, is_evaluation
 from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
 
-from trigemu import TrigemuError, compare, emulate, solve
+from trigemu import TrigemuError, compare, emulate, solve_budgets
 from trigemu.firmware import scan
 from trigemu.firmware.bits import PAPER, choose, with_modes, with_widths
 from trigemu.firmware.resources import Resources
@@ -79,7 +79,7 @@ def test_a_cut_is_solved_once_and_rates_are_from_the_half_that_was_not_fitted(tm
         input="ap_fixed<6,8>", threshold="ap_fixed<6,8>", score="ap_fixed<8,4>"
     ))  # fmt: skip
     (found,) = scan_bits(given, "AD", [(4, 6)], SAMPLES, types=SATURATING).points
-    (solved,) = solve([in_precision(given, "AD", None)], SAMPLES)
+    (solved,) = solve_budgets([in_precision(given, "AD", None)], SAMPLES)
     cut = solved.trigger("AD").description.cut  # type: ignore[union-attr]
     half = [*evaluation_half(EVENTS[:500]), *evaluation_half(EVENTS[500:])]
     known = [e for e in [*other_half(EVENTS[:500]), *other_half(EVENTS[500:])] if e["photon"]]

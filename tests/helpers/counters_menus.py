@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from toys import Memory, memory_catalogue
 
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.triggers import logic
 
 PRESCALES = [1, 1, 1, 2, 2, 3, 10, 1.5, 7.25, 33.3, 1e3, 1e6]
@@ -116,10 +116,10 @@ class Scalars(Memory):
         super().__post_init__()
         self.schema = Schema({}, frozenset(self.events[0]) - {"weight"})
 
-    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Columns:
+    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         events, numbers = self.events[start:stop], np.arange(start, stop, dtype=np.uint64)
         scalars = {name: np.array([e[name] for e in events], "f4") for name in self.schema.scalars}
-        return Columns(np.array([e["weight"] for e in events]), numbers, numbers, {}, scalars)
+        return ReadEvents(np.array([e["weight"] for e in events]), numbers, numbers, {}, scalars)
 
 
 def catalogue_of(menu: ToyMenu, samples: Mapping[str, Sequence[ToyEvent]]) -> Catalogue:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from trigemu.menus.importers.cms_l1_grammar import External, Function, Junction, Object, Signal, Term
+from trigemu.menus.importers.cms_l1_grammar import ExternalSignal, Function, Junction, Object, Signal, Term
 from trigemu.menus.importers.cms_l1_xml import Cut, XMLMenu
 
 #: pT, η, φ, and what else an object has, as integers; and its place in the line.
@@ -32,7 +32,7 @@ class Twin:
                 values = [self.fires(operand, cuts, at) for operand in operands]
                 joined = {"AND": all(values), "OR": any(values), "XOR": sum(values) % 2 == 1}
                 return joined[operation]
-            case External(name, crossing):
+            case ExternalSignal(name, crossing):
                 return bool(int(self._at(at + crossing).get("EXT", 0)) >> self.menu.externals[name] & 1)
             case Object():
                 return bool(self._selected(term, cuts, at))

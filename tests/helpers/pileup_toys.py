@@ -11,7 +11,7 @@ import numpy as np
 from toys import COLLECTIONS, Memory, memory_catalogue, toy_events
 
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.formats.source import ReadEvents, Schema
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Crossings(Memory):
         scalars = self.schema.scalars | {"n_interaction"}
         self.schema = Schema(self.schema.collections, scalars)
 
-    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Columns:
+    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         read = super().read(start, stop, needs)
         n = np.array([event["n_interaction"] for event in self.events[start:stop]], self.dtype)
         return replace(read, scalars={**read.scalars, "n_interaction": n})

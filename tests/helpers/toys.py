@@ -17,7 +17,7 @@ from trigemu import Menu, read_menu
 from trigemu.decisions.plan import Plan, decide
 from trigemu.samples.catalogue import Catalogue, Sample
 from trigemu.samples.events import Collection, Events
-from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.samples.normalise import CatalogueTable, SampleTable
 
 COLUMNS = ("pt", "eta", "phi", "charge")
@@ -99,7 +99,7 @@ def either(accepted: dict[str, float], triggers: Sequence[dict[str, Any]]) -> fl
     return 1 - math.prod(1 - a for a in sets.values())
 
 
-def columns(events: Sequence[dict[str, Any]], first: int = 0) -> Columns:
+def columns(events: Sequence[dict[str, Any]], first: int = 0) -> ReadEvents:
     """As a source reads them; `parent` is the number of an event unless it says otherwise."""
     collections = {}
     for name in COLLECTIONS:
@@ -116,7 +116,7 @@ def columns(events: Sequence[dict[str, Any]], first: int = 0) -> Columns:
     parent = np.array([e.get("parent", first + i) for i, e in enumerate(events)], np.uint64)
     scalars = {name: np.array([e[name] for e in events], "f4") for name in ("met", "met_phi")}
     weight = np.array([event["weight"] for event in events], float)
-    return Columns(weight, numbers, parent, collections, scalars)
+    return ReadEvents(weight, numbers, parent, collections, scalars)
 
 
 @dataclass
@@ -142,7 +142,7 @@ class Memory:
         self.has_parents = any("parent" in event for event in self.events)
         self.boundaries = (*range(0, self.entries, 50), self.entries)
 
-    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Columns:
+    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         return columns(self.events[start:stop], start)
 
 

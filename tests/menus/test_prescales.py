@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toy_menus import as_toml, brute_force, menus, words
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, rates
+from trigemu import Menu, TrigemuError, emulate, rates_of
 from trigemu.menus.prescales import at_column, chosen, read_prescales
 from trigemu.output.text import rates as output
 from trigemu.rates.menu_rates import column_rates
@@ -95,7 +95,7 @@ def test_each_column_is_a_menu_with_those_prescales(
     found = column_rates(emulate([both], catalogue), chosen(both, ["all"]))
     assert list(found) == names
     for number, result in enumerate(found.values()):
-        assert without_columns(result) == without_columns(rates(emulate([written[number]], catalogue)))
+        assert without_columns(result) == without_columns(rates_of(emulate([written[number]], catalogue)))
         expected = brute_force(samples, _in(triggers, table, number), 1.0, 40e6)
         assert result.rate.hz == pytest.approx(sum(w * f for _, w, f in expected["menu"]), rel=1e-9)
 
@@ -119,7 +119,7 @@ def test_a_column_with_the_prescales_of_the_menu_is_the_menu(
         (Path(folder) / "p.csv").write_text(csv)
         same = read_prescales(menu, Path(folder) / "p.csv")
     emulation = emulate([same], memory_catalogue({"a": toy_events(seed, 50)}))
-    assert without_columns(column_rates(emulation, ["own"])["own"]) == without_columns(rates(emulation))
+    assert without_columns(column_rates(emulation, ["own"])["own"]) == without_columns(rates_of(emulation))
 
 
 def test_thresholds_are_those_of_the_menu_itself(tmp_path: Path) -> None:
@@ -131,7 +131,7 @@ def test_thresholds_are_those_of_the_menu_itself(tmp_path: Path) -> None:
     )
     events = [event | {"weight": 1.0} for event in toy_events(3, 200)]
     emulation = emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}))
-    plain, column = rates(emulation), column_rates(emulation, ["x"])["x"]
+    plain, column = rates_of(emulation), column_rates(emulation, ["x"])["x"]
     assert [t.name for t in column.triggers] == ["A"]
     assert column.triggers[0].threshold == plain.triggers[0].threshold
     assert column.triggers[0].total.hz == pytest.approx(plain.triggers[0].total.hz / 4)

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from trigemu.observables.expressions import (
     Arithmetic,
-    Comparison,
     Condition,
     Constant,
     Count,
     Junction,
     Number,
+    Relation,
     Scalar,
     ScalarSum,
 )
@@ -47,7 +47,7 @@ def test_numbers(text: str, node: Number) -> None:
 
 
 N, HT = Count(PHOTON), ScalarSum((JET,))
-MANY, LOUD = Comparison(">=", N, Constant(1.0)), Comparison(">", HT, Constant(100.0))
+MANY, LOUD = Relation(">=", N, Constant(1.0)), Relation(">", HT, Constant(100.0))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ MANY, LOUD = Comparison(">=", N, Constant(1.0)), Comparison(">", HT, Constant(10
         ("not (ht > 1e2 or n_photon >= 1)", Junction("not", (Junction("or", (LOUD, MANY)),))),
         (
             "1 <= n_photon < ht",
-            Junction("and", (Comparison("<=", Constant(1.0), N), Comparison("<", N, HT))),
+            Junction("and", (Relation("<=", Constant(1.0), N), Relation("<", N, HT))),
         ),
     ],
 )

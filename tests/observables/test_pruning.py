@@ -16,7 +16,7 @@ from trigemu import make_events, make_plan
 from trigemu.decisions.plan import Plan, decide
 from trigemu.observables.expressions import Element
 from trigemu.observables.language import parse_observable
-from trigemu.observables.pruning import ceiling, floors, raised, whole
+from trigemu.observables.pruning import all_uses, ceiling, lowest_pt, raised
 from trigemu.observables.selections import Derivation, Scope, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, Events
@@ -127,7 +127,7 @@ def test_decisions_are_those_of_the_scores(tmp_path_factory: pytest.TempPathFact
 
 
 def derived(text: str, folder: Path) -> set[Derivation]:
-    return {d for group in make_plan([menu_from(folder, HEAD + text)]).groups for d, _ in whole(group)}
+    return {d for group in make_plan([menu_from(folder, HEAD + text)]).groups for d, _ in all_uses(group)}
 
 
 def threshold(name: str, observable: str, above: float) -> str:
@@ -152,7 +152,7 @@ def test_objects_below_all_cuts_are_not_derived(tmp_path: Path) -> None:
 
 
 def test_floors_are_the_lowest_of_all_uses() -> None:
-    known = floors([(CENTRAL, 40.0), (CENTRAL, 50.0), (JET, 45.0), (MUON, math.nan)])
+    known = lowest_pt([(CENTRAL, 40.0), (CENTRAL, 50.0), (JET, 45.0), (MUON, math.nan)])
     assert known == {CENTRAL: 40.0, JET: 40.0, PHOTON: -math.inf, MUON: math.inf}
     assert raised(CENTRAL, known) == Derivation("jet", raised(JET, known), CENTRAL.windows)
     assert raised(MUON, {MUON: 30.0}) == MUON  # to cut costs what it saves where nothing is compared
@@ -161,7 +161,7 @@ def test_floors_are_the_lowest_of_all_uses() -> None:
 
 def test_derivations_are_found_wherever_they_are() -> None:
     compiled = CompiledThreshold(Element(CENTRAL, 0, "pt"), None, 3.0)
-    assert list(whole((compiled, [MUON], "text"))) == [(CENTRAL, -math.inf)]
+    assert list(all_uses((compiled, [MUON], "text"))) == [(CENTRAL, -math.inf)]
 
 
 SCOPE = Scope((("jet", JET), ("photon", PHOTON), ("muon", MUON)), (JET, PHOTON), (JET, PHOTON))

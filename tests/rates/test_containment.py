@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from toy_menus import apart, pt
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, emulate, rates, read_menu
+from trigemu import Menu, emulate, rates_of, read_menu
 from trigemu.rates.containment import Containment
 from trigemu.support.errors import PluginError
 
@@ -126,7 +126,7 @@ def test_what_is_contained_never_accepts_alone(triggers: list[dict[str, Any]], s
 def test_what_is_contained_has_no_unique_rate(triggers: list[dict[str, Any]], seed: int) -> None:
     menu = as_menu(triggers)
     containment = Containment(menu, menu.enabled)
-    result = rates(emulate([menu], memory_catalogue({"a": toy_events(seed, 60)})))
+    result = rates_of(emulate([menu], memory_catalogue({"a": toy_events(seed, 60)})))
     for t in (*result.triggers, *result.groups):
         group = t.kind == "group"
         within = containment.of([u.name for u in menu.enabled if t.name == (u.group if group else u.name)])
@@ -235,7 +235,7 @@ def test_prescales_and_seeds(tmp_path: Path, first: str, second: str, contained:
 
 def test_identical_triggers_contain_each_other(tmp_path: Path) -> None:
     text = "".join(f'[[trigger]]\nname = "{name}"\n{JET}10\n' for name in "AB")
-    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": toy_events(1, 50)})))
+    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": toy_events(1, 50)})))
     assert [t.unique.contained_in for t in result.triggers] == [("B",), ("A",)]
     assert all(t.unique.upper_limit_hz is None and t.total.hz > 0 for t in result.triggers)
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from toy_menus import EVENT_KINDS, as_toml, brute_force, menus, pt
 from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
-from trigemu import MenuRates, Rate, TrigemuError, emulate, rates, read_menu
+from trigemu import MenuRates, Rate, TrigemuError, emulate, rates_of, read_menu
 from trigemu.output.text import rates as output
 from trigemu.rates.menu_rates import column_rates
 
@@ -77,7 +77,7 @@ def test_all_rates_equal_a_brute_force(
     samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, rate, fitted))
-    result = rates(emulate([menu], memory_catalogue(samples)))
+    result = rates_of(emulate([menu], memory_catalogue(samples)))
     assert (result.half is not None) == fitted
     used = {name: evaluation_half(part) for name, part in samples.items()} if fitted else samples
     expected = brute_force(used, triggers, rate / 40e6, rate)
@@ -113,7 +113,7 @@ def test_a_half_stands_for_all_of_each_sample(tmp_path: Path) -> None:
     """Here every event passes: the rate is that of all, from the events of the half."""
     samples = {"a": even_events(1, 70), "b": toy_events(2, 50), "c": even_events(3, 11)}
     text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
-    result = rates(emulate([menu_from(tmp_path, text + 'fitted_on = "toy"')], memory_catalogue(samples)))
+    result = rates_of(emulate([menu_from(tmp_path, text + 'fitted_on = "toy"')], memory_catalogue(samples)))
     assert result.half is not None
     assert result.half.number == 1
     halves = {name: evaluation_half(events) for name, events in samples.items()}
@@ -139,16 +139,16 @@ def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, how: dict[st
     )
     catalogue = memory_catalogue({"a": toy_events(1, 90), "b": toy_events(2, 60)})
     menu = menu_from(tmp_path, text)
-    reference = output.as_json(rates(emulate([menu], catalogue)), "0")
+    reference = output.as_json(rates_of(emulate([menu], catalogue)), "0")
     assert '"name": "evaluation"' in reference
-    assert output.as_json(rates(emulate([menu], catalogue, **how)), "0") == reference
+    assert output.as_json(rates_of(emulate([menu], catalogue, **how)), "0") == reference
 
 
 def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:
     """They are in one half, whatever their numbers."""
     text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
     events = [e | {"parent": i // 10} for i, e in enumerate(even_events(1, 200))]
-    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
     half = evaluation_half(events)
     assert len(half) % 10 == 0
     expected = sum(e["weight"] for e in half if e["met"] > 20)
@@ -166,7 +166,7 @@ def test_a_half_whose_weights_add_up_to_nothing_stands_for_nothing(
     for event, parent, weight in zip(events, parents, [5.0, 5.0, *weights], strict=True):
         event |= {"parent": parent, "weight": weight}
     with pytest.raises(TrigemuError, match="'a': there is no weight in its evaluation half"):
-        rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+        rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
 
 
 @settings(max_examples=30)
@@ -174,7 +174,7 @@ def test_a_half_whose_weights_add_up_to_nothing_stands_for_nothing(
 def test_laws(triggers: list[dict[str, Any]], seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, 40e6))
-    result = rates(emulate([menu], memory_catalogue({"a": toy_events(seed, 50)})))
+    result = rates_of(emulate([menu], memory_catalogue({"a": toy_events(seed, 50)})))
     tolerance = 1e-9 * max(result.rate.hz, 1e-300)
     for t in (*result.triggers, *result.groups):
         assert t.total.hz >= t.unique.hz - tolerance >= -2 * tolerance
@@ -193,9 +193,9 @@ def test_two_coherent_triggers_share_their_prescaled_events(tmp_path: Path) -> N
     catalogue = memory_catalogue({"a": toy_events(1, 10)})
     total = sum(s.rate_hz for s in catalogue.samples)
     coherent = menu_from(tmp_path, text.replace("C", 'coherent = "c"'))
-    assert rates(emulate([coherent], catalogue)).rate.hz == pytest.approx(total / 2)
+    assert rates_of(emulate([coherent], catalogue)).rate.hz == pytest.approx(total / 2)
     apart = menu_from(tmp_path, text.replace("C", ""))
-    assert rates(emulate([apart], catalogue)).rate.hz == pytest.approx(total * 5 / 8)
+    assert rates_of(emulate([apart], catalogue)).rate.hz == pytest.approx(total * 5 / 8)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_a_share_is_in_proportion_to_acceptance(
         f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\nprescale = {p}\n'
         for i, p in enumerate(prescales)
     )
-    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": [toy_events(1, 1)[0]]})))
+    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": [toy_events(1, 1)[0]]})))
     weight = result.triggers[0].total.hz * prescales[0]
     either = 1 - math.prod(1 - 1 / p for p in prescales)
     shares = [t.share.hz / weight for t in result.triggers]
@@ -237,12 +237,12 @@ def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:
     events = toy_events(3, 20)
     for event in events:
         event["weight"] = 2e6
-    result = rates(emulate([menu], memory_catalogue({"a": events})))
+    result = rates_of(emulate([menu], memory_catalogue({"a": events})))
     assert result.triggers[0].total.hz == pytest.approx(500.0)
     assert not result.warnings
     interactions = memory_catalogue({"a": events}, convention="luminosity")
     with pytest.raises(TrigemuError, match=r"'R'.*takes crossings"):
-        rates(emulate([menu], interactions))
+        rates_of(emulate([menu], interactions))
 
 
 def test_a_luminosity_sample_warns_above_one_percent_of_the_crossings(tmp_path: Path) -> None:
@@ -251,7 +251,7 @@ def test_a_luminosity_sample_warns_above_one_percent_of_the_crossings(tmp_path: 
     for weight, warns in ((30_000.0, False), (50_000.0, True)):
         for event in events:
             event["weight"] = weight
-        result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}, "luminosity")))
+        result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}, "luminosity")))
         assert bool(result.warnings) is warns
 
 
@@ -263,7 +263,7 @@ def test_menus_of_many_triggers(tmp_path: Path, n: int) -> None:
         for i in range(n)
     )
     events = toy_events(7, 200)
-    result = rates(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
     for i, trigger in enumerate(result.triggers):
         passing = [e["weight"] for e in events if pt(e, "jet", 0) > i / 4]
         assert trigger.total.hz == math.fsum(passing)
@@ -285,7 +285,7 @@ def test_a_disabled_seed_counts_by_its_raw_decision(tmp_path: Path) -> None:
     events = toy_events(1, 30)
     emulation = emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}))
     expected = math.fsum(e["weight"] for e in events if e["met"] > 20)
-    result = rates(emulation)
+    result = rates_of(emulation)
     assert result.triggers[1].total.hz == pytest.approx(expected)
     columns = column_rates(emulation, ["on", "off"])
     assert columns["on"].triggers[1].total.hz == result.triggers[1].total.hz
@@ -307,4 +307,4 @@ def test_a_bit_kind_that_fails_is_named(tmp_path: Path, decide: str, message: st
     (tmp_path / "menu.toml").write_text(text)
     menu = read_menu(tmp_path / "menu.toml", [tmp_path])
     with pytest.raises(TrigemuError, match=rf"menu\.toml:3: trigger 'B' \(kind 'broken'\) .*{message}"):
-        rates(emulate([menu], memory_catalogue({"a": toy_events(1, 10)})))
+        rates_of(emulate([menu], memory_catalogue({"a": toy_events(1, 10)})))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import emulate, open_catalogue, rates, read_menu
+from trigemu import emulate, open_catalogue, rates_of, read_menu
 from trigemu.generate.events import centred, round_mantissa
 from trigemu.rates.rounding import COARSE, _step, _stored, on_stored_values
 from trigemu.samples.catalogue import Catalogue
@@ -85,7 +85,7 @@ def test_one_line_for_many(tmp_path: Path) -> None:
     menu, sample = menu_from(tmp_path, text), catalogue(met=SIX)
     (line,) = on_stored_values(menu, sample)
     assert "M3 (met 67, step 1) and 5 more: up to some 23 %" in line
-    assert line in rates(emulate([menu], sample)).warnings
+    assert line in rates_of(emulate([menu], sample)).warnings
 
 
 def test_what_the_embedded_sample_says_of_itself_is_so() -> None:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import menu_from
 
-from trigemu import MenuRates, Rate, TriggerRates, emulate, open_catalogue, rates, read_menu
+from trigemu import MenuRates, Rate, TriggerRates, emulate, open_catalogue, rates_of, read_menu
 from trigemu.counting.exact import to_float
 
 ROOT = Path(__file__).parents[2]
@@ -139,7 +139,7 @@ def compare(menu: ToyMenu, samples: dict[str, Sequence[ToyEvent]]) -> None:
     catalogue = catalogue_of(menu, samples)
     scale = menu.crossing_rate_hz / catalogue.crossing_rate_hz
     patterns = patterns_of(itertools.chain(*samples.values()), scale)
-    check_all(rates(emulate([read], catalogue)), menu, Truth(menu, patterns))
+    check_all(rates_of(emulate([read], catalogue)), menu, Truth(menu, patterns))
 
 
 @settings(max_examples=30)
@@ -183,7 +183,7 @@ def test_the_shipped_menu() -> None:
     for words, entry in zip(table.words, sums, strict=True):
         key = tuple(bool(int(words[bit // 64]) >> bit % 64 & 1) for bit in bits)
         patterns[key] = [x + y for x, y in zip(patterns.get(key, [0, 0.0, 0.0]), entry, strict=True)]
-    result = rates(emulation)
+    result = rates_of(emulation)
     check_all(result, menu, Truth(menu, patterns))
     assert 50e3 < result.levels[0].rate.hz < 100e3
     assert 2e3 < result.levels[1].rate.hz < 6e3

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from toys import memory_catalogue, menu_from, toy_event
 
-from trigemu import MenuRates, emulate, rates, read_menu, run
+from trigemu import MenuRates, emulate, rates_of, read_menu, run
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 50\n'
 ANY = '[[trigger]]\nname = "ANY"\nkind = "threshold"\nobservable = "met"\nabove = 10\nprescale = 1000\n'
@@ -22,7 +22,7 @@ def events(n: int, passing: int, weight: float, met: float = 20.0) -> list[dict[
 
 
 def result(folder: Path, samples: dict[str, list[dict[str, Any]]], text: str = MET) -> MenuRates:
-    return rates(emulate([menu_from(folder, text)], memory_catalogue(samples)))
+    return rates_of(emulate([menu_from(folder, text)], memory_catalogue(samples)))
 
 
 def told(folder: Path, soft: list[dict[str, Any]], text: str = MET) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ from pileup_toys import crossing_catalogue, crossings
 from toy_menus import as_toml, brute_force, menus, pt
 from toys import evaluation_half, memory_catalogue, menu_from, toy_events
 
-from trigemu import Rate, TrigemuError, emulate, rates
+from trigemu import Rate, TrigemuError, emulate, rates_of
 from trigemu.output.text import rates as output
 from trigemu.output.text.rates_in_bins import as_json
-from trigemu.studies.rates_in_bins import rates_vs
+from trigemu.studies.rates_in_bins import binned_rates
 
 #: Observable → its value, NaN where it has none, and edges.
 OBSERVABLES: dict[str, tuple[Any, tuple[float, ...]]] = {
@@ -43,7 +43,7 @@ def test_each_bin_equals_a_loop_over_its_events(
     samples = {"a": toy_events(seed, 50), "b": toy_events(seed + 1, 30)}
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted))
-    result = rates_vs(menu, observable, edges, memory_catalogue(samples))
+    result = binned_rates(menu, observable, edges, memory_catalogue(samples))
     used = {name: evaluation_half(part) for name, part in samples.items()} if fitted else samples
     whole = math.fsum(e["weight"] for part in used.values() for e in part)
     assert result.crossings.hz == pytest.approx(whole)
@@ -84,13 +84,13 @@ def test_bins_add_up_and_one_bin_is_the_run(triggers: list[dict[str, Any]], seed
     catalogue = memory_catalogue({"a": toy_events(seed, 60)})
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, rate))
-    plain = rates(emulate([menu], catalogue))
-    one = rates_vs(menu, "n_jet", (0.0, 10.0), catalogue)
+    plain = rates_of(emulate([menu], catalogue))
+    one = binned_rates(menu, "n_jet", (0.0, 10.0), catalogue)
     for found in (one.whole, one.bins[0].rates):
         assert found is not None
         assert output.as_json(found, "0") == output.as_json(plain, "0")
     assert not one.outside.events
-    several = rates_vs(menu, "n_jet", (0.0, 1.0, 2.0, 3.0, 10.0), catalogue)
+    several = binned_rates(menu, "n_jet", (0.0, 1.0, 2.0, 3.0, 10.0), catalogue)
     summed = math.fsum(part.rates.rate.hz for part in several.bins if part.rates)
     assert summed == pytest.approx(plain.rate.hz, rel=1e-9)
 
@@ -100,12 +100,14 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -
     menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
     asked = (menu, "n_interaction", (0.0, 2.0, 6.0), catalogue)
-    assert as_json(rates_vs(*asked, **how), "0") == as_json(rates_vs(*asked), "0")
+    assert as_json(binned_rates(*asked, **how), "0") == as_json(binned_rates(*asked), "0")
 
 
 def test_thresholds_from_budgets_are_found_on_all_bins(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, MET.replace("above = 20", "total_rate_hz = 30"))
-    result = rates_vs(menu, "n_interaction", (0.0, 3.0, 6.0), crossing_catalogue({"a": crossings(1, 300)}))
+    result = binned_rates(
+        menu, "n_interaction", (0.0, 3.0, 6.0), crossing_catalogue({"a": crossings(1, 300)})
+    )
     assert result.whole.triggers[0].total.hz == pytest.approx(30, rel=0.1)
     assert result.whole.half is not None
     hz = [part.rates.rate.hz for part in result.bins if part.rates]
@@ -126,4 +128,4 @@ def test_thresholds_from_budgets_are_found_on_all_bins(tmp_path: Path) -> None:
 def test_mistakes(tmp_path: Path, observable: str, edges: tuple[float, ...], message: str) -> None:
     catalogue = crossing_catalogue({"a": crossings(1, 30)})
     with pytest.raises(TrigemuError, match=message):
-        rates_vs(menu_from(tmp_path, MET), observable, edges, catalogue)
+        binned_rates(menu_from(tmp_path, MET), observable, edges, catalogue)

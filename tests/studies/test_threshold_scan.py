@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from onnx_toys import linear, write_card
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, MenuRates, TrigemuError, emulate, rates, read_menu
-from trigemu.emulation.budgets import solve
+from trigemu import Menu, MenuRates, TrigemuError, emulate, rates_of, read_menu
+from trigemu.emulation.budgets import solve_budgets
 from trigemu.output.text import rates as output
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples.catalogue import Catalogue
@@ -128,7 +128,7 @@ def check(menu: Menu, steps: Sequence[Steps], catalogue: Catalogue, **how: int) 
     assert len(found.points) == len(chosen)
     for values, point in zip(chosen, found.points, strict=True):
         cuts = {step.trigger: value for step, value in zip(steps, values, strict=True)}
-        assert everything(point) == everything(rates(emulate([at(menu, cuts)], catalogue)))
+        assert everything(point) == everything(rates_of(emulate([at(menu, cuts)], catalogue)))
     return found
 
 
@@ -212,9 +212,9 @@ def test_budgets_of_others_are_solved_once(tmp_path: Path, jet: str) -> None:
     menu = menu_from(tmp_path, BUDGETS.format(jet=jet, budget=20.0))
     steps = [Steps("J", (5.0, 40.0, 80.0))]
     found = scan(menu, steps, catalogue)
-    (solved,) = solve([menu], catalogue)
+    (solved,) = solve_budgets([menu], catalogue)
     for value, point in zip(steps[0].values, found.points, strict=True):
-        assert everything(point) == everything(rates(emulate([at(solved, {"J": value})], catalogue)))
+        assert everything(point) == everything(rates_of(emulate([at(solved, {"J": value})], catalogue)))
         assert point.half is not None
     cuts = {point.triggers[1].threshold for point in found.points}
     assert cuts == {solved.trigger("G").solution.cut}  # type: ignore[union-attr]

@@ -14,7 +14,7 @@ from l1_toys import jet, muon, vector_line
 from toys import menu_from
 
 from trigemu.samples.catalogue import Catalogue, catalogue_of, open_catalogue
-from trigemu.studies.validate import SHOWN, Check, check
+from trigemu.studies.validate import SHOWN, DecisionCheck, check_decisions
 from trigemu.support.errors import TrigemuError
 
 MENU = """
@@ -88,13 +88,13 @@ def write(
     return folder / name
 
 
-def counts(result: Check) -> dict[str, tuple[int, int, int]]:
+def counts(result: DecisionCheck) -> dict[str, tuple[int, int, int]]:
     return {t.name: (t.agree, t.only_emulated, t.only_stored) for t in result.triggers if t.skipped is None}
 
 
 def test_decisions_before_prescales_agree(tmp_path: Path) -> None:
     events = toy_events(1, 200)
-    result = check(menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events)))
+    result = check_decisions(menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events)))
     assert (result.crossings, result.differ) == (200, 0)
     assert counts(result) == dict.fromkeys(BITS, (200, 0, 0))
     assert {name for event in events for name, on in fired(event).items() if on} == set(BITS)
@@ -111,7 +111,7 @@ def test_every_flipped_bit_is_a_difference(
     folder = tmp_path_factory.mktemp("check")
     events = toy_events(seed, 60)
     catalogue = catalogue_of(write(folder, events, sorted(flips)))
-    result = check(menu_from(folder, MENU), catalogue, chunk_events=chunk)
+    result = check_decisions(menu_from(folder, MENU), catalogue, chunk_events=chunk)
     for trigger in result.triggers:
         of = sorted(event for event, name in flips if name == trigger.name)
         emulated = sum(fired(events[event])[trigger.name] for event in of)
@@ -124,7 +124,9 @@ def test_every_flipped_bit_is_a_difference(
 
 def test_the_objects_of_a_difference_are_those_that_the_trigger_looks_at(tmp_path: Path) -> None:
     events = toy_events(5, 30)
-    result = check(menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events, [(17, "NOT_MU")])))
+    result = check_decisions(
+        menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events, [(17, "NOT_MU")]))
+    )
     ((difference,),) = (trigger.first for trigger in result.triggers if trigger.first)
     assert (difference.sample, Path(difference.path).name) == ("v", "v.txt")
     (collection,) = difference.events.collections.values()
@@ -145,7 +147,9 @@ def catalogue_file(folder: Path, *files: str) -> Catalogue:
 def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
     write(tmp_path, toy_events(1, 40), [(3, "J20")], "a.txt")
     write(tmp_path, toy_events(2, 50), [(49, "J20"), (0, "seeded")], "b.txt")
-    result = check(menu_from(tmp_path, MENU), catalogue_file(tmp_path, "a.txt", "b.txt"), chunk_events=16)
+    result = check_decisions(
+        menu_from(tmp_path, MENU), catalogue_file(tmp_path, "a.txt", "b.txt"), chunk_events=16
+    )
     assert result.crossings == 90
     assert [trigger.differ for trigger in result.triggers] == [2, 0, 1]
     first = result.triggers[0].first
@@ -155,22 +159,26 @@ def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("inject", [1, 7, 360])
 def test_injected_differences_are_all_found(tmp_path: Path, inject: int) -> None:
     catalogue = catalogue_of(write(tmp_path, toy_events(3, 120)))
-    result = check(menu_from(tmp_path, MENU), catalogue, inject=inject, chunk_events=50)
+    result = check_decisions(menu_from(tmp_path, MENU), catalogue, inject=inject, chunk_events=50)
     assert (result.injected, result.found, result.differ) == (inject, inject, inject)
-    again = check(menu_from(tmp_path, MENU), catalogue, inject=inject)
+    again = check_decisions(menu_from(tmp_path, MENU), catalogue, inject=inject)
     assert counts(again) == counts(result)
 
 
 def test_an_injection_into_a_difference_is_found_too(tmp_path: Path) -> None:
     events = toy_events(3, 10)
     flips = [(event, name) for event in range(10) for name in BITS]
-    result = check(menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events, flips)), inject=4)
+    result = check_decisions(
+        menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events, flips)), inject=4
+    )
     assert (result.found, result.differ) == (4, 26)
 
 
 def test_no_more_decisions_than_there_are_can_be_flipped(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError, match="31 decisions to flip: the sample has 30"):
-        check(menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, toy_events(3, 10))), inject=31)
+        check_decisions(
+            menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, toy_events(3, 10))), inject=31
+        )
 
 
 def test_what_cannot_be_checked_is_skipped_with_the_reason(tmp_path: Path) -> None:
@@ -207,7 +215,9 @@ kind = "threshold"
 observable = "jet[0].btag + photon[0].pt"
 above = 1.0
 """
-    result = check(menu_from(tmp_path, MENU + further), catalogue_of(write(tmp_path, toy_events(3, 20))))
+    result = check_decisions(
+        menu_from(tmp_path, MENU + further), catalogue_of(write(tmp_path, toy_events(3, 20)))
+    )
     reasons = {trigger.name: trigger.skipped for trigger in result.triggers if trigger.skipped}
     assert list(reasons) == ["unknown", "dice", "with_dice", "open", "lacking"]
     assert reasons["unknown"] == "sample 'v' has no stored decision 'unknown'"
@@ -228,7 +238,7 @@ legs = [{ object = "jet", crossing = -1, pt = { min = 20.0 } }]
 
 def test_neighbouring_crossings_are_shown_too(tmp_path: Path) -> None:
     file = write(tmp_path, [([41, 40], []), ([7], []), ([39], [])])  # no bit 4 is stored
-    result = check(menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file), chunk_events=1)
+    result = check_decisions(menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file), chunk_events=1)
     (difference,) = result.triggers[-1].first
     assert (difference.entry, difference.emulated, difference.events.core) == (1, True, slice(1, 2))
     assert difference.events.collections["jet"].columns["pt"].tolist() == [20.5, 20.0, 3.5, 19.5]
@@ -237,7 +247,7 @@ def test_neighbouring_crossings_are_shown_too(tmp_path: Path) -> None:
 def test_a_sample_without_neighbours_is_the_reason(tmp_path: Path) -> None:
     file = write(tmp_path, toy_events(3, 3))
     file.write_text(file.read_text().replace("0002 ", "0005 "))
-    result = check(menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file))
+    result = check_decisions(menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file))
     assert "neighbouring crossings" in str(result.triggers[-1].skipped)
     assert set(counts(result)) == set(BITS)
 
@@ -249,11 +259,11 @@ def test_a_menu_of_which_nothing_can_be_checked_is_refused(tmp_path: Path) -> No
     with pytest.raises(
         TrigemuError, match=r"menu\.toml: no trigger can be checked; 'J': sample 'v' has no stored"
     ):
-        check(menu, catalogue_of(write(tmp_path, toy_events(3, 5))))
+        check_decisions(menu, catalogue_of(write(tmp_path, toy_events(3, 5))))
 
 
 def test_progress_counts_events(tmp_path: Path) -> None:
     steps: list[int] = []
     catalogue = catalogue_of(write(tmp_path, toy_events(3, 100)))
-    check(menu_from(tmp_path, MENU), catalogue, chunk_events=30, progress=steps.append)
+    check_decisions(menu_from(tmp_path, MENU), catalogue, chunk_events=30, progress=steps.append)
     assert np.sum(steps) == 100

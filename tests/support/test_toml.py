@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trigemu.support.toml import Key, Table, TableError, load, read
+from trigemu.support.toml import Key, TableError, TomlTable, load, read
 
 
 @dataclass
@@ -219,7 +219,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-class Inner(Table, frozen=True):
+class Inner(TomlTable, frozen=True):
     low: float | None = None
     high: float | None = None
 
@@ -228,7 +228,7 @@ class Inner(Table, frozen=True):
             yield "", "empty"
 
 
-class Outer(Table, frozen=True, rename={"from_": "from"}):
+class Outer(TomlTable, frozen=True, rename={"from_": "from"}):
     further: ClassVar[str | None] = "windows"
 
     from_: str

@@ -17,7 +17,7 @@ from onnx import helper
 from onnx_toys import autoencoder, linear, model, write_card
 from toys import columns, even_events, memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, make_plan, rates, read_menu
+from trigemu import Menu, TrigemuError, emulate, make_plan, rates_of, read_menu
 from trigemu.observables.workspace import Workspace
 from trigemu.output.text import rates as output
 from trigemu.samples.events import make_events
@@ -89,7 +89,7 @@ def test_others_than_those_asked_are_never_looked_at(tmp_path: Path) -> None:
     events = [e if e["muon"] else e | {"met": next(bad)} for e in EVENTS]
     catalogue = memory_catalogue({"a": events})
     asked = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_muon >= 1"'))
-    result = rates(emulate([asked], catalogue)).triggers[0].total
+    result = rates_of(emulate([asked], catalogue)).triggers[0].total
     assert result.events == sum(e["met"] > 1 for e in events if e["muon"])
     number = next(i for i, e in enumerate(events) if not e["muon"])
     message = f"sample 'a', event {number}: the input 'met' of a model is infinite as a float32"
@@ -176,7 +176,7 @@ def test_chunks_and_workers_change_no_bit(two_menus: tuple[Menu, Menu]) -> None:
 
     def documents(**how: int) -> list[str]:
         emulation = emulate(two_menus, catalogue, **how)
-        return [output.as_json(rates(emulation, menu), "0") for menu in two_menus]
+        return [output.as_json(rates_of(emulation, menu), "0") for menu in two_menus]
 
     reference = documents()
     assert json.loads(reference[1])["half"]["name"] == "evaluation"
@@ -249,7 +249,7 @@ def test_what_a_model_was_trained_on_decides_about_halves(
     plain = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "n_jet"\nabove = 1\n'
     menu = menu_from(tmp_path, trigger(more=f"above = 10.0\nenabled = {str(enabled).lower()}") + plain)
     catalogue = memory_catalogue({"a": even_events(1, 60)}, sha256="ab")
-    result = rates(emulate([menu], catalogue))
+    result = rates_of(emulate([menu], catalogue))
     assert (result.half is not None) == (half and enabled)
     digest = hashlib.sha256(linear([1.0])).hexdigest()
     assert result.models[str(tmp_path / "model.onnx")] == digest

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import memory_catalogue, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, rates, read_menu
+from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu
 from trigemu.triggers.random import Random
 
 MENU = """
@@ -39,7 +39,7 @@ def test_its_rate_is_what_was_asked_for_over_its_prescale(menu: Menu) -> None:
     events = toy_events(3, 200)
     total = sum(event["weight"] for event in events)
     scaled = [event | {"weight": event["weight"] * 40e6 / total} for event in events]
-    result = rates(emulate([menu], memory_catalogue({"all": scaled})))
+    result = rates_of(emulate([menu], memory_catalogue({"all": scaled})))
     assert result.triggers[0].total.hz == pytest.approx(500.0, rel=1e-9)
     assert result.rate.hz == pytest.approx(500.0, rel=1e-9)
     assert result.triggers[0].prescale == pytest.approx(60_000.0)
@@ -48,7 +48,7 @@ def test_its_rate_is_what_was_asked_for_over_its_prescale(menu: Menu) -> None:
 def test_interactions_are_no_crossings(menu: Menu) -> None:
     catalogue = memory_catalogue({"all": toy_events(3, 20)}, convention="luminosity")
     with pytest.raises(TrigemuError, match="random"):
-        rates(emulate([menu], catalogue))
+        rates_of(emulate([menu], catalogue))
 
 
 @pytest.mark.parametrize("rate", [0.0, -5.0])

@@ -28,17 +28,17 @@ import msgspec
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.model_inputs import Inputs
 from trigemu.observables.selections import read_scope
-from trigemu.support.toml import Document, Key, Table, load, read
+from trigemu.support.toml import Document, Key, TomlTable, load, read
 from trigemu.triggers.anomaly import InputBlock, read_inputs
 from trigemu.triggers.base import Context
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(gt=0)]
 Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
-S = TypeVar("S", bound=Table)
+S = TypeVar("S", bound=TomlTable)
 
 
-class TrainingTable(Table, frozen=True, kw_only=True):
+class TrainingTable(TomlTable, frozen=True, kw_only=True):
     """[training]"""
 
     menu: str
@@ -48,7 +48,7 @@ class TrainingTable(Table, frozen=True, kw_only=True):
     description: str = ""
 
 
-class AutoencoderTable(Table, frozen=True, kw_only=True):
+class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     """[autoencoder]: the defaults are the paper's (arXiv:2508.10224), but for the batch."""
 
     card: str | None = None
@@ -64,7 +64,7 @@ class AutoencoderTable(Table, frozen=True, kw_only=True):
             yield "inputs", "give the inputs of an autoencoder to train, or the card of one that is there"
 
 
-class QuantileTable(Table, frozen=True, kw_only=True):
+class QuantileTable(TomlTable, frozen=True, kw_only=True):
     """[quantile]: the defaults are the paper's (arXiv:2508.10224)."""
 
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -73,7 +73,7 @@ class QuantileTable(Table, frozen=True, kw_only=True):
     max_trees: Count = 100
 
 
-class ConfigTable(Table, frozen=True, kw_only=True):
+class ConfigTable(TomlTable, frozen=True, kw_only=True):
     training: TrainingTable
     autoencoder: AutoencoderTable
     quantile: QuantileTable

@@ -10,7 +10,7 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.emulation.budgets import solve, ties
+from trigemu.emulation.budgets import solve_budgets, ties
 from trigemu.menus.calibrated import write_calibrated
 from trigemu.output.text import rates as output
 from trigemu.support.files import check_writable
@@ -37,7 +37,7 @@ def calibrate(
         )
     samples = trigemu.open_catalogue(catalogue)
     with events_bar(samples.background) as advance:
-        (solved,) = solve([read], samples, workers=workers, progress=advance)
+        (solved,) = solve_budgets([read], samples, workers=workers, progress=advance)
     write_calibrated(solved, file, samples.table.name)
     for line in (*output.solutions(solved), *(f"Warning: {tie}." for tie in ties(solved))):
         console().print(line)

@@ -12,7 +12,7 @@ from trigemu.cli.console import console
 from trigemu.cli.progress import bar
 from trigemu.output.text import validate as output_check
 from trigemu.samples.catalogue import catalogue_of
-from trigemu.studies.validate import check as check_decisions
+from trigemu.studies.validate import check_decisions as check_decisions
 from trigemu.support.files import check_writable, write_text
 from trigemu.triggers.plugins import search_path
 

@@ -58,7 +58,7 @@ def export(
 ) -> None:
     """Write the trees of a trigger of MENU as a conifer project, with events and scores they must have."""
     read = trigemu.read_menu(menu, search_path(plugin_path))
-    source = exporting.Source(read, trigger, trigemu.open_catalogue(catalogue), trigemu.__version__)
+    source = exporting.InputSource(read, trigger, trigemu.open_catalogue(catalogue), trigemu.__version__)
     manifest = exporting.export(source, folder, backend=backend, clock_mhz=clock, workers=workers)
     for line in output_firmware.exported(manifest, str(folder)):
         click.echo(line)

@@ -68,7 +68,7 @@ def run(
         if pileup is not None:
             samples = at_pileup(samples, pileup, workers=workers, progress=advance)
         emulation = trigemu.emulate([read], samples, workers=workers, progress=advance)
-    results = column_rates(emulation, wanted) if wanted else {"": trigemu.rates(emulation)}
+    results = column_rates(emulation, wanted) if wanted else {"": trigemu.rates_of(emulation)}
     plain = None if wanted else results[""]
     console().print(output.rate_table(plain) if plain else output_columns.column_table(results))
     for name, result in results.items() if overlap else ():

@@ -39,10 +39,10 @@ def samples(catalogue: Path | None, plots: Path | None) -> None:
 def _draw(catalogue: trigemu.Catalogue, folder: Path) -> None:
     from trigemu.output.figures.spectra import draw_spectrum
     from trigemu.output.figures.style import save
-    from trigemu.studies.spectra import spectra
+    from trigemu.studies.spectra import sample_spectra
 
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
-    for spectrum in spectra(catalogue):
+    for spectrum in sample_spectra(catalogue):
         q = spectrum.quantity
         made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.variance, signals)
         path = folder / f"{q.label.replace(' ', '_')}.png"

@@ -12,7 +12,7 @@ from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples.catalogue import Errors
-from trigemu.studies.threshold_scan import Steps, check, met, parse_values
+from trigemu.studies.threshold_scan import Steps, check_steps, met, parse_values
 from trigemu.studies.threshold_scan import scan as scan_menu
 from trigemu.support.files import check_writable, write_text
 from trigemu.triggers.plugins import search_path
@@ -56,7 +56,7 @@ def scan(
         check_writable(file)
     steps = _steps(triggers, values)
     read = trigemu.read_menu(menu, search_path(plugin_path))
-    check(read, steps)
+    check_steps(read, steps)
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     passes = 2 if any(trigger.name not in triggers for trigger in read.budgeted) else 1
     with events_bar(samples.background, passes) as advance:

@@ -34,7 +34,7 @@ def blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
         yield slice(start, min(start + size, len(table)))
 
 
-class Scale:
+class SampleScales:
     """What a unit of each sample's weight is worth in Hz.
 
     Exact sums take fractions of at most 1: `unit`, a power of two that changes no bit, is taken out of
@@ -57,7 +57,7 @@ class RateSums:
     bins is taken as given (`strata.py`).
     """
 
-    def __init__(self, table: PatternTable, scale: Scale, columns: int) -> None:
+    def __init__(self, table: PatternTable, scale: SampleScales, columns: int) -> None:
         self._table, self._scale = table, scale
         self._weight = exact.ColumnSums(columns)
         self._square = exact.ColumnSums(columns)
@@ -92,7 +92,7 @@ class PairSums:
     """
 
     def __init__(
-        self, table: PatternTable, scale: Scale, shape: tuple[int, int], upper: bool = False
+        self, table: PatternTable, scale: SampleScales, shape: tuple[int, int], upper: bool = False
     ) -> None:
         self._table, self._scale, self._upper, self._shape = table, scale, upper, shape
         self._sums = np.zeros((2, *shape, exact.WIDE), np.int64)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.pruning import Use, floors, whole
+from trigemu.observables.pruning import Use, all_uses, lowest_pt
 from trigemu.observables.selections import Derivation
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue, Sample
@@ -81,7 +81,7 @@ class Plan:
         for bit, slot in enumerate(self.slots):
             bits.setdefault(_score(slot.compiled), []).append(bit)
         groups = [_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values()]
-        lowest = floors(use for group in groups for use in _uses(group.slot.compiled))
+        lowest = lowest_pt(use for group in groups for use in _uses(group.slot.compiled))
         return tuple(group.raised(lowest) for group in groups)
 
     def check(self, sample: Sample) -> None:
@@ -194,7 +194,7 @@ def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
 
 
 def _uses(compiled: Compiled) -> Iterable[Use]:
-    return compiled.uses() if hasattr(compiled, "uses") else whole(compiled)
+    return compiled.uses() if hasattr(compiled, "uses") else all_uses(compiled)
 
 
 def _score(compiled: Compiled) -> Hashable:

@@ -37,7 +37,7 @@ _DIGITS = 1e-5
 
 
 @dataclass(frozen=True)
-class Asked:
+class BudgetEvents:
     """Events of one half that at least one budgeted trigger scores.
 
     sample: int64[n]. weight: float64[n] in Hz, of the half. parent: uint64[n], and bool[n]: whether others
@@ -53,7 +53,7 @@ class Asked:
     scores: FloatArray
 
 
-def solve(
+def solve_budgets(
     menus: Sequence[Menu],
     catalogue: Catalogue,
     *,
@@ -81,7 +81,9 @@ def solve(
         parts.append(part)
         if progress:
             progress(chunk.stop - chunk.start)
-    asked = Asked(*(np.concatenate([getattr(p, name) for p in parts]) for name in Asked.__annotations__))
+    asked = BudgetEvents(
+        *(np.concatenate([getattr(p, name) for p in parts]) for name in BudgetEvents.__annotations__)
+    )
     scales = half_scales(merge(tables), EVALUATION, catalogue)
     return tuple(
         menu.solved(_Solver(menu, bits, slots, asked, scales, catalogue).solutions())
@@ -96,7 +98,7 @@ class _Collect:
     slots: tuple[int, ...]
     with_parents: frozenset[int]
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, Asked]:
+    def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, BudgetEvents]:
         refuse_negative(events)
         work = Workspace(events)
         words = decide(events, plan, work)
@@ -110,7 +112,7 @@ class _Collect:
         n = np.count_nonzero(keep)
         made_from = events.parent[keep], np.full(n, sample in self.with_parents)
         asked = np.full(n, sample, np.int64), events.weight[keep], *made_from, words[keep], scores[keep]
-        return weights_by_half(sample, events), Asked(*asked)
+        return weights_by_half(sample, events), BudgetEvents(*asked)
 
 
 class _Solver:
@@ -122,7 +124,7 @@ class _Solver:
         menu: Menu,
         bits: Mapping[str, int],
         slots: Sequence[int],
-        asked: Asked,
+        asked: BudgetEvents,
         scales: FloatArray,
         catalogue: Catalogue,
     ) -> None:

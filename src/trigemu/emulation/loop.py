@@ -22,7 +22,7 @@ import numpy as np
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.patterns import PatternTable, complete, count, empty, merge
 from trigemu.decisions.plan import Plan, decide, make_plan
-from trigemu.emulation.budgets import solve
+from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
 from trigemu.emulation.scaling import half_scales
 from trigemu.menus.menu import Menu
@@ -118,13 +118,13 @@ def emulate(
     the same to the last bit for any number of them and any `chunk_events`. `progress` is called with the
     number of events done.
     """
-    solved = solve(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
+    solved = solve_budgets(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = EVALUATION if fitted(solved, plan, catalogue) else None
     strata = catalogue.strata
     undecided = strata > 1 or _undecided(solved, plan, axis)
-    task = _Count(half is not None, axis, strata, catalogue.with_parents, undecided)
+    task = _CountPatterns(half is not None, axis, strata, catalogue.with_parents, undecided)
     table = empty(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
@@ -141,7 +141,7 @@ def emulate(
 
 
 @dataclass(frozen=True)
-class _Count:
+class _CountPatterns:
     """The patterns of a chunk."""
 
     by_half: bool

@@ -58,7 +58,7 @@ def at_pileup(
     _check(catalogue)
     job = Job((), make_plan(()), catalogue, frozenset((INTERACTIONS,)))
     parts = []
-    for chunk, part in over_background(job, _Count(), workers=workers, chunk_events=chunk_events):
+    for chunk, part in over_background(job, _CountPileup(), workers=workers, chunk_events=chunk_events):
         parts.append(part)
         if progress:
             progress(chunk.stop - chunk.start)
@@ -122,7 +122,7 @@ def at_luminosity(catalogue: Catalogue, luminosity_cm2s: float) -> Catalogue:
 
 
 @dataclass(frozen=True)
-class _Count:
+class _CountPileup:
     """One entry for each number of interactions."""
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> PatternTable:

@@ -43,7 +43,7 @@ def word_type(fixed: FixedEnsemble) -> ApFixed:
     return ApFixed(width, width)
 
 
-def check(fixed: FixedEnsemble, backend: str) -> None:
+def check_conifer(fixed: FixedEnsemble, backend: str) -> None:
     """TrigemuError where a back end of conifer would make something else than the emulation."""
     types, trees = fixed.precision, fixed.ensemble
     if backend == "cpp" and types.input != types.threshold:

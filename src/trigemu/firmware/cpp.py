@@ -15,7 +15,7 @@ _OPTIONS = ("-O1", "-std=c++14", "-w")
 
 
 @dataclass(frozen=True)
-class Program:
+class CppProgram:
     """command: reads rows of float64 and writes words as int64."""
 
     command: tuple[Path, ...]
@@ -30,7 +30,7 @@ class Program:
         return np.frombuffer(run([*self.command, "trees"], self.folder, row.tobytes()), np.int64)
 
 
-def compile_model(backend: str, project: Path, folder: Path) -> Program:
+def compile_model(backend: str, project: Path, folder: Path) -> CppProgram:
     """The program of conifer's project of a back end, `cpp` or `hls`, in a folder for what is compiled."""
     compiler, project = find("g++"), project.resolve()
     sources = [project / "run.cpp"]
@@ -38,4 +38,4 @@ def compile_model(backend: str, project: Path, folder: Path) -> Program:
         sources += [project / "firmware" / f"{name}.cpp" for name in ("BDT", NAME)]
     made = folder / backend
     run([compiler, *_OPTIONS, f"-I{ap_types()}", f"-I{project}", *sources, "-o", made], folder)
-    return Program((made,) if backend == "hls" else (made, project / f"{NAME}.json"), folder)
+    return CppProgram((made,) if backend == "hls" else (made, project / f"{NAME}.json"), folder)

@@ -31,7 +31,7 @@ PAPER = with_modes(WIDTHS, None, SATURATING[0])
 
 
 @dataclass(frozen=True)
-class Source:
+class InputSource:
     """What a project is made of. version: of trigemu."""
 
     menu: Menu
@@ -41,7 +41,7 @@ class Source:
 
 
 def export(
-    source: Source, folder: Path, *, backend: str = "hls", clock_mhz: float = CLOCK_MHZ, workers: int = 1
+    source: InputSource, folder: Path, *, backend: str = "hls", clock_mhz: float = CLOCK_MHZ, workers: int = 1
 ) -> Manifest:
     """Write the project of a trigger into a new folder, with events of the half that rates are taken on."""
     model = tree_model(source.menu, source.trigger)
@@ -84,7 +84,7 @@ def export(
 
 
 @contextmanager
-def _named(source: Source) -> Iterator[None]:
+def _named(source: InputSource) -> Iterator[None]:
     """Errors say of which trigger they are."""
     try:
         yield

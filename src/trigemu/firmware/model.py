@@ -36,7 +36,7 @@ class WithTrees(Protocol):
 
 
 @dataclass(frozen=True)
-class Rows:
+class TreeInputs:
     """What the trees read of n background events that the trigger asks for: x float32[n, d]. weight:
     float64[n], in Hz; sample, half: int64[n]."""
 
@@ -45,9 +45,9 @@ class Rows:
     sample: IntArray
     half: IntArray
 
-    def of(self, half: int) -> Rows:
+    def of(self, half: int) -> TreeInputs:
         chosen = self.half == half
-        return Rows(*(getattr(self, key)[chosen] for key in Rows.__annotations__))
+        return TreeInputs(*(getattr(self, key)[chosen] for key in TreeInputs.__annotations__))
 
 
 def with_trees(menu: Menu, name: str) -> Trigger:
@@ -72,7 +72,7 @@ def _compiled(plan: Plan, name: str) -> WithTrees:
     return compiled
 
 
-def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, workers: int = 1) -> Rows:
+def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, workers: int = 1) -> TreeInputs:
     """What the trees of a trigger read of all background events that it asks for."""
     with_trees(menu, name)
     plan = make_plan([menu])
@@ -80,10 +80,12 @@ def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, workers: int = 1) 
     parts = [part for _, part in over_background(Job((menu,), plan, catalogue), _Read(name), workers=workers)]
     if not sum(len(part.x) for part in parts):
         raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
-    return Rows(*(np.concatenate([getattr(part, key) for part in parts]) for key in Rows.__annotations__))
+    return TreeInputs(
+        *(np.concatenate([getattr(part, key) for part in parts]) for key in TreeInputs.__annotations__)
+    )
 
 
-def halves(menu: Menu, catalogue: Catalogue, rows: Rows) -> tuple[Rows, Rows]:
+def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
     """Those that the trees may have been fitted on, and those that rates are from; all and all where nothing
     was fitted on this catalogue."""
     if not fitted([menu], make_plan([menu]), catalogue):
@@ -95,7 +97,7 @@ def halves(menu: Menu, catalogue: Catalogue, rows: Rows) -> tuple[Rows, Rows]:
 class _Read:
     name: str
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> Rows:
+    def __call__(self, plan: Plan, sample: int, events: Events) -> TreeInputs:
         compiled = _compiled(plan, self.name)
         asked, chosen = of_asked(Workspace(events), compiled.requires)
         x, complete = compiled.trees.inputs.evaluate(asked)
@@ -104,4 +106,4 @@ class _Read:
         complete &= counted[chosen]
         chosen[chosen] = complete
         number = np.full(np.count_nonzero(chosen), sample, np.int64)
-        return Rows(x[complete], events.weight[chosen], number, half_of(events.parent[chosen]))
+        return TreeInputs(x[complete], events.weight[chosen], number, half_of(events.parent[chosen]))

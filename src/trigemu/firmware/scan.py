@@ -9,9 +9,9 @@ import msgspec
 import numpy as np
 
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.rate_sums import RateSums, Scale, blocks
+from trigemu.counting.rate_sums import RateSums, SampleScales, blocks
 from trigemu.decisions.plan import Plan
-from trigemu.emulation.budgets import solve
+from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.loop import Emulation, Progress, emulate
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.firmware.bits import PAPER, choose, with_widths
@@ -19,7 +19,7 @@ from trigemu.firmware.model import halves, read_rows, tree_model, with_trees
 from trigemu.firmware.ranges import Ranges, ranges
 from trigemu.firmware.resources import Resources
 from trigemu.menus.menu import Menu
-from trigemu.rates.menu_rates import rates
+from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.comparison import compare
@@ -93,7 +93,9 @@ def scan_bits(
     trigger's precision, if it has one. resources: what a precision takes.
     """
     _check(menu, name, widths)
-    (floating,) = solve([in_precision(menu, name, None)], catalogue, workers=workers, progress=progress)
+    (floating,) = solve_budgets(
+        [in_precision(menu, name, None)], catalogue, workers=workers, progress=progress
+    )
     model, types = tree_model(floating, name), types or types_of(menu, name)
     fitted_on, evaluated = halves(floating, catalogue, read_rows(floating, catalogue, name, workers=workers))
     chosen = [
@@ -107,7 +109,7 @@ def scan_bits(
     scales = emulation.counted(0)[1] * crossing_scale(menu, catalogue)
     return BitScan(
         trigger=name,
-        floating=rates(emulation, floating),
+        floating=rates_of(emulation, floating),
         asked_events=len(evaluated.x),
         asked_hz=float(np.sum(evaluated.weight * scales[evaluated.sample])),
         points=tuple(
@@ -205,7 +207,7 @@ def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
     first, second = (emulation.plan.bits[n][name] for n in (0, number))
     differs = _fired(table, first) != _fired(table, second)
     scale = crossing_scale(emulation.menus[0], emulation.catalogue)
-    sums = RateSums(table, Scale(scales, scale), 1)
+    sums = RateSums(table, SampleScales(scales, scale), 1)
     for rows in blocks(table):
         sums.add(rows, differs[rows, np.newaxis].astype(np.float64))
     return int(table.n[differs].sum()), float(sums.result()[0][0])

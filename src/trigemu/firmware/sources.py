@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from trigemu.firmware.conifer_trees import as_numbers, as_words, check, word_type
+from trigemu.firmware.conifer_trees import as_numbers, as_words, check_conifer, word_type
 from trigemu.firmware.project import NAME
 from trigemu.firmware.tools import package, python, scratch
 from trigemu.triggers.models.trees import FixedEnsemble
@@ -27,7 +27,7 @@ def write_sources(
     fixed: FixedEnsemble, backend: str, folder: Path, part: str = PART, clock_mhz: float = CLOCK_MHZ
 ) -> None:
     """Write conifer's project into a new folder. TrigemuError where it cannot be what the emulation is."""
-    check(fixed, backend)
+    check_conifer(fixed, backend)
     config: dict[str, Any] = {"Backend": _CONIFER[backend], "ProjectName": NAME, "XilinxPart": part}
     if backend == "vhdl":
         config |= {"Precision": str(word_type(fixed))}

@@ -32,7 +32,7 @@ class TreeDifference:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Mismatch:
     """The first event whose score differs, by its number among the vectors. x: as the trees read it; words:
     of its inputs; expected, found: words of the score. where: None where no tree differs, but what they add
     up to."""
@@ -46,32 +46,32 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Check:
+class FirmwareCheck:
     """What became of one of conifer's projects. missing: what the tool that it needs comes with, if it is not
     installed; nothing was compared then. cycles: of VHDL, from a valid input to its valid score."""
 
     backend: str
     events: int
     differences: int
-    first: Difference | None = None
+    first: Mismatch | None = None
     cycles: int | None = None
     missing: str | None = None
 
 
-def verify(project: Project) -> tuple[Check, ...]:
+def verify(project: Project) -> tuple[FirmwareCheck, ...]:
     """Hold all that a project has against the emulation."""
     return tuple(_checked(project, backend) for backend in project.manifest.backends)
 
 
-def _checked(project: Project, backend: str) -> Check:
+def _checked(project: Project, backend: str) -> FirmwareCheck:
     try:
         with scratch() as folder:
             return _vhdl(project, folder) if backend == "vhdl" else _cpp(project, backend, folder)
     except (MissingToolError, MissingExtraError) as error:
-        return Check(backend, 0, 0, missing=str(error))
+        return FirmwareCheck(backend, 0, 0, missing=str(error))
 
 
-def _cpp(project: Project, backend: str, folder: Path) -> Check:
+def _cpp(project: Project, backend: str, folder: Path) -> FirmwareCheck:
     x = scaled(project.fixed, project.vectors.x)
     program = compile_model(backend, project.of(backend), folder)
     return _compared(
@@ -79,7 +79,7 @@ def _cpp(project: Project, backend: str, folder: Path) -> Check:
     )
 
 
-def _vhdl(project: Project, folder: Path) -> Check:
+def _vhdl(project: Project, folder: Path) -> FirmwareCheck:
     words, rows = project.vectors.words, project.simulated
     design = Design(project.of("vhdl"), folder)
     found = design.scores(words[rows])
@@ -89,7 +89,7 @@ def _vhdl(project: Project, folder: Path) -> Check:
 
 def _compared(
     project: Project, backend: str, rows: IntArray, found: IntArray, trees: Callable[[int], IntArray]
-) -> Check:
+) -> FirmwareCheck:
     """found: int64[m], the scores of rows int64[m] of the vectors. trees: int64[trees], the words of the
     trees of a row by what is checked."""
     vectors = project.vectors
@@ -97,13 +97,13 @@ def _compared(
         raise TrigemuError(f"conifer's {NAMES[backend]} gave {len(found)} scores for {len(rows)} events")
     different = np.flatnonzero(found != vectors.scores[rows])
     if not len(different):
-        return Check(backend, len(rows), 0)
+        return FirmwareCheck(backend, len(rows), 0)
     at = int(different[0])
     row = int(rows[at])
     where = _first_tree(leaves(project.fixed, vectors.words[row]), trees(row))
     x, words = vectors.x[row].tolist(), vectors.words[row].tolist()
-    first = Difference(row, tuple(x), tuple(words), int(vectors.scores[row]), int(found[at]), where)
-    return Check(backend, len(rows), len(different), first)
+    first = Mismatch(row, tuple(x), tuple(words), int(vectors.scores[row]), int(found[at]), where)
+    return FirmwareCheck(backend, len(rows), len(different), first)
 
 
 def _first_tree(expected: IntArray, found: IntArray) -> TreeDifference | None:

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from trigemu.support import toml as tables
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Key, Table
+from trigemu.support.toml import Key, TomlTable
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 Positive = Annotated[float, Meta(gt=0)]
@@ -24,7 +24,7 @@ class ConfigError(TrigemuError):
     """A configuration that cannot be used as it was asked for."""
 
 
-class Fakes(Table, frozen=True):
+class Fakes(TomlTable, frozen=True):
     """Jets that are taken for photons: p(pT) = probability · (pT / 20 GeV)^slope, at most 1."""
 
     probability: Annotated[float, Meta(ge=0, le=1)]  # of a jet of 20 GeV
@@ -38,7 +38,7 @@ class Fakes(Table, frozen=True):
             yield "energy_fraction", f"energy_fraction = [{low}, {high}] is empty; give [smallest, largest]"
 
 
-class Crossings(Table, frozen=True):
+class Crossings(TomlTable, frozen=True):
     """Events are bunch crossings. The background slices, lowest first, are the classes of crossings.
 
     Weights in Hz: a crossing lighter than its target is kept with the probability weight / target and then
@@ -67,7 +67,7 @@ class Crossings(Table, frozen=True):
             )
 
 
-class Slice(Table, frozen=True):
+class Slice(TomlTable, frozen=True):
     """One process and how much of it to generate."""
 
     name: Name
@@ -87,7 +87,7 @@ class Slice(Table, frozen=True):
     jet_excess_max: Positive | None = None
 
 
-class Config(Table, frozen=True, rename={"slices": "slice"}):
+class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
     """A whole sample. The order of the slices numbers them, so new ones go to the end."""
 
     name: Name

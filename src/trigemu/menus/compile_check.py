@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
-from trigemu.observables.expressions import Comparison, Condition, Constant, Number
+from trigemu.observables.expressions import Condition, Constant, Number, Relation
 from trigemu.observables.selections import Derivation, Scope
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import Document, Key, dotted
@@ -32,7 +32,7 @@ class _Checking(Context):
             return super().condition(text)
         except TrigemuError as error:
             self.mistakes.append((text, str(error)))
-            return Comparison(">", Constant(0.0), Constant(0.0))
+            return Relation(">", Constant(0.0), Constant(0.0))
 
     def objects(self, name: str, *columns: str) -> Derivation:
         try:

@@ -80,7 +80,7 @@ class Trigger:
 
 
 @dataclass(frozen=True)
-class Columns:
+class PrescaleColumns:
     """Columns of prescales, by name. path, sha256: of the CSV file they are from, if not of the menu."""
 
     names: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Menu:
     order: tuple[str, ...]
     path: Path
     sha256: str
-    columns: Columns = Columns()
+    columns: PrescaleColumns = PrescaleColumns()
     levels: tuple[str, ...] = ()
 
     def trigger(self, name: str) -> Trigger:

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from trigemu.menus.menu import Columns, Menu, Trigger, own_prescale
+from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.support.errors import TrigemuError, nearest
 
 #: What stands for every column where names are asked for.
@@ -73,7 +73,7 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
     if problems:
         raise TrigemuError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(problems)))
     triggers = tuple(_with(trigger, rows, menu.crossing_rate_hz) for trigger in menu.triggers)
-    columns = Columns(names, path, hashlib.sha256(content).hexdigest())
+    columns = PrescaleColumns(names, path, hashlib.sha256(content).hexdigest())
     return replace(menu, triggers=triggers, columns=columns)
 
 

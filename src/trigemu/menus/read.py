@@ -13,13 +13,13 @@ from typing import Annotated, Any
 import msgspec
 
 from trigemu.menus.compile_check import failed, try_compile
-from trigemu.menus.menu import Budget, Columns, Menu, Trigger, own_prescale
+from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.menus.prescales import name_mistakes, prescale_mistake
 from trigemu.menus.relations import check_columns, check_counters, check_inputs, check_levels, order_of
 from trigemu.observables.hardware_scales import read_integers
 from trigemu.observables.selections import Scope, read_scope
 from trigemu.support.errors import PluginError, TrigemuError, nearest
-from trigemu.support.toml import Document, Key, Table, load, read
+from trigemu.support.toml import Document, Key, TomlTable, load, read
 from trigemu.triggers import KINDS
 from trigemu.triggers import plugins as plugin_finder
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
@@ -46,7 +46,7 @@ class Kinds:
         return f"unknown kind {kind!r}{remedy}"
 
 
-class MenuTable(Table, frozen=True):
+class MenuTable(TomlTable, frozen=True):
     """[menu]"""
 
     name: str | None = None
@@ -61,7 +61,7 @@ class MenuTable(Table, frozen=True):
             yield "levels", f"levels = {list(self.levels)}: give each level a name of its own"
 
 
-class TriggerTable(Table, frozen=True):
+class TriggerTable(TomlTable, frozen=True):
     """The keys that every [[trigger]] may have; the others belong to its kind."""
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
@@ -117,7 +117,7 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
         order=order,
         path=Path(path),
         sha256=document.sha256,
-        columns=Columns(head.prescale_columns),
+        columns=PrescaleColumns(head.prescale_columns),
         levels=head.levels,
     )
 

@@ -10,7 +10,7 @@ import msgspec
 
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.observables.selections import ObjectTable, SumTable
-from trigemu.support.toml import Table
+from trigemu.support.toml import TomlTable
 from trigemu.triggers import KINDS, plugins
 from trigemu.triggers.base import ScoreKind
 
@@ -29,7 +29,7 @@ def menu_schema(
     parts = [MenuTable, ObjectTable, SumTable, TriggerTable, *kinds.values()]
     references, definitions = msgspec.json.schema_components(parts, ref_template=_REFERENCE)
     names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
-    gather = {struct.__name__: struct.further for struct in _tables(Table) if struct.further}
+    gather = {struct.__name__: struct.further for struct in _tables(TomlTable) if struct.further}
     for definition in definitions.values():
         further = definition["properties"].pop(gather.get(definition["title"]), None)
         if further:
@@ -76,7 +76,7 @@ def _named(definition: str) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": reference}
 
 
-def _tables(struct: type[Table]) -> Iterator[type[Table]]:
+def _tables(struct: type[TomlTable]) -> Iterator[type[TomlTable]]:
     yield struct
     for child in struct.__subclasses__():
         yield from _tables(child)

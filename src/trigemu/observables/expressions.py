@@ -136,7 +136,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Comparison(Condition):
+class Relation(Condition):
     operation: str
     left: Number
     right: Number

@@ -21,14 +21,14 @@ from typing import Annotated
 import msgspec
 
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, Table, read
+from trigemu.support.toml import Document, TomlTable, read
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Bins = Annotated[int, msgspec.Meta(ge=1)]
 _Digits = Annotated[int, msgspec.Meta(ge=0, le=9)]
 
 
-class LinearScale(Table, frozen=True):
+class LinearScale(TomlTable, frozen=True):
     """Bin i begins at first + i · step; what is above the last one counts as one bin more."""
 
     first: float
@@ -36,20 +36,20 @@ class LinearScale(Table, frozen=True):
     bins: _Bins
 
 
-class EtaScale(Table, frozen=True):
+class EtaScale(TomlTable, frozen=True):
     """Bin i begins at i · step; if centred, it is around i · step."""
 
     step: _Positive
     centred: bool = False
 
 
-class PhiScale(Table, frozen=True):
+class PhiScale(TomlTable, frozen=True):
     """So many bins a turn, from 0."""
 
     bins: _Bins
 
 
-class Scale(Table, frozen=True):
+class Scale(TomlTable, frozen=True):
     """[integer.NAME]: what the integers of an object mean, in GeV and radians. upt: of a second pT, in the
     column `hw_upt`."""
 
@@ -59,7 +59,7 @@ class Scale(Table, frozen=True):
     upt: LinearScale | None = None
 
 
-class Digits(Table, frozen=True):
+class Digits(TomlTable, frozen=True):
     """Decimal digits that are kept, for two types of objects: of Δη and Δφ; of the limits of M²/2; of pT and
     of cosh and cos in a mass; of pT and its limits, and of cos and sin, in the pT of a pair."""
 

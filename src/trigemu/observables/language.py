@@ -15,12 +15,12 @@ from contextlib import contextmanager
 
 from trigemu.observables.expressions import (
     Arithmetic,
-    Comparison,
     Condition,
     Constant,
     Count,
     Junction,
     Number,
+    Relation,
     Scalar,
     ScalarSum,
 )
@@ -198,7 +198,7 @@ class _Reader:
         if unknown:
             raise TrigemuError(f"comparisons are {' '.join(names.values())}")
         numbers = [self.number(side) for side in sides]
-        parts = tuple(Comparison(names[type(op)], numbers[i], numbers[i + 1]) for i, op in enumerate(ops))
+        parts = tuple(Relation(names[type(op)], numbers[i], numbers[i + 1]) for i, op in enumerate(ops))
         return parts[0] if len(parts) == 1 else Junction("and", parts)
 
 

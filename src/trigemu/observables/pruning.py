@@ -26,19 +26,19 @@ Use = tuple[Derivation, float]
 _SLACK = 1 + 1e-9
 
 
-def whole(content: object) -> Iterator[Use]:
+def all_uses(content: object) -> Iterator[Use]:
     """All derivations in an observable, a condition or a compiled trigger, every object of each."""
     if isinstance(content, Derivation):
         yield content, -math.inf
     elif is_dataclass(content):
         for field in fields(content):
-            yield from whole(getattr(content, field.name))
+            yield from all_uses(getattr(content, field.name))
     elif isinstance(content, tuple):
         for item in content:
-            yield from whole(item)
+            yield from all_uses(item)
 
 
-def floors(uses: Iterable[Use]) -> dict[Derivation, float]:
+def lowest_pt(uses: Iterable[Use]) -> dict[Derivation, float]:
     """The pT below which no use of a derivation, or of one that starts from it, looks."""
     lowest: dict[Derivation, float] = {}
     pending = list(uses)

@@ -26,15 +26,15 @@ from trigemu.observables.windows import (
     windows_need,
 )
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, Key, Table, read
+from trigemu.support.toml import Document, Key, TomlTable, read
 
-T = TypeVar("T", bound=Table)
+T = TypeVar("T", bound=TomlTable)
 
 #: Objects that a menu may use without declaring them under [objects].
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
 
 
-class OverlapRemoval(Table, frozen=True, rename={"with_": "with"}):
+class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
     """Objects closer than `dr` in (η, φ) to any object of `with` are removed."""
 
     with_: str
@@ -45,7 +45,7 @@ class OverlapRemoval(Table, frozen=True, rename={"with_": "with"}):
             yield "dr", f"dr = {self.dr}: expected a distance above 0"
 
 
-class ObjectTable(Table, frozen=True, rename={"from_": "from"}):
+class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
     """[objects.NAME]: `from` a collection, windows on its columns, alternatives of which one must hold,
     overlap removal, and columns that are scaled from pT."""
 
@@ -66,7 +66,7 @@ class ObjectTable(Table, frozen=True, rename={"from_": "from"}):
                 yield ("scaled", name), f"scaled.{name} = []: give at least one slope"
 
 
-class SumTable(Table, frozen=True):
+class SumTable(TomlTable, frozen=True):
     """[sums.NAME]: the objects that enter."""
 
     of: tuple[str, ...]

@@ -9,10 +9,10 @@ from typing import ClassVar
 
 import msgspec
 
-from trigemu.support.toml import Table
+from trigemu.support.toml import TomlTable
 
 
-class Range(Table, frozen=True):
+class Range(TomlTable, frozen=True):
     """min ≤ v ≤ max, above < v < below; all that are given must hold."""
 
     min: float | None = None
@@ -144,7 +144,7 @@ def windows_need(base: str, windows: Windows) -> Iterator[tuple[str, str]]:
         yield from column_needs(base, column)
 
 
-class Piece(Table, frozen=True):
+class Piece(TomlTable, frozen=True):
     """slope × pT + offset, for objects within windows."""
 
     further: ClassVar[str | None] = "windows"
@@ -157,7 +157,7 @@ class Piece(Table, frozen=True):
         yield from window_mistakes(self.windows)
 
 
-class Alternative(Table, frozen=True):
+class Alternative(TomlTable, frozen=True):
     """Windows on columns, all of which must hold."""
 
     further: ClassVar[str | None] = "windows"

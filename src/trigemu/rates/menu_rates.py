@@ -19,7 +19,7 @@ import numpy as np
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.rate_sums import PairSums, RateSums, Scale, blocks
+from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, blocks
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.scaling import crossing_scale
@@ -41,7 +41,7 @@ ZERO_EVENTS_LIMIT = 1.14
 MAX_LUMINOSITY_SHARE = 0.01
 
 
-def rates(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
+def rates_of(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
     """The rates of a menu of an emulation, its only one by default."""
     number = 0 if menu is None else _number(emulation, menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
@@ -77,12 +77,12 @@ def _number(emulation: Emulation, menu: Menu) -> int:
 def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, MenuRates]:
     """The rates of the only menu of an emulation with the prescales of each of some of its columns."""
     (menu,) = emulation.menus
-    return {name: rates(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
+    return {name: rates_of(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
 
 
 def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:
     """The rates of one menu on a catalogue, the embedded one by default."""
-    return rates(emulate([menu], catalogue or open_catalogue(), workers=workers))
+    return rates_of(emulate([menu], catalogue or open_catalogue(), workers=workers))
 
 
 class _Sums:
@@ -94,7 +94,7 @@ class _Sums:
         labels = fractions(menu, Acceptance(np.zeros((0, t)), ()))
         self._column = {label: column for column, label in enumerate(labels)}
         n = len(self._column)
-        self._scale = Scale(scales, crossing_scale(menu, catalogue))
+        self._scale = SampleScales(scales, crossing_scale(menu, catalogue))
         self._sums = RateSums(table, self._scale, n)
         self._events = np.zeros(n, np.int64)
         self._unseen = Unseen(table, self._scale, len(catalogue.samples), n)

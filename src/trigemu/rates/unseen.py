@@ -13,7 +13,7 @@ import numpy as np
 
 from trigemu.counting import exact
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.rate_sums import Scale
+from trigemu.counting.rate_sums import SampleScales
 from trigemu.support.arrays import FloatArray
 
 #: So many expected events and none found happens by chance once in twenty times: e⁻³.
@@ -24,7 +24,7 @@ class Unseen:
     """Sums over a pattern table for so many samples and columns of accepted fractions, the first of which is
     that of the menu."""
 
-    def __init__(self, table: PatternTable, scale: Scale, samples: int, columns: int) -> None:
+    def __init__(self, table: PatternTable, scale: SampleScales, samples: int, columns: int) -> None:
         self._table, self._scale = table, scale
         self._hz = np.zeros((samples, columns))
         self._seen = np.zeros((samples, columns), np.bool_)

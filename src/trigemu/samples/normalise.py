@@ -11,14 +11,14 @@ import msgspec
 
 from trigemu.samples.locations import located
 from trigemu.support.errors import SampleError
-from trigemu.support.toml import Key, Table
+from trigemu.support.toml import Key, TomlTable
 
 CM2_PER_PB = 1e-36
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
-class Rounding(Table, frozen=True):
+class Rounding(TomlTable, frozen=True):
     """How a pT is stored: rounded to numbers of so many bits of mantissa, or in the middle between two of
     these (`centred`)."""
 
@@ -26,7 +26,7 @@ class Rounding(Table, frozen=True):
     centred: bool = False
 
 
-class CatalogueTable(Table, frozen=True):
+class CatalogueTable(TomlTable, frozen=True):
     """[catalogue]. In the convention `crossing` one event is one bunch crossing and the background adds
     up to `crossing_rate_hz`; in `luminosity` one event is one interaction at `luminosity_cm2s`.
     `mean_interactions` is the mean number of interactions of a crossing, where it is known; `rounding` that
@@ -42,7 +42,7 @@ class CatalogueTable(Table, frozen=True):
     rounding: dict[str, Rounding] = msgspec.field(default_factory=dict)
 
 
-class SampleTable(Table, frozen=True):
+class SampleTable(TomlTable, frozen=True):
     """[[sample]]. `rate_hz` is what its crossings amount to, `cross_section_pb` × `filter_efficiency` ×
     `k_factor` what its interactions do. `sum_of_weights` is that of all its generated events, for files that
     do not say it. `dataset` is of ATLAS Open Data. `require` is the default denominator of efficiencies."""

@@ -16,11 +16,11 @@ import numpy as np
 
 from trigemu.counting.acceptance import acceptances, pairs_between
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.rate_sums import PairSums, RateSums, Scale, blocks
+from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, blocks
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu, check_names
-from trigemu.rates.menu_rates import rates
+from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates
 from trigemu.studies.definition_changes import changes
 from trigemu.support.arrays import FloatArray, Words
@@ -98,7 +98,7 @@ def compare(emulation: Emulation) -> Comparison:
     pairs = {(names[i], names[j]): _Pair(emulation, i, j) for i, j in combinations(range(len(menus)), 2)}
     gained = {(gain.a, gain.b): gain for pair in pairs.values() for gain in pair.gained}
     return Comparison(
-        variants=tuple(rates(emulation, menu) for menu in menus),
+        variants=tuple(rates_of(emulation, menu) for menu in menus),
         differences=tuple(difference for pair in pairs.values() for difference in pair.differences),
         gained=tuple(gained[pair] for pair in permutations(names, 2)),
         common=tuple(common for pair in pairs.values() for common in pair.common()),
@@ -120,8 +120,8 @@ class _Pair:
         table, scales = emulation.counted(i, j)
         crossing = [crossing_scale(menu, emulation.catalogue) for menu in self._menus]
         self._labels = list(dict.fromkeys((*_labels(a), *_labels(b))))
-        sums = RateSums(table, Scale(scales, max(crossing)), len(self._labels) + 2)
-        both = PairSums(table, Scale(scales, min(crossing)), (len(a.enabled), len(b.enabled)))
+        sums = RateSums(table, SampleScales(scales, max(crossing)), len(self._labels) + 2)
+        both = PairSums(table, SampleScales(scales, min(crossing)), (len(a.enabled), len(b.enabled)))
         for rows in blocks(table, a, b):
             words = table.words[rows]
             both.add(rows, pairs_between(words, (a, bits[0]), (b, bits[1])))

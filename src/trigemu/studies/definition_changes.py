@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.selections import Scope
-from trigemu.support.toml import Table
+from trigemu.support.toml import TomlTable
 from trigemu.triggers.logic import Expression
 
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
@@ -57,14 +57,14 @@ def _keys(trigger: Trigger) -> dict[str, object]:
     return keys | _plain(trigger.description)
 
 
-def _plain(table: Table) -> dict[str, object]:
+def _plain(table: TomlTable) -> dict[str, object]:
     found = {name: getattr(table, name) for name in table.__struct_fields__}
     return found | (found.pop(table.further) if table.further else {})
 
 
 def _differences(key: str, before: object, after: object) -> Iterator[str]:
     """Down to the entry of a list, or the key of a table, that is another one."""
-    first, second = (_plain(side) if isinstance(side, Table) else side for side in (before, after))
+    first, second = (_plain(side) if isinstance(side, TomlTable) else side for side in (before, after))
     if isinstance(first, dict) and isinstance(second, dict):
         for name in dict.fromkeys((*first, *second)):
             yield from _differences(f"{key}.{name}" if key else name, first.get(name), second.get(name))
@@ -76,7 +76,7 @@ def _differences(key: str, before: object, after: object) -> Iterator[str]:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, Table):
+    if isinstance(value, TomlTable):
         value = _plain(value)
     if isinstance(value, Expression):
         return _expression(value)
@@ -119,7 +119,7 @@ def _meanings(scope: Scope) -> dict[str, object]:
 def _strings(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Table):
+    elif isinstance(value, TomlTable):
         yield from _strings(tuple(_plain(value).values()))
     elif isinstance(value, tuple | dict):
         for part in value.values() if isinstance(value, dict) else value:

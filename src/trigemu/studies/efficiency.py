@@ -14,7 +14,7 @@ from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable, complete, count
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.decisions.plan import Plan, decide, lacks, make_plan
-from trigemu.emulation.budgets import solve
+from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over
 from trigemu.emulation.loop import Progress, fitted
 from trigemu.menus.menu import Menu, check_names
@@ -92,7 +92,7 @@ def efficiencies(
     _check(menus, chosen, profiles, categories, triggers)
     require = chosen[0].table.require if require is None else require
     context = Context(scope or menus[0].scope)
-    task = _Count(
+    task = _CountProfiles(
         tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
         tuple(context.condition(category) for category in categories),
         context.condition(require) if require else None,
@@ -102,7 +102,7 @@ def efficiencies(
     for sample in chosen:
         plan.check(sample)
         _check_columns(sample, context)
-    solved = solve(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
+    solved = solve_budgets(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
     plan = plan if solved == tuple(menus) else make_plan(solved)
     halved = [s for s in chosen if s.table.role == "background" and fitted(solved, plan, catalogue)]
     task = replace(task, halved=frozenset(sample.number for sample in halved))
@@ -172,7 +172,7 @@ def _check_columns(sample: Sample, context: Context) -> None:
 
 
 @dataclass(frozen=True)
-class _Count:
+class _CountProfiles:
     """For each profile a pattern table, whose axis is categories × (bins + 1) + bin: the categories as
     bits, and one more for negative weights; the last bin for what lies outside. halved: samples that
     something was fitted to, of which only the other half enters."""

@@ -41,14 +41,14 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency import Efficiencies, Profile, efficiencies
 from trigemu.studies.threshold_scan import parse_values
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, Key, S, Table, load, read
+from trigemu.support.toml import Document, Key, S, TomlTable, load, read
 
 _SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class ProfileTable(Table, frozen=True):
+class ProfileTable(TomlTable, frozen=True):
     """[profile]. `require` is the condition that events enter by, by default that of the first sample's
     catalogue entry; `triggers` are looked at beside the whole menus."""
 
@@ -59,7 +59,7 @@ class ProfileTable(Table, frozen=True):
     triggers: tuple[str, ...] = ()
 
 
-class Observable(Table, frozen=True):
+class Observable(TomlTable, frozen=True):
     """[[observable]]. What figures call it: `label`, by default the expression, and `unit`."""
 
     expression: str
@@ -82,7 +82,7 @@ class Observable(Table, frozen=True):
         return Profile(self.expression, parse_bins(self.bins))
 
 
-class Category(Table, frozen=True):
+class Category(TomlTable, frozen=True):
     """[[category]]. What figures call it: `label`, by default the condition."""
 
     condition: str
@@ -93,7 +93,7 @@ class Category(Table, frozen=True):
         return self.label or self.condition
 
 
-class Reference(Table, frozen=True):
+class Reference(TomlTable, frozen=True):
     """[[reference]]: a published number of a menu, by its name, or of one of its triggers.
     `unique_fraction` is the unique over the total rate, `unique_ceiling` that of any decision that is
     independent of the other triggers."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.rate_sums import RateSums, Scale, blocks
+from trigemu.counting.rate_sums import RateSums, SampleScales, blocks
 from trigemu.decisions.plan import Plan, lacks
 from trigemu.emulation.engine import CHUNK_EVENTS
 from trigemu.emulation.loop import Emulation, Progress, emulate
@@ -23,7 +23,7 @@ from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
-from trigemu.rates.menu_rates import rates
+from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Need
@@ -51,7 +51,7 @@ class Bin:
 
 
 @dataclass(frozen=True)
-class RatesVs:
+class BinnedRates:
     """whole: the rates of the menu on all events, in the bins or not. crossings: the rate of all events.
     outside: that of those without a value in the bins."""
 
@@ -62,7 +62,7 @@ class RatesVs:
     bins: tuple[Bin, ...]
 
 
-def rates_vs(
+def binned_rates(
     menu: Menu,
     observable: str,
     edges: Sequence[float],
@@ -71,7 +71,7 @@ def rates_vs(
     workers: int = 1,
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
-) -> RatesVs:
+) -> BinnedRates:
     """Rates of a menu in the bins of an observable in its language. TrigemuError where the observable is
     unknown, or has no value in the bins in any event."""
     if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
@@ -89,7 +89,7 @@ def rates_vs(
     )
     if not any(part.rates for part in bins):
         raise SampleError(f"{observable!r} has no value from {edges[0]:g} to {edges[-1]:g} in any event")
-    return RatesVs(observable, rates(emulation), crossings[0], crossings[-1], bins)
+    return BinnedRates(observable, rates_of(emulation), crossings[0], crossings[-1], bins)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def _check_columns(catalogue: Catalogue, observable: str, axis: _Bins) -> None:
 def _crossings(part: Emulation) -> Rate:
     """The rate of all events, accepted or not."""
     table, scales = part.counted(0)
-    sums = RateSums(table, Scale(scales, crossing_scale(part.menus[0], part.catalogue)), 1)
+    sums = RateSums(table, SampleScales(scales, crossing_scale(part.menus[0], part.catalogue)), 1)
     for rows in blocks(table):
         sums.add(rows, np.ones((len(table.n[rows]), 1)))
     hz, hz2 = (float(column[0]) for column in sums.result())
@@ -136,7 +136,7 @@ def _crossings(part: Emulation) -> Rate:
 def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: float) -> Bin:
     if not crossings.hz > 0:
         return Bin(low, high, crossings, None, None, ())
-    made = rates(part)
+    made = rates_of(part)
     each = (made.rate, *(trigger.total for trigger in made.triggers))
     errors = _errors(part, np.array([rate.hz for rate in each]) / crossings.hz)
     factor = all_hz / crossings.hz
@@ -156,7 +156,7 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
     """The error of Σ w (f − ε) in Hz of the menu and of each trigger."""
     menu, bits = part.menus[0], part.plan.bits[0]
     table, scales = part.counted(0)
-    scale = Scale(scales, crossing_scale(menu, part.catalogue))
+    scale = SampleScales(scales, crossing_scale(menu, part.catalogue))
     sums = RateSums(table, scale, len(efficiency))
     for rows in blocks(table, menu):
         found = fractions(menu, acceptances(table.words[rows], menu, bits), ("total",))

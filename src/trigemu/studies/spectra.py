@@ -56,7 +56,7 @@ QUANTITIES = (
 )
 
 
-def spectra(catalogue: Catalogue) -> tuple[Spectrum, ...]:
+def sample_spectra(catalogue: Catalogue) -> tuple[Spectrum, ...]:
     """All quantities that the samples have, in one pass over the catalogue."""
     context = Context(make_scope({}, {}, lambda key, message: None))
     wanted = {

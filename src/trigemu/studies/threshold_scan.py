@@ -14,11 +14,11 @@ from itertools import pairwise, product
 import numpy as np
 
 from trigemu.decisions.plan import Plan
-from trigemu.emulation.budgets import solve
+from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.loop import Emulation, Progress, emulate
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.workspace import Workspace
-from trigemu.rates.menu_rates import rates
+from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Need
@@ -72,14 +72,14 @@ def scan(
 ) -> Scan:
     """Rates of a menu for values of the thresholds of some triggers; budgets of others are solved once,
     with these triggers as the menu has them. TrigemuError where a trigger has no threshold."""
-    check(menu, steps)
+    check_steps(menu, steps)
     axis = _Above(tuple(steps))
     if any(trigger.name not in axis.triggers for trigger in menu.budgeted):
-        (menu,) = solve([menu], catalogue, workers=workers, progress=progress)
+        (menu,) = solve_budgets([menu], catalogue, workers=workers, progress=progress)
     ready = _at_first(menu, steps)
     emulation = emulate([ready], catalogue, axis=axis, workers=workers, progress=progress)
     shapes = tuple(range(len(step.values)) for step in steps)
-    points = tuple(rates(_at(emulation, axis, chosen)) for chosen in product(*shapes))
+    points = tuple(rates_of(_at(emulation, axis, chosen)) for chosen in product(*shapes))
     return Scan(tuple(steps), points)
 
 
@@ -140,7 +140,7 @@ def _between(
             yield value, values[i + 1], rate, hz[i + 1]
 
 
-def check(menu: Menu, steps: Sequence[Steps]) -> None:
+def check_steps(menu: Menu, steps: Sequence[Steps]) -> None:
     """TrigemuError for a trigger that cannot be scanned."""
     names = [step.trigger for step in steps]
     for step in steps:

@@ -25,7 +25,7 @@ _SEED = 20161026
 
 
 @dataclass(frozen=True)
-class Difference:
+class Disagreement:
     """An event on which a trigger differs. entry: its number in the file. events: itself, with what the
     trigger looks at, and the neighbouring crossings that it looks at."""
 
@@ -45,7 +45,7 @@ class Checked:
     agree: int = 0
     only_emulated: int = 0
     only_stored: int = 0
-    first: tuple[Difference, ...] = ()
+    first: tuple[Disagreement, ...] = ()
     skipped: str | None = None
 
     @property
@@ -54,7 +54,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Check:
+class DecisionCheck:
     """crossings: how many events. triggers: the enabled ones of the menu, in its order. injected: how many
     stored decisions were flipped, of which `found` made the difference that they should."""
 
@@ -70,14 +70,14 @@ class Check:
         return sum(trigger.differ for trigger in self.triggers)
 
 
-def check(
+def check_decisions(
     menu: Menu,
     catalogue: Catalogue,
     *,
     inject: int = 0,
     chunk_events: int = CHUNK_EVENTS,
     progress: Callable[[int], None] | None = None,
-) -> Check:
+) -> DecisionCheck:
     """Check the enabled triggers of a menu on all samples of a catalogue.
 
     `inject` flips so many stored decisions, to see that the check finds them. TrigemuError where no
@@ -101,7 +101,7 @@ def check(
             progress(chunk.stop - chunk.start)
     results = {trigger.name: tally.result(number, part) for number, trigger in enumerate(checked)}
     triggers = (results.get(name) or Checked(name, skipped=reason) for name, reason in reasons.items())
-    return Check(menu, catalogue, crossings, tuple(triggers), inject, tally.found)
+    return DecisionCheck(menu, catalogue, crossings, tuple(triggers), inject, tally.found)
 
 
 def stored_name(trigger: Trigger) -> str:
@@ -213,7 +213,7 @@ class _Tally:
 
     def _difference(
         self, needs: set[Need], margin: int, sample: int, source: int, entry: int, emulated: bool
-    ) -> Difference:
+    ) -> Disagreement:
         """With the columns that the trigger needs, and where its objects are."""
         of = self.catalogue.samples[sample]
         offered = of.schema.collections
@@ -227,4 +227,4 @@ class _Tally:
             for name, collection in events.collections.items()
         }
         path = of.sources[source].path
-        return Difference(of.name, path, entry, emulated, replace(events, collections=collections))
+        return Disagreement(of.name, path, entry, emulated, replace(events, collections=collections))

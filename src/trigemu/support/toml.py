@@ -23,11 +23,11 @@ import msgspec
 from trigemu.support.errors import TrigemuError, nearest
 
 Key = tuple[str | int, ...]
-S = TypeVar("S", bound="Table")
+S = TypeVar("S", bound="TomlTable")
 T = TypeVar("T")
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What a TOML table may hold. `further` names the field that gathers all other keys."""
 
     further: ClassVar[str | None] = None
@@ -204,7 +204,7 @@ def _close(value: Any, allowed: Iterable[str]) -> str:
 
 
 def _is_table(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Table)
+    return isinstance(kind, type) and issubclass(kind, TomlTable)
 
 
 def _inner(kind: Any) -> tuple[Any, ...]:

@@ -32,8 +32,8 @@ from trigemu.samples.events import Events
 from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.kernels import kernel
-from trigemu.support.toml import Table
-from trigemu.triggers.base import Asked, Context, ScoreKind
+from trigemu.support.toml import TomlTable
+from trigemu.triggers.base import Context, ModelCall, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.models.card import CardTable, ModelFile, open_card
 from trigemu.triggers.models.network import Network
@@ -43,7 +43,7 @@ from trigemu.triggers.models.single_row import Row, score_at, settled
 BLOCK = 4096
 
 
-class InputBlock(Table, frozen=True):
+class InputBlock(TomlTable, frozen=True):
     """Inputs that follow each other, and what stands for them where their object is missing."""
 
     observables: tuple[str, ...]
@@ -100,9 +100,9 @@ class CompiledAnomaly:
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         return self.scorer.stages(events)
 
-    def single(self) -> Asked:
+    def single(self) -> ModelCall:
         row = self.scorer.network.row()
-        return Asked(self.requires, ((self.scorer.inputs, row.features),), SingleScore(row, self.cut))
+        return ModelCall(self.requires, ((self.scorer.inputs, row.features),), SingleScore(row, self.cut))
 
 
 class SingleScore:

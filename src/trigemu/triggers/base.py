@@ -28,11 +28,11 @@ from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Need
 from trigemu.support.arrays import BoolArray, FloatArray
-from trigemu.support.toml import Table
+from trigemu.support.toml import TomlTable
 from trigemu.triggers.extent import Extent, Span
 
 
-class TrainedOn(Table, frozen=True):
+class TrainedOn(TomlTable, frozen=True):
     """Where a model was fitted: on the training half of the events in these files, known by sha256."""
 
     catalogue: str
@@ -93,7 +93,7 @@ class Compiled(Protocol):
     of the same events, as far as there are any (`Events.core`); decisions of rows at the ends mean nothing.
 
     It may have `single()`, which says how one event is decided without a workspace (`stream`): by the
-    condition that is returned, or by the model of an `Asked`; None: as a range of one, like any other.
+    condition that is returned, or by the model of an `ModelCall`; None: as a range of one, like any other.
 
     It may have `stages(events)`, pieces by name: each call does one once more on all of these events, which
     all ask for it, and not what comes before it. ("features": all that models read; "autoencoder", "bdt":
@@ -126,7 +126,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelCall:
     """A model that decides one event at a time, with memory of its own.
 
     requires: None: every event asks. reads: what it reads, and float32[k] where it reads it; an event
@@ -138,7 +138,7 @@ class Asked:
     model: Model
 
 
-class Kind(Table, frozen=True):
+class Kind(TomlTable, frozen=True):
     """A kind that looks at events."""
 
     def compile(self, context: Context) -> Compiled:
@@ -176,7 +176,7 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, above=cut)
 
 
-class BitKind(Table, frozen=True):
+class BitKind(TomlTable, frozen=True):
     """A kind that acts on the raw decisions of other triggers, and costs no event loop."""
 
     def inputs(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from trigemu.observables.expressions import Comparison, Condition, Constant, Count, Element, Junction
+from trigemu.observables.expressions import Condition, Constant, Count, Element, Junction, Relation
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import AnyOf, Column, Window, any_of, closed
 from trigemu.triggers.combination.legs import CompiledLeg
@@ -98,7 +98,7 @@ _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "=="}
 
 def _span(condition: Condition) -> Span | None:
     """Of a number that is compared with a constant."""
-    if not isinstance(condition, Comparison) or condition.operation not in _MIRRORED:
+    if not isinstance(condition, Relation) or condition.operation not in _MIRRORED:
         return None
     operation, number, limit = condition.operation, condition.left, condition.right
     if isinstance(number, Constant):

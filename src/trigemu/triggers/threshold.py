@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.observables.expressions import Comparison, Condition, Constant, Element, Junction, Number
-from trigemu.observables.pruning import Use, ceiling, cheap, raised, whole
+from trigemu.observables.expressions import Condition, Constant, Element, Junction, Number, Relation
+from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, raised
 from trigemu.observables.selections import Derivation
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import BoolArray, FloatArray
@@ -71,8 +71,8 @@ class CompiledThreshold:
         if isinstance(element, Element) and element.column == "pt":
             yield element.of, self.cut
         else:
-            yield from whole(element)
-        yield from whole(self.requires)
+            yield from all_uses(element)
+        yield from all_uses(self.requires)
 
     def raised(self, lowest: Mapping[Derivation, float]) -> CompiledThreshold:
         element = self.observable
@@ -81,7 +81,7 @@ class CompiledThreshold:
         return replace(self, observable=replace(element, of=raised(element.of, lowest)))
 
     def single(self) -> Condition:
-        fired = Comparison(">", self.observable, Constant(self.cut))
+        fired = Relation(">", self.observable, Constant(self.cut))
         return Junction("and", (self.requires, fired)) if self.requires else fired
 
 

@@ -9,14 +9,14 @@ from stream_toys import events_of
 from trigemu.decisions.stream.machine import run
 from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
-from trigemu.observables.expressions import Arithmetic, Comparison, Condition, Constant, Element, Scalar
+from trigemu.observables.expressions import Arithmetic, Condition, Constant, Element, Relation, Scalar
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.selections import Derivation
-from trigemu.triggers.base import Asked
+from trigemu.triggers.base import ModelCall
 
 EVENTS = events_of(4, 60)
 MET, PT = Scalar("met"), Element(Derivation("jet"), 1, "pt")
-SOFT = Comparison("<", MET, Constant(20.0))
+SOFT = Relation("<", MET, Constant(20.0))
 values = EVENTS.scalars["met"].astype(float)
 jets = EVENTS.collections["jet"]
 second = [
@@ -25,12 +25,12 @@ second = [
 ]
 
 
-def ask(requires: Condition | None, *padding: float | None, scale: float = 1.0) -> tuple[Asked, Features]:
+def ask(requires: Condition | None, *padding: float | None, scale: float = 1.0) -> tuple[ModelCall, Features]:
     """MET and the second jet, if there are two paddings."""
     features = np.full(len(padding), np.nan, np.float32)
     numbers = (Arithmetic("*", (MET, Constant(scale))), PT)[: len(padding)]
     inputs = Inputs(numbers, ("met", "pt")[: len(padding)], padding)
-    return Asked(requires, ((inputs, features),), lambda: 0), features  # type: ignore[arg-type]
+    return ModelCall(requires, ((inputs, features),), lambda: 0), features  # type: ignore[arg-type]
 
 
 def test_models_that_are_asked_for() -> None:

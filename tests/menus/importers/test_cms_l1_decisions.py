@@ -14,7 +14,7 @@ from trigemu.menus.importers.cms_l1 import import_cms_l1
 from trigemu.menus.importers.cms_l1_grammar import parse
 from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.samples.catalogue import catalogue_of
-from trigemu.studies.validate import check
+from trigemu.studies.validate import check_decisions
 
 EXPRESSIONS = [
     "MU5[MU-QLTY_SNGL,MU-ETA_1p2]",
@@ -109,6 +109,8 @@ def test_every_function_decides_as_the_twin(tmp_path: Path, seed: int) -> None:
     ]
     (tmp_path / "vector.txt").write_text("\n".join(lines))
     (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
-    result = check(read_menu(tmp_path / "menu.toml"), catalogue_of(tmp_path / "vector.txt"), chunk_events=40)
+    result = check_decisions(
+        read_menu(tmp_path / "menu.toml"), catalogue_of(tmp_path / "vector.txt"), chunk_events=40
+    )
     names = dict(zip((a.name for a in menu.algorithms), EXPRESSIONS, strict=True))
     assert {names[t.name]: (t.differ, t.skipped) for t in result.triggers if t.differ or t.skipped} == {}

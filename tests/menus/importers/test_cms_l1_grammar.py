@@ -13,7 +13,7 @@ from trigemu.menus.importers.cms_l1_grammar import (
     FUNCTIONS,
     OBJECTS,
     SIGNALS,
-    External,
+    ExternalSignal,
     Function,
     Junction,
     Object,
@@ -38,7 +38,7 @@ OBJECT = st.builds(
 CONDITION = (
     OBJECT
     | st.builds(Signal, st.sampled_from(sorted(SIGNALS)), CROSSINGS, CUTS)
-    | st.builds(External, st.sampled_from(["BPTX_plus.v0", "A", "x.9_"]), CROSSINGS)
+    | st.builds(ExternalSignal, st.sampled_from(["BPTX_plus.v0", "A", "x.9_"]), CROSSINGS)
     | st.builds(
         Function, st.sampled_from(FUNCTIONS), st.lists(OBJECT, min_size=1, max_size=4).map(tuple), CUTS
     )
@@ -63,7 +63,7 @@ def write(term: Term, blank: Callable[[], str]) -> str:
             return f"{kind}{'.eq.' if exact else ''}{threshold}{sign(crossing)}{write_cuts(cuts, blank)}"
         case Signal(name, crossing, cuts):
             return f"{name}{sign(crossing)}{write_cuts(cuts, blank)}"
-        case External(name, crossing):
+        case ExternalSignal(name, crossing):
             return f"EXT_{name}{sign(crossing)}"
         case Function(name, objects, cuts):
             inner = f"{blank()},{blank()}".join(write(o, blank) for o in objects)
@@ -94,8 +94,8 @@ def test_what_is_written_is_read(term: Term, seed: int) -> None:
     assert parse(write(term, lambda: rng.choice(["", " ", "  ", "\n"]))) == term
 
 
-def named(name: str) -> External:
-    return External(name, 0)
+def named(name: str) -> ExternalSignal:
+    return ExternalSignal(name, 0)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from trigemu.counting.acceptance import raw_decisions
 from trigemu.decisions.stream.stream import Stream
 from trigemu.menus.importers.cms_phase2 import import_cms_phase2
 from trigemu.samples.catalogue import catalogue_of
-from trigemu.studies.validate import check
+from trigemu.studies.validate import check_decisions
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import TableError
 
@@ -216,7 +216,7 @@ def test_the_step_1_menu_decides_as_the_tools_do(tmp_path: Path) -> None:
     events = tmp_path / "events"
     shutil.copytree(folder / "inputs", events)
     shutil.copy(folder / "peer_decisions.parquet", events)
-    checked = check(read_menu(tmp_path / "menu.toml"), catalogue_of(events))
+    checked = check_decisions(read_menu(tmp_path / "menu.toml"), catalogue_of(events))
     assert (imported.seeds, checked.crossings) == (42, 10_000)
     assert [(t.name, t.skipped, t.differ) for t in checked.triggers if t.skipped or t.differ] == []
     assert len(checked.triggers) == 42

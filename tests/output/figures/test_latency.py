@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from trigemu.output.figures.latency import Row, draw_latencies
+from trigemu.output.figures.latency import LatencyBar, draw_latencies
 from trigemu.output.figures.style import COLOURS
 
 
-def rows() -> list[Row]:
+def rows() -> list[LatencyBar]:
     edges = np.array([100.0, 200.0, 400.0])
     return [
-        Row("menu m", 10 * edges, np.array([99, 9]), (1500.0, 3900.0), False),
-        Row("T", edges, np.array([5, 0]), (150.0,), False),
-        Row("asked", edges, np.array([3, 7]), (), True),
+        LatencyBar("menu m", 10 * edges, np.array([99, 9]), (1500.0, 3900.0), False),
+        LatencyBar("T", edges, np.array([5, 0]), (150.0,), False),
+        LatencyBar("asked", edges, np.array([3, 7]), (), True),
     ]
 
 

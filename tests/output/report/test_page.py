@@ -15,7 +15,7 @@ import pytest
 from trigemu import TrigemuError
 from trigemu.output.figures.style import figure
 from trigemu.output.report.page import as_csv, render, write_figures
-from trigemu.output.report.section import Picture, Section, Table, slug
+from trigemu.output.report.section import Picture, ReportTable, Section, slug
 
 
 def section(dense: bool = False) -> Section:
@@ -23,7 +23,7 @@ def section(dense: bool = False) -> Section:
         axes.plot([0, 1], [0, 1])
         axes.set_xlabel("x [GeV]")
     picture = Picture("line", 'A "line" & more', made, {"x": [0.0, np.nan], "y": np.array([0, 1])}, dense)
-    table = Table(("a", "b"), (("<b>", "1"), ("c", "2")), "lr", strong=frozenset([1]))
+    table = ReportTable(("a", "b"), (("<b>", "1"), ("c", "2")), "lr", strong=frozenset([1]))
     return Section("Two words", ("x < y",), (table,), parts=(Section("part", pictures=(picture,)),))
 
 
@@ -74,8 +74,8 @@ def test_the_same_sections_give_the_same_bytes() -> None:
 
 
 def test_columns_that_say_nothing_can_be_left_out() -> None:
-    table = Table(("a", "b", "c"), (("1", "", "2"), ("3", "", "")), "lrr")
-    assert table.trimmed() == Table(("a", "c"), (("1", "2"), ("3", "")), "lr")
+    table = ReportTable(("a", "b", "c"), (("1", "", "2"), ("3", "", "")), "lrr")
+    assert table.trimmed() == ReportTable(("a", "c"), (("1", "2"), ("3", "")), "lr")
 
 
 def test_figures_are_written_with_their_numbers(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import MenuRates, Rate, emulate, rates
+from trigemu import MenuRates, Rate, emulate, rates_of
 from trigemu.output import numbers as output_numbers
 from trigemu.output.text import rates as output
 
@@ -48,7 +48,7 @@ rate_hz = 1000.0
 def result(tmp_path_factory: pytest.TempPathFactory) -> MenuRates:
     menu = menu_from(tmp_path_factory.mktemp("output"), MENU)
     catalogue = memory_catalogue({"soft": toy_events(1, 150), "hard": toy_events(2, 100)})
-    return rates(emulate([menu], catalogue))
+    return rates_of(emulate([menu], catalogue))
 
 
 def rendered(renderable: Any) -> str:

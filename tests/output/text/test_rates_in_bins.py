@@ -14,16 +14,16 @@ from toys import menu_from
 
 from trigemu.output.text import rates as output
 from trigemu.output.text.rates_in_bins import as_csv, as_json, rates_vs_table
-from trigemu.studies.rates_in_bins import RatesVs, rates_vs
+from trigemu.studies.rates_in_bins import BinnedRates, binned_rates
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 20\n'
 
 
-def outcome(tmp_path: Path) -> RatesVs:
+def outcome(tmp_path: Path) -> BinnedRates:
     """With an empty bin, one in which nothing fires, and events outside."""
     events = [e | {"met": 5.0} if e["n_interaction"] == 0 else e for e in crossings(1, 200)]
     catalogue = crossing_catalogue({"a": events})
-    return rates_vs(menu_from(tmp_path, MET), "n_interaction", (-2.0, 0.0, 1.0, 4.0), catalogue)
+    return binned_rates(menu_from(tmp_path, MET), "n_interaction", (-2.0, 0.0, 1.0, 4.0), catalogue)
 
 
 def test_json_has_all_numbers(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from toys import memory_catalogue, menu_from
 
 from trigemu.output.text.validate import as_json, check_table
 from trigemu.samples.events import Collection, Events
-from trigemu.studies.validate import Check, Checked, Difference
+from trigemu.studies.validate import Checked, DecisionCheck, Disagreement
 
 
 @pytest.fixture
-def result(tmp_path: Path) -> Check:
+def result(tmp_path: Path) -> DecisionCheck:
     """One trigger that agrees, one that differs, one that is skipped."""
     collections = {
         "jet": Collection(
@@ -29,23 +29,23 @@ def result(tmp_path: Path) -> Check:
     scalars = {"met": np.array([1.25]), "n": np.array([7], np.int32), "external_0": np.array([-(2**63)])}
     number = np.array([4], np.uint64)
     events = Events("all", np.ones(1), number, number, collections, scalars)
-    difference = Difference("all", "folder/a.root", 12, True, events)
+    difference = Disagreement("all", "folder/a.root", 12, True, events)
     triggers = (
         Checked("A", agree=10),
         Checked("B", agree=8, only_emulated=1, only_stored=1, first=(difference,)),
         Checked("C", skipped="it is random"),
     )
     menu = menu_from(tmp_path, '[[trigger]]\nname = "A"\nkind = "random"\nrate_hz = 1.0\n')
-    return Check(menu, memory_catalogue({"all": []}), 10, triggers, injected=2, found=1)
+    return DecisionCheck(menu, memory_catalogue({"all": []}), 10, triggers, injected=2, found=1)
 
 
-def printed(result: Check) -> list[str]:
+def printed(result: DecisionCheck) -> list[str]:
     stream = io.StringIO()
     Console(file=stream, width=100).print(check_table(result))
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
-def test_what_is_printed(result: Check) -> None:
+def test_what_is_printed(result: DecisionCheck) -> None:
     assert printed(result) == [
         "trigger  agree  only emulated  only stored",
         "A           10              0            0",
@@ -65,11 +65,11 @@ def test_what_is_printed(result: Check) -> None:
     ]
 
 
-def test_neighbouring_crossings_are_told_apart(result: Check) -> None:
+def test_neighbouring_crossings_are_told_apart(result: DecisionCheck) -> None:
     jets = Collection(np.array([0, 1, 1, 2]), {"pt": np.array([8, 9], "f4")})
     number = np.array([3, 4, 5], np.uint64)
     events = Events("all", np.ones(3), number, number, {"jet": jets}, {"n": np.arange(3)}, slice(1, 2))
-    checked = Checked("B", only_stored=1, first=(Difference("all", "v.txt", 4, False, events),))
+    checked = Checked("B", only_stored=1, first=(Disagreement("all", "v.txt", 4, False, events),))
     assert printed(replace(result, triggers=(checked,), injected=0))[3:-2] == [
         "B, only stored: event 4 (v.txt, entry 4)",
         "    crossing -1, jet[0]: pt 8",
@@ -81,7 +81,7 @@ def test_neighbouring_crossings_are_told_apart(result: Check) -> None:
     ]
 
 
-def test_what_is_written(result: Check) -> None:
+def test_what_is_written(result: DecisionCheck) -> None:
     nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0}
     assert json.loads(as_json(result)) == {
         "crossings": 10,

@@ -18,8 +18,8 @@ from toys import evaluation_half
 from trigemu_plugin_decade.check import _bare_cut, as_dict, check, label, scored_events, summary
 from trigemu_plugin_decade.diagnostics import ScoredEvents
 
-from trigemu import Catalogue, TrigemuError, emulate, rates
-from trigemu.emulation.budgets import solve
+from trigemu import Catalogue, TrigemuError, emulate, rates_of
+from trigemu.emulation.budgets import solve_budgets
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5
@@ -62,7 +62,7 @@ def test_they_are_those_of_a_loop(
 
 def test_the_cut_is_solved(models: Models, catalogue: Catalogue) -> None:
     menu = models.menu(MENU, ("above = 0.0", "unique_rate_hz = 900.0"))
-    (solved,) = solve([menu], catalogue)
+    (solved,) = solve_budgets([menu], catalogue)
     solution = solved.trigger("AD").solution
     found = scored_events(menu, catalogue)
     assert solution is not None
@@ -121,7 +121,7 @@ def test_total_and_unique_are_those_of_the_menu(models: Models, catalogue: Catal
     """Of `run`, which takes the same half for a cut that was fitted on this sample."""
     text = MENU.replace('name = "toy"\n', 'name = "toy"\ncrossing_rate_hz = 30e6\n', 1)
     menu = models.menu(text, ("above = 0.0", "above = -0.3\nfitted_on = 'toy'"))
-    trigger = rates(emulate([menu], catalogue)).triggers[2]
+    trigger = rates_of(emulate([menu], catalogue)).triggers[2]
     result, _ = check(scored_events(menu, catalogue), None)
     assert result.overlap.total.value == pytest.approx(trigger.total.hz, rel=1e-12)
     assert result.overlap.total.error == pytest.approx(trigger.total.error_hz, rel=1e-12)

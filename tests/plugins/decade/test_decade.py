@@ -22,9 +22,9 @@ from toys import evaluation_half, memory_catalogue, write_root
 from trigemu_plugin_decade import decade
 from trigemu_plugin_decade.decade import Decade
 
-from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates
+from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates_of
 from trigemu.decisions.plan import decide
-from trigemu.emulation.budgets import solve
+from trigemu.emulation.budgets import solve_budgets
 from trigemu.observables.workspace import Workspace
 from trigemu.support.toml import TableError
 from trigemu.triggers.models.lanes import Lanes
@@ -249,7 +249,7 @@ def test_chunks_change_no_bit(models: Models, catalogue: Catalogue, budget: bool
     results = []
     for size in (100_000, 170, 50, 1):
         emulation = emulate([menu], catalogue, chunk_events=size)
-        result = rates(emulation)
+        result = rates_of(emulation)
         results.append((result.rate, result.triggers, result.overlap.tobytes()))
     assert all(result == results[0] for result in results)
     assert results[0][0].hz > 0
@@ -265,8 +265,8 @@ def test_workers_change_no_bit(models: Models, plain_events: Events) -> None:
     catalogue = open_catalogue(models.folder / "catalogue.toml")
     menu = models.menu()
     one, two = (emulate([menu], catalogue, workers=w, chunk_events=50) for w in (1, 2))
-    assert rates(one).triggers == rates(two).triggers
-    assert rates(one).triggers[2].total.hz > 0
+    assert rates_of(one).triggers == rates_of(two).triggers
+    assert rates_of(one).triggers[2].total.hz > 0
 
 
 def test_it_can_be_pickled_before_it_is_compiled(models: Models) -> None:
@@ -306,8 +306,8 @@ def test_menus_share_the_network(
     emulation = emulate(menus, catalogue, chunk_events=100)
     assert len(calls) == 9
     for menu in menus:
-        alone = rates(emulate([menu], catalogue, chunk_events=100))
-        assert rates(emulation, menu).triggers == alone.triggers
+        alone = rates_of(emulate([menu], catalogue, chunk_events=100))
+        assert rates_of(emulation, menu).triggers == alone.triggers
 
 
 def test_what_is_the_same_is_evaluated_once(models: Models) -> None:
@@ -328,7 +328,7 @@ def test_rates_are_those_of_a_loop(models: Models, catalogue: Catalogue, plain_e
     cut = float(np.median(score[score > 0]))
     assert abs(score - cut).min() > TOLERANCE or (abs(score - cut) < TOLERANCE).sum() == 1
     cut += 2 * TOLERANCE
-    result = rates(emulate([models.menu(MENU, ("above = 0.0", f"above = {cut!r}"))], catalogue))
+    result = rates_of(emulate([models.menu(MENU, ("above = 0.0", f"above = {cut!r}"))], catalogue))
     total = unique = 0.0
     for event, passed in zip(plain_events, score > cut, strict=True):
         others = max((j["pt"] for j in event["jet"]), default=0) > 60
@@ -341,7 +341,7 @@ def test_rates_are_those_of_a_loop(models: Models, catalogue: Catalogue, plain_e
 
 
 def test_rates_name_all_files(models: Models, catalogue: Catalogue) -> None:
-    result = rates(emulate([models.menu()], catalogue))
+    result = rates_of(emulate([models.menu()], catalogue))
     files = ("decade.toml", "network.toml", "model.onnx", "quantile.json")
     expected = {
         str(models.folder / f): hashlib.sha256((models.folder / f).read_bytes()).hexdigest() for f in files
@@ -359,9 +359,9 @@ def test_where_a_model_was_trained_the_other_half_counts(
     if card == "network.toml":
         models.write_card()
     catalogue = memory_catalogue({"a": plain_events})
-    result = rates(emulate([models.menu()], catalogue))
+    result = rates_of(emulate([models.menu()], catalogue))
     half = memory_catalogue({"a": evaluation_half(plain_events)}, name="half")
-    expected = rates(emulate([models.menu()], half))
+    expected = rates_of(emulate([models.menu()], half))
     assert result.half is not None
     assert expected.half is None
     for a, b in zip(result.triggers, expected.triggers, strict=True):
@@ -371,9 +371,9 @@ def test_where_a_model_was_trained_the_other_half_counts(
 
 def test_a_budget_is_met(models: Models, catalogue: Catalogue, plain_events: Events) -> None:
     menu = models.menu(MENU, ("above = 0.0", "unique_rate_hz = 400.0"))
-    result = rates(emulate([menu], catalogue))
+    result = rates_of(emulate([menu], catalogue))
     assert result.triggers[2].unique.hz == pytest.approx(400.0, abs=400)  # an event may weigh 180 Hz
-    (solved,) = solve([menu], catalogue)
+    (solved,) = solve_budgets([menu], catalogue)
     solution = solved.trigger("AD").solution
     assert solution is not None
     assert result.triggers[2].threshold == solution.cut
@@ -386,10 +386,10 @@ def test_without_a_compiler(
     text = MENU + MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
     menu = models.menu(text.removesuffix("above = 0.0\n") + "above = 0.3\n")
     kinds = [compiled(menu)]
-    results = [rates(emulate([menu], catalogue))]
+    results = [rates_of(emulate([menu], catalogue))]
     request.getfixturevalue("no_compiler")
     kinds.append(compiled(menu))
-    results.append(rates(emulate([menu], catalogue)))
+    results.append(rates_of(emulate([menu], catalogue)))
     assert [kind.quantile.trees.compiled for kind in kinds] == [True, False]
     events = read_events(menu, catalogue)
     scores = [kind.evaluate(Workspace(events)) for kind in kinds]
@@ -404,7 +404,7 @@ def test_a_trigger_that_is_not_used_warns_of_nothing(
     models: Models, catalogue: Catalogue, no_compiler: None
 ) -> None:
     menu = models.menu(MENU, ("above = 0.0", "above = 0.0\nenabled = false"))
-    assert not [w for w in rates(emulate([menu], catalogue)).warnings if "compiler" in w]
+    assert not [w for w in rates_of(emulate([menu], catalogue)).warnings if "compiler" in w]
 
 
 def test_an_observable_that_no_sample_has(models: Models, catalogue: Catalogue) -> None:

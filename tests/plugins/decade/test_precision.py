@@ -17,7 +17,7 @@ from tree_toys import fixed_walk, floating_walk
 from trigemu_plugin_decade.precision import read_ensemble
 from trigemu_plugin_decade.quantile import load_trees
 
-from trigemu import Catalogue, TrigemuError, compare, emulate, rates
+from trigemu import Catalogue, TrigemuError, compare, emulate, rates_of
 from trigemu.cli.commands import cli
 from trigemu.decisions.plan import decide, make_plan
 from trigemu.decisions.stream.stream import Stream
@@ -90,7 +90,7 @@ def test_floating_and_fixed_variants_are_compared(models: Models, catalogue: Cat
     assert compiled(menus[0]) != compiled(menus[1]) == compiled(menus[2])
     emulation = emulate(menus, catalogue)
     result = compare(emulation)
-    alone = [rates(emulate([menu], catalogue)).triggers[2].total.hz for menu in menus[:2]]
+    alone = [rates_of(emulate([menu], catalogue)).triggers[2].total.hz for menu in menus[:2]]
     (found,) = [
         d
         for d in result.differences
@@ -116,11 +116,11 @@ def test_what_overflows_in_the_model_is_told_with_the_rates(models: Models, cata
     narrow = COARSE.replace("<10,3>", "<10,0>").replace(
         'threshold = "ap_fixed<8,8>', 'threshold = "ap_fixed<8,4>'
     )
-    result = rates(emulate([models.menu(MENU, with_precision(narrow))], catalogue))
+    result = rates_of(emulate([models.menu(MENU, with_precision(narrow))], catalogue))
     thresholds, leaves = (warning for warning in result.warnings if " overflow " in warning)
     assert "thresholds overflow ap_fixed<8,4>" in thresholds
     assert "leaf values (or the base) overflow ap_fixed<10,0>" in leaves
-    wide = rates(emulate([models.menu(MENU, with_precision(WIDE))], catalogue))
+    wide = rates_of(emulate([models.menu(MENU, with_precision(WIDE))], catalogue))
     assert not [warning for warning in wide.warnings if "overflow" in warning]
 
 

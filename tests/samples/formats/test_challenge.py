@@ -89,7 +89,7 @@ def test_a_menu_runs_over_one_file_in_any_chunks(tmp_path: Path) -> None:
     menu, catalogue = trigemu.read_menu(tmp_path / "m.toml"), catalogue_of(tmp_path / "a.h5")
     expected = [int((particles[:, 6, 0] > 20).sum()), int((particles[:, 0, 0] > 40).sum())]
     for chunk in (50, N):
-        result = trigemu.rates(trigemu.emulate([menu], catalogue, chunk_events=chunk))
+        result = trigemu.rates_of(trigemu.emulate([menu], catalogue, chunk_events=chunk))
         assert [t.total.events for t in result.triggers] == expected
 
 

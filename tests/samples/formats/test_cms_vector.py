@@ -17,7 +17,7 @@ from real_data import real_file
 
 from trigemu.samples.catalogue import catalogue_of
 from trigemu.samples.formats.cms_vector import ORBIT, CMSVector
-from trigemu.samples.formats.source import Columns
+from trigemu.samples.formats.source import ReadEvents
 from trigemu.support.errors import SampleError
 
 
@@ -27,7 +27,7 @@ def write(folder: Path, *lines: str, name: str = "vector.txt") -> CMSVector:
     return CMSVector(str(file))
 
 
-def everything(source: CMSVector) -> Columns:
+def everything(source: CMSVector) -> ReadEvents:
     schema = source.schema
     needs = [(name, "pt") for name in schema.collections] + [("", name) for name in schema.scalars]
     return source.read(0, source.entries, needs)

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trigemu.studies.timing import clock as timing
-from trigemu.studies.timing.clock import Contender, measure, summary, together
+from trigemu.studies.timing.clock import TimedCall, measure, summary, together
 
 
 class Clock:
@@ -68,8 +68,8 @@ def test_a_disturbed_pass_does_not_change_the_throughput() -> None:
 
 
 def test_each_call_is_timed_by_itself(clock: Clock) -> None:
-    slow = Contender(500, 4, lambda i: clock.work(1000 + 4 * i))
-    quick = Contender(20, 1, lambda i: clock.work(7))
+    slow = TimedCall(500, 4, lambda i: clock.work(1000 + 4 * i))
+    quick = TimedCall(20, 1, lambda i: clock.work(7))
     of_slow, of_quick = measure([slow, quick])
     assert of_slow.calls == 3 * 500  # in so many rounds
     assert (of_slow.p50_ns, of_slow.max_ns) == (250 + 249.5, 250 + 499)
@@ -79,7 +79,7 @@ def test_each_call_is_timed_by_itself(clock: Clock) -> None:
 
 
 def test_what_takes_long_is_timed_once(clock: Clock) -> None:
-    (found,) = measure([Contender(3, 1, lambda i: clock.work(10**9))])
+    (found,) = measure([TimedCall(3, 1, lambda i: clock.work(10**9))])
     assert found.calls == 3
     assert (found.p50_ns, found.p90_ns, found.reaches(10)) == (1e9, 1e9, False)
 
@@ -94,7 +94,7 @@ def test_contenders_take_turns_and_are_warm(clock: Clock) -> None:
 
         return timed
 
-    measure([Contender(400, 1, call("a", 5)), Contender(2, 1, call("b", 10**9))])
+    measure([TimedCall(400, 1, call("a", 5)), TimedCall(2, 1, call("b", 10**9))])
     passes = [name for i, name in enumerate(order) if order[i - 1 : i] == [name]]
     assert passes == ["a0", "b0", "a0", "a0"]  # a call that is not timed comes first
     assert len(order) == 3 * 401 + 3
@@ -105,11 +105,11 @@ def test_garbage_collection_is_off_while_timing_only(enabled: bool) -> None:
     (gc.enable if enabled else gc.disable)()
     try:
         seen: list[bool] = []
-        measure([Contender(2, 1, lambda i: seen.append(gc.isenabled()))])
+        measure([TimedCall(2, 1, lambda i: seen.append(gc.isenabled()))])
         assert not any(seen)
         assert gc.isenabled() == enabled
         with pytest.raises(ZeroDivisionError):
-            measure([Contender(1, 1, lambda i: 1 // i)])
+            measure([TimedCall(1, 1, lambda i: 1 // i)])
         assert gc.isenabled() == enabled
     finally:
         gc.enable()
@@ -125,7 +125,7 @@ def test_threads_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         threads.add(threading.get_ident())
         meet.wait()
 
-    assert together([Contender(2, 5, call)] * 3) > 0
+    assert together([TimedCall(2, 5, call)] * 3) > 0
     assert len(threads) == 3
 
 
@@ -142,5 +142,5 @@ def test_throughput_of_threads_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
         return work
 
     monkeypatch.setattr(timing, "_clock", read)
-    found = together([Contender(10, 8, call(1000)), Contender(5, 8, call(4000))])
+    found = together([TimedCall(10, 8, call(1000)), TimedCall(5, 8, call(4000))])
     assert found == pytest.approx(8e9 / 1000 + 8e9 / 4000)

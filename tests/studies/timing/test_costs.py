@@ -13,7 +13,7 @@ import pytest
 from bench_toys import BATCHES, EVENTS, MENU, PLUGIN, emulation
 from toys import memory_catalogue
 
-from trigemu import Emulation, TrigemuError, rates
+from trigemu import Emulation, TrigemuError, rates_of
 from trigemu.studies.timing import calls as contenders
 from trigemu.studies.timing import clock as timing
 from trigemu.studies.timing.clock import summary
@@ -57,7 +57,7 @@ def test_every_trigger_that_looks_at_events_is_timed(result: Bench) -> None:
 
 
 def test_rates_stand_beside(result: Bench, emulated: Emulation) -> None:
-    expected = rates(emulated)
+    expected = rates_of(emulated)
     assert result.rates.rate == expected.rate
     by_name = {trigger.name: trigger for trigger in expected.triggers}
     for cost in result.triggers:

@@ -11,7 +11,7 @@ from toys import columns, memory_catalogue, menu_from, toy_event, toy_events
 from trigemu import make_plan
 from trigemu.decisions.plan import Plan
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.timing.draw import Drawn, draw
+from trigemu.studies.timing.draw import DrawnEvents, draw
 from trigemu.support.errors import SampleError
 
 MENU = """
@@ -47,12 +47,12 @@ def catalogue() -> Catalogue:
 
 
 @pytest.fixture(scope="module")
-def drawn(plan: Plan, catalogue: Catalogue) -> list[Drawn | None]:
+def drawn(plan: Plan, catalogue: Catalogue) -> list[DrawnEvents | None]:
     conditions = [None, *(slot.compiled.requires for slot in plan.slots)]  # type: ignore[attr-defined]
     return draw(plan, catalogue, N, conditions, 1)
 
 
-def counts(found: Drawn) -> np.ndarray:
+def counts(found: DrawnEvents) -> np.ndarray:
     """How often each event was drawn, known by its weight."""
     weights = np.array([event["weight"] for event in (*SOFT, *HARD)])
     position = np.abs(found.events.weight[:, None] - weights).argmin(axis=1)
@@ -61,7 +61,7 @@ def counts(found: Drawn) -> np.ndarray:
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_events_are_drawn_as_often_as_they_come(drawn: list[Drawn | None], which: int) -> None:
+def test_events_are_drawn_as_often_as_they_come(drawn: list[DrawnEvents | None], which: int) -> None:
     found = drawn[which]
     assert found
     events = (*SOFT, *HARD)
@@ -75,7 +75,7 @@ def test_events_are_drawn_as_often_as_they_come(drawn: list[Drawn | None], which
     assert len(found.events) == N
 
 
-def test_draws_do_not_know_of_each_other(drawn: list[Drawn | None]) -> None:
+def test_draws_do_not_know_of_each_other(drawn: list[DrawnEvents | None]) -> None:
     """Neither which sample the one before is of, nor where in the order a draw stands."""
     assert drawn[0]
     hard = drawn[0].events.weight > np.abs([e["weight"] for e in SOFT]).max()
@@ -86,7 +86,7 @@ def test_draws_do_not_know_of_each_other(drawn: list[Drawn | None]) -> None:
     assert hard[: N // 2].mean() == pytest.approx(share, abs=4 * np.sqrt(share / N))
 
 
-def test_nothing_is_drawn_where_nothing_is_asked_for(drawn: list[Drawn | None]) -> None:
+def test_nothing_is_drawn_where_nothing_is_asked_for(drawn: list[DrawnEvents | None]) -> None:
     assert drawn[2] is None
 
 

@@ -11,19 +11,19 @@ from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.assembly import HALF, Assembly, NoFormError
 from trigemu.observables.expressions import (
     Arithmetic,
-    Comparison,
     Condition,
     Constant,
     Count,
     Element,
     Junction,
     Number,
+    Relation,
     Scalar,
     ScalarSum,
 )
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
-from trigemu.triggers.base import Asked
+from trigemu.triggers.base import ModelCall
 from trigemu.triggers.combination.kind import CompiledCombination
 from trigemu.triggers.combination.pairs import COLUMNS
 from trigemu.triggers.external import CompiledExternal
@@ -36,7 +36,7 @@ class Program(Assembly):
         """Decision `bit` is this condition."""
         self.add(do.FIRE, bit, self.register(condition))
 
-    def ask(self, number: int, asked: Asked) -> None:
+    def ask(self, number: int, asked: ModelCall) -> None:
         """Where its condition holds and nothing that it needs is missing, model `number` is asked for, with
         its inputs in place."""
         requires = None if asked.requires is None else self.register(asked.requires)
@@ -171,7 +171,7 @@ def _external(program: Program, node: CompiledExternal) -> int:
 
 
 def _elementwise(ops: dict[str, int]) -> Callable[[Program, Any], int]:
-    def emit(program: Program, node: Arithmetic | Comparison) -> int:
+    def emit(program: Program, node: Arithmetic | Relation) -> int:
         operands = node.operands if isinstance(node, Arithmetic) else (node.left, node.right)
         return program.compute(ops[node.operation], *map(program.register, operands))
 
@@ -211,7 +211,7 @@ _EMIT: dict[type, Callable[[Program, Any], int]] = {
     ScalarSum: _scalar_sum,
     Arithmetic: _elementwise(_ARITHMETIC),
     OfVectors: _of_vectors,
-    Comparison: _elementwise(_COMPARISONS),
+    Relation: _elementwise(_COMPARISONS),
     Junction: _junction,
     CompiledCombination: _combination,
     CompiledExternal: _external,

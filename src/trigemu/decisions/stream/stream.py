@@ -23,7 +23,7 @@ from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
 from trigemu.samples.events import Events
 from trigemu.support.arrays import Words
-from trigemu.triggers.base import Asked, Model
+from trigemu.triggers.base import Model, ModelCall
 
 #: Bits of what the machine answers, less its sign.
 _MAX_MODELS = 63
@@ -41,7 +41,7 @@ class Stream:
         self._plan, self._events = plan, events
         self.words: Words = np.zeros(plan.words, np.uint64)
         self._program = Program(events)
-        self._asked: list[tuple[int, Asked]] = []
+        self._asked: list[tuple[int, ModelCall]] = []
         self._models: list[tuple[int, int, Model]] = []
         self._others = [bit for bit in range(len(plan.slots)) if not self._add(bit)]
         for bit, asked in self._asked:
@@ -54,7 +54,7 @@ class Stream:
         """Whether a slot has a form for single events."""
         single = getattr(self._plan.slots[bit].compiled, "single", None)
         form = single() if single else None
-        if isinstance(form, Asked):
+        if isinstance(form, ModelCall):
             self._asked.append((bit, form))
             return True
         try:
@@ -64,7 +64,7 @@ class Stream:
             return False
         return form is not None
 
-    def _add_model(self, bit: int, asked: Asked) -> None:
+    def _add_model(self, bit: int, asked: ModelCall) -> None:
         """Behind all else, which models may share."""
         try:
             if len(self._models) == _MAX_MODELS:

@@ -18,7 +18,7 @@ from trigemu.menus.importers.cms_l1_conditions import InexpressibleError, Made, 
 from trigemu.menus.importers.cms_l1_grammar import (
     OBJECTS,
     Condition,
-    External,
+    ExternalSignal,
     Function,
     Junction,
     Object,
@@ -209,7 +209,7 @@ def _exclusive(one: str, other: str) -> str:
 
 def _name(condition: Condition) -> str:
     """An identifier that tells what the condition asks for."""
-    if isinstance(condition, External | Signal):
+    if isinstance(condition, ExternalSignal | Signal):
         text = condition.name + _crossing(condition.crossing)
     elif isinstance(condition, Object):
         text = _object_name(condition)

@@ -11,7 +11,7 @@ from trigemu.menus.importers.cms_l1_grammar import (
     OBJECTS,
     SIGNALS,
     Condition,
-    External,
+    ExternalSignal,
     Function,
     Object,
     Signal,
@@ -64,7 +64,7 @@ class Made:
 
 def condition_table(menu: XMLMenu, algorithm: Algorithm, condition: Condition) -> Made:
     """TrigemuError says what is wrong with it, InexpressibleError why it cannot be had."""
-    if isinstance(condition, External):
+    if isinstance(condition, ExternalSignal):
         if condition.name not in menu.externals:
             hint = nearest(condition.name, menu.externals)
             raise TrigemuError(f"unknown external signal {'EXT_' + condition.name!r}{hint}")

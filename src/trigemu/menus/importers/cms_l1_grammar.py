@@ -67,7 +67,7 @@ class Signal:
 
 
 @dataclass(frozen=True)
-class External:
+class ExternalSignal:
     """name: without EXT_."""
 
     name: str
@@ -91,7 +91,7 @@ class Junction:
     operands: tuple[Term, ...]
 
 
-Condition = Object | Signal | External | Function
+Condition = Object | Signal | ExternalSignal | Function
 Term = Condition | Junction
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -168,7 +168,7 @@ class _Reader:
             self.refuse("expected an object, a function, an external signal, NOT or (")
         if name[0].startswith("EXT_"):
             self.at += name.end()
-            return External(name[0].removeprefix("EXT_"), self.crossing())
+            return ExternalSignal(name[0].removeprefix("EXT_"), self.crossing())
         if self.text[self.at + name.end() :].lstrip().startswith("{"):
             return self.function(name[0])
         if signal := self.take(_SIGNAL):

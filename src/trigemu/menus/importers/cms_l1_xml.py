@@ -18,18 +18,18 @@ T = TypeVar("T")
 
 
 @dataclass
-class Node:
+class XMLNode:
     """An element. tag: without its namespace. line: where it begins."""
 
     tag: str
     line: int
     text: str = ""
-    children: list[Node] = field(default_factory=list)
+    children: list[XMLNode] = field(default_factory=list)
 
-    def all(self, tag: str) -> Iterator[Node]:
+    def all(self, tag: str) -> Iterator[XMLNode]:
         return (child for child in self.children if child.tag == tag)
 
-    def get(self, tag: str) -> Node | None:
+    def get(self, tag: str) -> XMLNode | None:
         return next(self.all(tag), None)
 
     def word(self, tag: str) -> str:
@@ -140,15 +140,15 @@ def read_xml(path: Path) -> XMLMenu:
     return menu
 
 
-def _tree(content: bytes, mistakes: Mistakes) -> Node:
+def _tree(content: bytes, mistakes: Mistakes) -> XMLNode:
     """Without document types: no menu needs one, and they bring entities that grow or read other files."""
-    top = Node("", 0)
+    top = XMLNode("", 0)
     stack = [top]
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
 
     def start(name: str, attributes: Mapping[str, str]) -> None:
-        node = Node(name.rpartition(" ")[2], parser.CurrentLineNumber)
+        node = XMLNode(name.rpartition(" ")[2], parser.CurrentLineNumber)
         stack[-1].children.append(node)
         stack.append(node)
 
@@ -172,7 +172,7 @@ def _tree(content: bytes, mistakes: Mistakes) -> Node:
     return top.children[0]
 
 
-def _number(node: Node, tag: str, kind: Callable[[str], T], mistakes: Mistakes, where: str) -> T | None:
+def _number(node: XMLNode, tag: str, kind: Callable[[str], T], mistakes: Mistakes, where: str) -> T | None:
     text = node.word(tag)
     try:
         return kind(text)
@@ -190,7 +190,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _algorithms(root: Node, mistakes: Mistakes) -> tuple[Algorithm, ...]:
+def _algorithms(root: XMLNode, mistakes: Mistakes) -> tuple[Algorithm, ...]:
     made: list[Algorithm] = []
     lines: dict[str | int, int] = {}
     for node in root.all("algorithm"):
@@ -218,7 +218,7 @@ def _algorithms(root: Node, mistakes: Mistakes) -> tuple[Algorithm, ...]:
     return tuple(sorted(made, key=lambda algorithm: algorithm.index))
 
 
-def _cuts(algorithm: Node, mistakes: Mistakes, where: str) -> dict[str, Cut]:
+def _cuts(algorithm: XMLNode, mistakes: Mistakes, where: str) -> dict[str, Cut]:
     cuts = {}
     for node in algorithm.all("cut"):
         name = node.word("name")
@@ -230,7 +230,7 @@ def _cuts(algorithm: Node, mistakes: Mistakes, where: str) -> dict[str, Cut]:
     return cuts
 
 
-def _scales(root: Node, mistakes: Mistakes) -> tuple[dict[tuple[str, str], Bins], dict[str, int]]:
+def _scales(root: XMLNode, mistakes: Mistakes) -> tuple[dict[tuple[str, str], Bins], dict[str, int]]:
     scales: dict[tuple[str, str], Bins] = {}
     digits: dict[str, int] = {}
     for node in (scale for scale_set in root.all("scale_set") for scale in scale_set.all("scale")):
@@ -247,13 +247,13 @@ def _scales(root: Node, mistakes: Mistakes) -> tuple[dict[tuple[str, str], Bins]
     return scales, digits
 
 
-def _bin(node: Node, mistakes: Mistakes, where: str) -> tuple[float, float, int]:
+def _bin(node: XMLNode, mistakes: Mistakes, where: str) -> tuple[float, float, int]:
     lower = _number(node, "minimum", _finite, mistakes, where)
     upper = _number(node, "maximum", _finite, mistakes, where)
     return lower or 0.0, upper or 0.0, _number(node, "number", int, mistakes, where) or 0
 
 
-def _externals(root: Node, mistakes: Mistakes) -> dict[str, int]:
+def _externals(root: XMLNode, mistakes: Mistakes) -> dict[str, int]:
     found = {}
     for node in (signal for group in root.all("ext_signal_set") for signal in group.all("ext_signal")):
         name = node.word("name")

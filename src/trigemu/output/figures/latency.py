@@ -17,7 +17,7 @@ HEIGHT = 0.3
 
 
 @dataclass(frozen=True)
-class Row:
+class LatencyBar:
     """edges_ns: float64[m + 1]; calls: int64[m]; marks: percentiles in ns; inner: a part of the row above."""
 
     label: str
@@ -27,7 +27,7 @@ class Row:
     inner: bool
 
 
-def draw_latencies(rows: Sequence[Row], label: str) -> Figure:
+def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
     """Each histogram from one call at its foot, logarithmic too, so that its tail shows."""
     with figure(7.0, 1.3 + HEIGHT * len(rows)) as (made, axes):
         for number, row in enumerate(rows):

@@ -12,13 +12,13 @@ from trigemu.decisions.plan import make_plan
 from trigemu.emulation.loop import Emulation, Progress, emulate
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.output.report.section import Section
-from trigemu.rates.menu_rates import rates
+from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.comparison import Comparison, compare
 from trigemu.studies.efficiency import Efficiencies, efficiencies
 from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
-from trigemu.studies.exclusive_rates import Combinations, exclusive_rates
+from trigemu.studies.exclusive import ExclusiveRates, exclusive_rates
 from trigemu.studies.threshold_scan import Scan, Steps, parse_values, scan
 from trigemu.support.errors import PluginError, TrigemuError, nearest
 from trigemu.support.toml import load
@@ -53,7 +53,7 @@ class Contents:
 
     variants: tuple[MenuRates, ...]
     comparison: Comparison | None
-    combinations: tuple[Combinations, ...]
+    combinations: tuple[ExclusiveRates, ...]
     scans: tuple[tuple[Menu, Scan], ...]
     profiles: ProfileSet | None
     turnons: Profiles | None
@@ -81,7 +81,7 @@ def collect(
     emulation = emulate(menus, catalogue, workers=workers, progress=progress)
     comparison = compare(emulation) if len(menus) > 1 else None
     return Contents(
-        variants=comparison.variants if comparison else (rates(emulation),),
+        variants=comparison.variants if comparison else (rates_of(emulation),),
         comparison=comparison,
         combinations=tuple(exclusive_rates(emulation, menu) for menu in emulation.menus),
         scans=tuple(

@@ -18,7 +18,7 @@ from trigemu.output.report.tables import hz
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.studies.efficiency import Turnon
 from trigemu.studies.efficiency_profiles import Observable
-from trigemu.studies.exclusive_rates import Combinations
+from trigemu.studies.exclusive import ExclusiveRates
 from trigemu.studies.intervals import Curve
 from trigemu.studies.threshold_scan import Scan
 from trigemu.support.arrays import FloatArray
@@ -43,7 +43,7 @@ def overlap(variant: MenuRates) -> Picture:
     )
 
 
-def combinations(variant: MenuRates, found: Combinations) -> Picture:
+def combinations(variant: MenuRates, found: ExclusiveRates) -> Picture:
     names = [trigger.name for trigger in variant.triggers]
     members = np.array([[name in c.triggers for name in names] for c in found.largest], np.bool_)
     rates, errors = (np.array([getattr(c, key) for c in found.largest]) for key in ("hz", "error_hz"))

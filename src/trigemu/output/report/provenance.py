@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from trigemu.output.report.collect import Contents
-from trigemu.output.report.section import Section, Table
+from trigemu.output.report.section import ReportTable, Section
 
 #: Those that numbers or figures depend on.
 LIBRARIES = (
@@ -26,8 +26,8 @@ def provenance(contents: Contents, own_version: str, command: str) -> Section:
         "Provenance",
         (f"Command: {command}",) if command else (),
         (
-            Table(("what", "file", "sha256"), tuple(files), "lll", "Files that the numbers depend on."),
-            Table(("program or library", "version"), tuple(known), "ll", "Versions."),
+            ReportTable(("what", "file", "sha256"), tuple(files), "lll", "Files that the numbers depend on."),
+            ReportTable(("program or library", "version"), tuple(known), "ll", "Versions."),
         ),
     )
 

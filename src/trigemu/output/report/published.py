@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from trigemu.output.numbers import with_error
 from trigemu.output.report.collect import Contents
-from trigemu.output.report.section import Section, Table
+from trigemu.output.report.section import ReportTable, Section
 from trigemu.output.report.tables import NONE, hz, percent
 from trigemu.rates.results import MenuRates
 from trigemu.studies.efficiency_profiles import Reference
@@ -39,7 +39,7 @@ def beside_references(contents: Contents) -> Section | None:
         return None
     head = ("menu", "quantity", "here", "published", "here / published")
     text = f"Published: {', '.join(sources)}. Errors are those of the numbers here."
-    return Section("Beside the published numbers", (text,), (Table(head, tuple(rows), "llrrr"),))
+    return Section("Beside the published numbers", (text,), (ReportTable(head, tuple(rows), "llrrr"),))
 
 
 def _values(variant: MenuRates, contents: Contents) -> Mapping[tuple[str | None, str], Value]:

@@ -35,7 +35,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """align: a letter for each column, l or r. strong: the rows that sum up others."""
 
     head: tuple[str, ...]
@@ -44,7 +44,7 @@ class Table:
     caption: str = ""
     strong: frozenset[int] = frozenset()
 
-    def trimmed(self) -> Table:
+    def trimmed(self) -> ReportTable:
         """Without columns that say nothing."""
         kept = [i for i in range(len(self.head)) if any(row[i] for row in self.rows)]
         rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
@@ -61,7 +61,7 @@ class Section:
 
     title: str
     text: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
     parts: tuple[Section, ...] = ()
     measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None

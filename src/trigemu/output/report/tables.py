@@ -11,7 +11,7 @@ from trigemu.menus.menu import Trigger
 from trigemu.output.legend import legend
 from trigemu.output.numbers import format_rate, short, with_error
 from trigemu.output.report.collect import Contents
-from trigemu.output.report.section import Table
+from trigemu.output.report.section import ReportTable
 from trigemu.output.text.rates import of_equal_weight
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 from trigemu.studies.comparison import Comparison
@@ -27,7 +27,7 @@ def hz(value: float, error: float) -> str:
     return format_rate(Rate(value, error, 1, 1.0, None)).replace("-", "−")
 
 
-def menus(contents: Contents) -> Table:
+def menus(contents: Contents) -> ReportTable:
     """One line a menu: what it takes, and how that differs from the first."""
     comparison = contents.comparison
     head = ["menu", "triggers", "rate", "events"]
@@ -42,7 +42,7 @@ def menus(contents: Contents) -> Table:
             _events(variant.rate),
         ]
         rows.append((*row, *(_against_first(comparison, variant.menu.name) if comparison else ())))
-    return Table(tuple(head), tuple(rows), "l" + "r" * (len(head) - 1))
+    return ReportTable(tuple(head), tuple(rows), "l" + "r" * (len(head) - 1))
 
 
 def _against_first(comparison: Comparison, name: str) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def _against_first(comparison: Comparison, name: str) -> tuple[str, ...]:
     return hz(-difference.difference_hz, difference.error_hz), gains[first, name], gains[name, first]
 
 
-def definitions(variants: Sequence[MenuRates]) -> Table:
+def definitions(variants: Sequence[MenuRates]) -> ReportTable:
     """One line for each trigger that is defined alike, with its threshold in each menu that has it."""
     found: dict[tuple[str, ...], dict[str, str]] = {}
     for variant in variants:
@@ -64,7 +64,7 @@ def definitions(variants: Sequence[MenuRates]) -> Table:
     names = [variant.menu.name for variant in variants]
     rows = tuple((*key, *(of.get(name, NONE) for name in names)) for key, of in found.items())
     head = ("trigger", "kind", "definition", "group", "prescale", *(f"in {name}" for name in names))
-    return Table(head, rows, "llllr" + "r" * len(names), "Triggers and their thresholds.").trimmed()
+    return ReportTable(head, rows, "llllr" + "r" * len(names), "Triggers and their thresholds.").trimmed()
 
 
 def _definition(trigger: Trigger) -> tuple[str, ...]:
@@ -105,7 +105,7 @@ def prescale(value: float | None) -> str:
     return "" if value in (None, 1.0) else f"{value:.8g}"
 
 
-def rates(variant: MenuRates) -> Table:
+def rates(variant: MenuRates) -> ReportTable:
     """Triggers, then groups, then the menu."""
     head = (
         "trigger",
@@ -130,7 +130,7 @@ def rates(variant: MenuRates) -> Table:
     rows.append(_whole(f"menu {variant.menu.name}", variant.rate))
     strong.add(len(rows) - 1)
     lost = f"{variant.levels[-1].name} loses" if variant.levels else ""
-    return Table((*head, lost), tuple(rows), "ll" + "r" * 8, strong=frozenset(strong)).trimmed()
+    return ReportTable((*head, lost), tuple(rows), "ll" + "r" * 8, strong=frozenset(strong)).trimmed()
 
 
 def _whole(name: str, rate: Rate) -> tuple[str, ...]:
@@ -169,16 +169,16 @@ def _events(rate: Rate) -> str:
     return f"{short(rate.events)} ({short(rate.effective_events)})"
 
 
-def changes(comparison: Comparison) -> Table | None:
+def changes(comparison: Comparison) -> ReportTable | None:
     rows = tuple((f"{change.a} → {change.b}", change.what, change.how) for change in comparison.changes)
     return (
-        Table(("menus", "what", "how it differs"), rows, "lll", "What is defined differently.")
+        ReportTable(("menus", "what", "how it differs"), rows, "lll", "What is defined differently.")
         if rows
         else None
     )
 
 
-def differences(comparison: Comparison) -> Table:
+def differences(comparison: Comparison) -> ReportTable:
     """One line for each menu or trigger whose rates differ, a column for each quantity, per pair."""
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     for d in comparison.differences:
@@ -196,7 +196,7 @@ def differences(comparison: Comparison) -> Table:
             total = of.get("rate_hz", of.get("total_hz", "0 Hz"))
             rows.append((f"{b} − {a}", what, total, unique, "", ""))
     strong = frozenset(i for i, row in enumerate(rows) if row[1] == "menu")
-    return Table(
+    return ReportTable(
         ("difference", "of", "total rate", "unique rate", "gained", "lost"),
         tuple(rows),
         "llrrrr",
@@ -205,7 +205,7 @@ def differences(comparison: Comparison) -> Table:
     )
 
 
-def common(comparison: Comparison) -> Table | None:
+def common(comparison: Comparison) -> ReportTable | None:
     """Triggers of one name that two menus define differently: what both accept."""
     changed = {(change.a, change.b, change.what) for change in comparison.changes}
     rates = {v.menu.name: {t.name: t.total for t in v.triggers} for v in comparison.variants}
@@ -215,7 +215,7 @@ def common(comparison: Comparison) -> Table | None:
         if c.of_a == c.of_b and (c.a, c.b, c.of_a) in changed
     )
     head = ("trigger", "menu A", "menu B", "both accept", "of A", "of B")
-    return Table(head, rows, "lllrrr", "What both variants of a trigger accept.") if rows else None
+    return ReportTable(head, rows, "lllrrr", "What both variants of a trigger accept.") if rows else None
 
 
 def _shares(value: float, *totals: Rate) -> Iterator[str]:

@@ -232,17 +232,17 @@ def _surroundings(where: Environment) -> Iterator[str]:
 
 def figure_of(result: Bench) -> Any:
     """Histograms of the smallest batches: the menu, each trigger, and its parts."""
-    from trigemu.output.figures.latency import Row, draw_latencies
+    from trigemu.output.figures.latency import LatencyBar, draw_latencies
     from trigemu.output.figures.style import shown
 
     size = min(result.batches)
 
-    def line(label: str, timings: Timings, inner: bool = False) -> Row:
+    def line(label: str, timings: Timings, inner: bool = False) -> LatencyBar:
         timing = timings[size]
         marks = [timing.p50_ns]
         marks += [timing.p99_ns] if timing.reaches(100) else []
         marks += [timing.p999_ns] if timing.reaches(1000) else []
-        return Row(label, timing.histogram.edges_ns, timing.histogram.calls, tuple(marks), inner)
+        return LatencyBar(label, timing.histogram.edges_ns, timing.histogram.calls, tuple(marks), inner)
 
     labels = shown(cost.trigger.name for cost in result.triggers)
     rows = [line(f"menu {result.rates.menu.name}", result.menu)]

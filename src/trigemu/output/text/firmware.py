@@ -13,7 +13,7 @@ from rich.text import Text
 from trigemu.firmware.estimate import BUDGETS, PAPER, Estimate
 from trigemu.firmware.project import Manifest, Project
 from trigemu.firmware.resources import VU9P
-from trigemu.firmware.verify import NAMES, Check
+from trigemu.firmware.verify import NAMES, FirmwareCheck
 
 
 def exported(manifest: Manifest, folder: str) -> Iterator[str]:
@@ -33,7 +33,7 @@ def exported(manifest: Manifest, folder: str) -> Iterator[str]:
     yield f"{manifest.sample} events of {manifest.catalogue!r}{half} and {around} rows around thresholds"
 
 
-def verified_json(checks: Sequence[Check], version: str) -> str:
+def verified_json(checks: Sequence[FirmwareCheck], version: str) -> str:
     """The JSON document of `trigemu firmware verify`: of C++ together and of VHDL, null where nothing could
     be compared, and of each."""
     groups = {
@@ -50,13 +50,13 @@ def verified_json(checks: Sequence[Check], version: str) -> str:
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
-def _differences(checks: Sequence[Check]) -> int | None:
+def _differences(checks: Sequence[FirmwareCheck]) -> int | None:
     if not checks or any(check.missing for check in checks):
         return None
     return sum(check.differences for check in checks)
 
 
-def verified_table(checks: Sequence[Check], project: Project) -> RenderableType:
+def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> RenderableType:
     """What `trigemu firmware verify` prints."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("conifer's")
@@ -71,7 +71,7 @@ def verified_table(checks: Sequence[Check], project: Project) -> RenderableType:
     return Group(table, *(Text(line) for line in lines))
 
 
-def _lines(check: Check, project: Project) -> Iterator[str]:
+def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
     """Where the first difference is, in words of their types and as numbers."""
     if check.missing:
         yield f"{NAMES[check.backend]}: not compared: {check.missing}"

@@ -15,10 +15,10 @@ from rich.text import Text
 from trigemu.output.numbers import events_text, in_unit, marked
 from trigemu.output.text.rates import as_dict, in_csv, notes, rate_numbers
 from trigemu.rates.results import Rate
-from trigemu.studies.rates_in_bins import Bin, RatesVs
+from trigemu.studies.rates_in_bins import Bin, BinnedRates
 
 
-def as_json(result: RatesVs, version: str) -> str:
+def as_json(result: BinnedRates, version: str) -> str:
     """The JSON document of `trigemu rates-vs`; rates in Hz. `whole` is as `run` has it; of each bin, null for
     what no event says."""
     whole = as_dict(result.whole, version)
@@ -68,7 +68,7 @@ def _numbers(rate: Rate, if_all: Rate) -> dict[str, Any]:
     return rate_numbers("total", rate) | {key: numbers[key] for key in keys}
 
 
-def as_csv(result: RatesVs) -> str:
+def as_csv(result: BinnedRates) -> str:
     """A line for the menu and for each trigger in each bin."""
     head = {"observable": result.observable}
     return in_csv(
@@ -83,7 +83,7 @@ def as_csv(result: RatesVs) -> str:
     )
 
 
-def rates_vs_table(result: RatesVs, triggers: Sequence[str] = ()) -> RenderableType:
+def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> RenderableType:
     """What `trigemu rates-vs` prints: the bins below each other, of some triggers or of all."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("trigger", overflow="fold")
@@ -103,7 +103,7 @@ def rates_vs_table(result: RatesVs, triggers: Sequence[str] = ()) -> RenderableT
     return Group(table, *(Text(note, style="dim") for note in (*notes(whole), *_notes(result))))
 
 
-def _position(result: RatesVs, name: str) -> int:
+def _position(result: BinnedRates, name: str) -> int:
     """After the menu."""
     return 1 + [trigger.name for trigger in result.whole.triggers].index(name)
 
@@ -112,13 +112,13 @@ def _cells(rate: Rate, if_all: Rate) -> tuple[str, str, str]:
     return marked(rate), marked(if_all), events_text(rate)
 
 
-def _notes(result: RatesVs) -> Iterator[str]:
+def _notes(result: BinnedRates) -> Iterator[str]:
     yield "If all were so: what the rate would be if all crossings were like those in the bin."
     if result.outside.events:
         yield f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins."
 
 
-def figure_of(result: RatesVs, triggers: Sequence[str]) -> Any:
+def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Any:
     """The rates if all crossings were like those of a bin, of the menu and of some triggers."""
     from trigemu.output.figures.rates_in_bins import draw_rates_vs
 

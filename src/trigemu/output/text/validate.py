@@ -12,14 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.samples.events import Events
-from trigemu.studies.validate import Check, Checked
+from trigemu.studies.validate import Checked, DecisionCheck
 from trigemu.support.arrays import Array
 
 #: The order in which the columns of an object are told; others follow.
 _FIRST = ("pt", "eta", "phi")
 
 
-def as_json(result: Check) -> str:
+def as_json(result: DecisionCheck) -> str:
     triggers = [
         {
             "name": trigger.name,
@@ -33,7 +33,7 @@ def as_json(result: Check) -> str:
     return json.dumps({"crossings": result.crossings, "triggers": triggers}, indent=2) + "\n"
 
 
-def check_table(result: Check) -> RenderableType:
+def check_table(result: DecisionCheck) -> RenderableType:
     """What `trigemu check` prints."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("trigger", overflow="fold")
@@ -82,7 +82,7 @@ def _number(value: Array | np.generic) -> str:
     return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
 
 
-def _notes(result: Check) -> Iterator[str]:
+def _notes(result: DecisionCheck) -> Iterator[str]:
     yield ""
     for trigger in result.triggers:
         if trigger.skipped is not None:

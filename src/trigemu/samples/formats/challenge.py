@@ -23,7 +23,7 @@ import numpy as np
 
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of
-from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.samples.locations import opened
 from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import MissingExtraError, SampleError
@@ -96,13 +96,13 @@ class Challenge:
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
         return {}
 
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns:
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """The needed collections and scalars of some entries."""
         with self._opened() as file:
             particles = file[PARTICLES][start:stop]
             id = file[ID][start:stop] if ID in file else np.arange(start, stop)
         wanted = set(needs)
-        return Columns(
+        return ReadEvents(
             weight=np.ones(stop - start),
             id=id,
             parent=id,

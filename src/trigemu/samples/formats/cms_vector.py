@@ -43,7 +43,7 @@ from trigemu.samples.formats.cms_words import (
     collection_of,
     columns_of,
 )
-from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.samples.locations import opened
 from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import SampleError
@@ -150,7 +150,7 @@ class CMSVector:
         words = self._crossings.words["algorithms"][start:stop]
         return {name: bits_of(words[:, int(name) // 64], (int(name) % 64, 1)) == 1 for name in names}
 
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns:
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Every column of the needed collections, and the needed scalars."""
         crossings, layout = self._crossings, self._crossings.layout
         collections: dict[str, Collection] = {}
@@ -168,7 +168,7 @@ class CMSVector:
                 words = crossings.words["sums"][start:stop, place : place + 1]
                 collections[name] = collection_of(name, words, np.ones(words.shape, np.bool_), bits)
         rows = np.arange(start, stop)
-        return Columns(np.ones(stop - start), crossings.number[start:stop], rows, collections, scalars)
+        return ReadEvents(np.ones(stop - start), crossings.number[start:stop], rows, collections, scalars)
 
 
 def _decoded(lines: Sequence[bytes]) -> _Crossings:

@@ -18,7 +18,7 @@ Fields = Mapping[str, tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Scale:
+class WordScale:
     """What the integers of a type of objects mean. pt: lower edge of bin 0 and width of a bin, in GeV (or
     counts); eta: width of a bin, and whether bin 0 is centred at 0; phi: how many bins a turn has, from 0."""
 
@@ -27,14 +27,14 @@ class Scale:
     phi: int | None
 
 
-_CALORIMETER = Scale(pt=(0.0, 0.5), eta=(0.0435, False), phi=144)
-_SUM = Scale(pt=(0.0, 0.5), eta=None, phi=None)
-_DIRECTED_SUM = Scale(pt=(0.0, 0.5), eta=None, phi=144)
-_COUNT = Scale(pt=(0.0, 1.0), eta=None, phi=None)
+_CALORIMETER = WordScale(pt=(0.0, 0.5), eta=(0.0435, False), phi=144)
+_SUM = WordScale(pt=(0.0, 0.5), eta=None, phi=None)
+_DIRECTED_SUM = WordScale(pt=(0.0, 0.5), eta=None, phi=144)
+_COUNT = WordScale(pt=(0.0, 1.0), eta=None, phi=None)
 
 #: The same in all menus since 2016.
-SCALES: Mapping[str, Scale] = {
-    "muon": Scale(pt=(-0.5, 0.5), eta=(0.010875, True), phi=576),
+SCALES: Mapping[str, WordScale] = {
+    "muon": WordScale(pt=(-0.5, 0.5), eta=(0.010875, True), phi=576),
     **dict.fromkeys(("egamma", "tau", "jet"), _CALORIMETER),
     **dict.fromkeys(("ett", "htt", "ettem"), _SUM),
     **dict.fromkeys(("etm", "htm", "etmhf", "htmhf"), _DIRECTED_SUM),
@@ -99,7 +99,7 @@ def collection_of(name: str, words: U64Array, present: BoolArray, bits: Fields) 
     return Collection(np.concatenate([[0], np.cumsum(counts)]), columns)
 
 
-def _physical(scale: Scale, integers: Mapping[str, IntArray]) -> dict[str, Array]:
+def _physical(scale: WordScale, integers: Mapping[str, IntArray]) -> dict[str, Array]:
     """GeV and radians, float32."""
     columns = {"pt": scale.pt[0] + integers["hw_pt"] * scale.pt[1]}
     if scale.eta:

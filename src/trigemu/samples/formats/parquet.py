@@ -31,7 +31,7 @@ import numpy as np
 from trigemu.samples.events import Need
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import collection_of, schema_of
-from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.samples.locations import opened, parts
 from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import MissingExtraError, SampleError
@@ -44,7 +44,7 @@ WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
 
 
 @dataclass(frozen=True)
-class _Column:
+class _ParquetColumn:
     """Where a column stands. leaves: what has to be read for it, as paths in Parquet's schema; fields: those
     that lead to it, from the one at the top."""
 
@@ -82,8 +82,8 @@ class Parquet:
         return footers
 
     @cached_property
-    def _columns(self) -> dict[Need, _Column]:
-        found: dict[Need, _Column] = {}
+    def _columns(self) -> dict[Need, _ParquetColumn]:
+        found: dict[Need, _ParquetColumn] = {}
         for file, (metadata, schema) in self._footers.items():
             leaves = (metadata.schema.column(i).path for i in range(metadata.num_columns))
             for need, column in _columns_of(file, schema, leaves):
@@ -139,7 +139,7 @@ class Parquet:
         read = self._read(start, stop, [("", name) for name in names])
         return {name: values != 0 for (_, name), (_, values) in read.items()}
 
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns:
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """The needed columns, and always weight, id and parent, of some entries."""
         wanted = set(needs)
         wanted |= {(name, "pt") for name, _ in wanted if name} | {WEIGHT, ID, PARENT}
@@ -152,7 +152,7 @@ class Parquet:
             else:
                 scalars[column] = values
         id = scalars.get("id", np.arange(start, stop))
-        return Columns(
+        return ReadEvents(
             weight=scalars.get("weight", np.ones(stop - start)),
             id=id,
             parent=scalars.get("parent", id),
@@ -216,7 +216,7 @@ def _row_groups(metadata: Any) -> list[int]:
     return list(accumulate(sizes, initial=0))
 
 
-def _columns_of(file: str, schema: Any, leaves: Iterable[str]) -> Iterator[tuple[Need, _Column]]:
+def _columns_of(file: str, schema: Any, leaves: Iterable[str]) -> Iterator[tuple[Need, _ParquetColumn]]:
     """What of Arrow's schema has a meaning here; the leaves are in the order of its fields."""
     paths = iter(leaves)
     for field in schema:
@@ -229,7 +229,7 @@ def _columns_of(file: str, schema: Any, leaves: Iterable[str]) -> Iterator[tuple
             names = [name for name in fields if name]
             name = "_".join(names)
             decision = not lists and (str(type_) == "bool" or name.startswith(DECISIONS))
-            column = _Column(file, whole or (path,), fields, decision)
+            column = _ParquetColumn(file, whole or (path,), fields, decision)
             if not lists:
                 yield ("", SCALARS.get(name, name)), column
             elif len(names) == 1 and "_" in name:
@@ -261,7 +261,7 @@ def _is_struct(type_: Any) -> bool:
     return str(type_).startswith("struct<")
 
 
-def _numbers(column: _Column, of: Any) -> tuple[IntArray | None, Array]:
+def _numbers(column: _ParquetColumn, of: Any) -> tuple[IntArray | None, Array]:
     """What of Arrow's column at the top is this one. SampleError where something is missing (null)."""
     array, names, offsets = of.combine_chunks(), iter(column.fields[1:]), None
     while True:
@@ -278,5 +278,5 @@ def _numbers(column: _Column, of: Any) -> tuple[IntArray | None, Array]:
             return offsets, np.require(array.to_numpy(zero_copy_only=False), requirements="W")
 
 
-def _name(column: _Column) -> str:
+def _name(column: _ParquetColumn) -> str:
     return ".".join(filter(None, column.fields))

@@ -15,7 +15,7 @@ import uproot
 
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
-from trigemu.samples.formats.source import Columns, Schema
+from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.samples.locations import located
 from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import SampleError
@@ -111,7 +111,7 @@ class RootFile(ABC):
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
         return {}
 
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns:
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """The needed columns, and always weight, id and parent, of some entries."""
         wanted = set(needs)
         wanted |= {(name, "pt") for name, _ in wanted if name}
@@ -127,7 +127,7 @@ class RootFile(ABC):
                 scalars[column] = self._converted(column, self._single(name, arrays[name]))
         own = {what: self._single(name, arrays[name]) for what, name in self._own.items()}
         id = own.get("id", np.arange(start, stop))
-        return Columns(
+        return ReadEvents(
             weight=own.get("weight", np.ones(stop - start)),
             id=id,
             parent=own.get("parent", id),

@@ -19,7 +19,7 @@ class Schema:
 
 
 @dataclass(frozen=True)
-class Columns:
+class ReadEvents:
     """What was read: weight in the generator's unit, and as in `Events`."""
 
     weight: Array
@@ -66,4 +66,4 @@ class Source(Protocol):
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]: ...
 
-    def read(self, start: int, stop: int, needs: Iterable[Need]) -> Columns: ...
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents: ...

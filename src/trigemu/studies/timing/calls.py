@@ -14,7 +14,7 @@ import numpy as np
 from trigemu.decisions.plan import Plan, decide
 from trigemu.decisions.stream.stream import Stream
 from trigemu.samples.events import Events
-from trigemu.studies.timing.clock import Contender
+from trigemu.studies.timing.clock import TimedCall
 from trigemu.support.arrays import Words
 from trigemu.support.errors import PluginError, TrigemuError
 
@@ -26,7 +26,7 @@ class Batches:
         self._size, self._number = size, len(events) // size
         self._events = events[: self._number * size]
 
-    def decisions(self, plan: Plan) -> Contender:
+    def decisions(self, plan: Plan) -> TimedCall:
         """PluginError where a plan decides otherwise than on all events at once."""
         expected = decide(self._events, plan)
         words = np.empty_like(expected)
@@ -41,7 +41,7 @@ class Batches:
             for i in range(self._number):
                 words[i * self._size : (i + 1) * self._size] = call(i)
         self._check_alike(plan, words ^ expected)
-        return Contender(self._number, self._size, call)
+        return TimedCall(self._number, self._size, call)
 
     def _views(self, margin: int = 0) -> list[Events]:
         starts = range(0, len(self._events), self._size)
@@ -58,7 +58,7 @@ class Batches:
             f"other events of a call"
         )
 
-    def parts(self, plan: Plan) -> dict[str, Contender]:
+    def parts(self, plan: Plan) -> dict[str, TimedCall]:
         """Of the one slot of a plan; PluginError where one fails."""
         try:
             calls = self._calls(plan)
@@ -70,7 +70,7 @@ class Batches:
         except Exception as error:
             reason = f"{type(error).__name__}: {error}"
             raise PluginError(f"{_where(plan, 0)}: its parts cannot be timed: {reason}") from error
-        return {name: Contender(self._number, self._size, call) for name, call in calls.items()}
+        return {name: TimedCall(self._number, self._size, call) for name, call in calls.items()}
 
     def _calls(self, plan: Plan) -> Mapping[str, Callable[[int], object]]:
         if self._size == 1:

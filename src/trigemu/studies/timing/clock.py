@@ -26,7 +26,7 @@ _clock = time.perf_counter_ns
 
 
 @dataclass(frozen=True)
-class Contender:
+class TimedCall:
     """What is timed: call(0) … call(calls − 1), on so many events each."""
 
     calls: int
@@ -63,7 +63,7 @@ class Timing:
         return self.calls >= one_in
 
 
-def measure(contenders: Sequence[Contender]) -> list[Timing]:
+def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
     """Time some contenders, pass by pass in turn: what disturbs one disturbs the others too."""
     passes: list[list[IntArray]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
@@ -93,12 +93,12 @@ def summary(passes: IntArray, events: int) -> Timing:
     )
 
 
-def together(contenders: Sequence[Contender]) -> float:
+def together(contenders: Sequence[TimedCall]) -> float:
     """Events per second of all contenders at once, each again and again on a thread of its own, in the best
     of several windows of time."""
     start = Barrier(len(contenders))
 
-    def run(contender: Contender) -> float:
+    def run(contender: TimedCall) -> float:
         start.wait()
         begun, calls, elapsed = _clock(), 0, 0
         while elapsed < SECONDS / ROUNDS * 1e9:
@@ -112,7 +112,7 @@ def together(contenders: Sequence[Contender]) -> float:
         return max(sum(pool.map(run, contenders)) for _ in range(WINDOWS))
 
 
-def _pass(contender: Contender) -> IntArray:
+def _pass(contender: TimedCall) -> IntArray:
     """int64[calls] in ns, after a call that brings back what the others displaced."""
     call, clock = contender.call, _clock
     durations = [0] * contender.calls

@@ -13,13 +13,13 @@ from trigemu.decisions.plan import Plan, Slot, make_plan
 from trigemu.emulation.loop import Emulation
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.expressions import Condition
-from trigemu.rates.menu_rates import rates
+from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.studies.timing.calls import Batches
-from trigemu.studies.timing.clock import Contender, Timing, measure, together
-from trigemu.studies.timing.draw import Drawn, draw
+from trigemu.studies.timing.clock import TimedCall, Timing, measure, together
+from trigemu.studies.timing.draw import DrawnEvents, draw
 from trigemu.support.errors import SampleError, TrigemuError
 from trigemu.support.machine import Environment, environment, load_average
 
@@ -34,7 +34,7 @@ _CORRECTED = ("sequential", "parallel")
 #: Batch size → how long calls took.
 Timings = Mapping[int, Timing]
 #: By what they fulfil: None are events as they come, of which there are always some.
-_Drawn = Mapping[Condition | None, Drawn | None]
+_Drawn = Mapping[Condition | None, DrawnEvents | None]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def bench(
     check(batches, events, threads)
     before = load_average()
     menu, plan, catalogue = emulation.menus[0], emulation.plan, emulation.catalogue
-    found = rates(emulation)
+    found = rates_of(emulation)
     drawn = _drawn(plan, catalogue, events)
     come = drawn[None]
     if come is None:
@@ -196,7 +196,7 @@ def _over_asked(
     for every event."""
     found: dict[tuple[int, str], dict[int, Timing]] = {}
     for size in batches:
-        contenders: dict[tuple[int, str], Contender] = {}
+        contenders: dict[tuple[int, str], TimedCall] = {}
         cuts = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
         for bit, own in enumerate(_alone(plan)):
             requires = _requires(own.slots[0])

@@ -21,7 +21,7 @@ from trigemu.support.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnEvents:
     """events: in the order they were drawn, one perhaps several times; distinct: how many different ones.
     share: of the rate of the background, what they were drawn from."""
 
@@ -32,7 +32,7 @@ class Drawn:
 
 def draw(
     plan: Plan, catalogue: Catalogue, n: int, conditions: Sequence[Condition | None], seed: int
-) -> list[Drawn | None]:
+) -> list[DrawnEvents | None]:
     """For each condition (None: all events) n independent draws among the events that fulfil it, in one
     pass; None where none does. Negative generator weights count as if they were positive."""
     plan.check_background(catalogue)
@@ -78,11 +78,11 @@ class _Draws:
         self.parts.append(events.take(rows))
         self.keys.append(np.column_stack([np.full(len(rows), sample), events.id[rows].view(np.int64)]))
 
-    def drawn(self, whole: float) -> Drawn | None:
+    def drawn(self, whole: float) -> DrawnEvents | None:
         if not self.rate:
             return None
         distinct = len(np.unique(np.concatenate(self.keys)[self.place], axis=0))
-        return Drawn(_joined(self.parts).take(self.place), distinct, self.rate / whole)
+        return DrawnEvents(_joined(self.parts).take(self.place), distinct, self.rate / whole)
 
 
 def _joined(parts: Sequence[Events]) -> Events:

@@ -27,7 +27,7 @@ from trigemu.observables.windows import AnyOf, Range, Window, any_of, window_mis
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import kernel
-from trigemu.support.toml import Key, Table
+from trigemu.support.toml import Key, TomlTable
 from trigemu.triggers.base import Context, Kind
 from trigemu.triggers.combination.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
 from trigemu.triggers.combination.pairs import COLUMNS, OF_ALL, Charge, Cut, Pair, Together, all_pass, passes
@@ -36,7 +36,7 @@ from trigemu.triggers.extent import Choice, Extent
 MAX_LEGS = 12
 
 
-class Leg(Table, frozen=True):
+class Leg(TomlTable, frozen=True):
     """An object of the event, or of a neighbouring crossing, and windows on any of its columns, or lists of
     windows of which one must hold."""
 

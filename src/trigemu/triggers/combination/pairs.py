@@ -18,7 +18,7 @@ from trigemu.observables.windows import Range
 from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.kernels import delta_phi, delta_r, inlined, kernel, momentum_x, momentum_y, pair_mass
-from trigemu.support.toml import Table
+from trigemu.support.toml import TomlTable
 from trigemu.triggers.combination import integer
 from trigemu.triggers.combination.integer import DETA, DPHI, DR, DZ0, MASS, MASS_UPT, PAIR_PT, TRANSVERSE
 
@@ -38,7 +38,7 @@ OF_ALL = 32
 Charge = Literal["opposite", "same"]
 
 
-class Pair(Table, frozen=True):
+class Pair(TomlTable, frozen=True):
     """Cuts on two legs: masses and the pT of both in GeV; ΔR, |Δη|, |Δφ| in radians; |Δz0| in the unit of the
     column; `outside_…`: not in this range. mass_upt: with the column `upt` in place of pT."""
 

@@ -13,18 +13,18 @@ from typing import Generic, TypeVar
 from trigemu.observables.expressions import Number
 from trigemu.observables.selections import read_scope
 from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Document, Key, Table, TableError, load, read
+from trigemu.support.toml import Document, Key, TableError, TomlTable, load, read
 from trigemu.triggers.base import Context, TrainedOn
 
 
-class ModelFile(Table, frozen=True):
+class ModelFile(TomlTable, frozen=True):
     """A file next to the card, and what is in it."""
 
     file: str
     sha256: str
 
 
-class CardTable(Table, frozen=True, kw_only=True):
+class CardTable(TomlTable, frozen=True, kw_only=True):
     """What every card has besides [objects] and [sums]; a kind adds its own tables."""
 
     description: str = ""

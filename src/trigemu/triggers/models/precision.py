@@ -16,14 +16,14 @@ import numpy as np
 
 from trigemu.observables.model_inputs import Inputs
 from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Table
+from trigemu.support.toml import TomlTable
 from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 _MAX_SCALE = 64
 
 
-class PrecisionTable(Table, frozen=True):
+class PrecisionTable(TomlTable, frozen=True):
     """`precision` of a trigger; scales: an input x enters as x 2^scale, by default as it is."""
 
     input: str

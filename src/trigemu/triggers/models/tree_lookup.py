@@ -29,7 +29,7 @@ _PLACES = np.array([_DE_BRUIJN << bit >> 27 & 31 for bit in range(32)])
 
 
 @dataclass(frozen=True)
-class Table:
+class LookupTable:
     """Some trees, as m masks.
 
     feature: int64[k], the inputs that they split on. cuts: int64[c], the different thresholds of each, one
@@ -68,7 +68,7 @@ def tables(
     children: tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
     values: IntArray,
     starts: npt.NDArray[np.int32],
-) -> list[Table]:
+) -> list[LookupTable]:
     """Of the nodes of trees (see `Ensemble`); cuts: int64[nodes]. The order of the trees is kept."""
     parts: list[_Part] = []
     for start, stop in pairwise(starts.tolist()):
@@ -100,7 +100,7 @@ def _parts(
         yield _Part(*found, values[leaves[at : at + _LEAVES]])
 
 
-def _table(parts: list[_Part]) -> Table:
+def _table(parts: list[_Part]) -> LookupTable:
     inputs = np.concatenate([part.inputs for part in parts])
     words = np.concatenate([part.cuts for part in parts])
     features = np.unique(inputs)
@@ -127,7 +127,7 @@ def _table(parts: list[_Part]) -> Table:
             middle = at + int(np.searchsorted(of_each[k], cut)) + 1
             masks[at:middle, column] &= ~np.uint32(right)
             masks[middle : edges[k + 1] + k + 1, column] &= ~np.uint32(left)
-    return Table(
+    return LookupTable(
         feature=features,
         cuts=np.concatenate([*of_each, []]).astype(np.int64),
         low=np.array(low, np.int64),
@@ -140,7 +140,7 @@ def _table(parts: list[_Part]) -> Table:
     )
 
 
-def add(table: Table, words: IntArray, score: ApFixed, total: IntArray, outside: BoolArray) -> None:
+def add(table: LookupTable, words: IntArray, score: ApFixed, total: IntArray, outside: BoolArray) -> None:
     """Add to total, int64[n], the leaves of rows of words, int64[n, d]. With AP_WRAP, which may as well come
     last, the sums stay whole; else each is brought to the type of the score, and it is noted in outside,
     bool[n], where that changes it."""

@@ -19,7 +19,7 @@ from trigemu.observables.model_inputs import Features
 from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.fixed_point import ApFixed
-from trigemu.triggers.models.tree_lookup import Table, add, tables
+from trigemu.triggers.models.tree_lookup import LookupTable, add, tables
 
 Nodes = npt.NDArray[np.int32]
 
@@ -185,6 +185,6 @@ class FixedEnsemble:
         return np.where(trees.feature >= 0, np.ldexp(trees.threshold, scales), 0.0)
 
     @cached_property
-    def _tables(self) -> list[Table]:
+    def _tables(self) -> list[LookupTable]:
         trees = self.ensemble
         return tables(trees.feature, self.cuts, (trees.left, trees.right), self.values, trees.starts)

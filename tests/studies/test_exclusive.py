@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from toys import either, memory_catalogue, menu_from, toy_events
 
-from trigemu import emulate, rates
+from trigemu import emulate, rates_of
 from trigemu.counting.acceptance import Acceptance
-from trigemu.studies.exclusive_rates import exactly, exclusive_rates
+from trigemu.studies.exclusive import exactly, exclusive_rates
 
 TRIGGERS = (
     {"name": "J30", "observable": "jet[0].pt", "above": 30.0, "prescale": 4, "coherent": "jets"},
@@ -84,7 +84,7 @@ def test_they_fall_and_add_up_to_the_menu(emulation: Any) -> None:
     assert some.largest == every.largest[:5]
     assert some.others == len(every.largest) - 5
     total = sum(c.hz for c in some.largest) + some.others_hz
-    assert total == pytest.approx(rates(emulation).rate.hz, rel=1e-12)
+    assert total == pytest.approx(rates_of(emulation).rate.hz, rel=1e-12)
 
 
 def test_the_result_does_not_depend_on_how_events_are_cut_into_chunks(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_single_trigger_takes_its_total(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, menu_text(TRIGGERS[3:4]))
     emulation = emulate([menu], memory_catalogue({"a": toy_events(4, 100)}))
     (only,) = exclusive_rates(emulation).largest
-    total = rates(emulation).triggers[0].total
+    total = rates_of(emulation).triggers[0].total
     assert (only.triggers, only.hz, only.error_hz) == (("G",), total.hz, total.error_hz)
 
 

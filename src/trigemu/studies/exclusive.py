@@ -19,7 +19,7 @@ from trigemu.counting import exact
 from trigemu.counting.acceptance import Acceptance, Part, acceptances
 from trigemu.counting.coherent import Sets
 from trigemu.counting.quantities import members_by_level
-from trigemu.counting.rate_sums import RateSums, Scale, blocks
+from trigemu.counting.rate_sums import RateSums, SampleScales, blocks
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu
@@ -30,7 +30,7 @@ NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
-class Combination:
+class ExclusiveRate:
     """hz ± error_hz of events that these triggers accept and no other of the menu does."""
 
     triggers: tuple[str, ...]
@@ -39,15 +39,15 @@ class Combination:
 
 
 @dataclass(frozen=True)
-class Combinations:
+class ExclusiveRates:
     """The largest, by falling rate; how many others occur, and what they take together in Hz."""
 
-    largest: tuple[Combination, ...]
+    largest: tuple[ExclusiveRate, ...]
     others: int
     others_hz: float
 
 
-def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 15) -> Combinations:
+def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 15) -> ExclusiveRates:
     """The combinations of a menu of an emulation, its only one by default, with the highest rates. Of a menu
     with levels, those of triggers of the last one."""
     known = emulation.given if menu in emulation.given else emulation.menus
@@ -55,7 +55,7 @@ def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     *_, level = members_by_level(menu).values()
     table, scales = emulation.counted(number)
-    scale = Scale(scales, crossing_scale(menu, emulation.catalogue))
+    scale = SampleScales(scales, crossing_scale(menu, emulation.catalogue))
     hz = exact.to_float(table.weight) * scale.of_sample[table.sample] * scale.everything
     rates: dict[tuple[int, ...], float] = {}
     for rows in blocks(table, menu):
@@ -68,9 +68,9 @@ def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 
         sums.add(rows, np.column_stack([exactly(acceptance, members, level) for members in chosen]))
     values, variances = sums.result()
     names = [trigger.name for trigger in menu.enabled]
-    return Combinations(
+    return ExclusiveRates(
         largest=tuple(
-            Combination(tuple(names[i] for i in combination), float(value), float(np.sqrt(variance)))
+            ExclusiveRate(tuple(names[i] for i in combination), float(value), float(np.sqrt(variance)))
             for combination, value, variance in zip(order[:most], values, variances, strict=True)
         ),
         others=len(order[most:]),
