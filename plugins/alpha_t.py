@@ -1,4 +1,16 @@
-"""`alpha_t`, a worked example of a plugin: αT of two jets (Randall and Tucker-Smith, arXiv:0806.1049).
+"""`alpha_t`, the template for a trigger kind: αT of two jets (Randall and Tucker-Smith, arXiv:0806.1049).
+
+    [menu]
+    plugins = ["alpha_t"]
+
+    [[trigger]]
+    name = "HT100_AlphaT0p6"
+    kind = "alpha_t"
+    object = "jet"
+    above = 0.6
+
+Copy this file into a folder on the plugin path and change four things: the fields of the kind, which are the
+keys of its TOML table; what it asks the menu for; the score; and its name in KINDS.
 
 αT = ET(j2) / MT = pT2 / √(2 pT1 pT2 (1 − cos Δφ)) is ½ for two jets that balance each other, less where one
 is mismeasured, and more where something invisible recoils against both.
@@ -13,7 +25,7 @@ import numpy as np
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import FloatArray
-from trigemu.triggers.base import Context, ScoreKind
+from trigemu.triggers.base import Compiled, Context, ScoreKind
 
 
 class AlphaT(ScoreKind, frozen=True):
@@ -29,7 +41,7 @@ class AlphaT(ScoreKind, frozen=True):
 
 
 @dataclass(frozen=True)
-class CompiledAlphaT:
+class CompiledAlphaT(Compiled):
     pt1: Number
     pt2: Number
     dphi: Number

@@ -38,7 +38,7 @@ from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import TomlTable
 from trigemu.triggers.anomaly import InputBlock, Scorer, among, blocks, of_asked, open_scorer, read_inputs
-from trigemu.triggers.base import Context, ModelCall, ScoreKind
+from trigemu.triggers.base import Compiled, Context, ModelCall, ScoreKind
 from trigemu.triggers.models.card import Card, CardTable, ModelFile, open_card
 from trigemu.triggers.models.precision import PrecisionTable, TreeModel
 
@@ -136,7 +136,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class CompiledDecade:
+class CompiledDecade(Compiled):
     """pool: one more thread, on which Y(x) is computed while this one computes y; None: one after the
     other, with the same result."""
 
@@ -146,6 +146,9 @@ class CompiledDecade:
     requires: Condition | None
     cut: float
     pool: Executor | None = field(default_factory=lambda: ThreadPoolExecutor(1), compare=False)
+
+    def asks(self) -> Condition | None:
+        return self.requires
 
     @property
     def trees(self) -> TreeModel:

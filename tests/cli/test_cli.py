@@ -312,10 +312,11 @@ def test_mistakes_of_a_catalogue(place: Any, refused: Refused, old: str, new: st
 PLUGIN = """
 from dataclasses import dataclass
 import numpy as np
+from trigemu.triggers import base
 from trigemu.triggers.base import Kind
 
 @dataclass(frozen=True)
-class Compiled:
+class Compiled(base.Compiled):
     cut: object = None
     def evaluate(self, work):
         EVALUATE

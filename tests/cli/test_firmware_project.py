@@ -20,10 +20,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.firmware.model import PrecisionTable, TreeModel
-from trigemu.firmware.trees import Ensemble
+from trigemu.triggers.models.precision import PrecisionTable, TreeModel
+from trigemu.triggers.models.trees import Ensemble
 from trigemu.triggers.anomaly import InputBlock, read_inputs
-from trigemu.triggers.base import ScoreKind
+from trigemu.triggers.base import Compiled, ScoreKind
 
 whole = lambda *numbers: np.array(numbers, np.int32)
 TREES = Ensemble(
@@ -44,14 +44,17 @@ class Boosted(ScoreKind, frozen=True):
     def compile(self, context):
         blocks = (InputBlock(observables=("jet[0].pt", "photon[0].pt"), padding=0.0),)
         inputs = read_inputs(blocks, lambda text, i, j: context.observable(text))
-        return Compiled(TreeModel(inputs, "00", TREES, self.precision), self.cut)
+        return CompiledBoosted(TreeModel(inputs, "00", TREES, self.precision), self.cut)
 
 
 @dataclass(frozen=True)
-class Compiled:
-    trees: TreeModel
+class CompiledBoosted(Compiled):
+    model: TreeModel
     cut: float
-    requires = None
+
+    @property
+    def trees(self):
+        return self.model
 
     def evaluate(self, work):
         return np.zeros(len(work.events))

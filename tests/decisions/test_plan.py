@@ -16,6 +16,7 @@ from trigemu.decisions.plan import Plan, Slot
 from trigemu.menus.menu import Menu
 from trigemu.samples.events import Events
 from trigemu.support.errors import PluginError
+from trigemu.triggers.base import Compiled
 
 EVENTS = toy_events(31, 500)
 
@@ -122,7 +123,7 @@ def test_all_columns_that_a_sample_lacks(tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Made:
+class Made(Compiled):
     """A compiled trigger that gives whatever a test wants."""
 
     give: Callable[[int], Any]

@@ -13,7 +13,7 @@ PLUGIN = """
 import time
 from dataclasses import dataclass
 import numpy as np
-from trigemu.triggers.base import ScoreKind
+from trigemu.triggers.base import Compiled, ScoreKind
 LOG = []
 
 class Parts(ScoreKind, frozen=True):
@@ -24,7 +24,7 @@ class Parts(ScoreKind, frozen=True):
         return CompiledParts(context.observable("met"), requires, self.cut, self.seconds)
 
 @dataclass(frozen=True)
-class CompiledParts:
+class CompiledParts(Compiled):
     met: object
     requires: object
     cut: float
@@ -35,6 +35,8 @@ class CompiledParts:
         if self.requires is not None:
             score[~self.requires.evaluate(work)] = -np.inf
         return score
+    def asks(self):
+        return self.requires
     def stages(self, events):
         names = ("features", "autoencoder", "bdt", "sequential", "parallel")
         return {name: lambda name=name: LOG.append((name, events)) for name in names}
@@ -44,7 +46,7 @@ class Company(ScoreKind, frozen=True):
         return CompiledCompany(context.observable("met"), self.cut)
 
 @dataclass(frozen=True)
-class CompiledCompany:
+class CompiledCompany(Compiled):
     met: object
     cut: float
     def evaluate(self, work):

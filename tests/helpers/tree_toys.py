@@ -17,7 +17,7 @@ from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import FloatArray
 from trigemu.triggers.anomaly import InputBlock, among, of_asked, read_inputs
-from trigemu.triggers.base import Context, ScoreKind, TrainedOn
+from trigemu.triggers.base import Compiled, Context, ScoreKind, TrainedOn
 from trigemu.triggers.models.fixed_point import ApFixed
 from trigemu.triggers.models.precision import PrecisionTable, TreeModel
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
@@ -132,12 +132,15 @@ class Boosted(ScoreKind, frozen=True):
 
 
 @dataclass(frozen=True)
-class CompiledBoosted:
+class CompiledBoosted(Compiled):
     met: object
     inputs: Inputs
     precision: PrecisionTable | None
     requires: Condition | None
     cut: float
+
+    def asks(self) -> Condition | None:
+        return self.requires
 
     @property
     def trees(self) -> TreeModel:

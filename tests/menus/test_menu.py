@@ -394,7 +394,7 @@ def test_a_kind_of_a_plugin_that_the_menu_does_not_list(tmp_path: Path) -> None:
 
 
 PLUGIN = """
-from trigemu.triggers.base import BitKind, Kind
+from trigemu.triggers.base import BitKind, Compiled, Kind
 class Mine(Kind, frozen=True):
     above: float
     def mistakes(self):
@@ -422,8 +422,9 @@ KINDS = {"mine": Mine, "bits": Bits}
         (
             "COMPILE",
             "from dataclasses import make_dataclass\n"
-            "        made = make_dataclass('C', ['cut', 'evaluate'], frozen=True)\n"
-            "        return made(None, lambda work: None) if self.above > 1 else made([], print)",
+            "        methods = {'evaluate': lambda self, work: None}\n"
+            "        made = make_dataclass('C', ['cut'], bases=(Compiled,), namespace=methods, frozen=True)\n"
+            "        return made(None) if self.above > 1 else made([])",
             "mine",
             "its kind failed to compile it: TypeError: unhashable type: 'list'",
         ),

@@ -16,7 +16,7 @@ from trigemu import make_events, make_plan
 from trigemu.decisions.plan import Plan, decide
 from trigemu.observables.expressions import Element
 from trigemu.observables.language import parse_observable
-from trigemu.observables.pruning import all_uses, ceiling, lowest_pt, raised
+from trigemu.observables.pruning import all_uses, ceiling, lowest_pt, without_soft_objects
 from trigemu.observables.selections import Derivation, Scope, Window
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.events import Collection, Events
@@ -136,14 +136,14 @@ def threshold(name: str, observable: str, above: float) -> str:
 
 def test_objects_below_all_cuts_are_not_derived(tmp_path: Path) -> None:
     two = threshold("A", "jet[0].pt", 50) + threshold("B", "jet[1].pt", 40)
-    hard = raised(JET, {JET: 40.0})
+    hard = without_soft_objects(JET, {JET: 40.0})
     assert hard.windows[-1] == ("pt", Window(min=40.0))
     assert hard in derived(two, tmp_path)
     assert JET not in derived(two, tmp_path)
     # Other triggers need more of them, or all.
     leg = '[[trigger]]\nname = "C"\nkind = "combination"\n'
     leg += 'legs = [ { object = "central", pt = { min = 30.0 } } ]\n'
-    assert raised(JET, {JET: 30.0}) in derived(two + leg, tmp_path)
+    assert without_soft_objects(JET, {JET: 30.0}) in derived(two + leg, tmp_path)
     asked = threshold("C", "met", 30) + 'requires = "n_jet > 1"\n'
     further = [threshold("C", *of) for of in (("ht", 100), ("n_central", 2), ("jet[0].eta", 0))]
     for third in (*further, asked):
@@ -154,9 +154,13 @@ def test_objects_below_all_cuts_are_not_derived(tmp_path: Path) -> None:
 def test_floors_are_the_lowest_of_all_uses() -> None:
     known = lowest_pt([(CENTRAL, 40.0), (CENTRAL, 50.0), (JET, 45.0), (MUON, math.nan)])
     assert known == {CENTRAL: 40.0, JET: 40.0, PHOTON: -math.inf, MUON: math.inf}
-    assert raised(CENTRAL, known) == Derivation("jet", raised(JET, known), CENTRAL.windows)
-    assert raised(MUON, {MUON: 30.0}) == MUON  # to cut costs what it saves where nothing is compared
-    assert raised(JET, {JET: -math.inf}) == JET
+    assert without_soft_objects(CENTRAL, known) == Derivation(
+        "jet", without_soft_objects(JET, known), CENTRAL.windows
+    )
+    assert (
+        without_soft_objects(MUON, {MUON: 30.0}) == MUON
+    )  # to cut costs what it saves where nothing is compared
+    assert without_soft_objects(JET, {JET: -math.inf}) == JET
 
 
 def test_derivations_are_found_wherever_they_are() -> None:

@@ -11,7 +11,9 @@ ZERO = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("J10",))
 
 
 def trigger(name: str, unique: Rate = RATE, total: Rate = RATE, kind: str = "threshold") -> TriggerRates:
-    return TriggerRates(name, kind, None, None, 1.0, None, None, total, unique, RATE)
+    return TriggerRates(
+        name, kind, None, None, 1.0, None, None, {"total": total, "unique": unique, "share": RATE}
+    )
 
 
 def test_only_signs_that_are_shown_are_explained() -> None:

@@ -27,6 +27,7 @@ from trigemu.studies.threshold_scan import MAX_POINTS, Met, Scan, Steps, met, pa
 
 PLUGIN = """
 import numpy as np
+from trigemu.triggers import base
 from trigemu.triggers.base import ScoreKind
 
 class Spread(ScoreKind, frozen=True):
@@ -34,7 +35,7 @@ class Spread(ScoreKind, frozen=True):
     def compile(self, context):
         return Compiled(context.observable("met"), self.scale, self.cut)
 
-class Compiled:
+class Compiled(base.Compiled):
     def __init__(self, met, scale, cut):
         self.met, self.scale, self.cut = met, scale, cut
     def evaluate(self, work):

@@ -16,7 +16,10 @@ none is prescaled (docs/rates.md).
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -24,8 +27,6 @@ import numpy as np
 from trigemu.counting.acceptance import Acceptance
 from trigemu.menus.menu import Menu
 from trigemu.support.arrays import BoolArray, FloatArray
-
-ALL = ("total", "unique", "share", "covered", "lost")
 
 
 class Label(NamedTuple):
@@ -39,43 +40,113 @@ class Label(NamedTuple):
 MENU = Label("menu", "", "rate")
 
 
+class Accepted:
+    """What the enabled triggers of a menu accept of m patterns, as all quantities need it.
+
+    levels: bool[t] over the enabled triggers, of each level. either: float64[m], or(M) of each level. total,
+    unique, share: float64[m, t], each within its level.
+    """
+
+    def __init__(self, menu: Menu, acceptance: Acceptance) -> None:
+        self.acceptance = acceptance
+        self.levels = members_by_level(menu)
+        self.either = {level: acceptance.either(members) for level, members in self.levels.items()}
+        self.last = list(self.levels)[-1]
+
+    @property
+    def total(self) -> FloatArray:
+        return self.acceptance.total
+
+    @cached_property
+    def unique(self) -> FloatArray:
+        unique: FloatArray = np.sum([self.acceptance.unique(of) for of in self.levels.values()], axis=0)
+        return unique
+
+    @cached_property
+    def share(self) -> FloatArray:
+        share = np.zeros_like(self.total)
+        for level, members in self.levels.items():
+            accepted = self.total[:, members]
+            summed = accepted.sum(axis=1)
+            part = np.divide(self.either[level], summed, out=np.zeros_like(summed), where=summed > 0)
+            share[:, members] = accepted * part[:, None]
+        return share
+
+    def of_group(self, inside: BoolArray) -> FloatArray:
+        """float64[m]: or(G)."""
+        return self.acceptance.either(inside)
+
+    def unique_of_group(self, inside: BoolArray) -> FloatArray:
+        """float64[m]: or(M) − or(M without G)."""
+        level = next(level for level, members in self.levels.items() if members[inside].all())
+        return self.either[level] - self.acceptance.either(self.levels[level] & ~inside)
+
+    def lost(self, trigger: int) -> FloatArray | None:
+        """float64[m]: what the last level loses without a trigger; None for those of the last level."""
+        members = self.levels[self.last]
+        return None if members[trigger] else self.acceptance.lost(members, trigger)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A rate that triggers have, and groups.
+
+    of_trigger: float64[m], the fraction that a trigger counts, by its place among those that are enabled;
+    None where it has no such rate. of_group: the same of a group, bool[t]. listed: whether tables and
+    documents have it beside each trigger; compared: whether variants of a menu are compared by it.
+    part_of_total: an event adds no more to it than to the total, which bounds the upper limit where none is
+    seen.
+    """
+
+    name: str
+    of_trigger: Callable[[Accepted, int], FloatArray | None]
+    of_group: Callable[[Accepted, BoolArray], FloatArray] | None = None
+    listed: bool = True
+    compared: bool = False
+    part_of_total: bool = False
+
+
+#: Every rate of triggers and groups, in the order of the columns. A new one is a line here.
+QUANTITIES = (
+    Quantity("total", lambda a, t: a.total[:, t], Accepted.of_group, compared=True),
+    Quantity(
+        "unique", lambda a, t: a.unique[:, t], Accepted.unique_of_group, compared=True, part_of_total=True
+    ),
+    Quantity("share", lambda a, t: a.share[:, t], lambda a, g: a.share[:, g].sum(axis=1)),
+    Quantity(
+        "covered",
+        lambda a, t: a.total[:, t] - a.unique[:, t],
+        lambda a, g: a.of_group(g) - a.unique_of_group(g),
+        listed=False,
+    ),
+    Quantity("lost", Accepted.lost, listed=False, part_of_total=True),
+)
+ALL = tuple(quantity.name for quantity in QUANTITIES)
+LISTED = tuple(quantity.name for quantity in QUANTITIES if quantity.listed)
+COMPARED = tuple(quantity.name for quantity in QUANTITIES if quantity.compared)
+
+
 def fractions(menu: Menu, acceptance: Acceptance, wanted: Container[str] = ALL) -> dict[Label, FloatArray]:
     """float64[m] of each rate, for m patterns."""
-    levels = members_by_level(menu)
-    either = {level: acceptance.either(members) for level, members in levels.items()}
-    names, last = list(levels), list(levels)[-1]
-    found = {MENU: either[last]}
-    for level, before in zip(names, [None, *names], strict=False):
-        if menu.levels:
-            found[Label("level", level, "rate")] = either[level]
+    accepted = Accepted(menu, acceptance)
+    found = {MENU: accepted.either[accepted.last]}
+    for before, level in pairwise([None, *menu.levels]):
+        assert level is not None
+        found[Label("level", level, "rate")] = accepted.either[level]
         if before is not None:
-            found[Label("level", level, "rejected")] = either[before] - either[level]
-    of_triggers = {}
-    if "total" in wanted:
-        of_triggers["total"] = acceptance.total
-    if "unique" in wanted:
-        of_triggers["unique"] = np.sum([acceptance.unique(members) for members in levels.values()], axis=0)
-    if "covered" in wanted:
-        of_triggers["covered"] = of_triggers["total"] - of_triggers["unique"]
-    if "share" in wanted:
-        of_triggers["share"] = _share(acceptance, levels, either)
-    for column, trigger in enumerate(menu.enabled):
-        for quantity, values in of_triggers.items():
-            found[Label("trigger", trigger.name, quantity)] = values[:, column]
-        if "lost" in wanted and not levels[last][column]:
-            found[Label("trigger", trigger.name, "lost")] = acceptance.lost(levels[last], column)
-    for name, inside in members_by_group(menu).items():
-        level = next(level for level, members in levels.items() if members[inside].all())
-        if "total" in wanted:
-            found[Label("group", name, "total")] = acceptance.either(inside)
-        if "unique" in wanted:
-            others = acceptance.either(levels[level] & ~inside)
-            found[Label("group", name, "unique")] = either[level] - others
-        if "covered" in wanted:
-            total, unique = (found[Label("group", name, quantity)] for quantity in ("total", "unique"))
-            found[Label("group", name, "covered")] = total - unique
-        if "share" in wanted:
-            found[Label("group", name, "share")] = of_triggers["share"][:, inside].sum(axis=1)
+            rejected = accepted.either[before] - accepted.either[level]
+            found[Label("level", level, "rejected")] = rejected
+    groups = members_by_group(menu)
+    for quantity in QUANTITIES:
+        if quantity.name not in wanted:
+            continue
+        for place, trigger in enumerate(menu.enabled):
+            values = quantity.of_trigger(accepted, place)
+            if values is not None:
+                found[Label("trigger", trigger.name, quantity.name)] = values
+        for name, inside in groups.items() if quantity.of_group else ():
+            assert quantity.of_group
+            found[Label("group", name, quantity.name)] = quantity.of_group(accepted, inside)
     return found
 
 
@@ -90,13 +161,3 @@ def members_by_group(menu: Menu) -> dict[str, BoolArray]:
     """bool[t] over the enabled triggers, for each group in the order of the file."""
     of = np.array([trigger.group or "" for trigger in menu.enabled])
     return {group: of == group for group in dict.fromkeys(t.group for t in menu.enabled if t.group)}
-
-
-def _share(acceptance: Acceptance, levels: dict[str, BoolArray], either: dict[str, FloatArray]) -> FloatArray:
-    share = np.zeros_like(acceptance.total)
-    for level, members in levels.items():
-        accepted = acceptance.total[:, members]
-        summed = accepted.sum(axis=1)
-        part = np.divide(either[level], summed, out=np.zeros_like(summed), where=summed > 0)
-        share[:, members] = accepted * part[:, None]
-    return share

@@ -6,7 +6,7 @@ has one bit, whichever menus it stands in. `logic`, `random`, seeds and prescale
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.pruning import Use, all_uses, lowest_pt
+from trigemu.observables.pruning import lowest_pt
 from trigemu.observables.selections import Derivation
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue, Sample
@@ -42,12 +42,10 @@ class Group:
     bits: IntArray
     cuts: FloatArray
 
-    def raised(self, lowest: Mapping[Derivation, float]) -> Group:
+    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> Group:
         """Without the objects that no decision depends on."""
-        compiled = self.slot.compiled
-        if not hasattr(compiled, "raised"):
-            return self
-        return replace(self, slot=replace(self.slot, compiled=compiled.raised(lowest)))
+        compiled = self.slot.compiled.without_soft_objects(lowest)
+        return replace(self, slot=replace(self.slot, compiled=compiled))
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ class Plan:
     @cached_property
     def margin(self) -> int:
         """How many crossings before and after an event its slots look at."""
-        return max((getattr(slot.compiled, "margin", 0) for slot in self.slots), default=0)
+        return max((slot.compiled.margin for slot in self.slots), default=0)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
@@ -81,8 +79,8 @@ class Plan:
         for bit, slot in enumerate(self.slots):
             bits.setdefault(_score(slot.compiled), []).append(bit)
         groups = [_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values()]
-        lowest = lowest_pt(use for group in groups for use in _uses(group.slot.compiled))
-        return tuple(group.raised(lowest) for group in groups)
+        lowest = lowest_pt(use for group in groups for use in group.slot.compiled.uses())
+        return tuple(group.without_soft_objects(lowest) for group in groups)
 
     def check(self, sample: Sample) -> None:
         """TrigemuError with all columns that a sample does not have, and the triggers that need them; and
@@ -107,7 +105,7 @@ class Plan:
 
 def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
     """That a trigger looks at crossings that a sample does not have; None if it is not so."""
-    if not getattr(compiled, "margin", 0) or sample.has_neighbours:
+    if not compiled.margin or sample.has_neighbours:
         return None
     return (
         f"it looks at neighbouring crossings, and the events of sample {sample.name!r} (format "
@@ -159,7 +157,7 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
             models[-1] |= context.models
             if trigger in menu.used:
                 trained_on += context.trained
-                said += getattr(compiled, "warnings", ())
+                said += compiled.warnings
         warnings.append(tuple(dict.fromkeys(said)))
     where = tuple(dict.fromkeys(trained_on))
     return Plan(tuple(slots), tuple(bits), needs, tuple(models), where, tuple(warnings))
@@ -167,7 +165,7 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
 
 def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     """uint64[n, plan.words]: bit b % 64 of word b // 64 is the raw decision of slot b. `work`: a
-    workspace of the events, for who wants to use it further."""
+    workspace of the events, for reuse by the caller."""
     work = work or Workspace(events)
     words = np.zeros((len(events), plan.words), np.uint64)
     for group in plan.groups:
@@ -176,7 +174,7 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
             _pack(words, group.bits[0], result)
             continue
         numbers = _pack_above(words, group.bits, result, group.cuts)
-        if not numbers and not hasattr(group.slot.compiled, "score_above"):
+        if not numbers and not group.slot.compiled.nan_is_below:
             trigger, at = group.slot.trigger, first_nan(result)
             raise PluginError(
                 f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
@@ -193,10 +191,6 @@ def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
     return Group(lowest, np.array([bit for bit, _ in rising], np.int64), np.array(cuts, np.float64))
 
 
-def _uses(compiled: Compiled) -> Iterable[Use]:
-    return compiled.uses() if hasattr(compiled, "uses") else all_uses(compiled)
-
-
 def _score(compiled: Compiled) -> Hashable:
     """What two compiled triggers have in common that differ in nothing but their cuts."""
     if compiled.cut is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
@@ -210,10 +204,8 @@ def _evaluate(group: Group, work: Workspace) -> Any:
     they are not above it."""
     trigger, compiled = group.slot.trigger, group.slot.compiled
     try:
-        if hasattr(compiled, "score_above"):
-            result = compiled.score_above(work, group.cuts[0])
-        else:
-            result = compiled.evaluate(work)
+        scored = compiled.cut is not None
+        result = compiled.score_above(work, group.cuts[0]) if scored else compiled.evaluate(work)
     except SampleError:
         raise  # it names the sample and the column
     except TrigemuError as error:

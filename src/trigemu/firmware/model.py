@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -11,7 +10,6 @@ from trigemu.decisions.plan import Plan, make_plan
 from trigemu.emulation.engine import Job, over_background
 from trigemu.emulation.loop import fitted
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.expressions import Condition
 from trigemu.observables.model_inputs import Features
 from trigemu.observables.workspace import Workspace
 from trigemu.samples.catalogue import Catalogue
@@ -20,19 +18,8 @@ from trigemu.samples.split import EVALUATION, TRAINING, half_of
 from trigemu.support.arrays import FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.anomaly import of_asked
-from trigemu.triggers.base import ScoreKind
+from trigemu.triggers.base import Compiled, ScoreKind
 from trigemu.triggers.models.precision import TreeModel
-
-
-class WithTrees(Protocol):
-    """What a trigger with trees compiles to."""
-
-    @property
-    def trees(self) -> TreeModel: ...
-
-    @property
-    def requires(self) -> Condition | None:
-        """Which events it asks for."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +51,14 @@ def with_trees(menu: Menu, name: str) -> Trigger:
 def tree_model(menu: Menu, name: str) -> TreeModel:
     """The trees of a trigger; TrigemuError where it has none."""
     with_trees(menu, name)
-    return _compiled(make_plan([menu]), name).trees
+    return _trees(make_plan([menu]), name)[1]
 
 
-def _compiled(plan: Plan, name: str) -> WithTrees:
-    compiled: WithTrees = plan.slots[plan.bits[0][name]].compiled  # type: ignore[assignment]
-    return compiled
+def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
+    compiled = plan.slots[plan.bits[0][name]].compiled
+    if compiled.trees is None:
+        raise TrigemuError(f"trigger {name!r}: its kind has no trees for a firmware")
+    return compiled, compiled.trees
 
 
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, workers: int = 1) -> TreeInputs:
@@ -98,9 +87,9 @@ class _Read:
     name: str
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> TreeInputs:
-        compiled = _compiled(plan, self.name)
-        asked, chosen = of_asked(Workspace(events), compiled.requires)
-        x, complete = compiled.trees.inputs.evaluate(asked)
+        compiled, trees = _trees(plan, self.name)
+        asked, chosen = of_asked(Workspace(events), compiled.asks())
+        x, complete = trees.inputs.evaluate(asked)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True
         complete &= counted[chosen]

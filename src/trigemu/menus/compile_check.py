@@ -10,7 +10,7 @@ from trigemu.observables.expressions import Condition, Constant, Number, Relatio
 from trigemu.observables.selections import Derivation, Scope
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import Document, Key, dotted
-from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.base import Compiled, Context, Kind
 
 
 class _Checking(Context):
@@ -49,8 +49,9 @@ def try_compile(
     context = _Checking(scope, document.path.parent)
     try:
         compiled = description.compile(context)
-        if not (hasattr(compiled, "cut") and callable(getattr(compiled, "evaluate", None))):
-            raise TypeError(f"expected an object with cut and evaluate, not {type(compiled).__name__}")
+        if not isinstance(compiled, Compiled):
+            kind = type(compiled).__name__
+            raise TypeError(f"expected an object with cut and evaluate (a Compiled), not {kind}")
         if isinstance(compiled, Hashable):
             hash(compiled)
     except TrigemuError as error:

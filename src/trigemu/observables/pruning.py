@@ -1,4 +1,5 @@
-"""Decisions need less than scores: no object below all cuts on it, no sum where a bound is below the cut.
+"""Shortcuts that keep decisions, not scores: no object below all cuts on it, no sum where a bound is below
+the cut.
 
 A trigger on the leading jet above 100 GeV decides the same when jets begin at 100 GeV, since objects descend
 in pT. So a derivation of which nobody needs the softer objects gets a further window, and most events have
@@ -52,9 +53,10 @@ def lowest_pt(uses: Iterable[Use]) -> dict[Derivation, float]:
     return lowest
 
 
-def raised(derivation: Derivation, lowest: Mapping[Derivation, float]) -> Derivation:
-    """The same without objects below the floor, wherever they would be compared with others."""
-    source = raised(derivation.source, lowest) if derivation.source else None
+def without_soft_objects(derivation: Derivation, lowest: Mapping[Derivation, float]) -> Derivation:
+    """The same without objects below the lowest pT that matters, wherever they would be compared with
+    others."""
+    source = derivation.source and without_soft_objects(derivation.source, lowest)
     floor = lowest.get(derivation, -math.inf) if derivation.overlap else -math.inf
     further = (("pt", Window(min=floor)),) if floor > -math.inf else ()
     return replace(derivation, source=source, windows=(*derivation.windows, *further))

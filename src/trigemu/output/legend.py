@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from trigemu.counting.quantities import LISTED
 from trigemu.rates.results import Rate, TriggerRates
 
 #: Of triggers whose unique rate is 0 by construction: so many are named.
@@ -12,7 +13,7 @@ _NAMED = 8
 
 def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[str]:
     """A line for each sign that the rates of triggers, of groups and of menus show."""
-    every = [*menus, *(rate for r in rates for rate in (r.total, r.unique, r.share))]
+    every = [*menus, *(r.rates[quantity] for r in rates for quantity in LISTED)]
     if any(rate.upper_limit_hz is not None for rate in every):
         yield "<: no event; upper limit at 68 %."
     contained = list(dict.fromkeys(_contained(r) for r in rates if r.unique.contained_in))

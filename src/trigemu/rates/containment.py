@@ -61,7 +61,7 @@ def settled(menu: Menu, found: Iterable[TriggerRates]) -> Iterator[TriggerRates]
         names = [t.name for t in among if rates.name == (t.group if rates.kind == "group" else t.name)]
         if within := containments[rates.level].of(names):
             zero = replace(rates.unique, upper_limit_hz=None, contained_in=within)
-            rates = replace(rates, unique=zero)
+            rates = rates.with_rate("unique", zero)
         yield rates
 
 

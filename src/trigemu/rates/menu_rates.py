@@ -18,7 +18,7 @@ import numpy as np
 
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.quantities import MENU, Label, fractions
+from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions
 from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, blocks
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.loop import Emulation, emulate
@@ -124,7 +124,7 @@ class _Sums:
                 threshold=trigger.description.cut if isinstance(trigger.description, ScoreKind) else None,
                 threshold_error=trigger.solution.error if trigger.solution else None,
                 unique_fraction=self._unique_fraction("trigger", trigger.name),
-                **self._rates_of("trigger", trigger.name, [trigger]),
+                rates=self._rates_of("trigger", trigger.name, [trigger]),
             )
             for trigger in self._menu.enabled
         )
@@ -144,7 +144,7 @@ class _Sums:
                 threshold=None,
                 threshold_error=None,
                 unique_fraction=self._unique_fraction("group", name),
-                **self._rates_of("group", name, inside),
+                rates=self._rates_of("group", name, inside),
             )
             for name, inside in members.items()
         )
@@ -207,11 +207,10 @@ class _Sums:
         that."""
         could_enter = float(self._largest.max(initial=0.0)) / min(trigger.prescale for trigger in triggers)
         own = float(self._largest_entered[self._column[Label(what, name, "total")]]) or could_enter
-        limits = {"total": could_enter, "unique": own, "share": could_enter, "lost": own}
         return {
-            quantity: self.rate(Label(what, name, quantity), limit)
-            for quantity, limit in limits.items()
-            if Label(what, name, quantity) in self._column
+            quantity.name: self.rate(label, own if quantity.part_of_total else could_enter)
+            for quantity in QUANTITIES
+            if (label := Label(what, name, quantity.name)) in self._column
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
@@ -42,7 +42,8 @@ class LevelRates:
 @dataclass(frozen=True)
 class TriggerRates:
     """The rates of a trigger or (kind "group") of a group, within its level. threshold: the cut on its
-    score, if any; threshold_error: of one that was found from a rate budget. lost: what the last level would
+    score, if any; threshold_error: of one that was found from a rate budget. rates: by the names of
+    `counting.quantities`. lost: what the last level would
     lose without a trigger of an earlier one, below 0 if it would gain. unique_fraction: unique over total
     rate and its error, None where the total is not above 0."""
 
@@ -53,11 +54,27 @@ class TriggerRates:
     prescale: float | None
     threshold: float | None
     threshold_error: float | None
-    total: Rate
-    unique: Rate
-    share: Rate
-    lost: Rate | None = None
+    rates: Mapping[str, Rate]
     unique_fraction: tuple[float, float] | None = None
+
+    def with_rate(self, quantity: str, rate: Rate) -> TriggerRates:
+        return replace(self, rates={**self.rates, quantity: rate})
+
+    @property
+    def total(self) -> Rate:
+        return self.rates["total"]
+
+    @property
+    def unique(self) -> Rate:
+        return self.rates["unique"]
+
+    @property
+    def share(self) -> Rate:
+        return self.rates["share"]
+
+    @property
+    def lost(self) -> Rate | None:
+        return self.rates.get("lost")
 
 
 @dataclass(frozen=True)

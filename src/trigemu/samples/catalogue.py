@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -12,14 +12,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from trigemu.samples.detect import format_of
 from trigemu.samples.events import Events, Need, make_events
-from trigemu.samples.formats.challenge import Challenge
-from trigemu.samples.formats.cms_vector import CMSVector
-from trigemu.samples.formats.delphes import Delphes
-from trigemu.samples.formats.detect import format_of
-from trigemu.samples.formats.nanoaod import NanoAOD
-from trigemu.samples.formats.parquet import Parquet
-from trigemu.samples.formats.physlite import Physlite
+from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import found, located, opened, parts
 from trigemu.samples.margins import around, joined
@@ -27,15 +22,6 @@ from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_pe
 from trigemu.samples.open_data import completed
 from trigemu.support.errors import SampleError, TrigemuError, nearest
 from trigemu.support.toml import Document, Key, load, read
-
-FORMATS: dict[str, Callable[[str], Source]] = {
-    "nanoaod": NanoAOD,
-    "physlite": Physlite,
-    "delphes": Delphes,
-    "parquet": Parquet,
-    "challenge": Challenge,
-    "cms-l1-vector": CMSVector,
-}
 
 #: What the errors of rates take as independent.
 Errors = Literal["interactions", "events"]

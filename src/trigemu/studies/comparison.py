@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trigemu.counting.acceptance import acceptances, pairs_between
-from trigemu.counting.quantities import MENU, Label, fractions
+from trigemu.counting.quantities import COMPARED, MENU, Label, fractions
 from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, blocks
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
@@ -25,9 +25,6 @@ from trigemu.rates.results import MenuRates
 from trigemu.studies.definition_changes import changes
 from trigemu.support.arrays import FloatArray, Words
 from trigemu.support.errors import TrigemuError
-
-#: What is compared of each trigger.
-_QUANTITIES = ("total", "unique")
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,7 @@ def _labels(menu: Menu) -> Iterator[Label]:
     yield MENU
     yield from (Label("level", level, "rate") for level in menu.levels)
     for trigger in menu.enabled:
-        yield from (Label("trigger", trigger.name, quantity) for quantity in _QUANTITIES)
+        yield from (Label("trigger", trigger.name, quantity) for quantity in COMPARED)
 
 
 def _what(label: Label) -> str:
@@ -175,5 +172,5 @@ def _what(label: Label) -> str:
 def _fractions(words: Words, menu: Menu, bits: Mapping[str, int], ratio: float) -> dict[Label, FloatArray]:
     """Of the triggers by name, so that menus with the same triggers in another order differ by nothing."""
     by_name = replace(menu, triggers=tuple(sorted(menu.triggers, key=lambda trigger: trigger.name)))
-    found = fractions(by_name, acceptances(words, by_name, bits), _QUANTITIES)
+    found = fractions(by_name, acceptances(words, by_name, bits), COMPARED)
     return {label: ratio * values for label, values in found.items()}

@@ -206,7 +206,7 @@ class _Tally:
         trigger = self.triggers[number]
         only_emulated, only_stored = int(self.only_emulated[number]), int(self.only_stored[number])
         needs, compiled = _compiled(menu, trigger)
-        margin = max((getattr(part, "margin", 0) for part in compiled), default=0)
+        margin = max((part.margin for part in compiled), default=0)
         first = (self._difference(needs, margin, *place) for place in self.first[number])
         agree = self.events - only_emulated - only_stored
         return Checked(trigger.name, agree, only_emulated, only_stored, tuple(first))

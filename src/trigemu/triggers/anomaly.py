@@ -33,7 +33,7 @@ from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.kernels import kernel
 from trigemu.support.toml import TomlTable
-from trigemu.triggers.base import Context, ModelCall, ScoreKind
+from trigemu.triggers.base import Compiled, Context, ModelCall, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.models.card import CardTable, ModelFile, open_card
 from trigemu.triggers.models.network import Network
@@ -88,7 +88,7 @@ class Anomaly(ScoreKind, frozen=True):
 
 
 @dataclass(frozen=True)
-class CompiledAnomaly:
+class CompiledAnomaly(Compiled):
     scorer: Scorer
     requires: Condition | None
     cut: float
@@ -96,6 +96,9 @@ class CompiledAnomaly:
     def evaluate(self, work: Workspace) -> FloatArray:
         asked, chosen = of_asked(work, self.requires)
         return among(chosen, lambda: self.scorer.scores(asked))
+
+    def asks(self) -> Condition | None:
+        return self.requires
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
         return self.scorer.stages(events)

@@ -3,8 +3,8 @@
 A kind is a frozen description, made from its TOML table and picklable, with `compile(context)`. What
 cannot be pickled (a session of a neural network, a loaded library) lives only in what `compile` returns.
 
-    class AlphaT(Kind, frozen=True):                   # the fields are the keys of the TOML table
-        above: float
+    class AlphaT(ScoreKind, frozen=True):              # the fields are the keys of the TOML table
+        object: str = "jet"
         def compile(self, context: Context) -> Compiled: ...
 
 Two compiled triggers that compare equal are evaluated once, whichever menus they come from.
@@ -13,23 +13,26 @@ Two compiled triggers that compare equal are evaluated once, whichever menus the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self
+from typing import ClassVar, Protocol, Self
 
 import msgspec
 
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.model_inputs import Features, Inputs
+from trigemu.observables.pruning import Use, all_uses
 from trigemu.observables.selections import Derivation, Scope
 from trigemu.observables.windows import column_needs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Need
+from trigemu.samples.events import Events, Need
 from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.toml import TomlTable
 from trigemu.triggers.extent import Extent, Span
+from trigemu.triggers.models.precision import TreeModel
 
 
 class TrainedOn(TomlTable, frozen=True):
@@ -84,34 +87,95 @@ class Context:
         return name
 
 
-class Compiled(Protocol):
+class Compiled(ABC):
     """A trigger, ready to be evaluated on any range of events.
 
-    It may have `warnings`, tuple[str, ...]: what users shall read beside its rates.
+    A kind gives `cut` and `evaluate`. All else has a default that is right for every kind; what a kind
+    overrides makes its decisions faster, or tells users more.
 
-    It may have `margin`, int: how many crossings before and after an event it looks at. These are then rows
-    of the same events, as far as there are any (`Events.core`); decisions of rows at the ends mean nothing.
-
-    It may have `single()`, which says how one event is decided without a workspace (`stream`): by the
-    condition that is returned, or by the model of an `ModelCall`; None: as a range of one, like any other.
-
-    It may have `stages(events)`, pieces by name: each call does one once more on all of these events, which
-    all ask for it, and not what comes before it. ("features": all that models read; "autoencoder", "bdt":
-    the models, beside "bare_onnxruntime" and "bare_bdt"; "sequential", "parallel": all, on 1 or 2 threads.)
-
-    Decisions may cost less than scores (`lean`). `score_above(work, cut)` is then `evaluate`, free to give
-    anything that is not above the cut, NaN too, where the score is not. `uses()` says which objects it
-    looks at, each with the pT below which they make no difference at its cut, and `raised(floors)` is the
-    same without those.
+    Attributes
+    ----------
+    cut : float or None
+        The threshold on the score, or None where `evaluate` gives decisions. Two frozen dataclasses that
+        are equal but for this field are evaluated once.
     """
 
-    @property
-    def cut(self) -> float | None:
-        """The threshold on the score, or None where `evaluate` gives decisions."""
+    cut: float | None
 
+    #: Whether `score_above` may give NaN for a score that is not above the cut. Else NaN is an error.
+    nan_is_below: ClassVar[bool] = False
+
+    @abstractmethod
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
-        """Raw decisions bool[n], or a score float64[n]: −inf where the event was not asked or has no
-        value. The decision of a score is score > cut, and the score does not depend on the cut."""
+        """Evaluate the trigger on all events of a workspace.
+
+        Returns
+        -------
+        float64[n] or bool[n]
+            Scores, −inf where the event was not asked or has no value; or raw decisions, where `cut` is
+            None. An event fires where its score is above the cut, on which the score does not depend.
+        """
+
+    def score_above(self, work: Workspace, cut: float) -> FloatArray:
+        """Evaluate the trigger where only scores above a cut matter.
+
+        Returns
+        -------
+        float64[n]
+            The score where it is above the cut, elsewhere any number that is not.
+        """
+        score: FloatArray = self.evaluate(work)  # type: ignore[assignment]  # of a kind with a cut
+        return score
+
+    def uses(self) -> Iterable[Use]:
+        """List the objects that the trigger looks at, each with the pT in GeV below which they make no
+        difference at its cut. By default every object of each collection matters."""
+        return all_uses(self)
+
+    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> Compiled:
+        """Make the same trigger on collections without the objects below the given pT in GeV, on which no
+        decision depends."""
+        return self
+
+    def single(self) -> Condition | Compiled | ModelCall | None:
+        """Say how one event is decided without a workspace.
+
+        Returns
+        -------
+        Condition, Compiled, ModelCall or None
+            The condition that holds where it fires; a trigger that `decisions.stream` knows as it is; or the
+            model that decides. None: a range of one event is evaluated, as any other.
+        """
+        return None
+
+    def stages(self, events: Events) -> Mapping[str, Callable[[], object]]:
+        """Give its pieces for timing, by name.
+
+        Each call does one piece once more on all of these events, which all ask for the trigger, and not what
+        comes before it: "features": all that models read; "autoencoder", "bdt": the models, beside
+        "bare_onnxruntime" and "bare_bdt"; "sequential", "parallel": all, on 1 or 2 threads.
+        """
+        return {}
+
+    def asks(self) -> Condition | None:
+        """Say which events the trigger asks for; None: all."""
+        return None
+
+    @property
+    def margin(self) -> int:
+        """How many crossings before and after an event the trigger looks at. These are then rows of the same
+        events, as far as there are any (`Events.core`); decisions of rows at the ends mean nothing."""
+        return 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What users should read beside the rates."""
+        return ()
+
+    @property
+    def trees(self) -> TreeModel | None:
+        """Boosted trees that a firmware can hold; None: there are none."""
+        return None
 
 
 class Model(Protocol):

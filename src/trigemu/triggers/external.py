@@ -19,7 +19,7 @@ import numpy as np
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import Array, BoolArray
 from trigemu.support.kernels import kernel
-from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.extent import Extent
 
 _BITS = 64
@@ -45,7 +45,7 @@ class External(Kind, frozen=True):
 
 
 @dataclass(frozen=True)
-class CompiledExternal:
+class CompiledExternal(Compiled):
     column: str
     bit: int
     crossing: int

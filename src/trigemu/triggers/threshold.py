@@ -4,8 +4,8 @@
     above = 100.0
     requires = "n_photon >= 1"      # optional: the other events are not asked
 
-Start a kind of your own as a copy of this file, and leave out `extent`, which shows what triggers have in
-common, and `single`, `score_above`, `uses` and `raised`: they make decisions faster, nothing else.
+The template for a kind of your own is plugins/alpha_t.py, which leaves out what this one overrides to decide
+faster (`Compiled`) and to show what it has in common with others (`extent`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trigemu.observables.expressions import Condition, Constant, Element, Junction, Number, Relation
-from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, raised
+from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, without_soft_objects
 from trigemu.observables.selections import Derivation
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import BoolArray, FloatArray
 from trigemu.support.kernels import kernel
-from trigemu.triggers.base import Context, ScoreKind
+from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 
 
@@ -41,7 +41,9 @@ class Threshold(ScoreKind, frozen=True):
 
 
 @dataclass(frozen=True)
-class CompiledThreshold:
+class CompiledThreshold(Compiled):
+    nan_is_below = True
+
     observable: Number
     requires: Condition | None
     cut: float
@@ -74,11 +76,14 @@ class CompiledThreshold:
             yield from all_uses(element)
         yield from all_uses(self.requires)
 
-    def raised(self, lowest: Mapping[Derivation, float]) -> CompiledThreshold:
+    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> CompiledThreshold:
         element = self.observable
         if not isinstance(element, Element):
             return self
-        return replace(self, observable=replace(element, of=raised(element.of, lowest)))
+        return replace(self, observable=replace(element, of=without_soft_objects(element.of, lowest)))
+
+    def asks(self) -> Condition | None:
+        return self.requires
 
     def single(self) -> Condition:
         fired = Relation(">", self.observable, Constant(self.cut))

@@ -21,6 +21,7 @@ from trigemu import Collection, Events, Plan, Stream, TrigemuError, decide, make
 from trigemu.decisions.plan import Slot
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
+from trigemu.triggers.base import Compiled
 from trigemu.triggers.models.single_row import NEAR
 
 ROOT = Path(trigemu.__file__).parents[2]
@@ -156,7 +157,7 @@ def test_a_score_that_is_no_number(tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Even:
+class Even(Compiled):
     """What a plugin may be: it knows nothing of single events."""
 
     cut: float | None = None

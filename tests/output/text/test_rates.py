@@ -150,7 +150,7 @@ def test_the_table_shows_the_numbers(result: MenuRates) -> None:
 
 def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
     first, *others = result.triggers
-    marked = replace(first, total=replace(first.total, unseen=("soft",)))
+    marked = first.with_rate("total", replace(first.total, unseen=("soft",)))
     table = rendered(output.rate_table(replace(result, triggers=(marked, *others))))
     assert f"{narrow(first.total)}*" in table
     assert "*: no event is from soft" in table
@@ -161,7 +161,7 @@ def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
 def test_a_unique_rate_that_is_0_by_construction_is_no_limit(result: MenuRates) -> None:
     first, *others = result.triggers
     within = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("MU", "ANY"))
-    shown = replace(result, triggers=(replace(first, unique=within), *others))
+    shown = replace(result, triggers=(first.with_rate("unique", within), *others))
     (line,) = (li for li in rendered(output.rate_table(shown)).splitlines() if li.startswith("J30"))
     assert line.split()[5] == "0"
     assert "0: by construction" in rendered(output.rate_table(shown))

@@ -23,7 +23,7 @@ from trigemu.observables.expressions import (
 )
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
-from trigemu.triggers.base import ModelCall
+from trigemu.triggers.base import Compiled, ModelCall
 from trigemu.triggers.combination.kind import CompiledCombination
 from trigemu.triggers.combination.pairs import COLUMNS
 from trigemu.triggers.external import CompiledExternal
@@ -32,7 +32,7 @@ from trigemu.triggers.external import CompiledExternal
 class Program(Assembly):
     """What the slots of a plan make of one event."""
 
-    def fire(self, bit: int, condition: Condition | CompiledCombination | CompiledExternal) -> None:
+    def fire(self, bit: int, condition: Condition | Compiled) -> None:
         """Decision `bit` is this condition."""
         self.add(do.FIRE, bit, self.register(condition))
 
@@ -68,11 +68,11 @@ class Program(Assembly):
             address = features.ctypes.data + position * features.itemsize
             self.add(do.STORE, address, self.register(number), stand_in)
 
-    def register(self, node: Number | Condition | CompiledCombination | CompiledExternal) -> int:
+    def register(self, node: Number | Condition | Compiled) -> int:
         """Where its value is."""
         return self.once(node, lambda: self._emit(node))
 
-    def _emit(self, node: Number | Condition | CompiledCombination | CompiledExternal) -> int:
+    def _emit(self, node: Number | Condition | Compiled) -> int:
         if type(node) not in _EMIT:
             raise NoFormError(type(node))
         return _EMIT[type(node)](self, node)

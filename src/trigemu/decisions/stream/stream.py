@@ -52,8 +52,7 @@ class Stream:
 
     def _add(self, bit: int) -> bool:
         """Whether a slot has a form for single events."""
-        single = getattr(self._plan.slots[bit].compiled, "single", None)
-        form = single() if single else None
+        form = self._plan.slots[bit].compiled.single()
         if isinstance(form, ModelCall):
             self._asked.append((bit, form))
             return True

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from trigemu.counting.quantities import COMPARED, LISTED
 from trigemu.menus.menu import Trigger
 from trigemu.output.legend import legend
 from trigemu.output.numbers import format_rate, short, with_error
@@ -20,6 +21,8 @@ from trigemu.studies.comparison import Comparison
 NONE = "–"
 #: Fields of a description that have a column of their own, or say nothing to a reader.
 _NOT_TOLD = ("above", "sha256")
+#: Columns that follow that of a quantity.
+_FRACTIONS = {"unique": ("unique / total",)}
 
 
 def hz(value: float, error: float) -> str:
@@ -107,17 +110,8 @@ def prescale(value: float | None) -> str:
 
 def rates(variant: MenuRates) -> ReportTable:
     """Triggers, then groups, then the menu."""
-    head = (
-        "trigger",
-        "group",
-        "prescale",
-        "threshold",
-        "total",
-        "unique",
-        "unique / total",
-        "share",
-        "events",
-    )
+    quantities = (name for quantity in LISTED for name in (quantity, *_FRACTIONS.get(quantity, ())))
+    head = ("trigger", "group", "prescale", "threshold", *quantities, "events")
     rows, strong = [], set()
     for level in variant.levels or (None,):
         name = level.name if level else None
@@ -130,11 +124,14 @@ def rates(variant: MenuRates) -> ReportTable:
     rows.append(_whole(f"menu {variant.menu.name}", variant.rate))
     strong.add(len(rows) - 1)
     lost = f"{variant.levels[-1].name} loses" if variant.levels else ""
-    return ReportTable((*head, lost), tuple(rows), "ll" + "r" * 8, strong=frozenset(strong)).trimmed()
+    return ReportTable(
+        (*head, lost), tuple(rows), "ll" + "r" * (len(head) - 1), strong=frozenset(strong)
+    ).trimmed()
 
 
 def _whole(name: str, rate: Rate) -> tuple[str, ...]:
-    return name, "", "", "", _rate(rate), "", "", "", _events(rate), ""
+    others = [""] * (len(LISTED) + len(_FRACTIONS) - 1)
+    return name, "", "", "", _rate(rate), *others, _events(rate), ""
 
 
 def _row(rates: TriggerRates) -> tuple[str, ...]:
@@ -143,14 +140,14 @@ def _row(rates: TriggerRates) -> tuple[str, ...]:
     if rates.threshold is not None:
         threshold = with_error(rates.threshold, rates.threshold_error or 0.0).replace("-", "−")
     fraction = rates.unique_fraction
+    cells = {quantity: [_rate(rates.rates[quantity])] for quantity in LISTED}
+    cells["unique"].append(NONE if fraction is None or rates.unique.upper_limit_hz else percent(*fraction))
     return (
         f"group {rates.name}" if group else rates.name,
         "" if group else rates.group or "",
         prescale(rates.prescale),
         threshold,
-        *(_rate(rate) for rate in (rates.total, rates.unique)),
-        NONE if fraction is None or rates.unique.upper_limit_hz else percent(*fraction),
-        _rate(rates.share),
+        *(cell for quantity in LISTED for cell in cells[quantity]),
         _events(rates.total),
         _rate(rates.lost) if rates.lost else "",
     )
@@ -185,21 +182,21 @@ def differences(comparison: Comparison) -> ReportTable:
         if d.difference_hz or d.error_hz:
             found.setdefault((d.a, d.b, d.what), {})[d.quantity] = hz(-d.difference_hz, d.error_hz)
     gains = {(gain.a, gain.b): gain for gain in comparison.gained}
-    rows = []
+    others, rows = [""] * (len(COMPARED) - 1), []
     for (a, b, what), of in found.items():
         if what == "menu":
             up, down = gains[a, b], gains[b, a]
             more = hz(up.hz, up.error_hz), hz(down.hz, down.error_hz)
-            rows.append((f"{b} − {a}", "menu", of["rate_hz"], "", *more))
+            rows.append((f"{b} − {a}", "menu", of["rate_hz"], *others, *more))
         else:
-            unique = "" if "rate_hz" in of else of.get("unique_hz", "0 Hz")
-            total = of.get("rate_hz", of.get("total_hz", "0 Hz"))
-            rows.append((f"{b} − {a}", what, total, unique, "", ""))
+            own = [of.get(f"{quantity}_hz", "0 Hz") for quantity in COMPARED]
+            whole = [of["rate_hz"], *others] if "rate_hz" in of else own
+            rows.append((f"{b} − {a}", what, *whole, "", ""))
     strong = frozenset(i for i, row in enumerate(rows) if row[1] == "menu")
     return ReportTable(
-        ("difference", "of", "total rate", "unique rate", "gained", "lost"),
+        ("difference", "of", *(f"{quantity} rate" for quantity in COMPARED), "gained", "lost"),
         tuple(rows),
-        "llrrrr",
+        "ll" + "r" * (len(COMPARED) + 2),
         "Differences of rates, with paired errors: what both menus accept cancels event by event.",
         strong,
     )

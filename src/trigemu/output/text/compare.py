@@ -13,6 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trigemu.counting.quantities import COMPARED
 from trigemu.output.numbers import in_unit, marked
 from trigemu.output.text.rates import as_dict, notes
 from trigemu.rates.results import MenuRates
@@ -62,8 +63,11 @@ def as_csv(comparison: Comparison) -> str:
         for what, rate in wholes:
             writer.writerow(["rate", name, "", what, "", "rate_hz", rate.hz, rate.error_hz])
         for trigger in variant.triggers:
-            for quantity, rate in (("total_hz", trigger.total), ("unique_hz", trigger.unique)):
-                writer.writerow(["rate", name, "", trigger.name, "", quantity, rate.hz, rate.error_hz])
+            for quantity in COMPARED:
+                rate = trigger.rates[quantity]
+                writer.writerow(
+                    ["rate", name, "", trigger.name, "", f"{quantity}_hz", rate.hz, rate.error_hz]
+                )
     for d in comparison.differences:
         writer.writerow(["difference", d.a, d.b, d.what, "", d.quantity, d.difference_hz, d.error_hz])
     for gain in comparison.gained:
@@ -105,7 +109,8 @@ def unsigned(hz: float, error_hz: float) -> str:
 
 def _rates(comparison: Comparison) -> Table:
     """Of each trigger the variants below each other, with what each has more than the first."""
-    table = _table("", "trigger", "variant", numbers=("total", "less the first", "unique", "less the first"))
+    numbers = tuple(name for quantity in COMPARED for name in (quantity, "less the first"))
+    table = _table("", "trigger", "variant", numbers=numbers)
     first = comparison.variants[0]
     differences = {
         (d.b, d.what, d.quantity): signed(-d.difference_hz, d.error_hz)
@@ -115,13 +120,12 @@ def _rates(comparison: Comparison) -> Table:
     for name in dict.fromkeys(t.name for variant in comparison.variants for t in variant.triggers):
         label = name
         for variant in comparison.variants:
-            rates = [[marked(t.total), marked(t.unique)] for t in variant.triggers if t.name == name]
-            total, unique = rates[0] if rates else ["– ", "– "]
-            less = [
-                differences.get((variant.menu.name, name, quantity), "")
-                for quantity in ("total_hz", "unique_hz")
-            ]
-            table.add_row(label, variant.menu.name, total, less[0], unique, less[1])
+            rates = next((t.rates for t in variant.triggers if t.name == name), None)
+            cells = []
+            for quantity in COMPARED:
+                cells.append(marked(rates[quantity]) if rates else "– ")
+                cells.append(differences.get((variant.menu.name, name, f"{quantity}_hz"), ""))
+            table.add_row(label, variant.menu.name, *cells)
             label = ""
     of_levels = [{f"level {level.name}": level.rate for level in v.levels} for v in comparison.variants]
     for what in (*dict.fromkeys(name for levels in of_levels for name in levels), "menu"):
@@ -131,7 +135,8 @@ def _rates(comparison: Comparison) -> Table:
             rate = ({"menu": variant.rate} | levels).get(what)
             change = differences.get((variant.menu.name, what, "rate_hz"), "")
             shown = marked(rate) if rate else "– "
-            table.add_row(label, variant.menu.name, shown, change, "", "", style="bold")
+            others = [""] * (2 * len(COMPARED) - 2)
+            table.add_row(label, variant.menu.name, shown, change, *others, style="bold")
             label = ""
     return table
 

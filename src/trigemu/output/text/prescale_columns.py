@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trigemu.counting.quantities import LISTED
 from trigemu.menus.menu import Menu
 from trigemu.output.numbers import events_text, marked, prescale_text
 from trigemu.output.text.rates import all_rows, as_dict, in_csv, notes
@@ -69,7 +70,8 @@ def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
 def _add_whole(table: Table, label: str, rates: Mapping[str, Rate]) -> None:
     table.add_row("")
     for name, rate in rates.items():
-        table.add_row(label, name, "", marked(rate), "", "", events_text(rate), style="bold")
+        others = [""] * (len(LISTED) - 1)
+        table.add_row(label, name, "", marked(rate), *others, events_text(rate), style="bold")
         label = ""
 
 
@@ -87,7 +89,7 @@ def _add(table: Table, label: str, of: Mapping[str, TriggerRates | None], style:
         if rates is None:
             table.add_row(label, column, "off", style=style)
         else:
-            numbers = [marked(rate) for rate in (rates.total, rates.unique, rates.share)]
+            numbers = [marked(rates.rates[quantity]) for quantity in LISTED]
             prescale = prescale_text(rates.prescale)
             table.add_row(label, column, prescale, *numbers, events_text(rates.total), style=style)
         label = ""

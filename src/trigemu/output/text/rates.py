@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trigemu.counting.quantities import LISTED
 from trigemu.menus.menu import Menu
 from trigemu.output.legend import legend
 from trigemu.output.numbers import (
@@ -29,7 +30,6 @@ from trigemu.rates.results import LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import NAMES
 
-_QUANTITIES = ("total", "unique", "share")
 #: Of a distribution of pile-up: what goes without saying if it is missing.
 _MISSING_TOLD = 1e-4
 
@@ -147,8 +147,8 @@ def row(trigger: TriggerRates) -> dict[str, Any]:
         "threshold": trigger.threshold,
         "threshold_error": trigger.threshold_error,
     }
-    for quantity in _QUANTITIES:
-        numbers |= rate_numbers(quantity, getattr(trigger, quantity))
+    for quantity in LISTED:
+        numbers |= rate_numbers(quantity, trigger.rates[quantity])
     if trigger.level:
         numbers |= rate_numbers("lost", trigger.lost)
     return numbers | {"unique_contained_in": list(trigger.unique.contained_in)}
@@ -175,7 +175,7 @@ def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(f"{level.name} trigger" if level else "trigger", overflow="fold")
     table.add_column("prescale", justify="right")
-    for quantity in _QUANTITIES:
+    for quantity in LISTED:
         table.add_column(quantity, justify="right", no_wrap=True)
     table.add_column("events", justify="right", no_wrap=True)
     name = level.name if level else None
@@ -189,7 +189,8 @@ def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
         table.add_row(*_cells(group), style="cyan")
     table.add_row("")
     whole, rate = f"level {level.name}" if level else f"menu {result.menu.name}", (level or result).rate
-    table.add_row(whole, "", marked(rate), "", "", events_text(rate), style="bold")
+    others = [""] * (len(LISTED) - 1)
+    table.add_row(whole, "", marked(rate), *others, events_text(rate), style="bold")
     return table
 
 
@@ -207,7 +208,7 @@ def _lost_table(result: MenuRates) -> Table:
 def _cells(trigger: TriggerRates) -> list[str]:
     name = f"group {trigger.name}" if trigger.kind == "group" else trigger.name
     prescale = prescale_text(trigger.prescale)
-    values = [marked(getattr(trigger, quantity)) for quantity in _QUANTITIES]
+    values = [marked(trigger.rates[quantity]) for quantity in LISTED]
     return [name, prescale, *values, events_text(trigger.total)]
 
 

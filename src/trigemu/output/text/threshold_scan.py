@@ -14,6 +14,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trigemu.counting.quantities import COMPARED
 from trigemu.output.numbers import in_unit, marked, rejection_text
 from trigemu.output.text.rates import as_dict, notes
 from trigemu.rates.results import MenuRates, Rate
@@ -47,7 +48,7 @@ def as_csv(scan: Scan) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     names = [step.trigger for step in scan.steps]
-    columns = [f"{name} {quantity}" for name in names for quantity in ("total", "unique")]
+    columns = [f"{name} {quantity}" for name in names for quantity in COMPARED]
     columns += [*(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
     rates = [f"{column}_{key}" for column in columns for key in ("hz", "error_hz")]
     writer.writerow([*(f"{name} threshold" for name in names), *rates])
@@ -59,10 +60,9 @@ def as_csv(scan: Scan) -> str:
 
 
 def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
-    """Total and unique rate of each scanned trigger."""
-    own = {trigger.name: trigger for trigger in point.triggers}
-    each = [(own[step.trigger].total, own[step.trigger].unique) for step in scan.steps]
-    return [rate for pair in each for rate in pair]
+    """Of each scanned trigger what variants are compared by."""
+    own = {trigger.name: trigger.rates for trigger in point.triggers}
+    return [own[step.trigger][quantity] for step in scan.steps for quantity in COMPARED]
 
 
 def _levels(point: MenuRates) -> list[Rate]:
@@ -73,7 +73,7 @@ def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
     """What `trigemu scan` prints; over a plane, only the rates of the levels and of the menu."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     one = len(scan.steps) == 1
-    for name in (*(f"{step.trigger} above" for step in scan.steps), *(("total", "unique") if one else ())):
+    for name in (*(f"{step.trigger} above" for step in scan.steps), *(COMPARED if one else ())):
         table.add_column(name, justify="right", overflow="fold")
     levels = scan.points[0].menu.levels
     wholes = [*levels, *(f"{before} / {level}" for before, level in pairwise(levels)), "menu"]
@@ -119,7 +119,8 @@ def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
         every = ([*_rates(scan, point), *_levels(point), point.rate] for point in scan.points)
         columns = list(zip(*every, strict=True))
         levels = (f"level {level}" for level in menu.levels)
-        names = (f"{name} total", f"{name} unique", *levels, f"menu {menu.name}")
+        own = (f"{name} {quantity}" for quantity in COMPARED)
+        names = (*own, *levels, f"menu {menu.name}")
         hz = {n: np.array([rate.hz for rate in c]) for n, c in zip(names, columns, strict=True)}
         errors = {n: np.array([rate.error_hz for rate in c]) for n, c in zip(names, columns, strict=True)}
         return draw_scan(labels[0], values[0], hz, errors, budgets)

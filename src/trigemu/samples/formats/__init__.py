@@ -1,1 +1,24 @@
-"""TODO"""
+"""File formats, one a file: each gives columns of ranges of entries (`source.Source`) and recognises its own
+files. The order is that in which they are asked; any text is a test vector, so that comes last."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from trigemu.samples.formats.challenge import Challenge
+from trigemu.samples.formats.cms_vector import CMSVector
+from trigemu.samples.formats.delphes import Delphes
+from trigemu.samples.formats.nanoaod import NanoAOD
+from trigemu.samples.formats.parquet import Parquet
+from trigemu.samples.formats.physlite import Physlite
+from trigemu.samples.formats.source import Source
+
+#: What a catalogue calls a format → what reads it.
+FORMATS: Mapping[str, type[Source]] = {
+    "nanoaod": NanoAOD,
+    "physlite": Physlite,
+    "delphes": Delphes,
+    "parquet": Parquet,
+    "challenge": Challenge,
+    "cms-l1-vector": CMSVector,
+}

@@ -17,15 +17,15 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of
-from trigemu.samples.formats.source import ReadEvents, Schema
+from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
 from trigemu.samples.locations import opened
-from trigemu.support.arrays import Array, BoolArray, IntArray
+from trigemu.support.arrays import Array, IntArray
 from trigemu.support.errors import MissingExtraError, SampleError
 
 PARTICLES, ID = "Particles", "EvtId"
@@ -35,10 +35,12 @@ MET = {"met": 0, "met_phi": 2}
 
 
 @dataclass
-class Challenge:
+class Challenge(Source):
     """One file, opened for each read; what travels to a worker is its path."""
 
-    path: str
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        return beginning.start.startswith(b"\x89HDF\r\n\x1a\n")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path}
@@ -74,27 +76,8 @@ class Challenge:
         return (*range(0, entries, max(step, 1)), entries)
 
     @property
-    def sum_of_weights(self) -> float:
-        return float(self.entries)
-
-    @property
-    def neighbours(self) -> Literal["none", "line", "orbit"]:
-        return "none"
-
-    @property
-    def has_parents(self) -> bool:
-        return False
-
-    @property
     def schema(self) -> Schema:
         return Schema(dict.fromkeys(PLACES, frozenset(COLUMNS)), frozenset(MET))
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        return ()
-
-    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
-        return {}
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """The needed collections and scalars of some entries."""

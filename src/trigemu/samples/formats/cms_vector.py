@@ -43,7 +43,7 @@ from trigemu.samples.formats.cms_words import (
     collection_of,
     columns_of,
 )
-from trigemu.samples.formats.source import ReadEvents, Schema
+from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
 from trigemu.samples.locations import opened
 from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import SampleError
@@ -99,10 +99,13 @@ class _Crossings:
 
 
 @dataclass
-class CMSVector:
+class CMSVector(Source):
     """One file, decoded when first used; what travels to a worker is its path."""
 
-    path: str
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        """Any text."""
+        return not (beginning.folder or beginning.trees or b"\0" in beginning.start)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path}
@@ -116,24 +119,12 @@ class CMSVector:
     def entries(self) -> int:
         return len(self._crossings.number)
 
-    @property
-    def boundaries(self) -> tuple[int, ...]:
-        return (0, self.entries)
-
-    @property
-    def sum_of_weights(self) -> float:
-        return float(self.entries)
-
     @cached_property
     def neighbours(self) -> Literal["none", "line", "orbit"]:
         steps = np.diff(self._crossings.number) % ORBIT
         if (steps != 1).any():
             return "none"
         return "orbit" if self.entries % ORBIT == 0 else "line"
-
-    @property
-    def has_parents(self) -> bool:
-        return False
 
     @property
     def schema(self) -> Schema:

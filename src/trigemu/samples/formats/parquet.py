@@ -24,14 +24,14 @@ from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from trigemu.samples.events import Need
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import collection_of, schema_of
-from trigemu.samples.formats.source import ReadEvents, Schema
+from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
 from trigemu.samples.locations import opened, parts
 from trigemu.support.arrays import Array, BoolArray, IntArray
 from trigemu.support.errors import MissingExtraError, SampleError
@@ -55,10 +55,12 @@ class _ParquetColumn:
 
 
 @dataclass
-class Parquet:
+class Parquet(Source):
     """Opened for each read; what travels to a worker is its path."""
 
-    path: str
+    @classmethod
+    def recognises(cls, beginning: Beginning) -> bool:
+        return beginning.folder or beginning.start.startswith(b"PAR1")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path}
@@ -118,10 +120,6 @@ class Parquet:
                 "cannot be normalised; give sum_of_weights in its catalogue entry"
             )
         return float(self.entries)
-
-    @property
-    def neighbours(self) -> Literal["none", "line", "orbit"]:
-        return "none"
 
     @property
     def has_parents(self) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import awkward as ak
 import numpy as np
@@ -15,25 +15,16 @@ import uproot
 
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
-from trigemu.samples.formats.source import ReadEvents, Schema
+from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.samples.locations import located
-from trigemu.support.arrays import Array, BoolArray, IntArray
+from trigemu.support.arrays import Array, IntArray
 from trigemu.support.errors import SampleError
 
 
 @dataclass
-class RootFile(ABC):
+class RootFile(Source):
     """One file, opened when first used; what travels to a worker is its path, and which branches it has if
     that is known."""
-
-    #: Names that the TTree or RNTuple with the events may have.
-    trees: ClassVar[tuple[str, ...]]
-
-    path: str
-
-    @property
-    @abstractmethod
-    def sum_of_weights(self) -> float: ...
 
     @cached_property
     @abstractmethod
@@ -93,23 +84,12 @@ class RootFile(ABC):
         return (*(int(c.num_first_entry) for c in self._events.cluster_summaries), self.entries)
 
     @property
-    def neighbours(self) -> Literal["none", "line", "orbit"]:
-        return "none"
-
-    @property
     def has_parents(self) -> bool:
         return "parent" in self._own
 
     @cached_property
     def schema(self) -> Schema:
         return schema_of(self._branches)
-
-    @property
-    def stored(self) -> tuple[str, ...]:
-        return ()
-
-    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
-        return {}
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """The needed columns, and always weight, id and parent, of some entries."""

@@ -75,10 +75,7 @@ class Batches:
     def _calls(self, plan: Plan) -> Mapping[str, Callable[[int], object]]:
         if self._size == 1:
             return Stream(plan, self._events).stages(0)
-        stages_of = getattr(plan.slots[0].compiled, "stages", None)
-        if not stages_of:
-            return {}
-        stages = [stages_of(view) for view in self._views()]
+        stages = [plan.slots[0].compiled.stages(view) for view in self._views()]
         return {name: partial(_do, stages, name) for name in stages[0]}
 
 

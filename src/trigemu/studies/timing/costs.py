@@ -160,18 +160,13 @@ def bench(
     )
 
 
-def _requires(slot: Slot) -> Condition | None:
-    requires = getattr(slot.compiled, "requires", None)
-    return requires if isinstance(requires, Condition) else None
-
-
 def _alone(plan: Plan) -> list[Plan]:
     """Of each slot a plan of its own."""
     return [replace(plan, slots=(slot,)) for slot in plan.slots]
 
 
 def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
-    conditions = list(dict.fromkeys([None, *map(_requires, plan.slots)]))
+    conditions = list(dict.fromkeys([None, *(slot.compiled.asks() for slot in plan.slots)]))
     return dict(zip(conditions, draw(plan, catalogue, n, conditions, SEED), strict=True))
 
 
@@ -199,7 +194,7 @@ def _over_asked(
         contenders: dict[tuple[int, str], TimedCall] = {}
         cuts = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
         for bit, own in enumerate(_alone(plan)):
-            requires = _requires(own.slots[0])
+            requires = own.slots[0].compiled.asks()
             if requires not in cuts:
                 continue
             if requires is not None:
@@ -214,7 +209,7 @@ def _over_asked(
 def _of_slot(
     slot: Slot, bit: int, drawn: _Drawn, asked: Mapping[tuple[int, str], Timings]
 ) -> tuple[Asking | None, dict[str, Timings]]:
-    among = drawn[_requires(slot)]
+    among = drawn[slot.compiled.asks()]
     asking = Asking(among.share, among.distinct, asked[bit, ""]) if among and (bit, "") in asked else None
     return asking, {name: timings for (of, name), timings in asked.items() if of == bit and name}
 

@@ -21,14 +21,14 @@ from typing import Annotated, ClassVar
 import msgspec
 import numpy as np
 
-from trigemu.observables.pruning import Use, raised
+from trigemu.observables.pruning import Use, without_soft_objects
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import AnyOf, Range, Window, any_of, window_mistakes
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import kernel
 from trigemu.support.toml import Key, TomlTable
-from trigemu.triggers.base import Context, Kind
+from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.combination.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
 from trigemu.triggers.combination.pairs import COLUMNS, OF_ALL, Charge, Cut, Pair, Together, all_pass, passes
 from trigemu.triggers.extent import Choice, Extent
@@ -103,7 +103,7 @@ class Combination(Kind, frozen=True):
 
 
 @dataclass(frozen=True)
-class CompiledCombination:
+class CompiledCombination(Compiled):
     """cuts: on pairs of legs and on all, for which objects are searched. twins: of each leg the one before it
     that may be exchanged with it, or −1."""
 
@@ -134,8 +134,8 @@ class CompiledCombination:
             lowest = (window.span()[0] for window in any_of(dict(leg.windows).get("pt", ())))
             yield leg.objects, min(lowest, default=-math.inf)
 
-    def raised(self, lowest: Mapping[Derivation, float]) -> CompiledCombination:
-        legs = (replace(leg, objects=raised(leg.objects, lowest)) for leg in self.legs)
+    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> CompiledCombination:
+        legs = (replace(leg, objects=without_soft_objects(leg.objects, lowest)) for leg in self.legs)
         return replace(self, legs=tuple(legs))
 
     def _search(self, work: Workspace, events: IntArray) -> BoolArray:

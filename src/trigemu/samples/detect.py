@@ -1,0 +1,37 @@
+"""Which format a file is in, by what stands in it."""
+
+from __future__ import annotations
+
+import uproot
+
+from trigemu.samples.formats import FORMATS
+from trigemu.samples.formats.source import Beginning
+from trigemu.samples.locations import is_folder, located, opened
+from trigemu.support.errors import SampleError
+
+
+def format_of(path: str) -> str:
+    """Name the format of a file or folder. SampleError where none recognises it; any error of what opens
+    it."""
+    beginning = _beginning(path)
+    for name, source in FORMATS.items():
+        if source.recognises(beginning):
+            return name
+    if beginning.start.startswith(b"root"):
+        wanted = ", ".join(tree for source in FORMATS.values() for tree in source.trees)
+        found = ", ".join(sorted(set(beginning.trees))) or "nothing"
+        raise SampleError(f"a ROOT file without any of {wanted} (there is: {found})")
+    raise SampleError(
+        "its format cannot be told: it is neither ROOT, Parquet, HDF5 nor text; name it in a catalogue"
+    )
+
+
+def _beginning(path: str) -> Beginning:
+    if is_folder(path):
+        return Beginning(True, b"", ())
+    with opened(path, compression="infer") as stream:
+        start: bytes = stream.read(512)
+    if not start.startswith(b"root"):
+        return Beginning(False, start, ())
+    with uproot.open({str(located(path)): None}) as file:
+        return Beginning(False, start, tuple(file.keys(cycle=False, recursive=False)))
