@@ -9,6 +9,7 @@ import numpy as np
 from trigemu.menus.menu import Menu
 from trigemu.output.report.section import Numbers, Picture, ReportTable, Section, slug
 from trigemu.samples.catalogue import Catalogue
+from trigemu.studies.report_contents import Contents
 
 from .check import label, scored_events, told
 from .closure import Axis, Closure
@@ -26,8 +27,13 @@ TEXT = (
 )
 
 
-def sections(menu: Menu, catalogue: Catalogue) -> Iterator[Section]:
-    """One for each menu, with a part a trigger if it has several."""
+def sections(contents: Contents) -> Iterator[Section]:
+    """One for each trigger of each menu."""
+    for variant in contents.variants:
+        yield from _of_menu(variant.menu, contents.catalogue)
+
+
+def _of_menu(menu: Menu, catalogue: Catalogue) -> Iterator[Section]:
     names = [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
     for name in names:
         events = scored_events(menu, catalogue, name)
@@ -38,6 +44,7 @@ def sections(menu: Menu, catalogue: Catalogue) -> Iterator[Section]:
             (TEXT,),
             (_summary(result),),
             tuple(_pictures(f"decade_{slug(menu.name)}_{slug(name)}", result, densities(events))),
+            menu=menu.name,
             measured=_measured(name, result),
         )
 

@@ -149,8 +149,8 @@ PLUGIN = "from trigemu.triggers.threshold import Threshold\nKINDS = {'mine': Thr
 SECTION = """
 from trigemu.output.report.section import Section
 
-def sections(menu, catalogue):
-    yield Section("A section of my own", (menu.name, catalogue.table.name))
+def sections(contents):
+    yield Section("A section of my own", (contents.variants[0].menu.name, contents.catalogue.table.name))
 """
 
 
@@ -158,8 +158,8 @@ def sections(menu, catalogue):
     ("source", "status", "message"),
     [
         (SECTION, 0, ""),
-        ("def sections(menu, catalogue): return 1 / 0", 2, "its report fails: ZeroDivisionError"),
-        ("def sections(menu, catalogue): return ['a']", 2, "its report.sections gave str, expected Sections"),
+        ("def sections(contents): return 1 / 0", 2, "its report fails: ZeroDivisionError"),
+        ("def sections(contents): return ['a']", 2, "its report.sections gave str, expected Sections"),
         ("sections = 3", 2, "its report fails: TypeError"),
         ("1 / 0", 2, "its report fails: ZeroDivisionError"),
         ("", 2, "its report fails: AttributeError"),

@@ -57,10 +57,10 @@ def report(
     figures: Path | None,
 ) -> None:
     """One HTML page about some MENUs: rates, differences, overlaps, efficiencies, and what they come from."""
-    from trigemu.output.report.collect import collect, parse_scan, passes, profiles_beside
     from trigemu.output.report.page import render, write_figures
     from trigemu.output.report.sections import sections
     from trigemu.studies.efficiency_profiles import read_profiles
+    from trigemu.studies.report_contents import collect, parse_scan, passes, profiles_beside
 
     check_writable(file)
     _make(figures)
@@ -69,10 +69,10 @@ def report(
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     profiles = read_profiles(profile) if profile else profiles_beside(menus, samples)
     entries = sum(sample.entries for sample in samples.background)
-    with bar("events", passes(read, steps) * entries) as advance:
-        contents = collect(read, samples, profiles, steps, workers=workers, progress=advance)
     command = shlex.join(["trigemu", *sys.argv[1:]])
-    made = sections(contents, trigemu.__version__, command)
+    with bar("events", passes(read, steps) * entries) as advance:
+        contents = collect(read, samples, profiles, steps, command=command, workers=workers, progress=advance)
+    made = sections(contents)
     written = write_figures(made, figures) if figures else []
     write_text(file, render(f"Trigger menus: {', '.join(menu.name for menu in read)}", made))
     if figures:

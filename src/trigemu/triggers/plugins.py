@@ -4,7 +4,7 @@ A plugin is a Python module or package with a literal table `KINDS = {"name": Ki
 name, never a path: a menu alone cannot make code run that the user did not install or put on the path
 (`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). A package with a
 module `cli` that holds a click command `command` brings `trigemu NAME`; one with a module `report` that has
-a function `sections(menu, catalogue)` adds those to reports (`report/section.py`).
+a function `sections(contents)` adds those to reports (`output/report/section.py`).
 """
 
 from __future__ import annotations
@@ -78,12 +78,12 @@ class Plugin:
         """The click command in its module `cli`; PluginError if that cannot be loaded."""
         return self._part("cli", "command")
 
-    def sections(self, menu: Any, catalogue: Any) -> list[Any]:
-        """What it adds to a report about a menu; PluginError if that fails."""
+    def sections(self, contents: Any) -> list[Any]:
+        """What it adds to a report; PluginError if that fails."""
         if not self.has("report"):
             return []
         try:
-            return list(self._part("report", "sections")(menu, catalogue))
+            return list(self._part("report", "sections")(contents))
         except TrigemuError:
             raise
         except Exception as error:

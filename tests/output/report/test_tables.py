@@ -13,10 +13,10 @@ from toys import memory_catalogue, toy_events
 from trigemu import TrigemuError, read_menu
 from trigemu.output.figures.style import shown
 from trigemu.output.report import tables
-from trigemu.output.report.collect import Contents, collect, parse_scan, profiles_beside
 from trigemu.output.report.published import beside_references
 from trigemu.output.report.sections import sections
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference
+from trigemu.studies.report_contents import Contents, collect, parse_scan, profiles_beside
 from trigemu.studies.threshold_scan import Steps
 
 HEAD = '[menu]\nname = "{}"\n'
@@ -84,7 +84,7 @@ def test_identical_menus_have_no_differences(tmp_path: Path) -> None:
     assert same.comparison
     assert not tables.differences(same.comparison).rows
     assert tables.changes(same.comparison) is None
-    assert "Differences" in [section.title for section in sections(same, "1.0")]
+    assert "Differences" in [section.title for section in sections(same)]
 
 
 def test_rates_have_limits_and_no_columns_that_say_nothing(tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_numbers_stand_beside_those_of_references(two: Contents, tmp_path: Path)
         ),
         tmp_path, "",
     )  # fmt: skip
-    found = beside_references(replace(two, profiles=given))
+    found = next(beside_references(replace(two, profiles=given), ()))
     assert found
     rows = found.tables[0].rows
     assert [row[1] for row in rows] == [
@@ -164,7 +164,7 @@ def test_a_budget_is_scanned_and_its_threshold_is_among_the_values(tmp_path: Pat
     variant = found.variants[0]
     (point,) = (p for p in scan.points if p.triggers[0].threshold == variant.triggers[0].threshold)
     assert point.rate.hz == variant.rate.hz
-    text = " ".join(sections(found, "1.0")[0].text)
+    text = " ".join(sections(found)[0].text)
     assert "half of each sample" in text
     assert "J30: threshold" in text
 

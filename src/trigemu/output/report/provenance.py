@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from trigemu.output.report.collect import Contents
 from trigemu.output.report.section import ReportTable, Section
+from trigemu.studies.report_contents import Contents
 
 #: Those that numbers or figures depend on.
 LIBRARIES = (
@@ -17,14 +17,14 @@ LIBRARIES = (
 )  # fmt: skip
 
 
-def provenance(contents: Contents, own_version: str, command: str) -> Section:
+def provenance(contents: Contents) -> Iterator[Section]:
     """Paths as they were given; of samples only the names of the files."""
-    known = [("trigemu", own_version), ("Python", platform.python_version())]
+    known = [("trigemu", _version("trigemu")), ("Python", platform.python_version())]
     known += [(library, _version(library)) for library in LIBRARIES]
     files = dict.fromkeys(_files(contents))
-    return Section(
+    yield Section(
         "Provenance",
-        (f"Command: {command}",) if command else (),
+        (f"Command: {contents.command}",) if contents.command else (),
         (
             ReportTable(("what", "file", "sha256"), tuple(files), "lll", "Files that the numbers depend on."),
             ReportTable(("program or library", "version"), tuple(known), "ll", "Versions."),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from trigemu.output.numbers import with_error
-from trigemu.output.report.collect import Contents
 from trigemu.output.report.section import ReportTable, Section
 from trigemu.output.report.tables import NONE, hz, percent
 from trigemu.rates.results import MenuRates
 from trigemu.studies.efficiency_profiles import Reference
+from trigemu.studies.report_contents import Contents
 
 #: What a quantity of a reference is called.
 NAMES = {
@@ -23,12 +23,12 @@ NAMES = {
 Value = tuple[float, float | None]
 
 
-def beside_references(contents: Contents) -> Section | None:
-    """Those references that are about menus of this report."""
+def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[Section]:
+    """Those references that are about menus of this report. made: sections that may have measured them."""
     rows = []
     sources: dict[str, None] = {}
     for variant in contents.variants:
-        found = _values(variant, contents)
+        found = _values(variant, made)
         for reference in contents.profiles.of(variant.menu.name) if contents.profiles else ():
             what = f"{reference.trigger} " if reference.trigger else ""
             name = NAMES.get(reference.quantity, reference.quantity)
@@ -36,13 +36,13 @@ def beside_references(contents: Contents) -> Section | None:
             rows.append((variant.menu.name, what + name, *_compared(reference, value)))
             sources[reference.source] = None
     if not rows:
-        return None
+        return
     head = ("menu", "quantity", "here", "published", "here / published")
     text = f"Published: {', '.join(sources)}. Errors are those of the numbers here."
-    return Section("Beside the published numbers", (text,), (ReportTable(head, tuple(rows), "llrrr"),))
+    yield Section("Beside the published numbers", (text,), (ReportTable(head, tuple(rows), "llrrr"),))
 
 
-def _values(variant: MenuRates, contents: Contents) -> Mapping[tuple[str | None, str], Value]:
+def _values(variant: MenuRates, made: Sequence[Section]) -> Mapping[tuple[str | None, str], Value]:
     found: dict[tuple[str | None, str], Value] = {(None, "rate_hz"): (variant.rate.hz, variant.rate.error_hz)}
     for trigger in variant.triggers:
         found[trigger.name, "total_hz"] = trigger.total.hz, trigger.total.error_hz
@@ -50,8 +50,8 @@ def _values(variant: MenuRates, contents: Contents) -> Mapping[tuple[str | None,
         fraction = trigger.unique_fraction
         if fraction:
             found[trigger.name, "unique_fraction"] = fraction
-    for menu, section in contents.plugins:
-        if menu.name == variant.menu.name and section.measured:
+    for section in (part for whole in made for part in (whole, *whole.parts)):
+        if section.menu == variant.menu.name and section.measured:
             found |= section.measured
     return found
 

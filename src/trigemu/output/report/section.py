@@ -1,5 +1,9 @@
-"""What a report is made of. Plugins make sections too: a package with a module `report` that has a function
-`sections(menu, catalogue)` is asked for those of each menu that names it, with its budgets solved."""
+"""What a report is made of.
+
+Sections are made by functions `sections(contents)`, with the numbers of `studies.report_contents`. A plugin
+that is a package makes some too, by a function of this name in its module `report`; it is asked once where a
+menu of the report names it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +60,8 @@ class ReportTable:
 class Section:
     """A heading and what stands below it: paragraphs, tables, pictures, smaller sections, in this order.
 
-    measured: (trigger, or None for the menu; quantity) → (value, error or None), for references.
+    menu: the one it is about, if any. measured: (trigger, or None for the menu; quantity) → (value, error or
+    None) of that menu, for references.
     """
 
     title: str
@@ -64,6 +69,7 @@ class Section:
     tables: tuple[ReportTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
     parts: tuple[Section, ...] = ()
+    menu: str = ""
     measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None
 
     def titled(self, title: str) -> Section:

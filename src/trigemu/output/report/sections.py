@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from trigemu.output.report import pictures, tables
-from trigemu.output.report.collect import Contents, Profiles, seen
 from trigemu.output.report.provenance import provenance
 from trigemu.output.report.published import beside_references
 from trigemu.output.report.section import Section
 from trigemu.output.text.rates import solutions
 from trigemu.samples.split import NAMES
+from trigemu.studies.report_contents import Contents, Profiles, seen
+from trigemu.support.errors import PluginError
 
 
-def sections(contents: Contents, own_version: str, command: str = "") -> tuple[Section, ...]:
-    """command: as it was typed, for the provenance."""
-    found = [
-        _menus(contents),
-        beside_references(contents),
-        _differences(contents),
-        _rates(contents),
-        _groups(contents),
-        _overlaps(contents),
-        _scans(contents),
-        _turnons(contents.turnons) if contents.turnons else None,
-        *_of_plugins(contents),
-        provenance(contents, own_version, command),
-    ]
-    return tuple(section for section in found if section)
+def sections(contents: Contents) -> tuple[Section, ...]:
+    """Make all sections, those of plugins among them, which have the same hook as those here."""
+    first, *others = [section for make in SECTIONS for section in make(contents)]
+    return (first, *beside_references(contents, others), *others)
 
 
-def _menus(contents: Contents) -> Section:
+def menus(contents: Contents) -> Iterator[Section]:
     text = [_sample(contents)]
     half = next((v.half for v in contents.variants if v.half), None)
     if half:
@@ -39,7 +29,7 @@ def _menus(contents: Contents) -> Section:
             f"thresholds were fitted on this sample."
         )
     text += _remarks(contents)
-    return Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
+    yield Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
 
 
 def _remarks(contents: Contents) -> Iterator[str]:
@@ -62,57 +52,60 @@ def _sample(contents: Contents) -> str:
     return f"Sample {catalogue.table.name}: {entries:,} events of {samples}, {kind} weights."
 
 
-def _differences(contents: Contents) -> Section | None:
+def differences(contents: Contents) -> Iterator[Section]:
     if not contents.comparison:
-        return None
+        return
     comparison = contents.comparison
     found = (tables.differences(comparison), tables.changes(comparison), tables.common(comparison))
     text = "The menus were run on the same events."
-    return Section("Differences", (text,), tuple(table for table in found if table and table.rows))
+    yield Section("Differences", (text,), tuple(table for table in found if table and table.rows))
 
 
-def _rates(contents: Contents) -> Section:
+def rates(contents: Contents) -> Iterator[Section]:
     parts = tuple(
         Section(variant.menu.name, tables=(tables.rates(variant),)) for variant in contents.variants
     )
     if len(parts) == 1:
-        return Section("Rates", tables.notes(contents.variants), parts[0].tables)
-    return Section("Rates", tables.notes(contents.variants), parts=parts)
+        yield Section("Rates", tables.notes(contents.variants), parts[0].tables)
+    else:
+        yield Section("Rates", tables.notes(contents.variants), parts=parts)
 
 
-def _groups(contents: Contents) -> Section:
+def groups(contents: Contents) -> Iterator[Section]:
     by_group = pictures.of_groups(contents.variants)
     by_trigger = pictures.of_triggers(contents.variants)
     drawn = (by_group, by_trigger) if by_group else (by_trigger,)
-    return Section("Rates by group and trigger", pictures=drawn)
+    yield Section("Rates by group and trigger", pictures=drawn)
 
 
-def _overlaps(contents: Contents) -> Section:
+def overlaps(contents: Contents) -> Iterator[Section]:
     parts = []
     for variant, found in zip(contents.variants, contents.combinations, strict=True):
         drawn = [pictures.overlap(variant)] if len(variant.triggers) > 1 else []
         if found.largest:
             drawn.append(pictures.combinations(variant, found))
         parts.append(Section(variant.menu.name, pictures=tuple(drawn)))
-    return parts[0].titled("Overlap") if len(parts) == 1 else Section("Overlap", parts=tuple(parts))
+    yield parts[0].titled("Overlap") if len(parts) == 1 else Section("Overlap", parts=tuple(parts))
 
 
-def _scans(contents: Contents) -> Section | None:
+def scans(contents: Contents) -> Iterator[Section]:
     if not contents.scans:
-        return None
+        return
     text = "All else stays as the menu has it. Bands are statistical errors; neighbours share events."
     drawn = tuple(pictures.scan(menu, found) for menu, found in contents.scans)
-    return Section("Rates against thresholds", (text,), pictures=drawn)
+    yield Section("Rates against thresholds", (text,), pictures=drawn)
 
 
-def _turnons(profiles: Profiles) -> Section | None:
-    found = profiles.efficiencies
+def turnons(contents: Contents) -> Iterator[Section]:
+    if not contents.turnons:
+        return
+    profiles, found = contents.turnons, contents.turnons.efficiencies
     labels = {c.condition: c.name for c in profiles.given.categories} if profiles.given else {}
     by_observable: dict[str, list[int]] = {}
     for i in seen(profiles):
         by_observable.setdefault(found.turnons[i].profile.observable, []).append(i)
     if not by_observable:
-        return None
+        return
     parts = tuple(
         Section(
             observable.name,
@@ -126,8 +119,9 @@ def _turnons(profiles: Profiles) -> Section | None:
     )
     if all(len(part.pictures) == 1 for part in parts):
         alone = tuple(picture for part in parts for picture in part.pictures)
-        return Section("Efficiencies", tuple(_told(profiles)), pictures=alone)
-    return Section("Efficiencies", tuple(_told(profiles)), parts=parts)
+        yield Section("Efficiencies", tuple(_told(profiles)), pictures=alone)
+    else:
+        yield Section("Efficiencies", tuple(_told(profiles)), parts=parts)
 
 
 def _told(profiles: Profiles) -> Iterator[str]:
@@ -142,13 +136,33 @@ def _told(profiles: Profiles) -> Iterator[str]:
     yield from (f"Warning: {warning}." for warning in found.warnings)
 
 
-def _of_plugins(contents: Contents) -> Iterator[Section]:
+def of_plugins(contents: Contents) -> Iterator[Section]:
     """One section a title, with a part for each menu that has it if there are several."""
-    by_title: dict[str, list[tuple[str, Section]]] = {}
-    for menu, section in contents.plugins:
-        by_title.setdefault(section.title, []).append((menu.name, section))
+    by_title: dict[str, list[Section]] = {}
+    for plugin in dict.fromkeys(plugin for variant in contents.variants for plugin in variant.menu.plugins):
+        for section in plugin.sections(contents):
+            if not isinstance(section, Section):
+                kind = type(section).__name__
+                raise PluginError(
+                    f"plugin {plugin.name!r}: its report.sections gave {kind}, expected Sections"
+                )
+            by_title.setdefault(section.title, []).append(section)
     for title, found in by_title.items():
         if len(found) == 1:
-            yield found[0][1]
+            yield found[0]
         else:
-            yield Section(title, parts=tuple(section.titled(name) for name, section in found))
+            yield Section(title, parts=tuple(section.titled(section.menu) for section in found))
+
+
+#: What makes the sections, in the order in which they are read. A new one is a line here.
+SECTIONS: tuple[Callable[[Contents], Iterable[Section]], ...] = (
+    menus,
+    differences,
+    rates,
+    groups,
+    overlaps,
+    scans,
+    turnons,
+    of_plugins,
+    provenance,
+)

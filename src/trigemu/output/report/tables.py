@@ -11,11 +11,11 @@ from trigemu.counting.quantities import COMPARED, LISTED
 from trigemu.menus.menu import Trigger
 from trigemu.output.legend import legend
 from trigemu.output.numbers import format_rate, short, with_error
-from trigemu.output.report.collect import Contents
 from trigemu.output.report.section import ReportTable
 from trigemu.output.text.rates import of_equal_weight
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 from trigemu.studies.comparison import Comparison
+from trigemu.studies.report_contents import Contents
 
 #: In place of what there is not.
 NONE = "–"

@@ -1,4 +1,4 @@
-"""The numbers of a report: rates, differences, combinations, scans, efficiencies and what plugins tell."""
+"""What a report is about: rates, differences, exclusive rates, scans and efficiencies of some menus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from trigemu.decisions.plan import make_plan
 from trigemu.emulation.loop import Emulation, Progress, emulate
 from trigemu.menus.menu import Menu, Trigger
-from trigemu.output.report.section import Section
 from trigemu.rates.menu_rates import rates_of
 from trigemu.rates.results import MenuRates
 from trigemu.samples.catalogue import Catalogue
@@ -20,9 +19,8 @@ from trigemu.studies.efficiency import Efficiencies, efficiencies
 from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
 from trigemu.studies.exclusive import ExclusiveRates, exclusive_rates
 from trigemu.studies.threshold_scan import Scan, Steps, parse_values, scan
-from trigemu.support.errors import PluginError, TrigemuError, nearest
+from trigemu.support.errors import TrigemuError, nearest
 from trigemu.support.toml import load
-from trigemu.triggers.plugins import Plugin
 
 #: A threshold that was found from a budget is scanned by so many of its errors to either side.
 ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
@@ -30,7 +28,7 @@ ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
 OBJECTS = {"jet": "0:200:10", "photon": "0:100:5", "electron": "0:100:5", "muon": "0:100:5", "tau": "0:100:5"}
 
 
-#: Fewer tell nothing.
+#: Turn-ons that nobody asked for are left out with fewer events.
 FEW_EVENTS = 50
 
 
@@ -45,10 +43,10 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a report tells; each tuple has an entry for each menu, in the order of `variants`.
+    """All numbers of a report; `variants` and `combinations` have an entry for each menu.
 
-    comparison: None for one menu alone. scans: the trigger and its scan in one menu. plugins: sections,
-    for those menus whose plugins offer any.
+    comparison: None for one menu alone. scans: the menu and a scan of one of its triggers. command: as it was
+    typed, for the provenance.
     """
 
     variants: tuple[MenuRates, ...]
@@ -57,7 +55,7 @@ class Contents:
     scans: tuple[tuple[Menu, Scan], ...]
     profiles: ProfileSet | None
     turnons: Profiles | None
-    plugins: tuple[tuple[Menu, Section], ...]
+    command: str = ""
 
     @property
     def catalogue(self) -> Catalogue:
@@ -70,6 +68,7 @@ def collect(
     profiles: ProfileSet | None = None,
     scans: Sequence[Steps] = (),
     *,
+    command: str = "",
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Contents:
@@ -91,12 +90,7 @@ def collect(
         ),
         profiles=profiles,
         turnons=_turnons(emulation, profiles, workers),
-        plugins=tuple(
-            (menu, section)
-            for menu in emulation.menus
-            for plugin in menu.plugins
-            for section in _sections(plugin, menu, catalogue)
-        ),
+        command=command,
     )
 
 
@@ -147,15 +141,6 @@ def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:
     name = catalogue.table.name
     triggers = (replace(t, fitted_on=name) if t.solution else t for t in menu.triggers)
     return replace(menu, triggers=tuple(triggers))
-
-
-def _sections(plugin: Plugin, menu: Menu, catalogue: Catalogue) -> list[Section]:
-    found = plugin.sections(menu, catalogue)
-    for section in found:
-        if not isinstance(section, Section):
-            kind = type(section).__name__
-            raise PluginError(f"plugin {plugin.name!r}: its report.sections gave {kind}, expected Sections")
-    return found
 
 
 def _around_solutions(menu: Menu) -> list[Steps]:
