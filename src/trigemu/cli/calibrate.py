@@ -12,7 +12,7 @@ from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
 from trigemu.emulation.budgets import solve_budgets, ties
 from trigemu.menus.calibrated import write_calibrated
-from trigemu.output.text import rates as output
+from trigemu.output.notes import solutions, texts
 from trigemu.support.files import check_writable
 from trigemu.triggers.plugins import search_path
 
@@ -39,6 +39,6 @@ def calibrate(
     with events_bar(samples.background) as advance:
         (solved,) = solve_budgets([read], samples, workers=workers, progress=advance)
     write_calibrated(solved, file, samples.table.name)
-    for line in (*output.solutions(solved), *(f"Warning: {tie}." for tie in ties(solved))):
+    for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
         console().print(line)
     click.echo(file)

@@ -12,6 +12,7 @@ from toys import memory_catalogue, toy_events
 
 from trigemu import TrigemuError, read_menu
 from trigemu.output.figures.style import shown
+from trigemu.output.notes import notes_of_menus
 from trigemu.output.report import tables
 from trigemu.output.report.published import beside_references
 from trigemu.output.report.sections import sections
@@ -95,7 +96,7 @@ def test_rates_have_limits_and_no_columns_that_say_nothing(tmp_path: Path) -> No
     assert list(rows) == ["J30", "NEVER", "group jets", "menu one"]
     assert rows["NEVER"]["total"].startswith("<")
     assert rows["NEVER"]["unique / total"] == "–"
-    assert any("upper limit" in note for note in tables.notes(one.variants))
+    assert any("upper limit" in note for note in notes_of_menus(one.variants))
 
 
 def test_the_unique_fraction_and_its_error(tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
+from trigemu.output.notes import notes_of_menus, solutions, texts
 from trigemu.output.report import pictures, tables
 from trigemu.output.report.provenance import provenance
 from trigemu.output.report.published import beside_references
 from trigemu.output.report.section import Section
-from trigemu.output.text.rates import solutions
 from trigemu.samples.split import NAMES
 from trigemu.studies.report_contents import Contents, Profiles, seen
 from trigemu.support.errors import PluginError
@@ -37,7 +37,7 @@ def _remarks(contents: Contents) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for variant in contents.variants:
         warnings = (f"Warning: {warning}." for warning in variant.warnings)
-        for line in (*solutions(variant.menu), *warnings):
+        for line in (*texts(solutions(variant.menu)), *warnings):
             found.setdefault(line, []).append(variant.menu.name)
     for line in sorted(found, key=lambda line: len(found[line])):
         one = len(found[line]) < len(contents.variants) and len(found[line]) == 1
@@ -66,9 +66,9 @@ def rates(contents: Contents) -> Iterator[Section]:
         Section(variant.menu.name, tables=(tables.rates(variant),)) for variant in contents.variants
     )
     if len(parts) == 1:
-        yield Section("Rates", tables.notes(contents.variants), parts[0].tables)
+        yield Section("Rates", notes_of_menus(contents.variants), parts[0].tables)
     else:
-        yield Section("Rates", tables.notes(contents.variants), parts=parts)
+        yield Section("Rates", notes_of_menus(contents.variants), parts=parts)
 
 
 def groups(contents: Contents) -> Iterator[Section]:

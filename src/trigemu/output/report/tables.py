@@ -9,10 +9,8 @@ import msgspec
 
 from trigemu.counting.quantities import COMPARED, LISTED
 from trigemu.menus.menu import Trigger
-from trigemu.output.legend import legend
 from trigemu.output.numbers import format_rate, short, with_error
 from trigemu.output.report.section import ReportTable
-from trigemu.output.text.rates import of_equal_weight
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 from trigemu.studies.comparison import Comparison
 from trigemu.studies.report_contents import Contents
@@ -218,14 +216,3 @@ def common(comparison: Comparison) -> ReportTable | None:
 def _shares(value: float, *totals: Rate) -> Iterator[str]:
     for total in totals:
         yield f"{value / total.hz:.1%}".replace("%", " %") if total.hz > 0 else NONE
-
-
-def notes(variants: Sequence[MenuRates]) -> tuple[str, ...]:
-    """What stands below rates, once for all menus."""
-    found = [
-        "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
-        "Events: those in the total, and their effective number in brackets."
-    ]
-    rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
-    equal = dict.fromkeys(line for variant in variants for line in of_equal_weight(variant))
-    return (*found, *equal, *legend(rates, [variant.rate for variant in variants]))

@@ -14,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.counting.quantities import COMPARED
+from trigemu.output.notes import notes
 from trigemu.output.numbers import in_unit, marked
-from trigemu.output.text.rates import as_dict, notes
+from trigemu.output.text.rates import as_dict
 from trigemu.rates.results import MenuRates
 from trigemu.studies.comparison import Common, Comparison
 
@@ -192,5 +193,4 @@ def _of_variant(variant: MenuRates) -> Iterator[str]:
     """What `run` says; of a single variant, with its name."""
     name = variant.menu.name
     for note in notes(variant):
-        own = note.startswith("Warning: ") or ": threshold " in note
-        yield f"{name}: {note}" if own else note
+        yield f"{name}: {note.text}" if note.about == "menu" else note.text

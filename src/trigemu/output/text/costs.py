@@ -11,8 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, short
-from trigemu.output.text.rates import as_dict, notes, row
+from trigemu.output.text.rates import as_dict, row
 from trigemu.studies.timing.clock import Timing
 from trigemu.studies.timing.costs import Bench, Timings, TriggerCost
 from trigemu.support.machine import Environment
@@ -208,7 +209,7 @@ def _notes(result: Bench) -> Iterator[str]:
             "and autoencoder."
         )
     yield from _surroundings(result.environment)
-    yield from (note for note in notes(result.rates) if note)
+    yield from (text for text in texts(notes(result.rates)) if text)
 
 
 def _smallest(result: Bench) -> Iterator[Timing]:

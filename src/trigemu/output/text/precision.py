@@ -14,9 +14,10 @@ from rich.text import Text
 
 from trigemu.firmware.ranges import InputRange, Survey
 from trigemu.firmware.scan import BitScan, Point
+from trigemu.output.notes import notes
 from trigemu.output.numbers import format_rate
 from trigemu.output.text.compare import signed
-from trigemu.output.text.rates import as_dict, notes
+from trigemu.output.text.rates import as_dict
 from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
 from trigemu.triggers.models.precision import PrecisionTable
 
@@ -151,7 +152,8 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
         yield "Warning: thresholds or leaf values overflow (see --json)."
     if any(point.resources for point in scan.points):
         yield "LUT and registers: yosys for UltraScale+, of conifer's VHDL; an estimate."
-    yield from (note for note in notes(scan.floating) if note and not note.startswith(("Events:", "*:")))
+    shown = (note for note in notes(scan.floating) if note.about not in ("events", "unseen"))
+    yield from (note.text for note in shown if note.text)
 
 
 def figure_of(scan: BitScan) -> Any:

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from trigemu.counting.quantities import LISTED
 from trigemu.menus.menu import Menu
+from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, marked, prescale_text
-from trigemu.output.text.rates import all_rows, as_dict, in_csv, notes
+from trigemu.output.text.rates import all_rows, as_dict, in_csv
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
 
 
@@ -63,7 +64,7 @@ def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
     for number, level in enumerate(menu.levels):
         _add_whole(table, f"level {level}", {name: r.levels[number].rate for name, r in columns.items()})
     _add_whole(table, f"menu {menu.name}", {name: result.rate for name, result in columns.items()})
-    said = dict.fromkeys(note for result in columns.values() for note in notes(result))
+    said = dict.fromkeys(text for result in columns.values() for text in texts(notes(result)))
     return Group(table, *(Text(note, style="dim") for note in (*said, *_thresholds(columns))))
 
 

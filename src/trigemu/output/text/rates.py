@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import pairwise
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -15,23 +14,15 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.counting.quantities import LISTED
-from trigemu.menus.menu import Menu
-from trigemu.output.legend import legend
+from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import (
     events_text,
-    in_unit,
     marked,
     prescale_text,
-    rejection_text,
-    short,
-    with_error,
 )
 from trigemu.rates.results import LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.split import NAMES
-
-#: Of a distribution of pile-up: what goes without saying if it is missing.
-_MISSING_TOLD = 1e-4
 
 
 def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
@@ -167,7 +158,7 @@ def rate_table(result: MenuRates) -> RenderableType:
     for level in result.levels:
         tables += [_level_table(result, level), ""]
     tables.append(_lost_table(result) if result.levels else _level_table(result, None))
-    return Group(*tables, *(Text(note, style="dim") for note in notes(result)))
+    return Group(*tables, *(Text(note, style="dim") for note in texts(notes(result))))
 
 
 def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
@@ -210,80 +201,6 @@ def _cells(trigger: TriggerRates) -> list[str]:
     prescale = prescale_text(trigger.prescale)
     values = [marked(trigger.rates[quantity]) for quantity in LISTED]
     return [name, prescale, *values, events_text(trigger.total)]
-
-
-def notes(result: MenuRates) -> Iterator[str]:
-    samples = " + ".join(sample.name for sample in result.catalogue.background)
-    kind = result.catalogue.table.convention
-    yield ""
-    yield f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}."
-    yield from of_equal_weight(result)
-    if kind == "luminosity" and result.catalogue.table.luminosity_cm2s:
-        yield f"Luminosity: {result.catalogue.table.luminosity_cm2s:g} cm⁻² s⁻¹."
-    yield "Events: those in the total (effective number)."
-    yield from rejections(result)
-    wholes = [result.rate, *(level.rate for level in result.levels)]
-    yield from legend((*result.triggers, *result.groups), wholes)
-    if pileup := result.catalogue.pileup:
-        yield (
-            f"Pile-up: crossings reweighted from {pileup.sample_mean:.4g} to {pileup.mean:g} interactions on "
-            f"average (Poisson). Effective number of crossings: {short(pileup.effective_events)}, before "
-            f"{short(pileup.effective_before)}."
-        )
-        if not pileup.known:
-            yield (
-                "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
-                "its own distribution is divided out, and the errors include how that fluctuates."
-            )
-        if pileup.missing >= _MISSING_TOLD:
-            yield (
-                f"{100 * pileup.missing:.2g} % of that distribution are missing, because there are too few "
-                f"crossings with so few or so many interactions; the others are scaled up for them."
-            )
-    if result.half:
-        yield (
-            f"Rates are from the {NAMES[result.half.number]} half of each sample, scaled to all of it: "
-            f"models or thresholds were fitted on this sample."
-        )
-    yield from solutions(result.menu)
-    yield from (f"Warning: {warning}." for warning in result.warnings)
-
-
-def rejections(result: MenuRates) -> Iterator[str]:
-    """A line for each level but the first."""
-    for before, level in pairwise(result.levels):
-        if level.rejection is not None:
-            yield f"Rejection from {before.name} to {level.name}: {rejection_text(level)}."
-    if result.levels:
-        yield "Unique rates and shares are within a level; the rate of the menu is that of the last one."
-
-
-def of_equal_weight(result: MenuRates) -> Iterator[str]:
-    """What the events of a file that is no catalogue count as."""
-    for sample in result.catalogue.background:
-        if not sample.weighted:
-            each = in_unit(result.menu.crossing_rate_hz / sample.entries, 0.0)
-            mean = " on average" if sample.per_interactions else ""
-            yield (
-                f"Each of the {sample.entries} events of {result.catalogue.path.name} counts as {each}"
-                f"{mean}: a file given as --samples is taken as crossings of equal weight that make up the "
-                f"crossing rate."
-            )
-
-
-def solutions(menu: Menu) -> Iterator[str]:
-    """A line for each threshold that was found from a budget, and what they are worth."""
-    solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
-    for name, budget, solution in solved:
-        yield (
-            f"{name}: threshold {with_error(solution.cut, solution.error)} for "
-            f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate."
-        )
-    if solved:
-        yield (
-            "Such a rate is true by construction on this half; as a prediction for other data its error is "
-            "about √2 times the one printed."
-        )
 
 
 def overlap_table(result: MenuRates) -> RenderableType:

@@ -12,8 +12,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, in_unit, marked
-from trigemu.output.text.rates import as_dict, in_csv, notes, rate_numbers
+from trigemu.output.text.rates import as_dict, in_csv, rate_numbers
 from trigemu.rates.results import Rate
 from trigemu.studies.rates_in_bins import Bin, BinnedRates
 
@@ -100,7 +101,7 @@ def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> Rendera
             low_high, share = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
             table.add_row(label, low_high, f"{100 * share:.3g} %", *cells, style=style)
             label = ""
-    return Group(table, *(Text(note, style="dim") for note in (*notes(whole), *_notes(result))))
+    return Group(table, *(Text(note, style="dim") for note in (*texts(notes(whole)), *_notes(result))))
 
 
 def _position(result: BinnedRates, name: str) -> int:

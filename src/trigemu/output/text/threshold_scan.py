@@ -15,8 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from trigemu.counting.quantities import COMPARED
+from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, rejection_text
-from trigemu.output.text.rates import as_dict, notes
+from trigemu.output.text.rates import as_dict
 from trigemu.rates.results import MenuRates, Rate
 from trigemu.studies.threshold_scan import Met, Scan
 
@@ -102,7 +103,7 @@ def _lines(met: Sequence[Met]) -> Iterator[str]:
 
 def _notes(scan: Scan) -> Iterator[str]:
     """What `run` says about each point, once."""
-    yield from dict.fromkeys(note for point in scan.points for note in notes(point))
+    yield from dict.fromkeys(text for point in scan.points for text in texts(notes(point)))
 
 
 def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
