@@ -9,7 +9,7 @@ import awkward as ak
 import numpy as np
 
 import trigemu
-from trigemu.counting.patterns import count
+from trigemu.counting.patterns import count_patterns
 from trigemu.emulation.engine import CHUNK_EVENTS
 from trigemu.samples.catalogue import catalogue_of
 
@@ -73,7 +73,9 @@ class Share:
 
     def decide(self) -> int:
         """Decide and count; how many events."""
-        tables = [count(0, trigemu.decide(batch, self._plan), batch.weight) for batch in self._batches]
+        tables = [
+            count_patterns(0, trigemu.decide(batch, self._plan), batch.weight) for batch in self._batches
+        ]
         return sum(int(table.n.sum()) for table in tables)
 
 

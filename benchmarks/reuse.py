@@ -31,7 +31,7 @@ from trigemu.counting.acceptance import acceptances
 from trigemu.emulation.engine import Job, over_background
 from trigemu.generate import crossings, pools, recipes
 from trigemu.generate.events import EventColumns
-from trigemu.generate.run import INTERACTIONS, Config, load
+from trigemu.generate.run import INTERACTIONS, Config, load_config
 from trigemu.menus.menu import Menu
 from trigemu.support.arrays import Words
 
@@ -269,7 +269,7 @@ def main() -> None:
     if given.how == "bootstrap":
         report_bootstrap(quantities, given.catalogue, given.replicas, given.seed)
     elif given.config and given.pools:
-        source = Pools(load(given.config), given.pools, load(given.sample))
+        source = Pools(load_config(given.config), given.pools, load_config(given.sample))
         report_parts(quantities, source, given.groups, given.parts, given.repeats, given.seed)
     else:
         parser.error("parts needs --config and --pools")

@@ -13,7 +13,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import trigemu
 from menus import menu_of
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import count
+from trigemu.counting.patterns import count_patterns
 
 Record = Callable[[BenchmarkFixture, int], None]
 Arrays = dict[str, ak.Array]
@@ -65,7 +65,7 @@ def run(benchmark: BenchmarkFixture, record: Record, events: trigemu.Events, men
     plan = trigemu.make_plan([menu])
 
     def counted() -> trigemu.PatternTable:
-        return count(0, trigemu.decide(events, plan), events.weight)
+        return count_patterns(0, trigemu.decide(events, plan), events.weight)
 
     assert counted().n.sum() == len(events)  # and warm
     benchmark(counted)
@@ -90,7 +90,7 @@ def by_hand(
         return tuple(np.bincount(pattern, w, minlength=4) for w in weights)
 
     n, *_ = counted()
-    table = count(0, trigemu.decide(events, trigemu.make_plan([menu])), events.weight)
+    table = count_patterns(0, trigemu.decide(events, trigemu.make_plan([menu])), events.weight)
     assert dict(zip(table.words[:, 0].tolist(), table.n.tolist(), strict=True)) == {
         pattern: number for pattern, number in enumerate(n.tolist()) if number
     }
@@ -259,7 +259,7 @@ def test_logic_trigemu(
 ) -> None:
     """On the patterns, of which there are few, whatever the number of events."""
     plan = trigemu.make_plan([full])
-    table = count(0, trigemu.decide(events, plan), events.weight)
+    table = count_patterns(0, trigemu.decide(events, plan), events.weight)
     found = benchmark(acceptances, table.words, full, plan.bits[0])
     assert found.total.shape == (len(table), len(full.enabled))
     record(benchmark, len(events))

@@ -11,7 +11,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.firmware.bits import PAPER, choose, with_modes
+from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes
 from trigemu.firmware.model import read_rows, tree_model
 from trigemu.observables.model_inputs import Features
 
@@ -35,8 +35,8 @@ def predict(menu: trigemu.Menu, rows: Features) -> dict[str, Callable[[Features]
     model = tree_model(menu, "AD")
     made = {"floating": plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees.predict}  # type: ignore[attr-defined]
     for name, types in (
-        ("fixed", PAPER),
-        ("fixed, rounding, saturating", with_modes(PAPER, "AP_RND", "AP_SAT")),
+        ("fixed", PAPER_PRECISION),
+        ("fixed, rounding, saturating", with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")),
     ):
         fixed = choose(model.ensemble, rows, model.inputs.texts, types)
         made[name] = lambda x, fixed=fixed: fixed.to_float(fixed.predict(x))

@@ -13,7 +13,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from real_data import real_file
 
 import trigemu
-from trigemu.counting.patterns import count
+from trigemu.counting.patterns import count_patterns
 from trigemu.menus.importers.cms_l1 import import_cms_l1
 from trigemu.samples.catalogue import catalogue_of
 from trigemu.samples.formats.cms_vector import CMSVector
@@ -46,7 +46,7 @@ def test_decisions(benchmark: BenchmarkFixture, record: Record, menu: trigemu.Me
     weight, axis = events.weight[events.core], np.zeros(sample.entries, np.int64)
 
     def counted() -> trigemu.PatternTable:
-        return count(0, trigemu.decide(events, plan)[events.core], weight, axis)
+        return count_patterns(0, trigemu.decide(events, plan)[events.core], weight, axis)
 
     assert counted().n.sum() == sample.entries  # and warm
     benchmark(counted)

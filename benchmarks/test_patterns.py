@@ -10,7 +10,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.counting.patterns import count, merge
+from trigemu.counting.patterns import count_patterns, merge_tables
 
 EVENTS, TABLES = 131_072, 16
 DISTINCT = [100, 10_000]
@@ -21,14 +21,14 @@ def table_of(distinct: int, seed: int, bits: int = 30) -> trigemu.PatternTable:
     patterns = np.random.default_rng(0).choice(2**bits, distinct, replace=False).astype(np.uint64)
     random = np.random.default_rng(seed)
     words = patterns[random.integers(0, distinct, EVENTS)]
-    return count(0, words[:, None], random.exponential(300.0, EVENTS))
+    return count_patterns(0, words[:, None], random.exponential(300.0, EVENTS))
 
 
 @pytest.mark.parametrize("distinct", DISTINCT)
 def test_merge(benchmark: BenchmarkFixture, distinct: int) -> None:
     benchmark.group = f"adding {TABLES} tables of {distinct} patterns"
     tables = [table_of(distinct, seed) for seed in range(TABLES)]
-    assert benchmark(merge, tables).n.sum() == TABLES * EVENTS
+    assert benchmark(merge_tables, tables).n.sum() == TABLES * EVENTS
 
 
 @pytest.mark.parametrize("distinct", DISTINCT)
@@ -45,7 +45,7 @@ def test_merge_dictionaries(benchmark: BenchmarkFixture, distinct: int) -> None:
                 whole[pattern] += n
         return whole
 
-    merged = merge(tables)
+    merged = merge_tables(tables)
     assert benchmark(add) == dict(zip(merged.words[:, 0].tolist(), merged.n.tolist(), strict=True))
 
 

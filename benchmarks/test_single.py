@@ -20,7 +20,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
 from trigemu.observables.workspace import Workspace
-from trigemu.studies.timing.draw import draw
+from trigemu.studies.timing.draw import draw_events
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "plugins" / "decade" / "models" / "primary"
@@ -48,7 +48,7 @@ def case(name: str) -> Case:
     catalogue = trigemu.open_catalogue()
     plan = trigemu.make_plan(trigemu.solve_budgets([menu], catalogue))
     asked = [slot.compiled.requires for slot in plan.slots if hasattr(slot.compiled, "scorer")]
-    (drawn,) = draw(plan, catalogue, EVENTS, asked or [None], 1)
+    (drawn,) = draw_events(plan, catalogue, EVENTS, asked or [None], 1)
     assert drawn
     return Case(plan, drawn.events)
 

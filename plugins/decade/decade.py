@@ -37,7 +37,15 @@ from trigemu.samples.events import Events
 from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import TomlTable
-from trigemu.triggers.anomaly import InputBlock, Scorer, among, blocks, of_asked, open_scorer, read_inputs
+from trigemu.triggers.anomaly import (
+    InputBlock,
+    Scorer,
+    event_blocks,
+    of_asked,
+    open_scorer,
+    read_inputs,
+    scores_among,
+)
 from trigemu.triggers.base import Compiled, Context, ModelCall, ScoreKind
 from trigemu.triggers.models.card import Card, CardTable, ModelFile, open_card
 from trigemu.triggers.models.precision import PrecisionTable, TreeModel
@@ -166,7 +174,7 @@ class CompiledDecade(Compiled):
 
     def evaluate(self, work: Workspace) -> FloatArray:
         asked, chosen = of_asked(work, self.requires)
-        return among(chosen, lambda: np.subtract(*self._scores(asked)))
+        return scores_among(chosen, lambda: np.subtract(*self._scores(asked)))
 
     def single(self) -> ModelCall:
         trees = self.quantile.trees
@@ -188,7 +196,9 @@ class CompiledDecade(Compiled):
     def _both(self, asked: Workspace, pool: Executor | None) -> tuple[FloatArray, FloatArray]:
         """y and Y(x). While the network runs here, the pool makes the features of the next block and runs the
         trees of this one."""
-        works = blocks(asked, max(SHARED, len(asked.events) // _BLOCKS)) if pool else blocks(asked)
+        works = (
+            event_blocks(asked, max(SHARED, len(asked.events) // _BLOCKS)) if pool else event_blocks(asked)
+        )
         quantiles: list[Callable[[], FloatArray]] = []
 
         def features() -> Iterator[tuple[Features, BoolArray]]:
@@ -221,7 +231,7 @@ class CompiledDecade(Compiled):
 
         x = self._features(Workspace(events))[2]
         return self.scorer.stages(events) | {
-            "features": lambda: [self._features(block) for block in blocks(Workspace(events))],
+            "features": lambda: [self._features(block) for block in event_blocks(Workspace(events))],
             "bdt": lambda: self.quantile.predict(x),
             "sequential": lambda: score(None),
             "parallel": lambda: score(self.pool),

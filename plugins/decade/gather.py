@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.patterns import PatternTable, merge
+from trigemu.counting.patterns import PatternTable, merge_tables
 from trigemu.counting.quantities import members_by_level
 from trigemu.decisions.plan import Plan, decide, make_plan
 from trigemu.emulation.engine import Job, over_background
@@ -90,7 +90,7 @@ def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] =
 
     job = Job((menu,), plan, catalogue, frozenset(needs))
     tables, samples, parts = zip(*(made for _, made in over_background(job, task)), strict=True)
-    table, sample = merge(tables), np.concatenate(samples)
+    table, sample = merge_tables(tables), np.concatenate(samples)
     scales = np.stack([half_scales(table, half, catalogue) for half in (TRAINING, EVALUATION)])
     scales *= crossing_scale(menu, catalogue)
     half = np.concatenate([part.half for part in parts])

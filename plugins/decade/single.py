@@ -9,7 +9,7 @@ import numpy as np
 
 from trigemu.observables.model_inputs import Features
 from trigemu.support.kernels import kernel
-from trigemu.triggers.models.single_row import Row, score_at, settled
+from trigemu.triggers.models.single_row import Row, score_at, settled_decision
 
 from .library import predict_row
 from .quantile import Trees
@@ -76,7 +76,7 @@ class SinglePredicted:
     def __call__(self) -> int:
         self._run()
         y = score_at(*self._score)
-        return settled(y, y - float(self._predict(self._x)[0]), *self._settle)
+        return settled_decision(y, y - float(self._predict(self._x)[0]), *self._settle)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
         """Network and trees run on what was made last."""
@@ -101,4 +101,4 @@ class SinglePredicted:
 @kernel
 def _settle(score: int, size: int, trees: int, x: int, quantile: int, cut: float, near: float) -> int:
     y = score_at(score, size)
-    return settled(y, y - predict_row(trees, x, quantile), cut, near)
+    return settled_decision(y, y - predict_row(trees, x, quantile), cut, near)

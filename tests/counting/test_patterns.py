@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trigemu.counting import exact, patterns
-from trigemu.counting.patterns import PatternTable, count, empty, merge
+from trigemu.counting.patterns import PatternTable, count_patterns, empty_table, merge_tables
 
 
 def events(seed: int, n: int, words: int, distinct: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -27,7 +27,7 @@ def same(a: PatternTable, b: PatternTable) -> bool:
 @given(st.integers(0, 2**32), st.integers(1, 300), st.sampled_from([1, 2, 5]), st.integers(1, 200))
 def test_a_table_is_what_a_dictionary_counts(seed: int, n: int, words: int, distinct: int) -> None:
     patterns, weight, axis = events(seed, n, words, distinct)
-    table = count(4, patterns, weight, axis)
+    table = count_patterns(4, patterns, weight, axis)
     expected: dict[tuple[int, ...], list[float]] = defaultdict(list)
     for pattern, w, a in zip(patterns.tolist(), weight.tolist(), axis.tolist(), strict=True):
         expected[(a, *pattern)].append(w)
@@ -47,14 +47,15 @@ def test_a_table_is_what_a_dictionary_counts(seed: int, n: int, words: int, dist
 @given(st.integers(0, 2**32), st.integers(1, 300), st.data())
 def test_cutting_and_shuffling_changes_nothing(seed: int, n: int, data: st.DataObject) -> None:
     patterns, weight, axis = events(seed, n, 2, 20)
-    whole = count(0, patterns, weight, axis)
+    whole = count_patterns(0, patterns, weight, axis)
     cuts = sorted(data.draw(st.lists(st.integers(0, n), max_size=5)))
     parts = [
-        count(0, patterns[a:b], weight[a:b], axis[a:b]) for a, b in zip([0, *cuts], [*cuts, n], strict=True)
+        count_patterns(0, patterns[a:b], weight[a:b], axis[a:b])
+        for a, b in zip([0, *cuts], [*cuts, n], strict=True)
     ]
     shuffled = data.draw(st.permutations(parts))
-    assert same(merge(shuffled), whole)
-    total = empty(2)
+    assert same(merge_tables(shuffled), whole)
+    total = empty_table(2)
     for part in shuffled:
         total = total + part
     assert same(total, whole)
@@ -62,7 +63,7 @@ def test_cutting_and_shuffling_changes_nothing(seed: int, n: int, data: st.DataO
 
 def test_samples_stay_apart() -> None:
     words = np.zeros((3, 1), np.uint64)
-    table = count(1, words, np.ones(3)) + count(0, words, np.full(3, 2.0))
+    table = count_patterns(1, words, np.ones(3)) + count_patterns(0, words, np.full(3, 2.0))
     assert table.sample.tolist() == [0, 1]
     assert exact.to_float(table.weight).tolist() == [6.0, 3.0]
 
@@ -84,7 +85,7 @@ def test_small_patterns_are_counted_as_large_ones_are(
     small = rng.choice(some, (n, 1)).astype(np.uint64)
     high = np.uint64(2**40)
     axis = np.zeros_like(axis) if one_bin else axis
-    table, large = count(0, small, weight, axis), count(0, small | high, weight, axis)
+    table, large = count_patterns(0, small, weight, axis), count_patterns(0, small | high, weight, axis)
     assert same(table, replace(large, words=large.words ^ high))
     assert table.n.sum() == n
 
@@ -92,7 +93,7 @@ def test_small_patterns_are_counted_as_large_ones_are(
 @pytest.mark.parametrize("distinct", [1, 5000])
 def test_large_tables(distinct: int) -> None:
     patterns, weight, _ = events(1, 20_000, 1, distinct)
-    table = count(0, patterns, weight)
+    table = count_patterns(0, patterns, weight)
     assert len(table) == len(np.unique(patterns))
     assert table.n.sum() == len(weight)
 
@@ -106,7 +107,7 @@ def test_few_or_many_cells_give_one_table(
     words, weight, _ = events(3, 5000, 1, 4)
     weight[: len(more)] = more
     monkeypatch.setattr(patterns, "_CELLS", cells)
-    table = count(0, words, weight)
+    table = count_patterns(0, words, weight)
     for i, pattern in enumerate(table.words[:, 0]):
         of = weight[words[:, 0] == pattern].tolist()
         kept = [Fraction(w) if abs(w) > 2.0**-100 else Fraction() for w in of]
@@ -118,12 +119,12 @@ def test_few_or_many_cells_give_one_table(
 @given(st.integers(0, 2**32), st.integers(1, 200))
 def test_entries_of_a_bin_are_what_was_counted_there(seed: int, n: int) -> None:
     patterns, weight, axis = events(seed, n, 2, 20)
-    table = count(3, patterns, weight, axis)
+    table = count_patterns(3, patterns, weight, axis)
     for number in range(4):
         there = axis == number
         assert same(
             table.take(np.flatnonzero(table.axis == number)),
-            count(3, patterns[there], weight[there], axis[there]),
+            count_patterns(3, patterns[there], weight[there], axis[there]),
         )
 
 
@@ -132,7 +133,7 @@ def test_the_scales_of_a_bin_are_those_of_fractions(seed: int, n: int) -> None:
     """Exact sums, divided once, whatever the patterns; 1 for a sample without events."""
     parts = [events(seed + i, n, 1, 5) for i in range(2)]
     parts = [(p, np.abs(w), a) for p, w, a in parts]
-    table = merge(count(2 * i, *part) for i, part in enumerate(parts))
+    table = merge_tables(count_patterns(2 * i, *part) for i, part in enumerate(parts))
     scales = table.share_scales(1, 4)
     for i, (_, weight, axis) in enumerate(parts):
         whole = float(sum(map(Fraction, weight.tolist())))
@@ -143,6 +144,6 @@ def test_the_scales_of_a_bin_are_those_of_fractions(seed: int, n: int) -> None:
 
 def test_a_bin_without_weight_has_no_scale() -> None:
     words, axis = np.zeros((2, 1), np.uint64), np.array([0, 1])
-    assert np.isinf(count(0, words, np.array([1.0, 0.0]), axis).share_scales(1, 1)[0])
-    assert np.isnan(count(0, words, np.zeros(2), axis).share_scales(1, 1)[0])
-    assert count(0, words, np.array([6.0, -2.0]), axis).share_scales(1, 1).tolist() == [-2.0]
+    assert np.isinf(count_patterns(0, words, np.array([1.0, 0.0]), axis).share_scales(1, 1)[0])
+    assert np.isnan(count_patterns(0, words, np.zeros(2), axis).share_scales(1, 1)[0])
+    assert count_patterns(0, words, np.array([6.0, -2.0]), axis).share_scales(1, 1).tolist() == [-2.0]

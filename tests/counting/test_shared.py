@@ -19,7 +19,7 @@ from toy_menus import as_toml, brute_force, menus
 from toys import is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import Rate, emulate, rates_of
-from trigemu.counting.patterns import complete, count, merge
+from trigemu.counting.patterns import complete_table, count_patterns, merge_tables
 from trigemu.counting.shared import Covariance, SharedEvents
 from trigemu.output.text import rates as output
 from trigemu.studies.comparison import compare
@@ -262,13 +262,13 @@ def test_tables_list_the_same_events_however_they_are_cut(seed: int, n: int, dat
     words = rng.integers(0, 6, (n, 1)).astype(np.uint64)
     parent, id = rng.integers(0, n, n).astype(np.uint64), np.arange(n, dtype=np.uint64)
     weight, axis = rng.normal(size=n), rng.integers(0, 2, n)
-    whole = complete([count(0, words, weight, axis, made_from=(parent, id))])
+    whole = complete_table([count_patterns(0, words, weight, axis, made_from=(parent, id))])
     edges = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=4))), n]
     parts = [
-        count(0, words[a:b], weight[a:b], axis[a:b], made_from=(parent[a:b], id[a:b]))
+        count_patterns(0, words[a:b], weight[a:b], axis[a:b], made_from=(parent[a:b], id[a:b]))
         for a, b in pairwise(edges)
     ]
-    cut = complete([merge(parts[:2]), *parts[2:]])
+    cut = complete_table([merge_tables(parts[:2]), *parts[2:]])
     times = np.bincount(parent.astype(np.int64), minlength=n)
     assert len(whole.shared) == times[times > 1].sum()
     for name in ("entry", "parent", "id", "weight"):
@@ -285,7 +285,8 @@ def test_events_in_which_nothing_fired_are_not_listed_where_they_cannot_enter() 
     words = np.array([[0], [1], [0], [1]], np.uint64)
     made_from = np.zeros(4, np.uint64), np.arange(4, dtype=np.uint64)
     some, every = (
-        complete([count(0, words, np.ones(4), made_from=made_from, undecided=u)]) for u in (False, True)
+        complete_table([count_patterns(0, words, np.ones(4), made_from=made_from, undecided=u)])
+        for u in (False, True)
     )
     assert some.shared.id.tolist() == [1, 3]
     assert every.shared.id.tolist() == [0, 1, 2, 3]

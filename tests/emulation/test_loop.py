@@ -11,7 +11,7 @@ import pytest
 from toys import Memory, even_events, memory_catalogue, menu_from, toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates_of
-from trigemu.counting.patterns import empty
+from trigemu.counting.patterns import empty_table
 from trigemu.emulation.engine import Chunk, chunks_of
 from trigemu.output.text import rates as output
 
@@ -148,7 +148,7 @@ def test_a_catalogue_without_background_has_no_rates(tmp_path: Path) -> None:
 
 def test_the_empty_table_has_as_many_words_as_the_plan(tmp_path: Path) -> None:
     plan = make_plan([menu_from(tmp_path, MENU)])
-    assert empty(plan.words).words.shape == (0, 1)
+    assert empty_table(plan.words).words.shape == (0, 1)
 
 
 # ---- which events count

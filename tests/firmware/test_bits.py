@@ -10,7 +10,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tree_toys import floating_walk, inputs, precision, random_trees
 
-from trigemu.firmware.bits import PAPER, choose, with_modes, with_widths
+from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
 from trigemu.support.errors import TrigemuError
 from trigemu.triggers.models.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
 from trigemu.triggers.models.trees import FixedEnsemble, Precision
@@ -51,7 +51,7 @@ def test_nothing_overflows_and_no_bit_is_spare(
     assume(len(np.unique(trees.feature)) == 4)
     trees = replace(trees, threshold=trees.threshold * np.array([*spread, 0.0])[trees.feature])
     x = np.float32(inputs(seed=seed) * spread)
-    types = with_modes(with_widths(PAPER, input_bits, score_bits), rounding, overflow)
+    types = with_modes(with_widths(PAPER_PRECISION, input_bits, score_bits), rounding, overflow)
     fixed = choose(trees, x, NAMES, types)
     assert holds(fixed, x)
     assert not holds(fewer(fixed, "score"), x)
@@ -79,7 +79,7 @@ def test_below_the_lowest_threshold_is_told_from_it() -> None:
     """−4 is the lowest number of 3 bits before the point, and −5 would saturate there."""
     trees = replace(random_trees(1, 1, features=1, full=True), threshold=np.array([-4.0, 0.0, 0.0]))
     x = np.float32([[-5.0], [-4.0]])
-    fixed = choose(trees, x, NAMES, with_modes(PAPER, None, "AP_SAT"))
+    fixed = choose(trees, x, NAMES, with_modes(PAPER_PRECISION, None, "AP_SAT"))
     assert fixed.precision.input.integer == 4
     assert fixed.to_float(fixed.predict(x)) == pytest.approx(floating_walk(trees, x), abs=1e-3)
 
@@ -91,16 +91,16 @@ def test_below_the_lowest_threshold_is_told_from_it() -> None:
 def test_the_score_holds_its_base_and_one(base: float, signed: bool, integer: int) -> None:
     trees = random_trees(12, 3, base=base)
     trees = replace(trees, value=np.abs(trees.value) / 1000)
-    types = replace(PAPER, score=ApFixed(16, 1, signed))
+    types = replace(PAPER_PRECISION, score=ApFixed(16, 1, signed))
     assert choose(trees, inputs(), NAMES, types).precision.score.integer == integer
 
 
 def test_an_input_that_no_tree_splits_on_has_no_say() -> None:
     trees = random_trees(12, 3, features=2)
     x = np.float32(np.column_stack([inputs(features=2), np.full(300, 1e9)]))
-    fixed = choose(replace(trees, features=3), x, NAMES, PAPER)
+    fixed = choose(replace(trees, features=3), x, NAMES, PAPER_PRECISION)
     assert fixed.scales[2] == 0
-    assert fixed.precision == choose(trees, x[:, :2], NAMES, PAPER).precision
+    assert fixed.precision == choose(trees, x[:, :2], NAMES, PAPER_PRECISION).precision
     assert fixed.overflows(x).inputs == (0, 0, 0)
 
 
@@ -118,10 +118,14 @@ def test_signs_and_modes_stay() -> None:
     [
         (
             random_trees(12, 3),
-            replace(PAPER, input=ApFixed(12, 1, False)),
+            replace(PAPER_PRECISION, input=ApFixed(12, 1, False)),
             "input 'a': no bits before the point",
         ),
-        (random_trees(12, 3), replace(PAPER, score=ApFixed(16, 1, False)), "the score of 12 trees: no bits"),
+        (
+            random_trees(12, 3),
+            replace(PAPER_PRECISION, score=ApFixed(16, 1, False)),
+            "the score of 12 trees: no bits",
+        ),
     ],
 )
 def test_types_that_cannot_hold_it(trees: object, types: Precision, message: str) -> None:
@@ -135,13 +139,13 @@ def test_an_input_that_never_varies_tells_no_range() -> None:
     x = inputs()
     x[:, 1] = 7.0
     with pytest.raises(TrigemuError, match=r"input 'b' is 7 in all 300 events, which tells no range"):
-        choose(random_trees(12, 3), x, NAMES, PAPER)
+        choose(random_trees(12, 3), x, NAMES, PAPER_PRECISION)
 
 
 def test_widths_and_modes() -> None:
-    types = with_modes(with_widths(PAPER, 10, None), "AP_RND", "AP_SAT")
+    types = with_modes(with_widths(PAPER_PRECISION, 10, None), "AP_RND", "AP_SAT")
     assert str(types.input) == "ap_fixed<10,12,AP_TRN,AP_SAT>"  # events are not constants
     assert str(types.threshold) == "ap_fixed<10,12,AP_RND,AP_SAT>"
     assert str(types.score) == "ap_fixed<16,4,AP_RND>"
     assert with_modes(with_widths(types, None, None), None, None) == types
-    assert {PAPER.input.overflow, PAPER.score.overflow} == {OVERFLOWS[0]}
+    assert {PAPER_PRECISION.input.overflow, PAPER_PRECISION.score.overflow} == {OVERFLOWS[0]}

@@ -19,7 +19,7 @@ from trigemu import Catalogue, Menu
 from trigemu.firmware import export as exporting
 from trigemu.firmware import vectors
 from trigemu.firmware.bits import choose
-from trigemu.firmware.export import PAPER, InputSource, export
+from trigemu.firmware.export import SATURATING_PRECISION, InputSource, export
 from trigemu.firmware.project import Manifest, open_project
 from trigemu.observables.model_inputs import Features
 from trigemu.support.errors import TrigemuError
@@ -142,7 +142,7 @@ def test_without_a_precision_one_is_chosen_on_the_events_that_the_trees_know(
     known = [event for event, number in zip(EVENTS, numbers, strict=True) if not is_evaluation(number)]
     assert seen[0].tolist() == entered(known)
     assert manifest.chosen == len(seen[0])
-    expected = choose(TREES, np.float32(entered(known)), ("a", "b"), PAPER)
+    expected = choose(TREES, np.float32(entered(known)), ("a", "b"), SATURATING_PRECISION)
     fixed = open_project(tmp_path / "made").fixed
     assert (fixed.precision, fixed.scales) == (expected.precision, expected.scales)
     widths = [getattr(fixed.precision, kind).width for kind in ("input", "threshold", "score")]

@@ -11,7 +11,7 @@ import pytest
 from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
 
 from trigemu import TrigemuError
-from trigemu.firmware.bits import PAPER, choose, with_modes
+from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes
 from trigemu.firmware.ranges import ranges, survey
 from trigemu.triggers.models.fixed_point import ApFixed
 from trigemu.triggers.models.precision import PrecisionTable, table_of
@@ -19,11 +19,11 @@ from trigemu.triggers.models.precision import PrecisionTable, table_of
 
 def test_survey(tmp_path: Path) -> None:
     x = np.float32([entered(e) for e in EVENTS if e["photon"]])
-    found = survey(menu(tmp_path), "AD", SAMPLES, PAPER)
-    fixed = choose(TREES, x, ("a", "b"), PAPER)
+    found = survey(menu(tmp_path), "AD", SAMPLES, PAPER_PRECISION)
+    fixed = choose(TREES, x, ("a", "b"), PAPER_PRECISION)
     assert found.precision == table_of(fixed)
     assert found.chosen == found.ranges.events == len(x)
-    saturating = choose(TREES, x, ("a", "b"), with_modes(PAPER, None, "AP_SAT"))
+    saturating = choose(TREES, x, ("a", "b"), with_modes(PAPER_PRECISION, None, "AP_SAT"))
     assert found.spared == fixed.precision.input.integer - saturating.precision.input.integer
     for i, of in enumerate(found.ranges.inputs):
         assert (of.low, of.high) == (x[:, i].min(), x[:, i].max())
@@ -48,7 +48,7 @@ def test_survey(tmp_path: Path) -> None:
 def test_types_far_from_one_are_told_too() -> None:
     """The range of the scores has no room for more bits before the point."""
     x = np.float32([entered(event) for event in EVENTS])
-    fixed = choose(TREES, x, ("a", "b"), PAPER)
+    fixed = choose(TREES, x, ("a", "b"), PAPER_PRECISION)
     far = replace(fixed, precision=replace(fixed.precision, score=ApFixed(16, 60)))
     words, beyond = fixed_walk(far, x)
     assert not any(beyond)

@@ -15,13 +15,13 @@ from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk
 
 from trigemu import TrigemuError, compare, emulate, solve_budgets
 from trigemu.firmware import scan
-from trigemu.firmware.bits import PAPER, choose, with_modes, with_widths
+from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
 from trigemu.firmware.resources import Resources
 from trigemu.firmware.scan import in_precision, parse_bits, scan_bits
 from trigemu.triggers.models.precision import PrecisionTable, table_of
 from trigemu.triggers.models.trees import FixedEnsemble
 
-SATURATING = with_modes(PAPER, "AP_RND", "AP_SAT")
+SATURATING = with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")
 
 
 def scores(events: Sequence[dict[str, Any]], fixed: FixedEnsemble | None) -> np.ndarray:

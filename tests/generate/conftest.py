@@ -52,7 +52,7 @@ def tiny_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def tiny(tiny_path: Path) -> config.Config:
-    return config.load(tiny_path)
+    return config.load_config(tiny_path)
 
 
 @pytest.fixture(scope="session")

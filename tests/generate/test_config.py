@@ -32,14 +32,14 @@ def written(folder: Path, text: str) -> Path:
 def test_shipped_configurations_load() -> None:
     assert {"embedded", "first"} <= set(config.shipped())
     for name in config.shipped():
-        loaded = config.load(name)
+        loaded = config.load_config(name)
         assert loaded.name == name
         for part in loaded.slices:
             pythia.check(part)
 
 
 def test_path_and_defaults(tmp_path: Path) -> None:
-    loaded = config.load(written(tmp_path, GOOD))
+    loaded = config.load_config(written(tmp_path, GOOD))
     assert loaded.convention == "luminosity"
     assert loaded.crossings is None
     assert loaded.interactions == 2 * loaded.slices[0].block_size
@@ -72,13 +72,13 @@ def test_path_and_defaults(tmp_path: Path) -> None:
 def test_mistakes_are_named(tmp_path: Path, old: str, new: str, parts: list[str]) -> None:
     path = written(tmp_path, GOOD.replace(old, new))
     with pytest.raises(TableError) as error:
-        config.load(path)
+        config.load_config(path)
     for part in [str(path), *parts]:
         assert part in str(error.value)
 
 
 def test_crossings_change_what_weights_mean(tmp_path: Path) -> None:
-    loaded = config.load(written(tmp_path, GOOD + "\n[crossings]\nphoton_weight_hz = 0.5\n"))
+    loaded = config.load_config(written(tmp_path, GOOD + "\n[crossings]\nphoton_weight_hz = 0.5\n"))
     assert loaded.crossings is not None
     assert loaded.crossings.photon_weight_hz == 0.5
     assert loaded.convention == "crossing"
@@ -87,9 +87,9 @@ def test_crossings_change_what_weights_mean(tmp_path: Path) -> None:
 def test_slice_names_are_unique(tmp_path: Path) -> None:
     part = GOOD[GOOD.index("[[slice]]") :]
     with pytest.raises(TableError, match="'hard' is used twice"):
-        config.load(written(tmp_path, GOOD + part))
+        config.load_config(written(tmp_path, GOOD + part))
 
 
 def test_absent_configuration_names_shipped_ones() -> None:
     with pytest.raises(config.ConfigError, match="did you mean 'first'"):
-        config.load("firsst")
+        config.load_config("firsst")

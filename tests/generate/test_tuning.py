@@ -25,7 +25,7 @@ def model(c: Config) -> dict[str, Rate]:
 
 def start(tmp_path: Path) -> Config:
     return msgspec.structs.replace(
-        config.load("first"),
+        config.load_config("first"),
         luminosity_cm2s=5e33,
         fakes=config.Fakes(probability=1e-3, slope=0.0),
         crossings=config.Crossings(busy_fraction=0.05, busy_factor=8.0),
@@ -69,6 +69,6 @@ def test_what_cannot_be_tuned(tmp_path: Path) -> None:
 
 
 def test_table_has_the_paper_beside_it(tmp_path: Path) -> None:
-    text = tuning.table(Step(start(tmp_path), model(start(tmp_path))))
+    text = tuning.tuning_table(Step(start(tmp_path), model(start(tmp_path))))
     for part in ("J100", "18.50", "270.00", "two photons", "busy_factor = 8", "luminosity_cm2s = 5e+33"):
         assert part in text

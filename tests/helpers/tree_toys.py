@@ -16,7 +16,7 @@ from trigemu.observables.expressions import Condition
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import FloatArray
-from trigemu.triggers.anomaly import InputBlock, among, of_asked, read_inputs
+from trigemu.triggers.anomaly import InputBlock, of_asked, read_inputs, scores_among
 from trigemu.triggers.base import Compiled, Context, ScoreKind, TrainedOn
 from trigemu.triggers.models.fixed_point import ApFixed
 from trigemu.triggers.models.precision import PrecisionTable, TreeModel
@@ -151,7 +151,7 @@ class CompiledBoosted(Compiled):
         x, _ = self.inputs.evaluate(asked)
         fixed = self.trees.fixed
         trees = fixed.to_float(fixed.predict(x)) if fixed else np.array(floating_walk(TREES, x))
-        return among(chosen, lambda: self.met.evaluate(asked) - trees)  # type: ignore[attr-defined]
+        return scores_among(chosen, lambda: self.met.evaluate(asked) - trees)  # type: ignore[attr-defined]
 
 
 MENU = """

@@ -16,7 +16,7 @@ from toy_menus import as_toml, brute_force, menus, words
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of
-from trigemu.menus.prescales import at_column, chosen, read_prescales
+from trigemu.menus.prescales import at_column, chosen_columns, read_prescales
 from trigemu.output.text import rates as output
 from trigemu.rates.menu_rates import column_rates
 
@@ -92,7 +92,7 @@ def test_each_column_is_a_menu_with_those_prescales(
         both = read_prescales(menu, Path(folder) / "p.csv")
         written = [menu_from(Path(folder), as_toml(_in(triggers, table, i), 40e6)) for i in range(2)]
     catalogue = memory_catalogue(samples)
-    found = column_rates(emulate([both], catalogue), chosen(both, ["all"]))
+    found = column_rates(emulate([both], catalogue), chosen_columns(both, ["all"]))
     assert list(found) == names
     for number, result in enumerate(found.values()):
         assert without_columns(result) == without_columns(rates_of(emulate([written[number]], catalogue)))
@@ -149,8 +149,8 @@ def test_a_file_replaces_the_columns_of_the_menu(tmp_path: Path) -> None:
     assert menu.columns.names == ("3e34", "1,5e34")
     assert menu.columns.path == tmp_path / "p.csv"
     assert [t.prescales for t in menu.triggers] == [(1.5, 0.0), (2.0, 1.0), (40_000.0, -80_000.0), ()]
-    assert chosen(menu, ["1,5e34", "1,5e34"]) == ("1,5e34",)
-    assert chosen(menu, ["1,5e34", "all"]) == ("3e34", "1,5e34")
+    assert chosen_columns(menu, ["1,5e34", "1,5e34"]) == ("1,5e34",)
+    assert chosen_columns(menu, ["1,5e34", "all"]) == ("3e34", "1,5e34")
 
 
 @pytest.mark.parametrize(
@@ -213,8 +213,8 @@ def test_mistakes_of_a_menu(tmp_path: Path, old: str, new: str, message: str) ->
 def test_columns_that_are_not_there_or_have_nothing_on(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, TEXT)
     with pytest.raises(TrigemuError, match="unknown column '2e33'; did you mean '2e34'"):
-        chosen(menu, ["2e33"])
+        chosen_columns(menu, ["2e33"])
     with pytest.raises(TrigemuError, match="has no columns of prescales: give it prescale_columns"):
-        chosen(replace(menu, columns=type(menu.columns)()), ["2e34"])
+        chosen_columns(replace(menu, columns=type(menu.columns)()), ["2e34"])
     with pytest.raises(TrigemuError, match=r"column 'x' switches every trigger of .* off"):
-        chosen(read(tmp_path, "name,x\nA,0\nB,-1\nR,0\n"), ["x"])
+        chosen_columns(read(tmp_path, "name,x\nA,0\nB,-1\nR,0\n"), ["x"])

@@ -14,7 +14,7 @@ from trigemu.observables.selections import (
     make_scope,
     window_mistakes,
 )
-from trigemu.support.toml import load, read
+from trigemu.support.toml import load_toml, read_table
 
 HARD = (("pt", Window(min=20.0)),)
 CENTRAL = (("eta", Window(abs_max=2.4)),)
@@ -23,12 +23,12 @@ CENTRAL = (("eta", Window(abs_max=2.4)),)
 def scope_of(tmp_path: Path, text: str) -> tuple[Scope, list[tuple[tuple[str, ...], str]]]:
     file = tmp_path / "objects.toml"
     file.write_text(text)
-    document = load(file)
+    document = load_toml(file)
     mistakes: list[tuple[tuple[str, ...], str]] = []
 
     def tables(section: str, struct: Any) -> dict[str, Any]:
         entries = document.data.get(section, {})
-        return {name: read(document, t, struct, (section, name), "") for name, t in entries.items()}
+        return {name: read_table(document, t, struct, (section, name), "") for name, t in entries.items()}
 
     objects, sums = tables("objects", ObjectTable), tables("sums", SumTable)
     scope = make_scope(objects, sums, lambda key, message: mistakes.append((key, message)))

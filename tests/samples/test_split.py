@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from toys import is_evaluation
 
-from trigemu.samples.split import EVALUATION, NAMES, TRAINING, half_of, is_quarter
+from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
 
 PARENTS = st.lists(st.integers(0, 2**64 - 1), max_size=20)
 
@@ -26,7 +26,7 @@ def test_published_values() -> None:
     states = np.array([i * step % 2**64 for i in range(4)], np.uint64)
     assert half_of(states).tolist() == [1, 0, 0, 1]
     assert is_quarter(states).tolist() == [False, False, True, False]
-    assert NAMES[EVALUATION] == "evaluation"
+    assert HALF_NAMES[EVALUATION] == "evaluation"
 
 
 @given(PARENTS, st.randoms(use_true_random=False))

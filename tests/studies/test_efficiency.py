@@ -22,7 +22,7 @@ from toy_menus import any_of, as_toml, menus, outcomes
 from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.counting.patterns import count
+from trigemu.counting.patterns import count_patterns
 from trigemu.output.text import efficiency as output_efficiency
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.formats.source import Schema
@@ -185,7 +185,9 @@ def coverage(passing: float, of_passing: float, of_failing: float, toys: int = 6
     weight = np.where(passes, factor * heavy, light)
     mean = factor * passing * math.exp(of_passing**2 / 2)
     truth = mean / (mean + (1 - passing) * math.exp(of_failing**2 / 2))
-    table = count(0, passes.reshape(-1, 1).astype(np.uint64), weight.ravel(), np.repeat(np.arange(toys), n))
+    table = count_patterns(
+        0, passes.reshape(-1, 1).astype(np.uint64), weight.ravel(), np.repeat(np.arange(toys), n)
+    )
     accepted = (table.words[:, 0] & np.uint64(1)).astype(float)
     sums = Sums(table, table.axis, np.ones(len(table), np.bool_), toys + 1)
     curve = sums.curve("toy", None, accepted, accepted)

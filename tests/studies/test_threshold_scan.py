@@ -23,7 +23,7 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.output.text import rates as output
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.threshold_scan import MAX_POINTS, Met, Scan, Steps, met, parse_values, scan
+from trigemu.studies.threshold_scan import MAX_POINTS, Met, Scan, Steps, parse_values, scan, thresholds_met
 
 PLUGIN = """
 import numpy as np
@@ -263,13 +263,13 @@ def test_budgets_are_met_between_values_or_at_one(tmp_path: Path) -> None:
     )
     counts = [sum(event["met"] > value for event in events) for value in (0.0, 10.0, 20.0, 40.0)]
     assert [point.rate.hz for point in found.points] == counts
-    between = met(found, (counts[1] + counts[2]) / 2)
+    between = thresholds_met(found, (counts[1] + counts[2]) / 2)
     assert {entry.quantity for entry in between} == {"total_hz", "unique_hz", "rate_hz"}
     for entry in between:
         assert (entry.low, entry.high, entry.low_hz, entry.high_hz) == (10.0, 20.0, counts[1], counts[2])
-    exact = met(found, float(counts[2]))
+    exact = thresholds_met(found, float(counts[2]))
     assert {(entry.low, entry.high) for entry in exact} == {(20.0, 20.0)}
-    assert met(found, counts[0] + 1.0) == met(found, counts[3] - 1.0) == ()
+    assert thresholds_met(found, counts[0] + 1.0) == thresholds_met(found, counts[3] - 1.0) == ()
 
 
 def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path) -> None:
@@ -284,8 +284,8 @@ def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path
     assert hz[0] > hz[1] > hz[2]
     budget = (hz[1] + hz[2]) / 2
     first = Met(budget, "rate_hz", "J", 20.0, 40.0, hz[1], hz[2], (("S", 10.0),))
-    assert met(found, budget)[0] == first
-    assert all(entry.quantity == "rate_hz" for entry in met(found, budget))
+    assert thresholds_met(found, budget)[0] == first
+    assert all(entry.quantity == "rate_hz" for entry in thresholds_met(found, budget))
 
 
 # ---- what cannot be scanned
@@ -348,7 +348,7 @@ def test_values_that_are_none(text: str) -> None:
 def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> None:
     steps = [Steps("S", (20.0, 1e9)), Steps("G", (10.0, 15.0, 20.0))]
     found = scan(read(tmp_path), steps, catalogue)
-    document = json.loads(output_scan.as_json(found, met(found, 1.0), "1.2.3"))
+    document = json.loads(output_scan.as_json(found, thresholds_met(found, 1.0), "1.2.3"))
     assert document["scanned"] == [
         {"trigger": "S", "values": [20.0, 1e9]},
         {"trigger": "G", "values": [10.0, 15.0, 20.0]},

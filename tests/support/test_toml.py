@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trigemu.support.toml import Key, TableError, TomlTable, load, read
+from trigemu.support.toml import Key, TableError, TomlTable, load_toml, read_table
 
 
 @dataclass
@@ -171,7 +171,7 @@ def test_every_key_is_found_at_its_line(
     written = Documents(data).document()
     file = tmp_path_factory.mktemp("toml") / "document.toml"
     file.write_bytes(written.text.replace("\n", newline).encode())
-    document = load(file)
+    document = load_toml(file)
     assert document.data == tomllib.loads(written.text.replace("\n", newline))
     tables = {key[:-1] for key in written.lines if isinstance(key[-1], int)}
     assert set(keys(document.data)) - tables == set(written.lines) - tables
@@ -182,7 +182,7 @@ def test_every_key_is_found_at_its_line(
 def test_a_problem_stands_at_the_nearest_key_that_has_a_line(tmp_path: Path) -> None:
     file = tmp_path / "a.toml"
     file.write_text("\n[one]\nx = 1\n\n[[two]]\n\n[[two]]\ny = [\n 1,\n 2 ]\n")
-    document = load(file)
+    document = load_toml(file)
     document.problem(("two", 1, "y", 1), "here", "b")
     document.problem(("one", "absent", "below"), "", "a")
     document.problem(("nowhere",), "", "c")
@@ -206,7 +206,7 @@ def test_what_is_no_toml(tmp_path: Path, content: bytes, line: int, message: str
     file = tmp_path / "a.toml"
     file.write_bytes(content)
     with pytest.raises(TableError) as error:
-        load(file)
+        load_toml(file)
     (problem,) = error.value.problems
     assert problem.line == line
     assert message in problem.message
@@ -214,9 +214,9 @@ def test_what_is_no_toml(tmp_path: Path, content: bytes, line: int, message: str
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"absent\.toml:1: cannot read: No such file"):
-        load(tmp_path / "absent.toml")
+        load_toml(tmp_path / "absent.toml")
     with pytest.raises(TableError, match=r":1: cannot read: Is a directory"):
-        load(tmp_path)
+        load_toml(tmp_path)
 
 
 class Inner(TomlTable, frozen=True):
@@ -249,8 +249,8 @@ class Outer(TomlTable, frozen=True, rename={"from_": "from"}):
 def read_outer(tmp_path: Path, text: str) -> tuple[Outer | None, list[tuple[int, str]]]:
     file = tmp_path / "a.toml"
     file.write_text(f"[[thing]]\n{text}")
-    document = load(file)
-    made = read(document, document.data["thing"][0], Outer, ("thing", 0), "thing")
+    document = load_toml(file)
+    made = read_table(document, document.data["thing"][0], Outer, ("thing", 0), "thing")
     return made, [(problem.line, problem.message) for problem in document.problems]
 
 

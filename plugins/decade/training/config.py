@@ -28,7 +28,7 @@ import msgspec
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.model_inputs import Inputs
 from trigemu.observables.selections import read_scope
-from trigemu.support.toml import Document, Key, TomlTable, load, read
+from trigemu.support.toml import Document, Key, TomlTable, load_toml, read_table
 from trigemu.triggers.anomaly import InputBlock, read_inputs
 from trigemu.triggers.base import Context
 
@@ -103,10 +103,10 @@ MISSING = 0.0
 
 def read_config(path: Path) -> Config:
     """TableError holds all mistakes of the file."""
-    document = load(path)
+    document = load_toml(path)
     scope = read_scope(document)
     own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
-    table = read(document, own, ConfigTable, (), "")
+    table = read_table(document, own, ConfigTable, (), "")
     context = Context(scope, path.parent)
     requires = _requires(document, context, _section(document, "training", TrainingTable))
     inputs = _inputs(document, context, _section(document, "autoencoder", AutoencoderTable))
@@ -119,7 +119,7 @@ def read_config(path: Path) -> Config:
 
 def _section(document: Document, name: str, struct: type[S]) -> S | None:
     """None where it has mistakes, which are noted already; names in the others are checked all the same."""
-    return read(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
+    return read_table(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
 
 
 def _requires(document: Document, context: Context, table: TrainingTable | None) -> Condition | None:

@@ -8,7 +8,7 @@ import click
 
 from trigemu.cli.progress import bar
 from trigemu.generate import run as sample
-from trigemu.generate.tuning import table
+from trigemu.generate.tuning import tuning_table
 
 
 @click.command()
@@ -24,7 +24,7 @@ from trigemu.generate.tuning import table
 @click.option("--tune", is_flag=True, help="Adjust luminosity and fakes to published rates, and print them.")
 def generate(config: str, output: Path, workers: int, tune: bool) -> None:
     """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("embedded")."""
-    settings = sample.load(config)
+    settings = sample.load_config(config)
     with bar("generating", settings.interactions) as advance:
         if tune:
             sample.tune(
@@ -32,7 +32,7 @@ def generate(config: str, output: Path, workers: int, tune: bool) -> None:
                 output,
                 workers=workers,
                 progress=lambda step, total: advance(step),
-                report=lambda step: click.echo(table(step)),
+                report=lambda step: click.echo(tuning_table(step)),
             )
             return
         catalogue = sample.generate(

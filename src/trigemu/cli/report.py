@@ -60,7 +60,12 @@ def report(
     from trigemu.output.report.page import render, write_figures
     from trigemu.output.report.sections import sections
     from trigemu.studies.efficiency_profiles import read_profiles
-    from trigemu.studies.report_contents import collect, parse_scan, passes, profiles_beside
+    from trigemu.studies.report_contents import (
+        collect_contents,
+        parse_scan,
+        passes_over_events,
+        profiles_beside,
+    )
 
     check_writable(file)
     _make(figures)
@@ -70,8 +75,10 @@ def report(
     profiles = read_profiles(profile) if profile else profiles_beside(menus, samples)
     entries = sum(sample.entries for sample in samples.background)
     command = shlex.join(["trigemu", *sys.argv[1:]])
-    with bar("events", passes(read, steps) * entries) as advance:
-        contents = collect(read, samples, profiles, steps, command=command, workers=workers, progress=advance)
+    with bar("events", passes_over_events(read, steps) * entries) as advance:
+        contents = collect_contents(
+            read, samples, profiles, steps, command=command, workers=workers, progress=advance
+        )
     made = sections(contents)
     written = write_figures(made, figures) if figures else []
     write_text(file, render(f"Trigger menus: {', '.join(menu.name for menu in read)}", made))

@@ -11,7 +11,7 @@ from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
 from trigemu.emulation.reweight import at_luminosity, at_pileup
-from trigemu.menus.prescales import ALL, chosen, read_prescales
+from trigemu.menus.prescales import ALL_COLUMNS, chosen_columns, read_prescales
 from trigemu.output.text import prescale_columns as output_columns
 from trigemu.output.text import rates as output
 from trigemu.rates.menu_rates import column_rates
@@ -32,7 +32,10 @@ from trigemu.triggers.plugins import search_path
     help="Columns of prescales (CSV: name, one column each) instead of the menu's.",
 )
 @click.option(
-    "--column", "columns", multiple=True, help=f"Rates with a column of prescales; repeatable; {ALL!r}: each."
+    "--column",
+    "columns",
+    multiple=True,
+    help=f"Rates with a column of prescales; repeatable; {ALL_COLUMNS!r}: each.",
 )
 @click.option("--pileup", type=float, help="Reweight crossings to so many interactions on average.")
 @click.option("--luminosity", type=float, help="Move interactions to this luminosity, in cm⁻² s⁻¹.")
@@ -58,8 +61,8 @@ def run(
         check_writable(file)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     if prescales:
-        read, columns = read_prescales(read, prescales), columns or (ALL,)
-    wanted = chosen(read, columns) if columns else ()
+        read, columns = read_prescales(read, prescales), columns or (ALL_COLUMNS,)
+    wanted = chosen_columns(read, columns) if columns else ()
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     if luminosity is not None:
         samples = at_luminosity(samples, luminosity)

@@ -12,7 +12,7 @@ from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples.catalogue import Errors
-from trigemu.studies.threshold_scan import Steps, check_steps, met, parse_values
+from trigemu.studies.threshold_scan import Steps, check_steps, parse_values, thresholds_met
 from trigemu.studies.threshold_scan import scan as scan_menu
 from trigemu.support.files import check_writable, write_text
 from trigemu.triggers.plugins import search_path
@@ -61,7 +61,7 @@ def scan(
     passes = 2 if any(trigger.name not in triggers for trigger in read.budgeted) else 1
     with events_bar(samples.background, passes) as advance:
         result = scan_menu(read, steps, samples, workers=workers, progress=advance)
-    where = [entry for budget in budgets for entry in met(result, budget)]
+    where = [entry for budget in budgets for entry in thresholds_met(result, budget)]
     console().print(output_scan.scan_table(result, where))
     if figure:
         from trigemu.output.figures.style import save

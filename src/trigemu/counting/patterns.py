@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from trigemu.counting import exact, shared
-from trigemu.counting.shared import Numbers, SharedEvents
+from trigemu.counting.shared import Parents, SharedEvents
 from trigemu.support.arrays import FloatArray, IntArray, Words
 from trigemu.support.kernels import kernel
 
@@ -65,7 +65,7 @@ class PatternTable:
         axis = self.axis % strata
         if np.array_equal(axis, self.axis) and not (self.words & ~mask).any():
             return self
-        return merge([replace(self, axis=axis, words=self.words & mask)])
+        return merge_tables([replace(self, axis=axis, words=self.words & mask)])
 
     def share_scales(self, axis: int, samples: int) -> FloatArray:
         """float64[samples]: Σw of all bins over Σw of one, by which its sums stand for the whole sample;
@@ -79,33 +79,33 @@ class PatternTable:
         return np.where(of_sample.any(axis=0), scales, 1.0)
 
     def __add__(self, other: PatternTable) -> PatternTable:
-        return merge([self, other])
+        return merge_tables([self, other])
 
 
-def empty(words: int) -> PatternTable:
+def empty_table(words: int) -> PatternTable:
     """The identity of addition, for patterns of so many words."""
     none = np.zeros(0, np.int64)
     limbs = np.zeros((0, exact.LIMBS), np.int64)
     return PatternTable(none, none, np.zeros((0, words), np.uint64), none, np.zeros(0), limbs, limbs)
 
 
-def count(
+def count_patterns(
     sample: int,
     words: Words,
     weight: FloatArray,
     axis: IntArray | None = None,
     *,
-    made_from: tuple[Numbers, Numbers] | None = None,
+    made_from: tuple[Parents, Parents] | None = None,
     undecided: bool = True,
 ) -> PatternTable:
     """Count the patterns of some events of one sample: words uint64[n, w], weight float64[n] in Hz.
 
     made_from: parents and ids, uint64[n] each, of events that may share interactions; for errors, tables with
-    these are then to be made `complete`. undecided: whether an event in which nothing fired can enter
+    these are then to be made `complete_table`. undecided: whether an event in which nothing fired can enter
     anything; if not, what it shares does not matter.
     """
     bins = np.zeros(len(words), np.int64) if axis is None else axis
-    entry, first = entries(words, bins)
+    entry, first = distinct_entries(words, bins)
     m = len(first)
     n = np.zeros(m, np.int64)
     largest = np.zeros(m)
@@ -126,7 +126,7 @@ def count(
     return _in_order(PatternTable(number, bins[first], words[first], n, largest, sums, squares, events))
 
 
-def merge(tables: Iterable[PatternTable]) -> PatternTable:
+def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     """The sum of at least one table; entries of one key become one."""
     table = _in_order(_one_after_the_other(list(tables)))
     if not len(table):
@@ -150,9 +150,9 @@ def merge(tables: Iterable[PatternTable]) -> PatternTable:
     )
 
 
-def complete(tables: Iterable[PatternTable]) -> PatternTable:
+def complete_table(tables: Iterable[PatternTable]) -> PatternTable:
     """The sum of the tables of all events, with only those events listed that share an interaction."""
-    table = merge(tables)
+    table = merge_tables(tables)
     return replace(table, shared=table.shared.related())
 
 
@@ -184,7 +184,7 @@ def _same(words: Words, axis: IntArray, a: int | np.uint64, b: int | np.uint64) 
 
 
 @kernel
-def entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
+def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
     """The entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
     entry = np.empty(len(words), np.int64)
     if _few_bits(words, axis):

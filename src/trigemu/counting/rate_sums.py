@@ -26,7 +26,7 @@ BLOCK = 4096
 _PAIRS = 2**23
 
 
-def blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
+def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
     """The entries of a table, as many at a time as the menus allow."""
     bound = sum(len(menu.triggers) for menu in menus if any(trigger.seed for trigger in menu.enabled))
     size = min(BLOCK, max(16, _PAIRS // max(1, bound**2)))

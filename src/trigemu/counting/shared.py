@@ -25,7 +25,7 @@ import numpy.typing as npt
 from trigemu.support.arrays import BoolArray, FloatArray, IntArray
 from trigemu.support.kernels import kernel
 
-Numbers = npt.NDArray[np.uint64]
+Parents = npt.NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class SharedEvents:
     Hz."""
 
     entry: IntArray
-    parent: Numbers
-    id: Numbers
+    parent: Parents
+    id: Parents
     weight: FloatArray
 
     def __len__(self) -> int:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable, entries, merge
+from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
 from trigemu.counting.quantities import Label, fractions
-from trigemu.counting.shared import Numbers
+from trigemu.counting.shared import Parents
 from trigemu.decisions.plan import Plan, decide, make_plan
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
 from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
@@ -47,7 +47,7 @@ class BudgetEvents:
 
     sample: IntArray
     weight: FloatArray
-    parent: Numbers
+    parent: Parents
     shared: BoolArray
     words: Words
     scores: FloatArray
@@ -84,7 +84,7 @@ def solve_budgets(
     asked = BudgetEvents(
         *(np.concatenate([getattr(p, name) for p in parts]) for name in BudgetEvents.__annotations__)
     )
-    scales = half_scales(merge(tables), EVALUATION, catalogue)
+    scales = half_scales(merge_tables(tables), EVALUATION, catalogue)
     return tuple(
         menu.solved(_Solver(menu, bits, slots, asked, scales, catalogue).solutions())
         for menu, bits in zip(menus, plan.bits, strict=True)
@@ -160,7 +160,7 @@ class _Solver:
         asked = self.scores[trigger.name] > -np.inf
         self._switch(trigger, asked)
         words = self.words[asked]
-        entry, first = entries(words, np.zeros(len(words), np.int64))
+        entry, first = distinct_entries(words, np.zeros(len(words), np.int64))
         accepted = acceptances(words[first], self.menu, self.bits)
         label = Label("trigger", trigger.name, trigger.budget.quantity)
         fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]
@@ -177,7 +177,7 @@ def cut_for(
     score: FloatArray,
     rate: FloatArray,
     budget_hz: float,
-    together: tuple[Numbers, BoolArray] | None = None,
+    together: tuple[Parents, BoolArray] | None = None,
 ) -> Solution:
     """The cut between two distinct scores above which Σ rate comes nearest to a budget.
 
@@ -213,7 +213,7 @@ def cut_for(
     return Solution(cut(nearest), (cut(fewer) - cut(more)) / 2, float(tie))
 
 
-def _variance(rate: FloatArray, passing: IntArray, together: tuple[Numbers, BoolArray] | None) -> float:
+def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, BoolArray] | None) -> float:
     """Σ over parents of (Σ rate)² of some events, each that shares none being its own."""
     if together is None:
         return math.fsum(rate[passing] ** 2)

@@ -69,10 +69,10 @@ def over_background(
     job: Job, task: Task[R], *, workers: int = 1, chunk_events: int = CHUNK_EVENTS
 ) -> Iterable[tuple[Chunk, R]]:
     """What a task makes of each chunk of the background, in the order of the chunks."""
-    return over(job.catalogue.background, job, task, workers=workers, chunk_events=chunk_events)
+    return over_samples(job.catalogue.background, job, task, workers=workers, chunk_events=chunk_events)
 
 
-def over(
+def over_samples(
     samples: Iterable[Sample],
     job: Job,
     task: Task[R],

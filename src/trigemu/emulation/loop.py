@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 
 from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable, complete, count, empty, merge
+from trigemu.counting.patterns import PatternTable, complete_table, count_patterns, empty_table, merge_tables
 from trigemu.decisions.plan import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
@@ -121,20 +121,20 @@ def emulate(
     solved = solve_budgets(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
-    half = EVALUATION if fitted(solved, plan, catalogue) else None
+    half = EVALUATION if is_fitted(solved, plan, catalogue) else None
     strata = catalogue.strata
     undecided = strata > 1 or _undecided(solved, plan, axis)
     task = _CountPatterns(half is not None, axis, strata, catalogue.with_parents, undecided)
-    table = empty(plan.words)
+    table = empty_table(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
     for chunk, part in over_background(job, task, workers=workers, chunk_events=chunk_events):
         parts.append(part)
         if sum(map(len, parts)) > len(table) + 4096:  # sums of tables cost most while they grow
-            table, parts = merge([table, *parts]), []
+            table, parts = merge_tables([table, *parts]), []
         if progress:
             progress(chunk.stop - chunk.start)
-    table = complete([table, *parts])
+    table = complete_table([table, *parts])
     return Emulation(
         tuple(menus), solved, catalogue, plan, table, half, axis.bins if axis else 1, None, strata
     )
@@ -160,7 +160,7 @@ class _CountPatterns:
             bins = bins * self.strata + events.scalars[INTERACTIONS[1]].astype(np.int64)
         core = events.core
         made_from = (events.parent[core], events.id[core]) if sample in self.with_parents else None
-        return count(
+        return count_patterns(
             sample,
             words[core],
             events.weight[core],
@@ -177,7 +177,7 @@ def _undecided(menus: Sequence[Menu], plan: Plan, axis: Axis | None) -> bool:
     return (axis is not None and axis.undecided) or any(total.any() for total in accepted)
 
 
-def fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
+def is_fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
     """Whether a model or a cut was found from these samples: rates then come from the other half."""
     name = catalogue.table.name
     used = [trigger for menu in menus for trigger in menu.used]

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from trigemu.counting import exact
-from trigemu.counting.patterns import PatternTable, count, merge
+from trigemu.counting.patterns import PatternTable, count_patterns, merge_tables
 from trigemu.decisions.plan import Plan, lacks, make_plan
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
 from trigemu.samples.catalogue import INTERACTIONS, Catalogue
@@ -62,7 +62,7 @@ def at_pileup(
         parts.append(part)
         if progress:
             progress(chunk.stop - chunk.start)
-    table = merge(parts)
+    table = merge_tables(parts)
     _check_complete(catalogue, table)
     total, square, events = _per_interactions(table)
     sample_mean = float(total @ np.arange(len(total)) / total.sum())
@@ -133,7 +133,7 @@ class _CountPileup:
         if len(n) and not 0 <= n.min() <= n.max() < _MAX_INTERACTIONS:
             raise SampleError(f"{where} goes from {n.min()} to {n.max()}: expected a number of interactions")
         none = np.zeros((len(n), 1), np.uint64)
-        return count(sample, none, events.weight[events.core], n.astype(np.int64))
+        return count_patterns(sample, none, events.weight[events.core], n.astype(np.int64))
 
 
 def _check(catalogue: Catalogue) -> None:

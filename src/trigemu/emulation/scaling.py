@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.counting.patterns import PatternTable, count
+from trigemu.counting.patterns import PatternTable, count_patterns
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
-from trigemu.samples.split import NAMES, half_of
+from trigemu.samples.split import HALF_NAMES, half_of
 from trigemu.support.arrays import FloatArray
 from trigemu.support.errors import SampleError
 
@@ -26,8 +26,8 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
     for sample in catalogue.background:
         if not 0.0 < scales[sample.number] < np.inf:
             raise SampleError(
-                f"sample {sample.name!r}: there is no weight in its {NAMES[half]} half, so what was fitted "
-                f"on the other half cannot be evaluated: it needs more events"
+                f"sample {sample.name!r}: there is no weight in its {HALF_NAMES[half]} half, so what was "
+                f"fitted on the other half cannot be evaluated: it needs more events"
             )
     return scales
 
@@ -36,7 +36,7 @@ def weights_by_half(sample: int, events: Events) -> PatternTable:
     """One entry a half, from which `half_scales` follow once those of all chunks are merged."""
     core = events.core
     half = half_of(events.parent)[core]
-    return count(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
+    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
 
 
 def refuse_negative(events: Events) -> None:

@@ -15,7 +15,7 @@ from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
 #: The widths of arXiv:2508.10224, in the modes that ap_fixed has by default.
-PAPER = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))
+PAPER_PRECISION = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))
 #: Numbers of bits, from fewer than are needed.
 _TRIED = 8
 

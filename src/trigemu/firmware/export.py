@@ -9,8 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from trigemu.firmware import project as layout
-from trigemu.firmware.bits import PAPER as WIDTHS
-from trigemu.firmware.bits import choose, with_modes
+from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes
 from trigemu.firmware.conifer_trees import word_type
 from trigemu.firmware.model import halves, read_rows, tree_model
 from trigemu.firmware.project import FORMAT, Manifest, Vectors
@@ -19,7 +18,7 @@ from trigemu.firmware.tools import MissingToolError, package
 from trigemu.firmware.vectors import SIMULATED, make_vectors, scaled
 from trigemu.menus.menu import Menu
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.split import EVALUATION, NAMES
+from trigemu.samples.split import EVALUATION, HALF_NAMES
 from trigemu.support.errors import TrigemuError
 from trigemu.support.files import new_folder
 from trigemu.triggers.models.fixed_point import SATURATING
@@ -27,7 +26,7 @@ from trigemu.triggers.models.precision import TreeModel, table_of
 from trigemu.triggers.models.trees import FixedEnsemble
 
 #: Where the menu gives no precision: the paper's widths, and inputs that need to hold their thresholds only.
-PAPER = with_modes(WIDTHS, None, SATURATING[0])
+SATURATING_PRECISION = with_modes(PAPER_PRECISION, None, SATURATING[0])
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def export(
         rows = read_rows(source.menu, source.catalogue, source.trigger, workers=workers)
         fitted_on, rates_on = (half.x for half in halves(source.menu, source.catalogue, rows))
         with _named(source):
-            fixed = model.fixed or choose(model.ensemble, fitted_on, model.inputs.texts, PAPER)
+            fixed = model.fixed or choose(model.ensemble, fitted_on, model.inputs.texts, SATURATING_PRECISION)
             backends = _backends(fixed, backend)
             for one in backends:
                 write_sources(fixed, one, made / one, PART, clock_mhz)
@@ -66,7 +65,7 @@ def export(
             menu=source.menu.name,
             trigger=source.trigger,
             catalogue=source.catalogue.table.name,
-            half=NAMES[EVALUATION] if fitted_on is not rates_on else None,
+            half=HALF_NAMES[EVALUATION] if fitted_on is not rates_on else None,
             inputs=model.inputs.texts,
             precision=table_of(fixed),
             chosen=None if model.fixed else len(fitted_on),

@@ -8,7 +8,7 @@ import numpy as np
 
 from trigemu.decisions.plan import Plan, make_plan
 from trigemu.emulation.engine import Job, over_background
-from trigemu.emulation.loop import fitted
+from trigemu.emulation.loop import is_fitted
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.observables.model_inputs import Features
 from trigemu.observables.workspace import Workspace
@@ -77,7 +77,7 @@ def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, workers: int = 1) 
 def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
     """Those that the trees may have been fitted on, and those that rates are from; all and all where nothing
     was fitted on this catalogue."""
-    if not fitted([menu], make_plan([menu]), catalogue):
+    if not is_fitted([menu], make_plan([menu]), catalogue):
         return rows, rows
     return rows.of(TRAINING), rows.of(EVALUATION)
 

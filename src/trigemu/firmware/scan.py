@@ -9,12 +9,12 @@ import msgspec
 import numpy as np
 
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.rate_sums import RateSums, SampleScales, blocks
+from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
 from trigemu.decisions.plan import Plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.loop import Emulation, Progress, emulate
 from trigemu.emulation.scaling import crossing_scale
-from trigemu.firmware.bits import PAPER, choose, with_widths
+from trigemu.firmware.bits import PAPER_PRECISION, choose, with_widths
 from trigemu.firmware.model import halves, read_rows, tree_model, with_trees
 from trigemu.firmware.ranges import Ranges, ranges
 from trigemu.firmware.resources import Resources
@@ -124,7 +124,7 @@ def scan_bits(
 def types_of(menu: Menu, name: str) -> Precision:
     """Those of a trigger, if it has a precision."""
     given = tree_model(menu, name).fixed
-    return given.precision if given else PAPER
+    return given.precision if given else PAPER_PRECISION
 
 
 def parse_bits(text: str) -> tuple[int, ...]:
@@ -208,7 +208,7 @@ def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
     differs = _fired(table, first) != _fired(table, second)
     scale = crossing_scale(emulation.menus[0], emulation.catalogue)
     sums = RateSums(table, SampleScales(scales, scale), 1)
-    for rows in blocks(table):
+    for rows in pattern_blocks(table):
         sums.add(rows, differs[rows, np.newaxis].astype(np.float64))
     return int(table.n[differs].sum()), float(sums.result()[0][0])
 

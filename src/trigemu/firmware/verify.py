@@ -19,7 +19,7 @@ from trigemu.support.errors import MissingExtraError, TrigemuError
 from trigemu.triggers.models.trees import FixedEnsemble
 
 #: What each of conifer's projects is, once it is made to run.
-NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}
+BACKEND_NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,9 @@ def _compared(
     trees of a row by what is checked."""
     vectors = project.vectors
     if len(found) != len(rows):
-        raise TrigemuError(f"conifer's {NAMES[backend]} gave {len(found)} scores for {len(rows)} events")
+        raise TrigemuError(
+            f"conifer's {BACKEND_NAMES[backend]} gave {len(found)} scores for {len(rows)} events"
+        )
     different = np.flatnonzero(found != vectors.scores[rows])
     if not len(different):
         return FirmwareCheck(backend, len(rows), 0)

@@ -125,7 +125,7 @@ def shipped() -> list[str]:
     return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
 
 
-def load(config: str | Path) -> Config:
+def load_config(config: str | Path) -> Config:
     """Read a configuration: a path, or the name of a shipped one. Raises ConfigError and TableError."""
     path = Path(config)
     if str(config) in shipped() and not path.is_file():
@@ -133,8 +133,8 @@ def load(config: str | Path) -> Config:
     if not path.is_file():
         hint = nearest(str(config), shipped())
         raise ConfigError(f"{config}: neither a file nor a shipped configuration{hint}")
-    document = tables.load(path)
-    made = tables.read(document, document.data, Config, (), "")
+    document = tables.load_toml(path)
+    made = tables.read_table(document, document.data, Config, (), "")
     document.finish()
     assert made is not None
     return made

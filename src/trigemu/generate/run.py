@@ -17,9 +17,18 @@ import numpy as np
 
 from trigemu import __version__
 from trigemu.generate import blocks, crossings, events, interactions, pools, pythia, recipes, tuning, write
-from trigemu.generate.config import Config, ConfigError, Slice, load, shipped
+from trigemu.generate.config import Config, ConfigError, Slice, load_config, shipped
 
-__all__ = ["Config", "ConfigError", "Slice", "generate", "generate_interactions", "load", "shipped", "tune"]
+__all__ = [
+    "Config",
+    "ConfigError",
+    "Slice",
+    "generate",
+    "generate_interactions",
+    "load_config",
+    "shipped",
+    "tune",
+]
 
 INTERACTIONS = "interactions"  # the folder of stage one, inside the output
 
@@ -38,7 +47,7 @@ def generate(
     configuration alone, not on workers or interruptions. progress(step, total) counts interactions.
     Raises ConfigError, pythia.GeneratorError and MissingExtraError.
     """
-    settings = config if isinstance(config, Config) else load(config)
+    settings = config if isinstance(config, Config) else load_config(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
     return _write(settings, output)
 
@@ -55,7 +64,7 @@ def tune(
 
     Generates what interactions are missing, then runs stage two alone, once a step; each step is reported.
     """
-    settings = config if isinstance(config, Config) else load(config)
+    settings = config if isinstance(config, Config) else load_config(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
     return tuning.tune(settings, lambda changed: _write(changed, output), report)
 
@@ -68,7 +77,7 @@ def generate_interactions(
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
     """Stage one alone: make the blocks that are missing in output/interactions."""
-    settings = config if isinstance(config, Config) else load(config)
+    settings = config if isinstance(config, Config) else load_config(config)
     blocks.make_all(settings, output / INTERACTIONS, workers, progress)
 
 

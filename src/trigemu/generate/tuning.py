@@ -91,7 +91,7 @@ def improved(step: Step) -> Config:
     )
 
 
-def table(step: Step) -> str:
+def tuning_table(step: Step) -> str:
     """The four rates beside the paper's, and the numbers that give them, for a terminal."""
     config, lines = step.config, [f"{'':14}{'paper':>8}   here (kHz)"]
     assert config.crossings is not None

@@ -24,7 +24,7 @@ from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.support.errors import TrigemuError, nearest
 
 #: What stands for every column where names are asked for.
-ALL = "all"
+ALL_COLUMNS = "all"
 
 #: Name → line and prescales of a row.
 Rows = dict[str, tuple[int, tuple[float, ...]]]
@@ -42,8 +42,8 @@ def name_mistakes(names: Sequence[str]) -> Iterator[str]:
     for name in dict.fromkeys(names):
         if not name.strip():
             yield "a column has no name"
-        elif name == ALL:
-            yield f"a column cannot be called {ALL!r}, which stands for every column"
+        elif name == ALL_COLUMNS:
+            yield f"a column cannot be called {ALL_COLUMNS!r}, which stands for every column"
         elif names.count(name) > 1:
             yield f"two columns are called {name!r}"
 
@@ -122,7 +122,7 @@ def _mistake(text: str, number: float) -> str | None:
     return f"{text!r} is no number" if math.isnan(number) else prescale_mistake(number)
 
 
-def chosen(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
+def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
     """Some columns of a menu by name, or all; TrigemuError names the nearest one known, and the columns
     in which nothing is on."""
     known = menu.columns.names
@@ -132,9 +132,9 @@ def chosen(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
             f"to its triggers, or a CSV file with --prescales"
         )
     for name in names:
-        if name not in (*known, ALL):
+        if name not in (*known, ALL_COLUMNS):
             raise TrigemuError(f"unknown column {name!r}{nearest(name, known)}; there are {', '.join(known)}")
-    wanted = known if ALL in names else tuple(dict.fromkeys(names))
+    wanted = known if ALL_COLUMNS in names else tuple(dict.fromkeys(names))
     for name in wanted:
         if not at_column(menu, name).enabled:
             raise TrigemuError(f"column {name!r} switches every trigger of {menu.path} off: choose others")

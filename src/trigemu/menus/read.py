@@ -19,10 +19,10 @@ from trigemu.menus.relations import check_columns, check_counters, check_inputs,
 from trigemu.observables.hardware_scales import read_integers
 from trigemu.observables.selections import Scope, read_scope
 from trigemu.support.errors import PluginError, TrigemuError, nearest
-from trigemu.support.toml import Document, Key, TomlTable, load, read
-from trigemu.triggers import KINDS
+from trigemu.support.toml import Document, Key, TomlTable, load_toml, read_table
 from trigemu.triggers import plugins as plugin_finder
 from trigemu.triggers.base import BitKind, Kind, ScoreKind
+from trigemu.triggers.kinds import KINDS
 from trigemu.triggers.logic import parse_expression
 from trigemu.triggers.plugins import Plugin
 
@@ -92,12 +92,12 @@ class TriggerTable(TomlTable, frozen=True):
 
 def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Menu:
     """Read and check a menu; TableError holds all its mistakes, PluginError a plugin that fails."""
-    document = load(Path(path))
+    document = load_toml(Path(path))
     for key in document.data:
         if key not in _KEYS:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, _KEYS)}")
     table = document.data.get("menu", {})
-    said = read(document, table, MenuTable, ("menu",), "[menu]")
+    said = read_table(document, table, MenuTable, ("menu",), "[menu]")
     head = said or MenuTable(plugins=_plugin_names(table))
     found, kinds = _find_plugins(document, head.plugins, plugin_path)
     scope = _scope(document)
@@ -187,7 +187,7 @@ def _trigger(
     struct = kinds.table.get(kind) if isinstance(kind, str) else None
     own = {name: value for name, value in table.items() if name not in common}
     head_table = {name: value for name, value in table.items() if name in common}
-    head = read(document, head_table, TriggerTable, key, where)
+    head = read_table(document, head_table, TriggerTable, key, where)
     head = head or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
     seed = None
     try:
@@ -200,7 +200,7 @@ def _trigger(
             document.problem((*key, "kind"), where, kinds.unknown(kind))
         return None
     try:
-        description = read(document, own, struct, key, where, also=common)
+        description = read_table(document, own, struct, key, where, also=common)
         factor = 1.0 if description is None else own_prescale(description, rate)
         if isinstance(description, BitKind):
             description.inputs()

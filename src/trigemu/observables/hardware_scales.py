@@ -21,7 +21,7 @@ from typing import Annotated
 import msgspec
 
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, TomlTable, read
+from trigemu.support.toml import Document, TomlTable, read_table
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Bins = Annotated[int, msgspec.Meta(ge=1)]
@@ -102,7 +102,7 @@ def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers
         if name == "digits":
             continue
         base = document.attempt(partial(base_of, name), key)
-        scale = read(document, table, Scale, key, f"[integer.{name}]")
+        scale = read_table(document, table, Scale, key, f"[integer.{name}]")
         if base and scale:
             if scales.setdefault(base, scale) != scale:
                 document.problem(key, f"[integer.{name}]", f"another scale of {base!r} stands above")
@@ -126,7 +126,7 @@ def _digits(
             if name not in tables or name == "digits":
                 known = [known for known in tables if known != "digits"]
                 document.problem(key, where, f"{pair}: no [integer.{name}]{nearest(name, known)}")
-        digits = read(document, table, Digits, key, where)
+        digits = read_table(document, table, Digits, key, where)
         if digits and all(name in bases for name in names):
             yield frozenset(bases[name] for name in names), digits
 

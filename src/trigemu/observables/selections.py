@@ -26,7 +26,7 @@ from trigemu.observables.windows import (
     windows_need,
 )
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, Key, TomlTable, read
+from trigemu.support.toml import Document, Key, TomlTable, read_table
 
 T = TypeVar("T", bound=TomlTable)
 
@@ -150,7 +150,7 @@ def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | 
         document.problem((section,), "", f"expected tables [{section}.NAME]")
         return {}
     return {
-        name: read(document, table, struct, (section, name), f"[{section}.{name}]")
+        name: read_table(document, table, struct, (section, name), f"[{section}.{name}]")
         for name, table in tables.items()
     }
 

@@ -11,7 +11,7 @@ from trigemu.counting.quantities import LISTED
 from trigemu.menus.menu import Menu
 from trigemu.output.numbers import in_unit, rejection_text, short, with_error
 from trigemu.rates.results import MenuRates, Rate, TriggerRates
-from trigemu.samples.split import NAMES
+from trigemu.samples.split import HALF_NAMES
 
 #: A pile-up distribution that lacks less than this fraction is complete.
 _MISSING_TOLD = 1e-4
@@ -85,13 +85,18 @@ def notes(result: MenuRates) -> Iterator[Note]:
                 f"{100 * pileup.missing:.2g} % of that distribution are missing, because there are too few "
                 f"crossings with so few or so many interactions; the others are scaled up for them."
             )
-    if result.half:
-        yield Note(
-            f"Rates are from the {NAMES[result.half.number]} half of each sample, scaled to all of it: "
-            f"models or thresholds were fitted on this sample."
-        )
+    yield from half_used(result)
     yield from solutions(result.menu)
     yield from (Note(f"Warning: {warning}.", "menu") for warning in result.warnings)
+
+
+def half_used(result: MenuRates) -> Iterator[Note]:
+    """Say which half of each sample the rates are from, if not all of it."""
+    if result.half:
+        yield Note(
+            f"Rates are from the {HALF_NAMES[result.half.number]} half of each sample, scaled to all of it: "
+            f"models or thresholds were fitted on this sample."
+        )
 
 
 def rejections(result: MenuRates) -> Iterator[Note]:

@@ -47,7 +47,7 @@ class _TooLongError(Exception):
     pass
 
 
-def settled(menu: Menu, found: Iterable[TriggerRates]) -> Iterator[TriggerRates]:
+def with_containment(menu: Menu, found: Iterable[TriggerRates]) -> Iterator[TriggerRates]:
     """Rates of triggers and groups of a menu, in which 0 takes the place of an upper limit on a unique rate
     that is 0 by construction: among the enabled triggers of its level."""
     containments: dict[str | None, Containment] = {}

@@ -19,13 +19,13 @@ import numpy as np
 from trigemu.counting.acceptance import Acceptance, acceptances
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions
-from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, blocks
+from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, pattern_blocks
 from trigemu.emulation.budgets import ties
 from trigemu.emulation.loop import Emulation, emulate
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.menus.prescales import at_column
-from trigemu.rates.containment import settled
+from trigemu.rates.containment import with_containment
 from trigemu.rates.results import Half, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.rates.rounding import on_stored_values
 from trigemu.rates.unseen import Unseen
@@ -49,9 +49,9 @@ def rates_of(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
     _check_random(menu, catalogue)
     table, scales = emulation.counted(number)
     sums = _Sums(menu, catalogue, table, scales)
-    for rows in blocks(table, menu):
+    for rows in pattern_blocks(table, menu):
         sums.add(rows, acceptances(table.words[rows], menu, bits))
-    triggers, groups = (tuple(settled(menu, found)) for found in (sums.triggers(), sums.groups()))
+    triggers, groups = (tuple(with_containment(menu, found)) for found in (sums.triggers(), sums.groups()))
     overlap, error = sums.overlap()
     return MenuRates(
         menu=menu,

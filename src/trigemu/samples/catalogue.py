@@ -21,7 +21,7 @@ from trigemu.samples.margins import around, joined
 from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
 from trigemu.samples.open_data import completed
 from trigemu.support.errors import SampleError, TrigemuError, nearest
-from trigemu.support.toml import Document, Key, load, read
+from trigemu.support.toml import Document, Key, load_toml, read_table
 
 #: What the errors of rates take as independent.
 Errors = Literal["interactions", "events"]
@@ -163,11 +163,13 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
     if isinstance(where, str) or (where.suffix != ".toml" and where.exists()):
         return catalogue_of(where)
     file = where if path is None else Path(path)
-    document = load(file)
+    document = load_toml(file)
     for key in document.data:
         if key not in ("catalogue", "sample"):
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, ('catalogue', 'sample'))}")
-    head = read(document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]")
+    head = read_table(
+        document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]"
+    )
     tables: list[SampleTable] = []
     entries = document.data.get("sample", [])
     if not isinstance(entries, list) or not entries:
@@ -178,7 +180,7 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
         where = f"sample {name!r}"
         if isinstance(entry, dict):
             entry = _completed(document, entry, ("sample", i), where)
-        table = read(document, entry, SampleTable, ("sample", i), where)
+        table = read_table(document, entry, SampleTable, ("sample", i), where)
         if table and table.format not in FORMATS:
             message = f"unknown format {table.format!r}{nearest(table.format, FORMATS)}"
             document.problem(("sample", i, "format"), where, message)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from trigemu.support.arrays import BoolArray, IntArray
 
 TRAINING, EVALUATION = 0, 1
-NAMES = ("training", "evaluation")
+HALF_NAMES = ("training", "evaluation")
 
 
 def half_of(parent: npt.NDArray[np.uint64]) -> IntArray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from trigemu.counting.acceptance import acceptances, pairs_between
 from trigemu.counting.quantities import COMPARED, MENU, Label, fractions
-from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, blocks
+from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, pattern_blocks
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu, check_names
@@ -119,7 +119,7 @@ class _Pair:
         self._labels = list(dict.fromkeys((*_labels(a), *_labels(b))))
         sums = RateSums(table, SampleScales(scales, max(crossing)), len(self._labels) + 2)
         both = PairSums(table, SampleScales(scales, min(crossing)), (len(a.enabled), len(b.enabled)))
-        for rows in blocks(table, a, b):
+        for rows in pattern_blocks(table, a, b):
             words = table.words[rows]
             both.add(rows, pairs_between(words, (a, bits[0]), (b, bits[1])))
             first, second = (

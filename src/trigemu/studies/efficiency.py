@@ -11,12 +11,12 @@ import numpy as np
 
 from trigemu.counting import exact
 from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.patterns import PatternTable, complete, count
+from trigemu.counting.patterns import PatternTable, complete_table, count_patterns
 from trigemu.counting.quantities import MENU, Label, fractions
 from trigemu.decisions.plan import Plan, decide, lacks, make_plan
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import CHUNK_EVENTS, Job, over
-from trigemu.emulation.loop import Progress, fitted
+from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_samples
+from trigemu.emulation.loop import Progress, is_fitted
 from trigemu.menus.menu import Menu, check_names
 from trigemu.observables.expressions import Condition, Number
 from trigemu.observables.selections import Scope
@@ -104,15 +104,15 @@ def efficiencies(
         _check_columns(sample, context)
     solved = solve_budgets(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
     plan = plan if solved == tuple(menus) else make_plan(solved)
-    halved = [s for s in chosen if s.table.role == "background" and fitted(solved, plan, catalogue)]
+    halved = [s for s in chosen if s.table.role == "background" and is_fitted(solved, plan, catalogue)]
     task = replace(task, halved=frozenset(sample.number for sample in halved))
     job = Job(solved, plan, catalogue, frozenset(context.needs))
     made = []
-    for chunk, parts in over(chosen, job, task, workers=workers, chunk_events=chunk_events):
+    for chunk, parts in over_samples(chosen, job, task, workers=workers, chunk_events=chunk_events):
         made.append(parts)
         if progress:
             progress(chunk.stop - chunk.start)
-    tables = [complete(parts) for parts in zip(*made, strict=True)]
+    tables = [complete_table(parts) for parts in zip(*made, strict=True)]
     if not len(tables[0]):
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
     return Efficiencies(
@@ -198,7 +198,7 @@ class _CountProfiles:
         known = sample in self.with_parents
         made_from = (events.parent[enters], events.id[enters]) if known else None
         return tuple(
-            count(
+            count_patterns(
                 sample,
                 words[enters],
                 events.weight[enters],

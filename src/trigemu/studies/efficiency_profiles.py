@@ -41,7 +41,7 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.efficiency import Efficiencies, Profile, efficiencies
 from trigemu.studies.threshold_scan import parse_values
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, Key, S, TomlTable, load, read
+from trigemu.support.toml import Document, Key, S, TomlTable, load_toml, read_table
 
 _SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
 
@@ -170,11 +170,11 @@ def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
 def read_profiles(path: Path | str) -> ProfileSet:
     """Read and check a set of profiles; TableError holds all its mistakes. Of the menus only names are
     looked at: whether they can be run is for `read_menu` to say."""
-    document = load(Path(path))
+    document = load_toml(Path(path))
     for key in document.data:
         if key not in _SECTIONS:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, _SECTIONS)}")
-    head = read(document, document.data.get("profile", {}), ProfileTable, ("profile",), "[profile]")
+    head = read_table(document, document.data.get("profile", {}), ProfileTable, ("profile",), "[profile]")
     observables = _entries(document, "observable", Observable)
     categories = _entries(document, "category", Category)
     references = _entries(document, "reference", Reference)
@@ -210,7 +210,8 @@ def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
         document.problem((section,), "", f"expected entries [[{section}]]")
         return {}
     made = {
-        i: read(document, entry, struct, (section, i), f"[[{section}]]") for i, entry in enumerate(entries)
+        i: read_table(document, entry, struct, (section, i), f"[[{section}]]")
+        for i, entry in enumerate(entries)
     }
     return {i: entry for i, entry in made.items() if entry is not None}
 
@@ -218,7 +219,7 @@ def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
 def _menus(document: Document, head: ProfileTable) -> list[Document]:
     """The files of the menus that can be read, if all can: else none."""
     made = [
-        document.attempt(lambda menu=menu: load(document.path.parent / menu), ("profile", "menus", i))  # type: ignore[misc]
+        document.attempt(lambda menu=menu: load_toml(document.path.parent / menu), ("profile", "menus", i))  # type: ignore[misc]
         for i, menu in enumerate(head.menus)
     ]
     return [menu for menu in made if menu] if all(made) else []

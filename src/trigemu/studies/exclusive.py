@@ -19,7 +19,7 @@ from trigemu.counting import exact
 from trigemu.counting.acceptance import Acceptance, Part, acceptances
 from trigemu.counting.coherent import Sets
 from trigemu.counting.quantities import members_by_level
-from trigemu.counting.rate_sums import RateSums, SampleScales, blocks
+from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
 from trigemu.emulation.loop import Emulation
 from trigemu.emulation.scaling import crossing_scale
 from trigemu.menus.menu import Menu
@@ -58,12 +58,12 @@ def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 
     scale = SampleScales(scales, crossing_scale(menu, emulation.catalogue))
     hz = exact.to_float(table.weight) * scale.of_sample[table.sample] * scale.everything
     rates: dict[tuple[int, ...], float] = {}
-    for rows in blocks(table, menu):
+    for rows in pattern_blocks(table, menu):
         _add_approximate(rates, acceptances(table.words[rows], menu, bits), hz[rows], level)
     order = sorted(rates, key=lambda combination: (-rates[combination], combination))
     chosen = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
     sums = RateSums(table, scale, len(chosen))
-    for rows in blocks(table, menu) if chosen else ():
+    for rows in pattern_blocks(table, menu) if chosen else ():
         acceptance = acceptances(table.words[rows], menu, bits)
         sums.add(rows, np.column_stack([exactly(acceptance, members, level) for members in chosen]))
     values, variances = sums.result()

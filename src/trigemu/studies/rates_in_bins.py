@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.counting.acceptance import acceptances
 from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.rate_sums import RateSums, SampleScales, blocks
+from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
 from trigemu.decisions.plan import Plan, lacks
 from trigemu.emulation.engine import CHUNK_EVENTS
 from trigemu.emulation.loop import Emulation, Progress, emulate
@@ -127,7 +127,7 @@ def _crossings(part: Emulation) -> Rate:
     """The rate of all events, accepted or not."""
     table, scales = part.counted(0)
     sums = RateSums(table, SampleScales(scales, crossing_scale(part.menus[0], part.catalogue)), 1)
-    for rows in blocks(table):
+    for rows in pattern_blocks(table):
         sums.add(rows, np.ones((len(table.n[rows]), 1)))
     hz, hz2 = (float(column[0]) for column in sums.result())
     return Rate(hz, float(np.sqrt(hz2)), int(table.n.sum()), hz**2 / hz2 if hz2 else 0.0, None)
@@ -158,7 +158,7 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
     table, scales = part.counted(0)
     scale = SampleScales(scales, crossing_scale(menu, part.catalogue))
     sums = RateSums(table, scale, len(efficiency))
-    for rows in blocks(table, menu):
+    for rows in pattern_blocks(table, menu):
         found = fractions(menu, acceptances(table.words[rows], menu, bits), ("total",))
         each = [found[MENU], *(found[Label("trigger", trigger.name, "total")] for trigger in menu.enabled)]
         sums.add(rows, np.column_stack(each) - np.clip(efficiency, 0.0, 1.0))

@@ -20,7 +20,7 @@ from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_pro
 from trigemu.studies.exclusive import ExclusiveRates, exclusive_rates
 from trigemu.studies.threshold_scan import Scan, Steps, parse_values, scan
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import load
+from trigemu.support.toml import load_toml
 
 #: A threshold that was found from a budget is scanned by so many of its errors to either side.
 ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
@@ -62,7 +62,7 @@ class Contents:
         return self.variants[0].catalogue
 
 
-def collect(
+def collect_contents(
     menus: Sequence[Menu],
     catalogue: Catalogue,
     profiles: ProfileSet | None = None,
@@ -94,8 +94,8 @@ def collect(
     )
 
 
-def passes(menus: Sequence[Menu], scans: Sequence[Steps]) -> int:
-    """How often `collect` reads the background, and tells of its progress."""
+def passes_over_events(menus: Sequence[Menu], scans: Sequence[Steps]) -> int:
+    """How often `collect_contents` reads the background, and tells of its progress."""
     scanned = sum(len(_of_menu(scans, menu)) if scans else len(menu.budgeted) for menu in menus)
     return 1 + any(menu.budgeted for menu in menus) + scanned
 
@@ -115,7 +115,7 @@ def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> ProfileSet |
     wanted = {menu.resolve() for menu in menus}
     for file in sorted(menus[0].parent.glob("*.toml")):
         try:
-            head = load(file).data["profile"]
+            head = load_toml(file).data["profile"]
             about = {(file.parent / menu).resolve() for menu in head["menus"]}
             samples = set(head["samples"])
         except (TrigemuError, KeyError, TypeError):
@@ -186,7 +186,7 @@ def _leading_objects(
     )
 
 
-def seen(profiles: Profiles) -> list[int]:
+def shown_turnons(profiles: Profiles) -> list[int]:
     """Which turn-ons have events in their bins; where nobody asked for them, some."""
     least = 1 if profiles.given else FEW_EVENTS
     turnons = profiles.efficiencies.turnons

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import hist
 import numpy as np
 
-from trigemu.counting.shared import Numbers
+from trigemu.counting.shared import Parents
 from trigemu.emulation.engine import CHUNK_EVENTS, chunks_of
 from trigemu.observables.expressions import Number
 from trigemu.observables.selections import make_scope
@@ -80,7 +80,7 @@ def _of_sample(
     offered = {q: o for q, o in wanted.items() if o is None or set(o.needs()) <= known}
     needs = {need for observable in offered.values() if observable for need in observable.needs()}
     filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in offered}
-    shared: dict[int, list[tuple[Numbers, IntArray, FloatArray]]] = {q: [] for q in offered}
+    shared: dict[int, list[tuple[Parents, IntArray, FloatArray]]] = {q: [] for q in offered}
     for chunk in chunks_of(sample, CHUNK_EVENTS):
         events = sample.read(chunk.source, chunk.start, chunk.stop, needs)
         work = Workspace(events)
@@ -100,7 +100,7 @@ def _of_sample(
     return made
 
 
-def _of_parents(parts: Sequence[tuple[Numbers, IntArray, FloatArray]], n: int) -> FloatArray:
+def _of_parents(parts: Sequence[tuple[Parents, IntArray, FloatArray]], n: int) -> FloatArray:
     """float64[n]: Σ over parents of (Σw)², from parents, bins and weights of events; what lies above the
     last bin is in it."""
     parent, bins, weight = (np.concatenate(column) for column in zip(*parts, strict=True))

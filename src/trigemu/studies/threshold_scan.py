@@ -105,7 +105,7 @@ def parse_values(text: str) -> tuple[float, ...]:
     return tuple(sorted(set(values)))
 
 
-def met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
+def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
     """Where total, unique and menu rate meet a budget; over a plane the menu rate, along the last trigger."""
     *others, last = scan.steps
     n = len(last.values)

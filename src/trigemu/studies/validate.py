@@ -9,7 +9,7 @@ import numpy as np
 
 from trigemu.counting.acceptance import raw_decisions
 from trigemu.decisions.plan import Plan, decide, lacks, lacks_neighbours, make_plan
-from trigemu.emulation.engine import CHUNK_EVENTS, Chunk, Job, over
+from trigemu.emulation.engine import CHUNK_EVENTS, Chunk, Job, over_samples
 from trigemu.menus.menu import Menu, Trigger
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events, Need
@@ -95,7 +95,7 @@ def check_decisions(
     crossings = sum(sample.entries for sample in catalogue.samples)
     tally = _Tally(catalogue, checked, _slots(inject, crossings, len(checked)))
     job = Job((part,), plan, catalogue)
-    for chunk, words in over(catalogue.samples, job, _decided, chunk_events=chunk_events):
+    for chunk, words in over_samples(catalogue.samples, job, _decided, chunk_events=chunk_events):
         tally.add(chunk, raw_decisions(words, part, plan.bits[0]))
         if progress:
             progress(chunk.stop - chunk.start)

@@ -89,7 +89,7 @@ class Document:
             raise TableError(self.problems)
 
 
-def load(path: Path) -> Document:
+def load_toml(path: Path) -> Document:
     """Read a TOML file; TableError for one that is missing or no TOML."""
     try:
         content = path.read_bytes()
@@ -108,7 +108,7 @@ def load(path: Path) -> Document:
     return Document(path, data, _Lines(text).found, hashlib.sha256(content).hexdigest())
 
 
-def read(
+def read_table(
     document: Document, table: Any, struct: type[S], key: Key, where: str, also: Iterable[str] = ()
 ) -> S | None:
     """Make a struct of a table, noting every mistake in the document; None if there was any. `also`
@@ -166,10 +166,10 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
     if origin is types.UnionType and arguments[1:] == (tuple[arguments[0], ...],):  # type: ignore[valid-type]
         return _value(document, value, arguments[isinstance(value, list)], key, where)
     if _is_table(kind):
-        return read(document, value, kind, key, where)
+        return read_table(document, value, kind, key, where)
     if origin is tuple and isinstance(value, list) and _is_table(arguments[0]):
         parts = enumerate(value)
-        return tuple(read(document, part, arguments[0], (*key, i), where) for i, part in parts)
+        return tuple(read_table(document, part, arguments[0], (*key, i), where) for i, part in parts)
     if origin is dict and isinstance(value, dict) and any(map(_is_table, _inner(arguments[1]))):
         items = value.items()
         return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}

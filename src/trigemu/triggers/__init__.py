@@ -1,18 +1,1 @@
-"""Trigger kinds of the core, one a file. `base` is the contract."""
-
-from trigemu.triggers.anomaly import Anomaly
-from trigemu.triggers.base import BitKind, Kind
-from trigemu.triggers.combination.kind import Combination
-from trigemu.triggers.external import External
-from trigemu.triggers.logic import Logic
-from trigemu.triggers.random import Random
-from trigemu.triggers.threshold import Threshold
-
-KINDS: dict[str, type[Kind] | type[BitKind]] = {
-    "threshold": Threshold,
-    "combination": Combination,
-    "anomaly": Anomaly,
-    "external": External,
-    "logic": Logic,
-    "random": Random,
-}
+"""TODO"""

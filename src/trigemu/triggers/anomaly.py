@@ -37,7 +37,7 @@ from trigemu.triggers.base import Compiled, Context, ModelCall, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.models.card import CardTable, ModelFile, open_card
 from trigemu.triggers.models.network import Network
-from trigemu.triggers.models.single_row import Row, score_at, settled
+from trigemu.triggers.models.single_row import Row, score_at, settled_decision
 
 #: Events whose features are built at a time, so that they stay in the caches until the network reads them.
 BLOCK = 4096
@@ -95,7 +95,7 @@ class CompiledAnomaly(Compiled):
 
     def evaluate(self, work: Workspace) -> FloatArray:
         asked, chosen = of_asked(work, self.requires)
-        return among(chosen, lambda: self.scorer.scores(asked))
+        return scores_among(chosen, lambda: self.scorer.scores(asked))
 
     def asks(self) -> Condition | None:
         return self.requires
@@ -131,7 +131,7 @@ class SingleScore:
 @kernel
 def _settle(address: int, size: int, cut: float, near: float) -> int:
     y = score_at(address, size)
-    return settled(y, y, cut, near)
+    return settled_decision(y, y, cut, near)
 
 
 def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
@@ -142,7 +142,7 @@ def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, Bo
     return work.narrowed(requires, chosen), chosen
 
 
-def among(chosen: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
+def scores_among(chosen: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
     """float64[n]: the scores of the chosen events, −inf for the others. In few events none may be chosen."""
     everywhere = np.full(len(chosen), -np.inf)
     if chosen.any():
@@ -166,7 +166,7 @@ class Scorer:
 
     def scores(self, work: Workspace) -> FloatArray:
         """float64[n] of all events of a workspace; −inf where an input is missing that has no padding."""
-        return work.once(self, lambda: self.scores_of(map(self.inputs.evaluate, blocks(work))))
+        return work.once(self, lambda: self.scores_of(map(self.inputs.evaluate, event_blocks(work))))
 
     def scores_of(self, made: Iterable[tuple[Features, BoolArray]]) -> FloatArray:
         """float64[n] of what `inputs.evaluate` gives for some blocks of events."""
@@ -181,13 +181,13 @@ class Scorer:
         """Its pieces, by name, on all of these events."""
         features, _ = self.inputs.evaluate(Workspace(events))
         return {
-            "features": lambda: [self.inputs.evaluate(block) for block in blocks(Workspace(events))],
+            "features": lambda: [self.inputs.evaluate(block) for block in event_blocks(Workspace(events))],
             "autoencoder": lambda: self.network.score(features),
             "bare_onnxruntime": self.network.bound(features),
         }
 
 
-def blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
+def event_blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
     """The events in parts."""
     n = len(work.events)
     if n <= size:

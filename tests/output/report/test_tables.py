@@ -17,7 +17,7 @@ from trigemu.output.report import tables
 from trigemu.output.report.published import beside_references
 from trigemu.output.report.sections import sections
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference
-from trigemu.studies.report_contents import Contents, collect, parse_scan, profiles_beside
+from trigemu.studies.report_contents import Contents, collect_contents, parse_scan, profiles_beside
 from trigemu.studies.threshold_scan import Steps
 
 HEAD = '[menu]\nname = "{}"\n'
@@ -35,7 +35,7 @@ def contents(folder: Path, *texts: str, **others: Any) -> Contents:
         file = folder / f"menu{number}.toml"
         file.write_text(text)
         menus.append(read_menu(file))
-    return collect(menus, memory_catalogue({"a": toy_events(1, 300)}), **others)
+    return collect_contents(menus, memory_catalogue({"a": toy_events(1, 300)}), **others)
 
 
 @pytest.fixture
@@ -201,11 +201,11 @@ def test_turn_ons_without_profiles_are_of_leading_objects(tmp_path: Path) -> Non
     file = tmp_path / "menu.toml"
     file.write_text(HEAD.format("one") + J30.format(30.0) + MU)
     catalogue = memory_catalogue({"a": toy_events(1, 100)}, signals={"s": toy_events(2, 200)})
-    found = collect([read_menu(file)], catalogue).turnons
+    found = collect_contents([read_menu(file)], catalogue).turnons
     assert found
     assert [observable.expression for observable in found.observables] == ["jet[0].pt", "muon[0].pt"]
     without = memory_catalogue({"a": toy_events(1, 100)})
-    assert collect([read_menu(file)], without).turnons is None
+    assert collect_contents([read_menu(file)], without).turnons is None
 
 
 def test_long_names_are_shortened_and_stay_different() -> None:

@@ -14,7 +14,7 @@ from trigemu_plugin_decade.report import TITLE, sections
 from trigemu import Catalogue
 from trigemu.output.report.page import write_figures
 from trigemu.output.report.sections import of_plugins
-from trigemu.studies.report_contents import collect
+from trigemu.studies.report_contents import collect_contents
 
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
 
@@ -23,7 +23,7 @@ def test_a_menu_has_a_section_with_the_figures_and_their_numbers(
     models: Models, catalogue: Catalogue, tmp_path: Path
 ) -> None:
     menu = models.menu()
-    (section,) = sections(collect([menu], catalogue))
+    (section,) = sections(collect_contents([menu], catalogue))
     events = scored_events(menu, catalogue)
     result = diagnose(events)
     assert section.title == TITLE
@@ -44,7 +44,7 @@ def test_a_menu_has_a_section_with_the_figures_and_their_numbers(
 
 
 def test_each_trigger_has_its_own(models: Models, catalogue: Catalogue) -> None:
-    found = list(sections(collect([models.menu(MENU + "\n" + AD2)], catalogue)))
+    found = list(sections(collect_contents([models.menu(MENU + "\n" + AD2)], catalogue)))
     assert [section.title for section in found] == [f"{TITLE}: AD", f"{TITLE}: AD2"]
     names = [picture.name for section in found for picture in section.pictures]
     assert len(set(names)) == len(names)
@@ -52,6 +52,6 @@ def test_each_trigger_has_its_own(models: Models, catalogue: Catalogue) -> None:
 
 def test_a_report_asks_the_plugins_of_its_menus(models: Models, catalogue: Catalogue) -> None:
     menu = models.menu()
-    (section,) = of_plugins(collect([menu], catalogue))
+    (section,) = of_plugins(collect_contents([menu], catalogue))
     assert section.menu == "toy"
     assert section.title == TITLE

@@ -11,7 +11,7 @@ from toys import columns, memory_catalogue, menu_from, toy_event, toy_events
 from trigemu import make_plan
 from trigemu.decisions.plan import Plan
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.timing.draw import DrawnEvents, draw
+from trigemu.studies.timing.draw import DrawnEvents, draw_events
 from trigemu.support.errors import SampleError
 
 MENU = """
@@ -49,7 +49,7 @@ def catalogue() -> Catalogue:
 @pytest.fixture(scope="module")
 def drawn(plan: Plan, catalogue: Catalogue) -> list[DrawnEvents | None]:
     conditions = [None, *(slot.compiled.requires for slot in plan.slots)]  # type: ignore[attr-defined]
-    return draw(plan, catalogue, N, conditions, 1)
+    return draw_events(plan, catalogue, N, conditions, 1)
 
 
 def counts(found: DrawnEvents) -> np.ndarray:
@@ -91,7 +91,7 @@ def test_nothing_is_drawn_where_nothing_is_asked_for(drawn: list[DrawnEvents | N
 
 
 def test_events_are_those_of_the_sample(plan: Plan, catalogue: Catalogue) -> None:
-    (found,) = draw(plan, catalogue, 50, [None], 7)
+    (found,) = draw_events(plan, catalogue, 50, [None], 7)
     assert found
     by_weight = {event["weight"]: event for event in (*SOFT, *HARD)}
     expected = columns([by_weight[weight] for weight in found.events.weight.tolist()])
@@ -106,7 +106,7 @@ def test_events_are_those_of_the_sample(plan: Plan, catalogue: Catalogue) -> Non
 
 
 def test_the_same_seed_draws_the_same(plan: Plan, catalogue: Catalogue) -> None:
-    weights = [draw(plan, catalogue, 100, [None], seed) for seed in (1, 1, 2)]
+    weights = [draw_events(plan, catalogue, 100, [None], seed) for seed in (1, 1, 2)]
     first, again, other = (found[0].events.weight.tolist() for found in weights if found[0])
     assert first == again != other
 
@@ -114,11 +114,11 @@ def test_the_same_seed_draws_the_same(plan: Plan, catalogue: Catalogue) -> None:
 def test_events_of_two_samples_with_one_number_are_different(plan: Plan) -> None:
 
     event = toy_event(random.Random(1), 2.0)
-    (found,) = draw(plan, memory_catalogue({"a": [event], "b": [event]}), 64, [None], 1)
+    (found,) = draw_events(plan, memory_catalogue({"a": [event], "b": [event]}), 64, [None], 1)
     assert found
     assert found.distinct == 2
 
 
 def test_columns_that_are_missing_are_told(plan: Plan) -> None:
     with pytest.raises(SampleError, match="no sample has the role 'background'"):
-        draw(plan, memory_catalogue({}, signals={"s": SOFT}), 10, [None], 1)
+        draw_events(plan, memory_catalogue({}, signals={"s": SOFT}), 10, [None], 1)

@@ -9,14 +9,14 @@ import pytest
 from onnx_toys import autoencoder
 
 from trigemu.triggers.models.network import Network
-from trigemu.triggers.models.single_row import NEAR, score_at, settled
+from trigemu.triggers.models.single_row import NEAR, score_at, settled_decision
 
 NETWORK = Network(autoencoder(6, (16, 3, 16), "Relu"), 6)
 ROWS = np.random.default_rng(2).normal(0, 2, (200, 6)).astype(np.float32)
 
 
 def test_a_row_is_off_by_its_last_bits() -> None:
-    """By none in most rows; that it is in some is what `settled` is there for."""
+    """By none in most rows; that it is in some is what `settled_decision` is there for."""
     row, scores = NETWORK.row(), NETWORK.score(ROWS)
     alone = []
     for features in ROWS:
@@ -61,7 +61,7 @@ def test_rows_that_are_off_by_more_widen_what_is_near(scale: float) -> None:
     ],
 )
 def test_settled(y: float, score: float, cut: float, expected: int) -> None:
-    assert settled(y, score, cut, 0.1) == expected
+    assert settled_decision(y, score, cut, 0.1) == expected
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from trigemu.output.notes import notes_of_menus, solutions, texts
+from trigemu.output.notes import half_used, notes_of_menus, solutions, texts
 from trigemu.output.report import pictures, tables
 from trigemu.output.report.provenance import provenance
 from trigemu.output.report.published import beside_references
 from trigemu.output.report.section import Section
-from trigemu.samples.split import NAMES
-from trigemu.studies.report_contents import Contents, Profiles, seen
+from trigemu.studies.report_contents import Contents, Profiles, shown_turnons
 from trigemu.support.errors import PluginError
 
 
@@ -22,12 +21,8 @@ def sections(contents: Contents) -> tuple[Section, ...]:
 
 def menus(contents: Contents) -> Iterator[Section]:
     text = [_sample(contents)]
-    half = next((v.half for v in contents.variants if v.half), None)
-    if half:
-        text.append(
-            f"Rates are from the {NAMES[half.number]} half of each sample, scaled to all of it: models or "
-            f"thresholds were fitted on this sample."
-        )
+    fitted = next((variant for variant in contents.variants if variant.half), None)
+    text += texts(half_used(fitted)) if fitted else ()
     text += _remarks(contents)
     yield Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
 
@@ -102,7 +97,7 @@ def turnons(contents: Contents) -> Iterator[Section]:
     profiles, found = contents.turnons, contents.turnons.efficiencies
     labels = {c.condition: c.name for c in profiles.given.categories} if profiles.given else {}
     by_observable: dict[str, list[int]] = {}
-    for i in seen(profiles):
+    for i in shown_turnons(profiles):
         by_observable.setdefault(found.turnons[i].profile.observable, []).append(i)
     if not by_observable:
         return

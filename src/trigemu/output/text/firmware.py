@@ -13,7 +13,7 @@ from rich.text import Text
 from trigemu.firmware.estimate import BUDGETS, PAPER, Estimate
 from trigemu.firmware.project import Manifest, Project
 from trigemu.firmware.resources import VU9P
-from trigemu.firmware.verify import NAMES, FirmwareCheck
+from trigemu.firmware.verify import BACKEND_NAMES, FirmwareCheck
 
 
 def exported(manifest: Manifest, folder: str) -> Iterator[str]:
@@ -66,7 +66,7 @@ def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> Rendera
     for check in checks:
         cycles = "" if check.cycles is None else str(check.cycles)
         counts = ("–", "–") if check.missing else (str(check.events), str(check.differences))
-        table.add_row(NAMES[check.backend], *counts, cycles)
+        table.add_row(BACKEND_NAMES[check.backend], *counts, cycles)
         lines += _lines(check, project)
     return Group(table, *(Text(line) for line in lines))
 
@@ -74,7 +74,7 @@ def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> Rendera
 def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
     """Where the first difference is, in words of their types and as numbers."""
     if check.missing:
-        yield f"{NAMES[check.backend]}: not compared: {check.missing}"
+        yield f"{BACKEND_NAMES[check.backend]}: not compared: {check.missing}"
     if check.first is None:
         return
     first, score = check.first, project.fixed.precision.score
@@ -84,7 +84,7 @@ def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
 
     inputs = ", ".join(f"{x} = {v:.9g}" for x, v in zip(project.manifest.inputs, first.x, strict=True))
     yield (
-        f"{NAMES[check.backend]}: first difference in event {first.event} of vectors.npz ({inputs}): "
+        f"{BACKEND_NAMES[check.backend]}: first difference in event {first.event} of vectors.npz ({inputs}): "
         f"expected {value(first.expected)}, found {value(first.found)}"
     )
     if first.where is None:

@@ -22,7 +22,7 @@ from trigemu.output.numbers import (
 )
 from trigemu.rates.results import LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.split import NAMES
+from trigemu.samples.split import HALF_NAMES
 
 
 def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def half(result: MenuRates) -> dict[str, Any] | None:
     if result.half is None:
         return None
     scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
-    return {"name": NAMES[result.half.number], "scales": scales}
+    return {"name": HALF_NAMES[result.half.number], "scales": scales}
 
 
 def _conditions(catalogue: Catalogue) -> dict[str, Any]:

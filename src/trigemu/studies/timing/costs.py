@@ -19,7 +19,7 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.events import Events
 from trigemu.studies.timing.calls import Batches
 from trigemu.studies.timing.clock import TimedCall, Timing, measure, together
-from trigemu.studies.timing.draw import DrawnEvents, draw
+from trigemu.studies.timing.draw import DrawnEvents, draw_events
 from trigemu.support.errors import SampleError, TrigemuError
 from trigemu.support.machine import Environment, environment, load_average
 
@@ -167,7 +167,7 @@ def _alone(plan: Plan) -> list[Plan]:
 
 def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
     conditions = list(dict.fromkeys([None, *(slot.compiled.asks() for slot in plan.slots)]))
-    return dict(zip(conditions, draw(plan, catalogue, n, conditions, SEED), strict=True))
+    return dict(zip(conditions, draw_events(plan, catalogue, n, conditions, SEED), strict=True))
 
 
 def _over_all(

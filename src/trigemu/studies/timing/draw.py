@@ -30,7 +30,7 @@ class DrawnEvents:
     share: float
 
 
-def draw(
+def draw_events(
     plan: Plan, catalogue: Catalogue, n: int, conditions: Sequence[Condition | None], seed: int
 ) -> list[DrawnEvents | None]:
     """For each condition (None: all events) n independent draws among the events that fulfil it, in one

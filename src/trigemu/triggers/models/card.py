@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 from trigemu.observables.expressions import Number
 from trigemu.observables.selections import read_scope
 from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Document, Key, TableError, TomlTable, load, read
+from trigemu.support.toml import Document, Key, TableError, TomlTable, load_toml, read_table
 from trigemu.triggers.base import Context, TrainedOn
 
 
@@ -83,7 +83,7 @@ def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) 
     TableError holds all its mistakes; TrigemuError says that it is not the card that is meant.
     """
     path = context.folder / name
-    document = load(path)
+    document = load_toml(path)
     if sha256 is not None and document.sha256 != sha256.lower():
         raise TrigemuError(
             f"{path} has sha256 {document.sha256}, not {sha256}: it is another card than the one meant; "
@@ -91,7 +91,7 @@ def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) 
         )
     scope = read_scope(document)
     own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
-    table = read(document, own, struct, (), "")
+    table = read_table(document, own, struct, (), "")
     if table is None:
         document.finish()
         raise AssertionError("a table that cannot be read has mistakes")

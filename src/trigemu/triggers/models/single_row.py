@@ -67,7 +67,7 @@ def score_at(address: int, size: int) -> float:
 
 
 @kernel
-def settled(y: float, score: float, cut: float, near: float) -> int:
+def settled_decision(y: float, score: float, cut: float, near: float) -> int:
     """1: the score, made of y, is above the cut; 0: it is not; −1: too near to say, or not a number."""
     if abs(score - cut) > near * max(1.0, abs(y)):
         return 1 if score > cut else 0
