@@ -27,13 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import trigemu
-from trigemu.counting.acceptance import acceptances
-from trigemu.emulation.engine import Job, over_background
-from trigemu.generate import crossings, pools, recipes
-from trigemu.generate.events import EventColumns
-from trigemu.generate.run import INTERACTIONS, Config, load_config
-from trigemu.menus.menu import Menu
-from trigemu.support.arrays import Words
+from trigemu.counting import acceptances
+from trigemu.emulation import Job, over_background
+from trigemu.generate import INTERACTIONS, Config, EventColumns, crossings, load_config, pools, recipes
+from trigemu.menus import Menu
+from trigemu.support import Words
 
 Array = NDArray[np.float64]
 

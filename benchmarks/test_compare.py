@@ -9,7 +9,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.studies.comparison import compare
+from trigemu.studies import compare
 
 MENUS = Path(__file__).parent.parent / "menus"
 VARIANTS = 5

@@ -16,8 +16,8 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from repeat import repeated
 
 import trigemu
-from trigemu.observables.workspace import Workspace
-from trigemu.triggers.anomaly import CompiledAnomaly
+from trigemu.observables import Workspace
+from trigemu.triggers import CompiledAnomaly
 
 ROOT = Path(__file__).parent.parent
 QUANTILE = ROOT / "plugins" / "decade" / "models" / "primary" / "quantile.json"

@@ -12,8 +12,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
 from menus import menu_of
-from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import count_patterns
+from trigemu.counting import acceptances, count_patterns
 
 Record = Callable[[BenchmarkFixture, int], None]
 Arrays = dict[str, ak.Array]

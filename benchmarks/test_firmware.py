@@ -11,9 +11,8 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes
-from trigemu.firmware.model import read_rows, tree_model
-from trigemu.observables.model_inputs import Features
+from trigemu.firmware import PAPER_PRECISION, choose, read_rows, tree_model, with_modes
+from trigemu.observables import Features
 
 ROOT = Path(__file__).parent.parent
 

@@ -13,10 +13,9 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from real_data import real_file
 
 import trigemu
-from trigemu.counting.patterns import count_patterns
+from trigemu.counting import count_patterns
 from trigemu.menus.importers.cms_l1 import import_cms_l1
-from trigemu.samples.catalogue import catalogue_of
-from trigemu.samples.formats.cms_vector import CMSVector
+from trigemu.samples import CMSVector, catalogue_of
 
 Record = Callable[[BenchmarkFixture, int], None]
 #: Of the vector, one after the other.

@@ -17,7 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
 from trigemu.menus.importers.cms_phase2 import import_cms_phase2
-from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples import catalogue_of
 
 Record = Callable[[BenchmarkFixture, int], None]
 

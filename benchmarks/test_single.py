@@ -19,8 +19,8 @@ import xgboost
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.observables.workspace import Workspace
-from trigemu.studies.timing.draw import draw_events
+from trigemu.observables import Workspace
+from trigemu.studies import draw_events
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "plugins" / "decade" / "models" / "primary"

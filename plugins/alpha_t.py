@@ -22,10 +22,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.observables.expressions import Number
-from trigemu.observables.workspace import Workspace
-from trigemu.support.arrays import FloatArray
-from trigemu.triggers.base import Compiled, Context, ScoreKind
+from trigemu.observables import Number, Workspace
+from trigemu.support import FloatArray
+from trigemu.triggers import Compiled, Context, ScoreKind
 
 
 class AlphaT(ScoreKind, frozen=True):

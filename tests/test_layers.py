@@ -1,8 +1,10 @@
-"""One direction: each module imports only what comes before it in the flow."""
+"""One direction: each room imports only rooms before it in the flow, and what they export."""
 
 from __future__ import annotations
 
 import ast
+import importlib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,77 +12,89 @@ import pytest
 import trigemu
 
 ROOT = Path(trigemu.__file__).parent
-#: From left to right; what shares a line does not import each other.
-LAYERS = [
-    {"errors"},
-    {"kernels", "tables", "files"},
-    {"events", "integers", "windows"},
-    {"objects"},
-    {"counters", "exact", "halves", "shared", "timing", "workspace"},
-    {"observables", "patterns"},
-    {"vectors", "samples"},
-    {"features", "language", "lean"},
-    {"triggers"},
-    {"plugins", "checking", "seeds"},
-    {"menu"},
-    {"coherent", "menu_relations", "prescales"},
-    {"menu_file"},
-    {"schema", "decisions", "acceptance"},
-    {"chunks", "intervals", "quantities", "results", "strata", "stream"},
-    {"legend", "sums"},
-    {"calibrate", "containment", "contenders", "drawn", "pileup", "rounding", "unseen"},
-    {"emulate"},
-    {"changes", "rates", "spectra"},
-    {"combinations", "compare", "efficiency", "latency", "scan"},
-    {"check", "firmware", "imports", "profiles", "rates_vs"},
-    {"output_numbers"},
-    {"output"},
-    {"report"},
-    {
-        "output_bench",
-        "output_check",
-        "output_columns",
-        "output_compare",
-        "output_efficiency",
-        "output_firmware",
-        "output_rates_vs",
-        "output_scan",
-    },
-    {"output_bits"},
-    {"generate"},
-    {"cli"},
-    {"__main__"},
-]
+PLUGINS = ROOT.parents[1] / "plugins"
+#: In the order of the flow. A plugin comes before the command line, which loads it.
+ROOMS = (
+    *("support", "samples", "observables", "triggers", "menus", "counting", "decisions", "emulation"),
+    *("rates", "studies", "generate", "firmware", "output", "plugins", "cli"),
+)
+#: Parts that are imported alone, because few need what they load.
+ALONE = (
+    "trigemu.menus.importers.",
+    "trigemu.output.",
+    "trigemu.cli.",
+    "trigemu.generate.",
+    "trigemu.firmware.",
+)
 
 
-def imports(file: Path) -> set[str]:
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("trigemu"):
-            parts = node.module.split(".")
-            found |= {parts[1]} if len(parts) > 1 else {alias.name for alias in node.names}
+def sources() -> dict[Path, str]:
+    """File → its room; a command that a plugin brings is one of the command line."""
+    inside = {file: file.relative_to(ROOT).parts[0] for file in ROOT.rglob("*.py") if file.parent != ROOT}
+    outside = {file: "cli" if file.stem == "cli" else "plugins" for file in PLUGINS.rglob("*.py")}
+    return inside | outside
+
+
+def imported(source: str) -> Iterator[tuple[str, str]]:
+    """The modules of trigemu that a source imports, anywhere in it, each with a name that it takes."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "trigemu":
+            yield from ((node.module, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
-            found |= {a.name.split(".")[1] for a in node.names if a.name.startswith("trigemu.")}
+            yield from ((a.name, "") for a in node.names if a.name.split(".")[0] == "trigemu")
+
+
+def running_back(source: str, room: str) -> list[str]:
+    """Imports of rooms that are not before this one. All of trigemu, but for its version, comes last."""
+    found = []
+    for module, name in imported(source):
+        if room == "cli" or (module, name) == ("trigemu", "__version__"):
+            continue
+        target = module.split(".")[1] if "." in module else name if name in ROOMS else "cli"
+        if target != room and ROOMS.index(target) >= ROOMS.index(room):
+            found.append(f"{module} {name}")
     return found
 
 
-def modules() -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
-    for file in ROOT.rglob("*.py"):
-        name = file.relative_to(ROOT).parts[0].removesuffix(".py")
-        if name != "__init__":
-            found.setdefault(name, []).append(file)
-    return found
+def test_every_file_is_in_a_room() -> None:
+    assert set(sources().values()) == set(ROOMS)
+    assert {file.name for file in ROOT.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
-def test_every_module_has_its_place() -> None:
-    assert set(modules()) == set().union(*LAYERS)
+@pytest.mark.parametrize("file", sorted(sources()), ids=lambda file: "/".join(file.parts[-3:]))
+def test_imports_run_one_way(file: Path) -> None:
+    assert running_back(file.read_text(), sources()[file]) == []
 
 
-@pytest.mark.parametrize("name", sorted(set().union(*LAYERS)))
-def test_imports_point_to_the_left(name: str) -> None:
-    position = next(i for i, layer in enumerate(LAYERS) if name in layer)
-    left = set().union(*LAYERS[:position], {name})
-    # The command line stands outside of the flow and uses the public names of all of it.
-    for file in modules()[name]:
-        assert imports(file) & set().union(*LAYERS) <= left, file
+@pytest.mark.parametrize(
+    ("room", "later"), [(r, later) for i, r in enumerate(ROOMS[:-1]) for later in ROOMS[i + 1 :]]
+)
+def test_an_import_that_runs_back_is_found(room: str, later: str) -> None:
+    """Also where it is lazy."""
+    if later != "plugins":
+        lazy = f"def function():\n    from trigemu.{later} import something\n"
+        assert running_back(lazy, room)
+        assert running_back(f"from trigemu import {later}", room)
+    assert running_back("from trigemu import run", room)
+
+
+@pytest.mark.parametrize("file", sorted(sources()), ids=lambda file: "/".join(file.parts[-3:]))
+def test_other_rooms_are_used_by_what_they_export(file: Path) -> None:
+    for module, name in imported(file.read_text()):
+        parts = module.split(".")
+        if len(parts) < 2 or parts[1] == sources()[file]:
+            continue
+        there = importlib.import_module(module)
+        is_module = Path(there.__file__ or "").with_name(f"{name}.py").exists()
+        if len(parts) == 2:
+            assert is_module or name in there.__all__, f"{module} does not export {name}"
+        else:
+            assert is_module or f"{module}.".startswith(ALONE), f"{module} {name}: import it from the room"
+
+
+@pytest.mark.parametrize("room", ["", *(f".{room}" for room in ROOMS if room != "plugins")])
+def test_no_name_hides_a_module(room: str) -> None:
+    package = importlib.import_module(f"trigemu{room}")
+    folder = Path(package.__file__ or "").parent
+    modules = {file.stem for file in folder.iterdir() if file.suffix == ".py" or file.is_dir()}
+    assert not modules & set(getattr(package, "__all__", ()))

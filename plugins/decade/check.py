@@ -12,14 +12,12 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
-from trigemu.decisions.plan import Plan
-from trigemu.emulation.budgets import cut_for, solve_budgets
-from trigemu.menus.menu import Menu
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.split import EVALUATION
-from trigemu.support.arrays import BoolArray, FloatArray
-from trigemu.support.errors import TrigemuError
+from trigemu.decisions import Plan
+from trigemu.emulation import cut_for, solve_budgets
+from trigemu.menus import Menu
+from trigemu.observables import Workspace
+from trigemu.samples import EVALUATION, Catalogue
+from trigemu.support import BoolArray, FloatArray, TrigemuError
 
 from .closure import Acceptance
 from .decade import CompiledDecade, Decade

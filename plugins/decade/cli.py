@@ -11,9 +11,8 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar
-from trigemu.support.errors import MissingExtraError, TrigemuError
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.support import MissingExtraError, TrigemuError, check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.group("decade")

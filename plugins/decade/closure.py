@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
+from trigemu.support import BoolArray, FloatArray, IntArray
 
 #: A χ² takes bins in which at least so many effective events are expected to be accepted, and rejected.
 MIN_EXPECTED = 5.0

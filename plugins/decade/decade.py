@@ -30,25 +30,28 @@ from typing import Annotated, TypeVar
 import msgspec
 import numpy as np
 
-from trigemu.observables.expressions import Condition
-from trigemu.observables.model_inputs import Features
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Events
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import TomlTable
-from trigemu.triggers.anomaly import (
+from trigemu.observables import Condition, Features, Workspace
+from trigemu.samples import Events
+from trigemu.support import BoolArray, FloatArray, IntArray, TomlTable, TrigemuError
+from trigemu.triggers import (
+    Card,
+    CardTable,
+    Compiled,
+    Context,
     InputBlock,
+    ModelCall,
+    ModelFile,
+    PrecisionTable,
+    ScoreKind,
     Scorer,
+    TreeModel,
     event_blocks,
     of_asked,
+    open_card,
     open_scorer,
     read_inputs,
     scores_among,
 )
-from trigemu.triggers.base import Compiled, Context, ModelCall, ScoreKind
-from trigemu.triggers.models.card import Card, CardTable, ModelFile, open_card
-from trigemu.triggers.models.precision import PrecisionTable, TreeModel
 
 from .precision import predictor
 from .quantile import Quantile, load_trees

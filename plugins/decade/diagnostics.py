@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
+from trigemu.support import BoolArray, FloatArray, IntArray
 
 from .closure import Closure, closures
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from trigemu.output.figures.style import COLOURS, figure, log_axis, save
-from trigemu.support.arrays import FloatArray
+from trigemu.support import FloatArray
 
 from .closure import Acceptance, Axis, ChiSquare, Closure
 from .densities import Density

@@ -10,18 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.patterns import PatternTable, merge_tables
-from trigemu.counting.quantities import members_by_level
-from trigemu.decisions.plan import Plan, decide, make_plan
-from trigemu.emulation.engine import Job, over_background
-from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
-from trigemu.menus.menu import Menu
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need
-from trigemu.samples.split import EVALUATION, TRAINING, half_of
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray, Words
+from trigemu.counting import Acceptance, PatternTable, acceptances, members_by_level, merge_tables
+from trigemu.decisions import Plan, decide, make_plan
+from trigemu.emulation import (
+    Job,
+    crossing_scale,
+    half_scales,
+    over_background,
+    refuse_negative,
+    weights_by_half,
+)
+from trigemu.menus import Menu
+from trigemu.observables import Workspace
+from trigemu.samples import EVALUATION, TRAINING, Catalogue, Events, Need, half_of
+from trigemu.support import BoolArray, FloatArray, IntArray, Words
 
 #: Which events are asked, bool[n], and arrays of those, by name.
 Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]

@@ -29,9 +29,8 @@ from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.errors import TrigemuError
-from trigemu.support.kernels import kernel, pointer
+from trigemu.observables import Features
+from trigemu.support import TrigemuError, kernel, pointer
 
 #: Relative to the largest value: sums of float32 leaves in another order.
 _TOLERANCE = 1e-5

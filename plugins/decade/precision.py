@@ -7,10 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import treelite
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble
+from trigemu.observables import Features
+from trigemu.support import FloatArray, TrigemuError
+from trigemu.triggers import Ensemble, FixedEnsemble
 
 #: What treelite calls a node that compares a number, and `<`.
 _NUMERICAL, _BELOW = 1, 2

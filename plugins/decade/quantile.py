@@ -10,11 +10,9 @@ from functools import lru_cache
 import numpy as np
 import treelite
 
-from trigemu.observables.model_inputs import Features, Inputs
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.precision import PrecisionTable
-from trigemu.triggers.models.trees import Ensemble
+from trigemu.observables import Features, Inputs
+from trigemu.support import FloatArray, TrigemuError
+from trigemu.triggers import Ensemble, PrecisionTable
 
 from .library import Scores, build, interpret
 from .precision import read_ensemble

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from trigemu.menus.menu import Menu
+from trigemu.menus import Menu
 from trigemu.output.report.section import Numbers, Picture, ReportTable, Section, slug
-from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.report_contents import Contents
+from trigemu.samples import Catalogue
+from trigemu.studies import Contents
 
 from .check import label, scored_events, told
 from .closure import Axis, Closure

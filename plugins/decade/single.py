@@ -7,9 +7,9 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.kernels import kernel
-from trigemu.triggers.models.single_row import Row, score_at, settled_decision
+from trigemu.observables import Features
+from trigemu.support import kernel
+from trigemu.triggers import Row, score_at, settled_decision
 
 from .library import predict_row
 from .quantile import Trees

@@ -14,37 +14,14 @@ Each stage knows only those to its left. `emulate.py` is the loop that joins the
 
 from __future__ import annotations
 
-from trigemu.samples.catalogue import Catalogue, open_catalogue  # isort: split
-
-from trigemu.samples.events import Collection, Events, make_events  # isort: split
-
-from trigemu.menus.menu import Menu  # isort: split
-
-from trigemu.menus.read import read_menu  # isort: split
-
-from trigemu.decisions.plan import Plan, decide, make_plan  # isort: split
-
-from trigemu.decisions.stream.stream import Stream  # isort: split
-
-from trigemu.counting.patterns import PatternTable  # isort: split
-
-from trigemu.emulation.budgets import solve_budgets  # isort: split
-
-from trigemu.emulation.loop import Emulation, emulate  # isort: split
-
-from trigemu.rates.menu_rates import rates_of, run  # isort: split
-
-from trigemu.rates.results import MenuRates, Rate, TriggerRates  # isort: split
-
-from trigemu.studies.comparison import Comparison, compare  # isort: split
-
-from trigemu.studies.efficiency import Efficiencies, efficiencies  # isort: split
-
-from trigemu.studies.threshold_scan import Scan, scan  # isort: split
-
-from trigemu.studies.timing.costs import Bench, bench  # isort: split
-
-from trigemu.support.errors import TrigemuError
+from trigemu.counting import PatternTable
+from trigemu.decisions import Plan, Stream, decide, make_plan
+from trigemu.emulation import Emulation, emulate, solve_budgets
+from trigemu.menus import Menu, read_menu
+from trigemu.rates import MenuRates, Rate, TriggerRates, rates_of, run
+from trigemu.samples import Catalogue, Collection, Events, make_events, open_catalogue
+from trigemu.studies import Bench, Comparison, Efficiencies, Scan, bench, compare, efficiencies, scan
+from trigemu.support import TrigemuError
 
 __version__ = "0.1.0"
 

@@ -25,12 +25,9 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
-from trigemu.observables.expressions import Condition, Number
-from trigemu.observables.model_inputs import Inputs
-from trigemu.observables.selections import read_scope
-from trigemu.support.toml import Document, Key, TomlTable, load_toml, read_table
-from trigemu.triggers.anomaly import InputBlock, read_inputs
-from trigemu.triggers.base import Context
+from trigemu.observables import Condition, Inputs, Number, read_scope
+from trigemu.support import Document, Key, TomlTable, load_toml, read_table
+from trigemu.triggers import Context, InputBlock, read_inputs
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 Count = Annotated[int, msgspec.Meta(gt=0)]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost
 
-from trigemu.support.arrays import FloatArray
+from trigemu.support import FloatArray
 
 #: Trees of an auxiliary fit whose errors cannot bias anything: rough is good enough.
 _TREES = 50

@@ -8,17 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.emulation.budgets import cut_for
-from trigemu.menus.menu import Solution
-from trigemu.menus.read import read_menu
-from trigemu.observables.model_inputs import Features
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.split import TRAINING, is_quarter
-from trigemu.support.arrays import BoolArray, FloatArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.anomaly import InputBlock, Scorer, of_asked, open_scorer
-from trigemu.triggers.models.network import Network
+from trigemu.emulation import cut_for
+from trigemu.menus import Solution, read_menu
+from trigemu.observables import Features, Workspace
+from trigemu.samples import TRAINING, Catalogue, is_quarter
+from trigemu.support import BoolArray, FloatArray, TrigemuError
+from trigemu.triggers import InputBlock, Network, Scorer, of_asked, open_scorer
 
 from ..gather import Gathered, gather
 from ..quantile import load_trees

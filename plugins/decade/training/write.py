@@ -13,8 +13,8 @@ import tomlkit
 from matplotlib.figure import Figure
 
 from trigemu.output.figures.style import COLOURS, figure, save
-from trigemu.samples.catalogue import Catalogue
-from trigemu.support.files import check_writable, replacing, write_text
+from trigemu.samples import Catalogue
+from trigemu.support import check_writable, replacing, write_text
 
 from .config import MISSING, Config
 from .train import Trained

@@ -12,8 +12,8 @@ from trigemu.cli.console import console
 from trigemu.cli.progress import bar, events_bar
 from trigemu.output.text import costs as output_bench
 from trigemu.studies.timing import costs as latency
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.command()

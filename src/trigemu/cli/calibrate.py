@@ -10,11 +10,11 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.emulation.budgets import solve_budgets, ties
-from trigemu.menus.calibrated import write_calibrated
+from trigemu.emulation import solve_budgets, ties
+from trigemu.menus import write_calibrated
 from trigemu.output.notes import solutions, texts
-from trigemu.support.files import check_writable
-from trigemu.triggers.plugins import search_path
+from trigemu.support import check_writable
+from trigemu.triggers import search_path
 
 
 @click.command()

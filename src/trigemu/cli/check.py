@@ -11,10 +11,10 @@ from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import bar
 from trigemu.output.text import validate as output_check
-from trigemu.samples.catalogue import catalogue_of
-from trigemu.studies.validate import check_decisions as check_decisions
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.samples import catalogue_of
+from trigemu.studies import check_decisions as check_decisions
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.command()

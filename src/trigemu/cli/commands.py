@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from trigemu.support.errors import PluginError, TrigemuError
+from trigemu.support import PluginError, TrigemuError
 from trigemu.triggers import plugins
 
 #: Command → the module that holds it.

@@ -10,12 +10,12 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.menus.menu import check_names
+from trigemu.menus import check_names
 from trigemu.output.text import compare as output_compare
-from trigemu.samples.catalogue import Errors
-from trigemu.studies.comparison import compare as compare_menus
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.samples import Errors
+from trigemu.studies import compare as compare_menus
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.command()

@@ -12,10 +12,10 @@ from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import efficiency as output_efficiency
-from trigemu.samples.catalogue import Errors
-from trigemu.studies.efficiency_profiles import Category, Observable, ProfileSet, parse_bins, read_profiles
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.samples import Errors
+from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.command()

@@ -11,9 +11,8 @@ from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.firmware_project import estimate, export, verify
 from trigemu.cli.progress import events_bar
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.models.fixed_point import MAX_WIDTH, OVERFLOWS, ROUNDINGS
-from trigemu.triggers.plugins import search_path
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, search_path
 
 _WIDTH = click.IntRange(1, MAX_WIDTH)
 
@@ -68,9 +67,7 @@ def precision(
 
     That of a trigger of MENU, or one that --auto chooses for it; the last line is for the menu.
     """
-    from trigemu.firmware.bits import with_modes, with_widths
-    from trigemu.firmware.ranges import survey
-    from trigemu.firmware.scan import types_of
+    from trigemu.firmware import survey, types_of, with_modes, with_widths
     from trigemu.output.text import precision as output_bits
 
     if json_file:
@@ -120,9 +117,7 @@ def scan(
     For each width, on the same events of MENU and at the same cut: by how much the rates of the trigger move
     against floating point, how many of its decisions differ, and how often a number overflows.
     """
-    from trigemu.firmware.bits import with_modes
-    from trigemu.firmware.resources import of_model
-    from trigemu.firmware.scan import parse_bits, scan_bits, types_of
+    from trigemu.firmware import of_model, parse_bits, scan_bits, types_of, with_modes
     from trigemu.output.text import precision as output_bits
 
     for file in filter(None, (json_file, figure)):

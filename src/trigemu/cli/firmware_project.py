@@ -9,14 +9,13 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
+from trigemu.firmware import CLOCK_MHZ, open_project
 from trigemu.firmware import estimate as estimating
 from trigemu.firmware import export as exporting
 from trigemu.firmware import verify as verifying
-from trigemu.firmware.project import open_project
-from trigemu.firmware.sources import CLOCK_MHZ
 from trigemu.output.text import firmware as output_firmware
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import search_path
 
 _MHZ = click.FloatRange(min=0, min_open=True)
 _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))

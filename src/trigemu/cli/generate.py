@@ -8,7 +8,7 @@ import click
 
 from trigemu.cli.progress import bar
 from trigemu.generate import run as sample
-from trigemu.generate.tuning import tuning_table
+from trigemu.generate import tuning_table
 
 
 @click.command()

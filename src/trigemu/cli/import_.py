@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from trigemu.support.files import check_writable, write_text
+from trigemu.support import check_writable, write_text
 
 output = click.option(
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."

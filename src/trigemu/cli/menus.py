@@ -9,8 +9,8 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.menus.schema import menu_schema
-from trigemu.triggers.plugins import available, search_path
+from trigemu.menus import menu_schema
+from trigemu.triggers import available, search_path
 
 
 @click.command("check-menu")

@@ -7,8 +7,8 @@ from typing import get_args
 
 import click
 
-from trigemu.samples.catalogue import Errors
-from trigemu.support.errors import TrigemuError
+from trigemu.samples import Errors
+from trigemu.support import TrigemuError
 
 #: What figures are written as, by the ending of the name.
 FIGURES = (".png", ".pdf", ".svg")

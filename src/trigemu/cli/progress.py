@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from trigemu.samples.catalogue import Sample
+from trigemu.samples import Sample
 
 
 def events_bar(samples: Iterable[Sample], passes: int = 1) -> AbstractContextManager[Callable[[int], None]]:

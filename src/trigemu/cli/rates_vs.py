@@ -11,11 +11,11 @@ from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import rates_in_bins as output_rates_vs
-from trigemu.samples.catalogue import Errors
-from trigemu.studies.efficiency_profiles import parse_bins
-from trigemu.studies.rates_in_bins import binned_rates as rates_in_bins
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.samples import Errors
+from trigemu.studies import binned_rates as rates_in_bins
+from trigemu.studies import parse_bins
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.command("rates-vs")

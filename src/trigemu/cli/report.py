@@ -11,10 +11,9 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.progress import bar
-from trigemu.samples.catalogue import Errors
-from trigemu.support.errors import TrigemuError
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.samples import Errors
+from trigemu.support import TrigemuError, check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.command()
@@ -59,12 +58,12 @@ def report(
     """One HTML page about some MENUs: rates, differences, overlaps, efficiencies, and what they come from."""
     from trigemu.output.report.page import render, write_figures
     from trigemu.output.report.sections import sections
-    from trigemu.studies.efficiency_profiles import read_profiles
-    from trigemu.studies.report_contents import (
+    from trigemu.studies import (
         collect_contents,
         parse_scan,
         passes_over_events,
         profiles_beside,
+        read_profiles,
     )
 
     check_writable(file)

@@ -10,14 +10,14 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
-from trigemu.emulation.reweight import at_luminosity, at_pileup
-from trigemu.menus.prescales import ALL_COLUMNS, chosen_columns, read_prescales
+from trigemu.emulation import at_luminosity, at_pileup
+from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
 from trigemu.output.text import prescale_columns as output_columns
 from trigemu.output.text import rates as output
-from trigemu.rates.menu_rates import column_rates
-from trigemu.samples.catalogue import Errors
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.rates import column_rates
+from trigemu.samples import Errors
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.command()

@@ -39,7 +39,7 @@ def samples(catalogue: Path | None, plots: Path | None) -> None:
 def _draw(catalogue: trigemu.Catalogue, folder: Path) -> None:
     from trigemu.output.figures.spectra import draw_spectrum
     from trigemu.output.figures.style import save
-    from trigemu.studies.spectra import sample_spectra
+    from trigemu.studies import sample_spectra
 
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
     for spectrum in sample_spectra(catalogue):

@@ -11,11 +11,11 @@ from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import threshold_scan as output_scan
-from trigemu.samples.catalogue import Errors
-from trigemu.studies.threshold_scan import Steps, check_steps, parse_values, thresholds_met
-from trigemu.studies.threshold_scan import scan as scan_menu
-from trigemu.support.files import check_writable, write_text
-from trigemu.triggers.plugins import search_path
+from trigemu.samples import Errors
+from trigemu.studies import Steps, check_steps, parse_values, thresholds_met
+from trigemu.studies import scan as scan_menu
+from trigemu.support import check_writable, write_text
+from trigemu.triggers import search_path
 
 
 @click.command()

@@ -1,1 +1,47 @@
-"""TODO"""
+"""Exact sums of weights a pattern of decisions, and the probability with which a trigger accepts one.
+
+in: decision bits, weights
+out: `PatternTable`, `Acceptance`, the fraction of each rate (`quantities`)
+"""
+
+from trigemu.counting.acceptance import Acceptance, Part, acceptances, pairs_between, raw_decisions
+from trigemu.counting.coherent import Sets
+from trigemu.counting.patterns import (
+    PatternTable,
+    complete_table,
+    count_patterns,
+    distinct_entries,
+    empty_table,
+    merge_tables,
+)
+from trigemu.counting.quantities import COMPARED, LISTED, MENU, QUANTITIES, Label, fractions, members_by_level
+from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, pattern_blocks
+from trigemu.counting.shared import Covariance, Parents
+
+__all__ = [
+    "COMPARED",
+    "LISTED",
+    "MENU",
+    "QUANTITIES",
+    "Acceptance",
+    "Covariance",
+    "Label",
+    "PairSums",
+    "Parents",
+    "Part",
+    "PatternTable",
+    "RateSums",
+    "SampleScales",
+    "Sets",
+    "acceptances",
+    "complete_table",
+    "count_patterns",
+    "distinct_entries",
+    "empty_table",
+    "fractions",
+    "members_by_level",
+    "merge_tables",
+    "pairs_between",
+    "pattern_blocks",
+    "raw_decisions",
+]

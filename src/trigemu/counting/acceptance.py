@@ -20,10 +20,9 @@ import numpy as np
 
 from trigemu.counting.coherent import Sets, coherent_sets, counter_of, missed_of, or_of, unique_of
 from trigemu.counting.seeds import Node, Seeded
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.support.errors import PluginError
-from trigemu.triggers.base import BitKind
+from trigemu.menus import Menu, Trigger
+from trigemu.support import BoolArray, FloatArray, IntArray, PluginError, Words
+from trigemu.triggers import BitKind
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from trigemu.menus.menu import Trigger
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.kernels import inlined, kernel
+from trigemu.menus import Trigger
+from trigemu.support import FloatArray, IntArray, inlined, kernel
 
 #: The positions of triggers that share a counter, set by set.
 Sets = Sequence[Sequence[int]]

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
-from trigemu.support.kernels import kernel
+from trigemu.support import BoolArray, FloatArray, IntArray, kernel
 
 AND, OR, NOT = -1, -2, -3
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.kernels import kernel
+from trigemu.support import FloatArray, IntArray, kernel
 
 LIMBS = 8
 LOWEST_BIT = -160

@@ -16,8 +16,7 @@ import numpy as np
 
 from trigemu.counting import exact, shared
 from trigemu.counting.shared import Parents, SharedEvents
-from trigemu.support.arrays import FloatArray, IntArray, Words
-from trigemu.support.kernels import kernel
+from trigemu.support import FloatArray, IntArray, Words, kernel
 
 #: The arrays of a table that have a row for each entry.
 COLUMNS = ("sample", "axis", "words", "n", "largest", "weight", "square")

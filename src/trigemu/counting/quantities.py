@@ -25,8 +25,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from trigemu.counting.acceptance import Acceptance
-from trigemu.menus.menu import Menu
-from trigemu.support.arrays import BoolArray, FloatArray
+from trigemu.menus import Menu
+from trigemu.support import BoolArray, FloatArray
 
 
 class Label(NamedTuple):

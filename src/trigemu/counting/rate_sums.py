@@ -16,9 +16,8 @@ from trigemu.counting.acceptance import Pairs
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.shared import Covariance
 from trigemu.counting.strata import Strata
-from trigemu.menus.menu import Menu
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
-from trigemu.support.kernels import inlined, kernel
+from trigemu.menus import Menu
+from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
 
 #: Patterns at a time: enough to hide the cost of a step, few enough for memory.
 BLOCK = 4096

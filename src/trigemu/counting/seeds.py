@@ -31,9 +31,8 @@ from trigemu.counting.counters import (
     evaluate,
     outcomes,
 )
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.logic import Expression
+from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError
+from trigemu.triggers import Expression
 
 #: Outcomes of the counters of one component in one event: sixteen prescaled seeds.
 MAX_OUTCOMES = 2**16

@@ -22,8 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
-from trigemu.support.kernels import kernel
+from trigemu.support import BoolArray, FloatArray, IntArray, kernel
 
 Parents = npt.NDArray[np.uint64]
 

@@ -16,8 +16,7 @@ import numpy as np
 from trigemu.counting import exact
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.shared import Covariance
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.kernels import kernel
+from trigemu.support import FloatArray, IntArray, kernel
 
 
 class Strata:

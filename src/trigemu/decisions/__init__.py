@@ -1,1 +1,10 @@
-"""TODO"""
+"""Events × triggers → bits: a plan of what is evaluated once, in batches or one event at a time (`stream`).
+
+in: `Menu`s, `Events`
+out: `Plan`, packed decisions, `Stream`
+"""
+
+from trigemu.decisions.plan import Plan, Slot, decide, lacks, lacks_neighbours, make_plan
+from trigemu.decisions.stream.stream import Stream
+
+__all__ = ["Plan", "Slot", "Stream", "decide", "lacks", "lacks_neighbours", "make_plan"]

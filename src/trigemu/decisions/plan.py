@@ -13,16 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.pruning import lowest_pt
-from trigemu.observables.selections import Derivation
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue, Sample
-from trigemu.samples.events import Events, Need, first_nan
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.support.errors import PluginError, SampleError, TrigemuError, nearest
-from trigemu.support.kernels import kernel
-from trigemu.triggers.base import Compiled, Context, Kind, TrainedOn
+from trigemu.menus import Menu, Trigger
+from trigemu.observables import Derivation, Workspace, lowest_pt
+from trigemu.samples import Catalogue, Events, Need, Sample, first_nan
+from trigemu.support import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PluginError,
+    SampleError,
+    TrigemuError,
+    Words,
+    kernel,
+    nearest,
+)
+from trigemu.triggers import Compiled, Context, Kind, TrainedOn
 
 
 @dataclass(frozen=True)

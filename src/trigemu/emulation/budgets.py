@@ -13,20 +13,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable, distinct_entries, merge_tables
-from trigemu.counting.quantities import Label, fractions
-from trigemu.counting.shared import Parents
-from trigemu.decisions.plan import Plan, decide, make_plan
+from trigemu.counting import (
+    Label,
+    Parents,
+    PatternTable,
+    acceptances,
+    distinct_entries,
+    fractions,
+    merge_tables,
+)
+from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
 from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
-from trigemu.menus.menu import Menu, Solution, Trigger
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
-from trigemu.samples.split import EVALUATION, half_of
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray, Words
-from trigemu.support.errors import TrigemuError
+from trigemu.menus import Menu, Solution, Trigger
+from trigemu.observables import Workspace
+from trigemu.samples import EVALUATION, Catalogue, Events, half_of
+from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
 #: Cuts fall with every sweep and settle within a few; more means that budgets compete to the last event.
 _MAX_SWEEPS = 200

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from trigemu.decisions.plan import Plan, make_plan
-from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import Catalogue, Sample
-from trigemu.samples.events import Events, Need
-from trigemu.support.errors import TrigemuError
-from trigemu.support.machine import cores
+from trigemu.decisions import Plan, make_plan
+from trigemu.menus import Menu
+from trigemu.samples import Catalogue, Events, Need, Sample
+from trigemu.support import TrigemuError, cores
 
 #: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
 #: for a memory that does not grow with the sample.

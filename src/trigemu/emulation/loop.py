@@ -19,18 +19,22 @@ from typing import Protocol
 
 import numpy as np
 
-from trigemu.counting.acceptance import acceptances
-from trigemu.counting.patterns import PatternTable, complete_table, count_patterns, empty_table, merge_tables
-from trigemu.decisions.plan import Plan, decide, make_plan
+from trigemu.counting import (
+    PatternTable,
+    acceptances,
+    complete_table,
+    count_patterns,
+    empty_table,
+    merge_tables,
+)
+from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
 from trigemu.emulation.scaling import half_scales
-from trigemu.menus.menu import Menu
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import INTERACTIONS, Catalogue
-from trigemu.samples.events import Events, Need
-from trigemu.samples.split import EVALUATION, half_of
-from trigemu.support.arrays import FloatArray, IntArray
+from trigemu.menus import Menu
+from trigemu.observables import Workspace
+from trigemu.samples import EVALUATION, INTERACTIONS, Catalogue, Events, Need, half_of
+from trigemu.support import FloatArray, IntArray
 
 Progress = Callable[[int], None]
 

@@ -20,15 +20,11 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from trigemu.counting import exact
-from trigemu.counting.patterns import PatternTable, count_patterns, merge_tables
-from trigemu.decisions.plan import Plan, lacks, make_plan
+from trigemu.counting import PatternTable, count_patterns, exact, merge_tables
+from trigemu.decisions import Plan, lacks, make_plan
 from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
-from trigemu.samples.catalogue import INTERACTIONS, Catalogue
-from trigemu.samples.events import Events
-from trigemu.samples.normalise import Pileup
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.errors import SampleError, TrigemuError
+from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup
+from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError
 
 #: Crossings of equal weight that those with n interactions must be worth. With all n the rate of jets above
 #: 100 GeV in the embedded sample is 14 % too high at a mean of 18, with this 0.2 %.

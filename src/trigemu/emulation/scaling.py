@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.counting.patterns import PatternTable, count_patterns
-from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
-from trigemu.samples.split import HALF_NAMES, half_of
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import SampleError
+from trigemu.counting import PatternTable, count_patterns
+from trigemu.menus import Menu
+from trigemu.samples import HALF_NAMES, Catalogue, Events, half_of
+from trigemu.support import FloatArray, SampleError
 
 
 def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:

@@ -1,1 +1,43 @@
-"""What a trained model would do, cost and take on an FPGA. Models are plain arrays here."""
+"""What the boosted trees of a trigger take on an FPGA: fixed point, conifer projects, their check and cost.
+
+in: `Menu`s, a `Catalogue`
+out: `Survey`, `BitScan`, `Project`, `Estimate`
+"""
+
+from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
+from trigemu.firmware.estimate import BUDGETS, PAPER, Estimate
+from trigemu.firmware.model import read_rows, tree_model
+from trigemu.firmware.project import Manifest, Project, open_project
+from trigemu.firmware.ranges import InputRange, Survey, survey
+from trigemu.firmware.resources import VU9P, of_model
+from trigemu.firmware.scan import BitScan, Point, parse_bits, scan_bits, types_of
+from trigemu.firmware.sources import CLOCK_MHZ
+from trigemu.firmware.verify import BACKEND_NAMES, FirmwareCheck
+
+__all__ = [
+    "BACKEND_NAMES",
+    "BUDGETS",
+    "CLOCK_MHZ",
+    "PAPER",
+    "PAPER_PRECISION",
+    "VU9P",
+    "BitScan",
+    "Estimate",
+    "FirmwareCheck",
+    "InputRange",
+    "Manifest",
+    "Point",
+    "Project",
+    "Survey",
+    "choose",
+    "of_model",
+    "open_project",
+    "parse_bits",
+    "read_rows",
+    "scan_bits",
+    "survey",
+    "tree_model",
+    "types_of",
+    "with_modes",
+    "with_widths",
+]

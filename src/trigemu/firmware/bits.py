@@ -8,11 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.observables import Features
+from trigemu.support import FloatArray, TrigemuError
+from trigemu.triggers import SATURATING, ApFixed, Ensemble, FixedEnsemble, Precision
 
 #: The widths of arXiv:2508.10224, in the modes that ap_fixed has by default.
 PAPER_PRECISION = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))

@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.fixed_point import MAX_WIDTH, ApFixed
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble
+from trigemu.support import FloatArray, TrigemuError
+from trigemu.triggers import MAX_WIDTH, ApFixed, Ensemble, FixedEnsemble
 
 
 def as_numbers(fixed: FixedEnsemble) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from trigemu.firmware.project import NAME
 from trigemu.firmware.tools import ap_types, find, run
-from trigemu.support.arrays import FloatArray, IntArray
+from trigemu.support import FloatArray, IntArray
 
 _OPTIONS = ("-O1", "-std=c++14", "-w")
 

@@ -16,14 +16,10 @@ from trigemu.firmware.project import FORMAT, Manifest, Vectors
 from trigemu.firmware.sources import CLOCK_MHZ, PART, fill, write_sources
 from trigemu.firmware.tools import MissingToolError, package
 from trigemu.firmware.vectors import SIMULATED, make_vectors, scaled
-from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.split import EVALUATION, HALF_NAMES
-from trigemu.support.errors import TrigemuError
-from trigemu.support.files import new_folder
-from trigemu.triggers.models.fixed_point import SATURATING
-from trigemu.triggers.models.precision import TreeModel, table_of
-from trigemu.triggers.models.trees import FixedEnsemble
+from trigemu.menus import Menu
+from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue
+from trigemu.support import TrigemuError, new_folder
+from trigemu.triggers import SATURATING, FixedEnsemble, TreeModel, table_of
 
 #: Where the menu gives no precision: the paper's widths, and inputs that need to hold their thresholds only.
 SATURATING_PRECISION = with_modes(PAPER_PRECISION, None, SATURATING[0])

@@ -6,20 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.decisions.plan import Plan, make_plan
-from trigemu.emulation.engine import Job, over_background
-from trigemu.emulation.loop import is_fitted
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.model_inputs import Features
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
-from trigemu.samples.split import EVALUATION, TRAINING, half_of
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.anomaly import of_asked
-from trigemu.triggers.base import Compiled, ScoreKind
-from trigemu.triggers.models.precision import TreeModel
+from trigemu.decisions import Plan, make_plan
+from trigemu.emulation import Job, is_fitted, over_background
+from trigemu.menus import Menu, Trigger
+from trigemu.observables import Features, Workspace
+from trigemu.samples import EVALUATION, TRAINING, Catalogue, Events, half_of
+from trigemu.support import FloatArray, IntArray, TrigemuError
+from trigemu.triggers import Compiled, ScoreKind, TreeModel, of_asked
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.arrays import IntArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.precision import PrecisionTable
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble
+from trigemu.observables import Features
+from trigemu.support import IntArray, TrigemuError
+from trigemu.triggers import Ensemble, FixedEnsemble, PrecisionTable
 
 #: Of conifer's project, and of what it synthesises.
 NAME = "boosted_trees"

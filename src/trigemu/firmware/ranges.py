@@ -7,14 +7,20 @@ from dataclasses import dataclass, replace
 
 from trigemu.firmware.bits import choose, with_modes
 from trigemu.firmware.model import halves, read_rows, tree_model
-from trigemu.menus.menu import Menu
-from trigemu.observables.model_inputs import Features
-from trigemu.samples.catalogue import Catalogue
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.fixed_point import MAX_INTEGER, MAX_WIDTH, SATURATING
-from trigemu.triggers.models.precision import PrecisionTable, table_of
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.menus import Menu
+from trigemu.observables import Features
+from trigemu.samples import Catalogue
+from trigemu.support import FloatArray, TrigemuError
+from trigemu.triggers import (
+    MAX_INTEGER,
+    MAX_WIDTH,
+    SATURATING,
+    Ensemble,
+    FixedEnsemble,
+    Precision,
+    PrecisionTable,
+    table_of,
+)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from trigemu.firmware.project import NAME
 from trigemu.firmware.sources import write_sources
 from trigemu.firmware.tools import find, run, scratch
 from trigemu.firmware.vhdl import Design
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.trees import FixedEnsemble
+from trigemu.support import TrigemuError
+from trigemu.triggers import FixedEnsemble
 
 #: What an XCVU9P has (UltraScale Architecture and Product Data Sheet: Overview, DS890).
 VU9P = {"lut": 1_182_240, "ff": 2_364_480, "dsp": 6_840, "bram": 2_160}

@@ -8,26 +8,19 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from trigemu.counting.patterns import PatternTable
-from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
-from trigemu.decisions.plan import Plan
-from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.loop import Emulation, Progress, emulate
-from trigemu.emulation.scaling import crossing_scale
+from trigemu.counting import PatternTable, RateSums, SampleScales, pattern_blocks
+from trigemu.decisions import Plan
+from trigemu.emulation import Emulation, Progress, crossing_scale, emulate, solve_budgets
 from trigemu.firmware.bits import PAPER_PRECISION, choose, with_widths
 from trigemu.firmware.model import halves, read_rows, tree_model, with_trees
 from trigemu.firmware.ranges import Ranges, ranges
 from trigemu.firmware.resources import Resources
-from trigemu.menus.menu import Menu
-from trigemu.rates.menu_rates import rates_of
-from trigemu.rates.results import MenuRates, TriggerRates
-from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.comparison import compare
-from trigemu.support.arrays import BoolArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.fixed_point import MAX_WIDTH
-from trigemu.triggers.models.precision import PrecisionTable, table_of
-from trigemu.triggers.models.trees import FixedEnsemble, Precision
+from trigemu.menus import Menu
+from trigemu.rates import MenuRates, TriggerRates, rates_of
+from trigemu.samples import Catalogue
+from trigemu.studies import compare
+from trigemu.support import BoolArray, TrigemuError
+from trigemu.triggers import MAX_WIDTH, FixedEnsemble, Precision, PrecisionTable, table_of
 
 #: Each is evaluated on every event.
 MAX_POINTS = 40

@@ -11,7 +11,7 @@ from typing import Any
 from trigemu.firmware.conifer_trees import as_numbers, as_words, check_conifer, word_type
 from trigemu.firmware.project import NAME
 from trigemu.firmware.tools import package, python, scratch
-from trigemu.triggers.models.trees import FixedEnsemble
+from trigemu.triggers import FixedEnsemble
 
 #: The device of the DECADE paper, and its clock.
 PART, CLOCK_MHZ = "xcvu9p-flgb2104-2L-e", 250.0

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu.support import MissingExtraError, TrigemuError
 
 #: Program → the Debian package that brings it.
 PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}

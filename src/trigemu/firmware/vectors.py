@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from trigemu.firmware.project import Vectors
-from trigemu.observables.model_inputs import Features
-from trigemu.support.arrays import FloatArray
-from trigemu.triggers.models.trees import FixedEnsemble
+from trigemu.observables import Features
+from trigemu.support import FloatArray
+from trigemu.triggers import FixedEnsemble
 
 #: Of the sample, at most; evenly spread.
 EVENTS = 200_000

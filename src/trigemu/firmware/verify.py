@@ -14,9 +14,8 @@ from trigemu.firmware.project import Project
 from trigemu.firmware.tools import MissingToolError, scratch
 from trigemu.firmware.vectors import scaled
 from trigemu.firmware.vhdl import Design
-from trigemu.support.arrays import IntArray
-from trigemu.support.errors import MissingExtraError, TrigemuError
-from trigemu.triggers.models.trees import FixedEnsemble
+from trigemu.support import IntArray, MissingExtraError, TrigemuError
+from trigemu.triggers import FixedEnsemble
 
 #: What each of conifer's projects is, once it is made to run.
 BACKEND_NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}

@@ -9,8 +9,7 @@ import numpy as np
 
 from trigemu.firmware.project import NAME
 from trigemu.firmware.tools import find, run
-from trigemu.support.arrays import IntArray
-from trigemu.support.errors import TrigemuError
+from trigemu.support import IntArray, TrigemuError
 
 #: In the order in which one needs the other.
 _SOURCES = ("Constants", "Split", "Types", "Tree", "AddReduce", "Arrays0", "BDT", "BDTTop", NAME)

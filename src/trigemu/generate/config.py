@@ -9,9 +9,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from trigemu.support import Key, TomlTable, TrigemuError, nearest
 from trigemu.support import toml as tables
-from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Key, TomlTable
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")]
 Positive = Annotated[float, Meta(gt=0)]

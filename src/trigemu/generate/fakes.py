@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trigemu.generate.config import Crossings
-from trigemu.support.kernels import kernel
+from trigemu.support import kernel
 
 Array = NDArray[Any]
 

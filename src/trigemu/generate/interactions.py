@@ -16,7 +16,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.support.files import replacing
+from trigemu.support import replacing
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trigemu.generate.config import Slice
-from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu.support import MissingExtraError, TrigemuError
 
 Array = NDArray[Any]
 

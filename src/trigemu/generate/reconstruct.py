@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from trigemu.generate import detector
 from trigemu.generate.interactions import Interactions, Objects
 from trigemu.generate.pythia import Particles
-from trigemu.support.errors import MissingExtraError
+from trigemu.support import MissingExtraError
 
 Array = NDArray[Any]
 

@@ -17,10 +17,9 @@ from pathlib import Path
 import msgspec
 
 from trigemu.generate.config import Config, ConfigError
-from trigemu.menus.read import read_menu
-from trigemu.rates.menu_rates import run
-from trigemu.rates.results import Rate
-from trigemu.samples.catalogue import open_catalogue
+from trigemu.menus import read_menu
+from trigemu.rates import Rate, run
+from trigemu.samples import open_catalogue
 
 # Hz. With a photon at all: 1.42 kHz are said to be 0.5 % of it.
 PAPER = {"J100": 18.5e3, "G30": 3.28e3, "photon_alone": 270e3, "photon": 284e3}

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from trigemu.generate.config import Config, Slice
 from trigemu.generate.events import EventColumns
 from trigemu.generate.interactions import Objects
-from trigemu.support.files import replacing, write_text
+from trigemu.support import replacing, write_text
 
 Array = NDArray[Any]
 

@@ -1,1 +1,25 @@
-"""TODO"""
+"""Menus: read, checked, described for editors, imported from experiments (`importers`), written.
+
+in: TOML
+out: `Menu` with its `Trigger`s
+"""
+
+from trigemu.menus.calibrated import write_calibrated
+from trigemu.menus.menu import Menu, Solution, Trigger, check_names
+from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read_prescales
+from trigemu.menus.read import read_menu
+from trigemu.menus.schema import menu_schema
+
+__all__ = [
+    "ALL_COLUMNS",
+    "Menu",
+    "Solution",
+    "Trigger",
+    "at_column",
+    "check_names",
+    "chosen_columns",
+    "menu_schema",
+    "read_menu",
+    "read_prescales",
+    "write_calibrated",
+]

@@ -8,7 +8,7 @@ from pathlib import Path
 import tomlkit
 
 from trigemu.menus.menu import Menu
-from trigemu.support.files import write_text
+from trigemu.support import write_text
 
 
 def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:

@@ -6,11 +6,9 @@ from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any
 
-from trigemu.observables.expressions import Condition, Constant, Number, Relation
-from trigemu.observables.selections import Derivation, Scope
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Document, Key, dotted
-from trigemu.triggers.base import Compiled, Context, Kind
+from trigemu.observables import Condition, Constant, Derivation, Number, Relation, Scope
+from trigemu.support import Document, Key, TrigemuError, dotted
+from trigemu.triggers import Compiled, Context, Kind
 
 
 class _Checking(Context):

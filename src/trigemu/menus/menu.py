@@ -8,12 +8,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from trigemu.observables.selections import Scope
-from trigemu.support.errors import PluginError, TrigemuError, nearest
-from trigemu.triggers.base import BitKind, Context, Kind, ScoreKind
-from trigemu.triggers.extent import Extent
-from trigemu.triggers.logic import Expression
-from trigemu.triggers.plugins import Plugin
+from trigemu.observables import Scope
+from trigemu.support import PluginError, TrigemuError, nearest
+from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, Plugin, ScoreKind
 
 
 @dataclass(frozen=True)

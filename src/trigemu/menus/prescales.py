@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
-from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support import TrigemuError, nearest
 
 #: What stands for every column where names are asked for.
 ALL_COLUMNS = "all"

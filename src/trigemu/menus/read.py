@@ -16,15 +16,19 @@ from trigemu.menus.compile_check import failed, try_compile
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.menus.prescales import name_mistakes, prescale_mistake
 from trigemu.menus.relations import check_columns, check_counters, check_inputs, check_levels, order_of
-from trigemu.observables.hardware_scales import read_integers
-from trigemu.observables.selections import Scope, read_scope
-from trigemu.support.errors import PluginError, TrigemuError, nearest
-from trigemu.support.toml import Document, Key, TomlTable, load_toml, read_table
+from trigemu.observables import Scope, read_integers, read_scope
+from trigemu.support import (
+    Document,
+    Key,
+    PluginError,
+    TomlTable,
+    TrigemuError,
+    load_toml,
+    nearest,
+    read_table,
+)
+from trigemu.triggers import KINDS, BitKind, Kind, Plugin, ScoreKind, parse_expression
 from trigemu.triggers import plugins as plugin_finder
-from trigemu.triggers.base import BitKind, Kind, ScoreKind
-from trigemu.triggers.kinds import KINDS
-from trigemu.triggers.logic import parse_expression
-from trigemu.triggers.plugins import Plugin
 
 _KEYS = ("menu", "objects", "sums", "integer", "trigger")
 #: The keys of a budget.

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trigemu.menus.menu import Trigger
-from trigemu.support.errors import nearest
-from trigemu.support.toml import Document
+from trigemu.support import Document, nearest
 
 
 def check_columns(document: Document, triggers: Iterable[Trigger], names: Sequence[str]) -> None:

@@ -9,11 +9,9 @@ from typing import Any
 import msgspec
 
 from trigemu.menus.read import MenuTable, TriggerTable
-from trigemu.observables.selections import ObjectTable, SumTable
-from trigemu.support.toml import TomlTable
-from trigemu.triggers import plugins
-from trigemu.triggers.base import ScoreKind
-from trigemu.triggers.kinds import KINDS
+from trigemu.observables import ObjectTable, SumTable
+from trigemu.support import TomlTable
+from trigemu.triggers import KINDS, ScoreKind, plugins
 
 #: What a score is cut by: one of them.
 _CUTS = ("above", "unique_rate_hz", "total_rate_hz")

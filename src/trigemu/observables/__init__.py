@@ -1,1 +1,100 @@
-"""TODO"""
+"""What is computed of an event: selections of objects, expressions, conditions, the inputs of models.
+
+in: texts of menus and cards, `Events`
+out: `Number`, `Condition`, `Derivation`, evaluated in a `Workspace`
+"""
+
+from trigemu.observables.expressions import (
+    Arithmetic,
+    Condition,
+    Constant,
+    Count,
+    Element,
+    Junction,
+    Number,
+    Relation,
+    Scalar,
+    ScalarSum,
+)
+from trigemu.observables.hardware_scales import Digits, Integers, LinearScale, Scale, needed, read_integers
+from trigemu.observables.language import parse_condition, parse_observable, parse_tree, quoting
+from trigemu.observables.model_inputs import Features, Inputs
+from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, lowest_pt, without_soft_objects
+from trigemu.observables.selections import (
+    STANDARD,
+    Derivation,
+    ObjectTable,
+    Scope,
+    SumTable,
+    make_scope,
+    read_scope,
+)
+from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
+from trigemu.observables.windows import (
+    AnyOf,
+    Column,
+    Range,
+    Scaled,
+    Window,
+    Windows,
+    any_of,
+    closed,
+    column_needs,
+    window_mistakes,
+)
+from trigemu.observables.workspace import Workspace
+
+__all__ = [
+    "STANDARD",
+    "AnyOf",
+    "Arithmetic",
+    "Column",
+    "Condition",
+    "Constant",
+    "Count",
+    "Derivation",
+    "Digits",
+    "Element",
+    "Features",
+    "Inputs",
+    "Integers",
+    "Junction",
+    "LinearScale",
+    "MissingEt",
+    "MissingMomentum",
+    "Number",
+    "ObjectTable",
+    "ObjectVector",
+    "OfVectors",
+    "Range",
+    "Relation",
+    "Scalar",
+    "ScalarSum",
+    "Scale",
+    "Scaled",
+    "Scope",
+    "SumTable",
+    "Use",
+    "Vector",
+    "VectorSum",
+    "Window",
+    "Windows",
+    "Workspace",
+    "all_uses",
+    "any_of",
+    "ceiling",
+    "cheap",
+    "closed",
+    "column_needs",
+    "lowest_pt",
+    "make_scope",
+    "needed",
+    "parse_condition",
+    "parse_observable",
+    "parse_tree",
+    "quoting",
+    "read_integers",
+    "read_scope",
+    "window_mistakes",
+    "without_soft_objects",
+]

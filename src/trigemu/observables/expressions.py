@@ -18,9 +18,8 @@ import numpy as np
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import Column, column_needs
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Need, event_starts
-from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray
-from trigemu.support.kernels import kernel
+from trigemu.samples import Need, event_starts
+from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from typing import Annotated
 
 import msgspec
 
-from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, TomlTable, read_table
+from trigemu.support import Document, TomlTable, TrigemuError, nearest, read_table
 
 _Positive = Annotated[float, msgspec.Meta(gt=0)]
 _Bins = Annotated[int, msgspec.Meta(ge=1)]

@@ -26,7 +26,7 @@ from trigemu.observables.expressions import (
 )
 from trigemu.observables.selections import Scope
 from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
-from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support import TrigemuError, nearest
 
 #: Function → the number of vectors it takes.
 _VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}

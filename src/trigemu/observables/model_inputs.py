@@ -18,9 +18,7 @@ from trigemu.observables.selections import Derivation
 from trigemu.observables.vectors import ObjectVector, OfVectors
 from trigemu.observables.windows import Column
 from trigemu.observables.workspace import Workspace
-from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray
-from trigemu.support.errors import SampleError
-from trigemu.support.kernels import delta_phi, kernel
+from trigemu.support import Array, BoolArray, FloatArray, IntArray, SampleError, delta_phi, kernel
 
 Features = npt.NDArray[np.float32]
 #: A column, and the φ from which its distance is taken, if it is that.

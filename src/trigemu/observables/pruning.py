@@ -19,7 +19,7 @@ from trigemu.observables.selections import Derivation
 from trigemu.observables.vectors import MissingMomentum, OfVectors
 from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
-from trigemu.support.arrays import FloatArray
+from trigemu.support import FloatArray
 
 #: Objects that are looked at, and the pT in GeV below which they make no difference; −inf: all matter.
 Use = tuple[Derivation, float]

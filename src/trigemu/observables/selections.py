@@ -25,8 +25,7 @@ from trigemu.observables.windows import (
     window_mistakes,
     windows_need,
 )
-from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, Key, TomlTable, read_table
+from trigemu.support import Document, Key, TomlTable, TrigemuError, nearest, read_table
 
 T = TypeVar("T", bound=TomlTable)
 

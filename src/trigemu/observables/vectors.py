@@ -12,9 +12,11 @@ import numpy as np
 from trigemu.observables.expressions import Element, Number
 from trigemu.observables.selections import Derivation
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Need
-from trigemu.support.arrays import Array, FloatArray, IntArray
-from trigemu.support.kernels import (
+from trigemu.samples import Need
+from trigemu.support import (
+    Array,
+    FloatArray,
+    IntArray,
     delta_phi,
     delta_r,
     energy,

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import msgspec
 
-from trigemu.support.toml import TomlTable
+from trigemu.support import TomlTable
 
 
 class Range(TomlTable, frozen=True):

@@ -11,10 +11,8 @@ import numpy as np
 
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
-from trigemu.samples.events import Events, event_starts
-from trigemu.support.arrays import Array, BoolArray, IntArray
-from trigemu.support.errors import SampleError, nearest
-from trigemu.support.kernels import delta_phi, kernel
+from trigemu.samples import Events, event_starts
+from trigemu.support import Array, BoolArray, IntArray, SampleError, delta_phi, kernel, nearest
 
 T = TypeVar("T")
 

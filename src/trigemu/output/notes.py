@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from trigemu.counting.quantities import LISTED
-from trigemu.menus.menu import Menu
+from trigemu.counting import LISTED
+from trigemu.menus import Menu
 from trigemu.output.numbers import in_unit, rejection_text, short, with_error
-from trigemu.rates.results import MenuRates, Rate, TriggerRates
-from trigemu.samples.split import HALF_NAMES
+from trigemu.rates import MenuRates, Rate, TriggerRates
+from trigemu.samples import HALF_NAMES
 
 #: A pile-up distribution that lacks less than this fraction is complete.
 _MISSING_TOLD = 1e-4

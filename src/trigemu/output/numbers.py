@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trigemu.rates.results import LevelRates, Rate
+from trigemu.rates import LevelRates, Rate
 
 #: Those of 40 MHz over 1 Hz, without an exponent.
 _PRESCALE_DIGITS = 8

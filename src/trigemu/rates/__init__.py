@@ -1,1 +1,10 @@
-"""TODO"""
+"""Every rate of a menu with its uncertainty, from the pattern table alone.
+
+in: an `Emulation`
+out: `MenuRates`
+"""
+
+from trigemu.rates.menu_rates import column_rates, rates_of, run
+from trigemu.rates.results import LevelRates, MenuRates, Rate, TriggerRates
+
+__all__ = ["LevelRates", "MenuRates", "Rate", "TriggerRates", "column_rates", "rates_of", "run"]

@@ -14,10 +14,9 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple, Protocol
 
-from trigemu.menus.menu import Menu, Trigger
+from trigemu.menus import Menu, Trigger
 from trigemu.rates.results import TriggerRates
-from trigemu.triggers.extent import Extent
-from trigemu.triggers.logic import Expression, Logic, parse_expression
+from trigemu.triggers import Expression, Extent, Logic, parse_expression
 
 #: Of longer sums nothing is claimed.
 _TERMS = 64

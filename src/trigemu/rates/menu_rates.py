@@ -16,24 +16,28 @@ from typing import Literal
 
 import numpy as np
 
-from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.patterns import PatternTable
-from trigemu.counting.quantities import MENU, QUANTITIES, Label, fractions
-from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, pattern_blocks
-from trigemu.emulation.budgets import ties
-from trigemu.emulation.loop import Emulation, emulate
-from trigemu.emulation.scaling import crossing_scale
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.menus.prescales import at_column
+from trigemu.counting import (
+    MENU,
+    QUANTITIES,
+    Acceptance,
+    Label,
+    PairSums,
+    PatternTable,
+    RateSums,
+    SampleScales,
+    acceptances,
+    fractions,
+    pattern_blocks,
+)
+from trigemu.emulation import Emulation, crossing_scale, emulate, ties
+from trigemu.menus import Menu, Trigger, at_column
 from trigemu.rates.containment import with_containment
 from trigemu.rates.results import Half, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.rates.rounding import on_stored_values
 from trigemu.rates.unseen import Unseen
-from trigemu.samples.catalogue import Catalogue, open_catalogue
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import SampleError
-from trigemu.triggers.base import ScoreKind
-from trigemu.triggers.random import Random
+from trigemu.samples import Catalogue, open_catalogue
+from trigemu.support import FloatArray, SampleError
+from trigemu.triggers import Random, ScoreKind
 
 #: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
 ZERO_EVENTS_LIMIT = 1.14

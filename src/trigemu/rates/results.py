@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from trigemu.menus.menu import Menu
-from trigemu.samples.catalogue import Catalogue
-from trigemu.support.arrays import FloatArray
+from trigemu.menus import Menu
+from trigemu.samples import Catalogue
+from trigemu.support import FloatArray
 
 
 @dataclass(frozen=True)

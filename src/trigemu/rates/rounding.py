@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.expressions import Scalar
-from trigemu.observables.windows import any_of
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.normalise import Rounding
+from trigemu.menus import Menu, Trigger
+from trigemu.observables import Scalar, any_of
+from trigemu.samples import Catalogue, Rounding
 
 #: The step over the threshold from which on it is told. Those of jets and photons are below in the embedded
 #: sample, and what is on their thresholds is like the statistical error of the rates.

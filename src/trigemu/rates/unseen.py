@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.counting import exact
-from trigemu.counting.patterns import PatternTable
-from trigemu.counting.rate_sums import SampleScales
-from trigemu.support.arrays import FloatArray
+from trigemu.counting import PatternTable, SampleScales, exact
+from trigemu.support import FloatArray
 
 #: So many expected events and none found happens by chance once in twenty times: e⁻³.
 TELLING = 3.0

@@ -1,1 +1,39 @@
-"""TODO"""
+"""Samples of events: which files there are, what they hold, and what their weights are in Hz.
+
+in: catalogues, files of events (`formats`, one file a format)
+out: `Catalogue`, `Sample`, `Events`
+"""
+
+from trigemu.samples.catalogue import INTERACTIONS, Catalogue, Errors, Sample, catalogue_of, open_catalogue
+from trigemu.samples.events import Collection, Events, Need, event_starts, first_nan, make_events
+from trigemu.samples.formats.cms_vector import CMSVector
+from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
+from trigemu.samples.locations import opened
+from trigemu.samples.normalise import Pileup, Rounding
+from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
+
+__all__ = [
+    "EVALUATION",
+    "HALF_NAMES",
+    "INTERACTIONS",
+    "OBJECT_BITS",
+    "SCALES",
+    "TRAINING",
+    "CMSVector",
+    "Catalogue",
+    "Collection",
+    "Errors",
+    "Events",
+    "Need",
+    "Pileup",
+    "Rounding",
+    "Sample",
+    "catalogue_of",
+    "event_starts",
+    "first_nan",
+    "half_of",
+    "is_quarter",
+    "make_events",
+    "open_catalogue",
+    "opened",
+]

@@ -20,8 +20,7 @@ from trigemu.samples.locations import found, located, opened, parts
 from trigemu.samples.margins import around, joined
 from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
 from trigemu.samples.open_data import completed
-from trigemu.support.errors import SampleError, TrigemuError, nearest
-from trigemu.support.toml import Document, Key, load_toml, read_table
+from trigemu.support import Document, Key, SampleError, TrigemuError, load_toml, nearest, read_table
 
 #: What the errors of rates take as independent.
 Errors = Literal["interactions", "events"]

@@ -7,7 +7,7 @@ import uproot
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Beginning
 from trigemu.samples.locations import is_folder, located, opened
-from trigemu.support.errors import SampleError
+from trigemu.support import SampleError
 
 
 def format_of(path: str) -> str:

@@ -13,9 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support.arrays import Array, FloatArray, IntArray
-from trigemu.support.errors import SampleError
-from trigemu.support.kernels import kernel
+from trigemu.support import Array, FloatArray, IntArray, SampleError, kernel
 
 T = TypeVar("T")
 

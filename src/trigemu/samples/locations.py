@@ -22,7 +22,7 @@ from urllib.parse import unquote
 
 import fsspec
 
-from trigemu.support.errors import SampleError
+from trigemu.support import SampleError
 
 REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"

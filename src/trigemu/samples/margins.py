@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from trigemu.samples.events import Collection, Events
-from trigemu.support.arrays import Array
+from trigemu.support import Array
 
 
 def around(

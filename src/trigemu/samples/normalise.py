@@ -10,8 +10,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from trigemu.samples.locations import located
-from trigemu.support.errors import SampleError
-from trigemu.support.toml import Key, TomlTable
+from trigemu.support import Key, SampleError, TomlTable
 
 CM2_PER_PB = 1e-36
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from trigemu.support.errors import MissingExtraError, SampleError
+from trigemu.support import MissingExtraError, SampleError
 
 #: Key of the catalogue → field of atlasopenmagic.
 FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support.arrays import BoolArray, IntArray
+from trigemu.support import BoolArray, IntArray
 
 TRAINING, EVALUATION = 0, 1
 HALF_NAMES = ("training", "evaluation")

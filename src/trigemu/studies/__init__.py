@@ -1,1 +1,79 @@
-"""TODO"""
+"""What is asked of menus beyond their rates: comparisons, scans, efficiencies, exclusive rates, rates in
+bins, validation against recorded decisions, timing (`timing`).
+
+in: `Menu`s, a `Catalogue`, an `Emulation`
+out: a result a study, numbers only
+"""
+
+from trigemu.studies.comparison import Common, Comparison, compare
+from trigemu.studies.efficiency import Efficiencies, Turnon, efficiencies
+from trigemu.studies.efficiency_profiles import (
+    Category,
+    Observable,
+    ProfileSet,
+    Reference,
+    parse_bins,
+    read_profiles,
+)
+from trigemu.studies.exclusive import ExclusiveRates
+from trigemu.studies.intervals import Curve
+from trigemu.studies.rates_in_bins import Bin, BinnedRates, binned_rates
+from trigemu.studies.report_contents import (
+    Contents,
+    Profiles,
+    collect_contents,
+    parse_scan,
+    passes_over_events,
+    profiles_beside,
+    shown_turnons,
+)
+from trigemu.studies.spectra import sample_spectra
+from trigemu.studies.threshold_scan import Met, Scan, Steps, check_steps, parse_values, scan, thresholds_met
+from trigemu.studies.timing.clock import Timing
+from trigemu.studies.timing.costs import Bench, Timings, TriggerCost, bench
+from trigemu.studies.timing.draw import draw_events
+from trigemu.studies.validate import Checked, DecisionCheck, check_decisions
+
+__all__ = [
+    "Bench",
+    "Bin",
+    "BinnedRates",
+    "Category",
+    "Checked",
+    "Common",
+    "Comparison",
+    "Contents",
+    "Curve",
+    "DecisionCheck",
+    "Efficiencies",
+    "ExclusiveRates",
+    "Met",
+    "Observable",
+    "ProfileSet",
+    "Profiles",
+    "Reference",
+    "Scan",
+    "Steps",
+    "Timing",
+    "Timings",
+    "TriggerCost",
+    "Turnon",
+    "bench",
+    "binned_rates",
+    "check_decisions",
+    "check_steps",
+    "collect_contents",
+    "compare",
+    "draw_events",
+    "efficiencies",
+    "parse_bins",
+    "parse_scan",
+    "parse_values",
+    "passes_over_events",
+    "profiles_beside",
+    "read_profiles",
+    "sample_spectra",
+    "scan",
+    "shown_turnons",
+    "thresholds_met",
+]

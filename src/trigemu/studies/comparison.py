@@ -14,17 +14,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trigemu.counting.acceptance import acceptances, pairs_between
-from trigemu.counting.quantities import COMPARED, MENU, Label, fractions
-from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, pattern_blocks
-from trigemu.emulation.loop import Emulation
-from trigemu.emulation.scaling import crossing_scale
-from trigemu.menus.menu import Menu, check_names
-from trigemu.rates.menu_rates import rates_of
-from trigemu.rates.results import MenuRates
+from trigemu.counting import (
+    COMPARED,
+    MENU,
+    Label,
+    PairSums,
+    RateSums,
+    SampleScales,
+    acceptances,
+    fractions,
+    pairs_between,
+    pattern_blocks,
+)
+from trigemu.emulation import Emulation, crossing_scale
+from trigemu.menus import Menu, check_names
+from trigemu.rates import MenuRates, rates_of
 from trigemu.studies.definition_changes import changes
-from trigemu.support.arrays import FloatArray, Words
-from trigemu.support.errors import TrigemuError
+from trigemu.support import FloatArray, TrigemuError, Words
 
 
 @dataclass(frozen=True)

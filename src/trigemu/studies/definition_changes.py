@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trigemu.emulation.loop import Emulation
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.selections import Scope
-from trigemu.support.toml import TomlTable
-from trigemu.triggers.logic import Expression
+from trigemu.emulation import Emulation
+from trigemu.menus import Menu, Trigger
+from trigemu.observables import Scope
+from trigemu.support import TomlTable
+from trigemu.triggers import Expression
 
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -9,25 +9,25 @@ from itertools import pairwise
 
 import numpy as np
 
-from trigemu.counting import exact
-from trigemu.counting.acceptance import Acceptance, acceptances
-from trigemu.counting.patterns import PatternTable, complete_table, count_patterns
-from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.decisions.plan import Plan, decide, lacks, make_plan
-from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_samples
-from trigemu.emulation.loop import Progress, is_fitted
-from trigemu.menus.menu import Menu, check_names
-from trigemu.observables.expressions import Condition, Number
-from trigemu.observables.selections import Scope
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue, Sample
-from trigemu.samples.events import Events
-from trigemu.samples.split import EVALUATION, half_of
+from trigemu.counting import (
+    MENU,
+    Acceptance,
+    Label,
+    PatternTable,
+    acceptances,
+    complete_table,
+    count_patterns,
+    exact,
+    fractions,
+)
+from trigemu.decisions import Plan, decide, lacks, make_plan
+from trigemu.emulation import CHUNK_EVENTS, Job, Progress, is_fitted, over_samples, solve_budgets
+from trigemu.menus import Menu, check_names
+from trigemu.observables import Condition, Number, Scope, Workspace
+from trigemu.samples import EVALUATION, Catalogue, Events, Sample, half_of
 from trigemu.studies.intervals import Curve, Sums
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.errors import SampleError, TrigemuError, nearest
-from trigemu.triggers.base import Context
+from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, nearest
+from trigemu.triggers import Context
 
 #: Categories are the bits of a number, which an axis must hold beside its bins.
 MAX_CATEGORIES = 16

@@ -33,15 +33,13 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from trigemu.emulation.loop import Progress
-from trigemu.menus.menu import Menu
-from trigemu.observables.language import parse_condition, parse_observable
-from trigemu.observables.selections import Scope, read_scope
-from trigemu.samples.catalogue import Catalogue
+from trigemu.emulation import Progress
+from trigemu.menus import Menu
+from trigemu.observables import Scope, parse_condition, parse_observable, read_scope
+from trigemu.samples import Catalogue
 from trigemu.studies.efficiency import Efficiencies, Profile, efficiencies
 from trigemu.studies.threshold_scan import parse_values
-from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, Key, S, TomlTable, load_toml, read_table
+from trigemu.support import Document, Key, S, TomlTable, TrigemuError, load_toml, nearest, read_table
 
 _SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
 

@@ -15,15 +15,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.counting import exact
-from trigemu.counting.acceptance import Acceptance, Part, acceptances
-from trigemu.counting.coherent import Sets
-from trigemu.counting.quantities import members_by_level
-from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
-from trigemu.emulation.loop import Emulation
-from trigemu.emulation.scaling import crossing_scale
-from trigemu.menus.menu import Menu
-from trigemu.support.arrays import BoolArray, FloatArray
+from trigemu.counting import (
+    Acceptance,
+    Part,
+    RateSums,
+    SampleScales,
+    Sets,
+    acceptances,
+    exact,
+    members_by_level,
+    pattern_blocks,
+)
+from trigemu.emulation import Emulation, crossing_scale
+from trigemu.menus import Menu
+from trigemu.support import BoolArray, FloatArray
 
 #: Of the events of a pattern: combinations that fewer of them are in do not decide which are the largest.
 NEGLIGIBLE = 1e-6

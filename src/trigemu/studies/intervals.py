@@ -13,10 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.counting import exact
-from trigemu.counting.patterns import PatternTable
-from trigemu.counting.shared import Covariance
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
+from trigemu.counting import Covariance, PatternTable, exact
+from trigemu.support import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -13,24 +13,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from trigemu.counting.acceptance import acceptances
-from trigemu.counting.quantities import MENU, Label, fractions
-from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
-from trigemu.decisions.plan import Plan, lacks
-from trigemu.emulation.engine import CHUNK_EVENTS
-from trigemu.emulation.loop import Emulation, Progress, emulate
-from trigemu.emulation.scaling import crossing_scale
-from trigemu.menus.menu import Menu
-from trigemu.observables.expressions import Number
-from trigemu.observables.workspace import Workspace
-from trigemu.rates.menu_rates import rates_of
-from trigemu.rates.results import MenuRates, Rate
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Need
+from trigemu.counting import MENU, Label, RateSums, SampleScales, acceptances, fractions, pattern_blocks
+from trigemu.decisions import Plan, lacks
+from trigemu.emulation import CHUNK_EVENTS, Emulation, Progress, crossing_scale, emulate
+from trigemu.menus import Menu
+from trigemu.observables import Number, Workspace
+from trigemu.rates import MenuRates, Rate, rates_of
+from trigemu.samples import Catalogue, Need
 from trigemu.studies.efficiency import binned
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.errors import SampleError, TrigemuError
-from trigemu.triggers.base import Context
+from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError
+from trigemu.triggers import Context
 
 
 @dataclass(frozen=True)

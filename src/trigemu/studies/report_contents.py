@@ -8,19 +8,17 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.decisions.plan import make_plan
-from trigemu.emulation.loop import Emulation, Progress, emulate
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.rates.menu_rates import rates_of
-from trigemu.rates.results import MenuRates
-from trigemu.samples.catalogue import Catalogue
+from trigemu.decisions import make_plan
+from trigemu.emulation import Emulation, Progress, emulate
+from trigemu.menus import Menu, Trigger
+from trigemu.rates import MenuRates, rates_of
+from trigemu.samples import Catalogue
 from trigemu.studies.comparison import Comparison, compare
 from trigemu.studies.efficiency import Efficiencies, efficiencies
 from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
 from trigemu.studies.exclusive import ExclusiveRates, exclusive_rates
 from trigemu.studies.threshold_scan import Scan, Steps, parse_values, scan
-from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import load_toml
+from trigemu.support import TrigemuError, load_toml, nearest
 
 #: A threshold that was found from a budget is scanned by so many of its errors to either side.
 ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10

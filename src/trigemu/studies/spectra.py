@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import hist
 import numpy as np
 
-from trigemu.counting.shared import Parents
-from trigemu.emulation.engine import CHUNK_EVENTS, chunks_of
-from trigemu.observables.expressions import Number
-from trigemu.observables.selections import make_scope
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue, Sample
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.triggers.base import Context
+from trigemu.counting import Parents
+from trigemu.emulation import CHUNK_EVENTS, chunks_of
+from trigemu.observables import Number, Workspace, make_scope
+from trigemu.samples import Catalogue, Sample
+from trigemu.support import FloatArray, IntArray
+from trigemu.triggers import Context
 
 
 @dataclass(frozen=True)
@@ -79,6 +76,8 @@ def _of_sample(
     known |= {("", scalar) for scalar in sample.schema.scalars}
     offered = {q: o for q, o in wanted.items() if o is None or set(o.needs()) <= known}
     needs = {need for observable in offered.values() if observable for need in observable.needs()}
+    import hist  # which takes a tenth of a second, for this alone
+
     filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in offered}
     shared: dict[int, list[tuple[Parents, IntArray, FloatArray]]] = {q: [] for q in offered}
     for chunk in chunks_of(sample, CHUNK_EVENTS):

@@ -13,18 +13,14 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from trigemu.decisions.plan import Plan
-from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.loop import Emulation, Progress, emulate
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.workspace import Workspace
-from trigemu.rates.menu_rates import rates_of
-from trigemu.rates.results import MenuRates
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Need
-from trigemu.support.arrays import BoolArray, IntArray
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.base import ScoreKind
+from trigemu.decisions import Plan
+from trigemu.emulation import Emulation, Progress, emulate, solve_budgets
+from trigemu.menus import Menu, Trigger
+from trigemu.observables import Workspace
+from trigemu.rates import MenuRates, rates_of
+from trigemu.samples import Catalogue, Need
+from trigemu.support import BoolArray, IntArray, TrigemuError
+from trigemu.triggers import ScoreKind
 
 #: Each costs a sum over all patterns.
 MAX_POINTS = 10_000

@@ -7,16 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.counting.acceptance import raw_decisions
-from trigemu.decisions.plan import Plan, decide, lacks, lacks_neighbours, make_plan
-from trigemu.emulation.engine import CHUNK_EVENTS, Chunk, Job, over_samples
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events, Need
-from trigemu.support.arrays import BoolArray, IntArray, Words
-from trigemu.support.errors import TrigemuError
-from trigemu.triggers.base import Compiled, Context, Kind
-from trigemu.triggers.random import Random
+from trigemu.counting import raw_decisions
+from trigemu.decisions import Plan, decide, lacks, lacks_neighbours, make_plan
+from trigemu.emulation import CHUNK_EVENTS, Chunk, Job, over_samples
+from trigemu.menus import Menu, Trigger
+from trigemu.samples import Catalogue, Events, Need
+from trigemu.support import BoolArray, IntArray, TrigemuError, Words
+from trigemu.triggers import Compiled, Context, Kind, Random
 
 #: Of each trigger: how many events that differ are shown.
 SHOWN = 3

@@ -1,1 +1,79 @@
-"""TODO"""
+"""What every room needs and that knows nothing of triggers: errors, whole files, kernels, array types, TOML
+with line numbers, the machine.
+
+in: files, numbers
+out: messages, typed tables, compiled kernels
+"""
+
+from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray, Words
+from trigemu.support.errors import MissingExtraError, PluginError, SampleError, TrigemuError, nearest
+from trigemu.support.files import check_writable, new_folder, replacing, write_text
+from trigemu.support.kernels import (
+    delta_phi,
+    delta_r,
+    energy,
+    inlined,
+    kernel,
+    mass,
+    momentum_x,
+    momentum_y,
+    momentum_z,
+    pair_mass,
+    pointer,
+    pseudorapidity,
+)
+from trigemu.support.machine import Environment, cores, environment, load_average, undisturbed
+from trigemu.support.toml import (
+    Document,
+    Key,
+    Problem,
+    S,
+    TableError,
+    TomlTable,
+    dotted,
+    load_toml,
+    read_table,
+)
+
+__all__ = [
+    "Array",
+    "BoolArray",
+    "Document",
+    "Environment",
+    "FloatArray",
+    "IntArray",
+    "Key",
+    "MissingExtraError",
+    "PluginError",
+    "Problem",
+    "S",
+    "SampleError",
+    "TableError",
+    "TomlTable",
+    "TrigemuError",
+    "Words",
+    "check_writable",
+    "cores",
+    "delta_phi",
+    "delta_r",
+    "dotted",
+    "energy",
+    "environment",
+    "inlined",
+    "kernel",
+    "load_average",
+    "load_toml",
+    "mass",
+    "momentum_x",
+    "momentum_y",
+    "momentum_z",
+    "nearest",
+    "new_folder",
+    "pair_mass",
+    "pointer",
+    "pseudorapidity",
+    "read_table",
+    "replacing",
+    "undisturbed",
+    "write_text",
+]

@@ -1,1 +1,93 @@
-"""TODO"""
+"""Trigger kinds, one a file; `base` is the contract. Plugins bring more.
+
+in: tables of a menu, a `Context`
+out: `Kind`, and what it compiles to: `Compiled`, which gives decisions or scores
+"""
+
+from trigemu.triggers.anomaly import (
+    CompiledAnomaly,
+    InputBlock,
+    Scorer,
+    event_blocks,
+    of_asked,
+    open_scorer,
+    read_inputs,
+    scores_among,
+)
+from trigemu.triggers.base import BitKind, Compiled, Context, Kind, Model, ModelCall, ScoreKind, TrainedOn
+from trigemu.triggers.combination.kind import CUT, LEG, MAX_LEGS, CompiledCombination, search
+from trigemu.triggers.combination.pairs import COLUMNS
+from trigemu.triggers.extent import Extent
+from trigemu.triggers.external import CompiledExternal
+from trigemu.triggers.kinds import KINDS
+from trigemu.triggers.logic import Expression, Logic, parse_expression
+from trigemu.triggers.models.card import Card, CardTable, ModelFile, open_card
+from trigemu.triggers.models.fixed_point import (
+    MAX_INTEGER,
+    MAX_WIDTH,
+    OVERFLOWS,
+    ROUNDINGS,
+    SATURATING,
+    ApFixed,
+)
+from trigemu.triggers.models.network import Network
+from trigemu.triggers.models.precision import PrecisionTable, TreeModel, table_of
+from trigemu.triggers.models.single_row import Row, score_at, settled_decision
+from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.triggers.plugins import Plugin, available, search_path
+from trigemu.triggers.random import Random
+
+__all__ = [
+    "COLUMNS",
+    "CUT",
+    "KINDS",
+    "LEG",
+    "MAX_INTEGER",
+    "MAX_LEGS",
+    "MAX_WIDTH",
+    "OVERFLOWS",
+    "ROUNDINGS",
+    "SATURATING",
+    "ApFixed",
+    "BitKind",
+    "Card",
+    "CardTable",
+    "Compiled",
+    "CompiledAnomaly",
+    "CompiledCombination",
+    "CompiledExternal",
+    "Context",
+    "Ensemble",
+    "Expression",
+    "Extent",
+    "FixedEnsemble",
+    "InputBlock",
+    "Kind",
+    "Logic",
+    "Model",
+    "ModelCall",
+    "ModelFile",
+    "Network",
+    "Plugin",
+    "Precision",
+    "PrecisionTable",
+    "Random",
+    "Row",
+    "ScoreKind",
+    "Scorer",
+    "TrainedOn",
+    "TreeModel",
+    "available",
+    "event_blocks",
+    "of_asked",
+    "open_card",
+    "open_scorer",
+    "parse_expression",
+    "read_inputs",
+    "score_at",
+    "scores_among",
+    "search",
+    "search_path",
+    "settled_decision",
+    "table_of",
+]

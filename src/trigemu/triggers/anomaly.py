@@ -25,14 +25,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.observables.expressions import Condition, Number
-from trigemu.observables.model_inputs import Features, Inputs
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Events
-from trigemu.support.arrays import BoolArray, FloatArray
-from trigemu.support.errors import TrigemuError
-from trigemu.support.kernels import kernel
-from trigemu.support.toml import TomlTable
+from trigemu.observables import Condition, Features, Inputs, Number, Workspace
+from trigemu.samples import Events
+from trigemu.support import BoolArray, FloatArray, TomlTable, TrigemuError, kernel
 from trigemu.triggers.base import Compiled, Context, ModelCall, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.models.card import CardTable, ModelFile, open_card

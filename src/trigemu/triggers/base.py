@@ -21,16 +21,22 @@ from typing import ClassVar, Protocol, Self
 
 import msgspec
 
-from trigemu.observables.expressions import Condition, Number
-from trigemu.observables.language import parse_condition, parse_observable
-from trigemu.observables.model_inputs import Features, Inputs
-from trigemu.observables.pruning import Use, all_uses
-from trigemu.observables.selections import Derivation, Scope
-from trigemu.observables.windows import column_needs
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Events, Need
-from trigemu.support.arrays import BoolArray, FloatArray
-from trigemu.support.toml import TomlTable
+from trigemu.observables import (
+    Condition,
+    Derivation,
+    Features,
+    Inputs,
+    Number,
+    Scope,
+    Use,
+    Workspace,
+    all_uses,
+    column_needs,
+    parse_condition,
+    parse_observable,
+)
+from trigemu.samples import Events, Need
+from trigemu.support import BoolArray, FloatArray, TomlTable
 from trigemu.triggers.extent import Extent, Span
 from trigemu.triggers.models.precision import TreeModel
 

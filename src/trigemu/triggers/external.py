@@ -16,9 +16,8 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from trigemu.observables.workspace import Workspace
-from trigemu.support.arrays import Array, BoolArray
-from trigemu.support.kernels import kernel
+from trigemu.observables import Workspace
+from trigemu.support import Array, BoolArray, kernel
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.extent import Extent
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.observables.language import parse_tree, quoting
-from trigemu.support.arrays import BoolArray
-from trigemu.support.errors import TrigemuError
+from trigemu.observables import parse_tree, quoting
+from trigemu.support import BoolArray, TrigemuError
 from trigemu.triggers.base import BitKind
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from trigemu.support.errors import PluginError, TrigemuError, nearest
+from trigemu.support import PluginError, TrigemuError, nearest
 from trigemu.triggers.base import BitKind, Kind
 
 ENTRY_POINTS = "trigemu.plugins"

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from trigemu.support.arrays import BoolArray
+from trigemu.support import BoolArray
 from trigemu.triggers.base import BitKind
 
 

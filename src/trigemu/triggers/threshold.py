@@ -15,12 +15,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.observables.expressions import Condition, Constant, Element, Junction, Number, Relation
-from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, without_soft_objects
-from trigemu.observables.selections import Derivation
-from trigemu.observables.workspace import Workspace
-from trigemu.support.arrays import BoolArray, FloatArray
-from trigemu.support.kernels import kernel
+from trigemu.observables import (
+    Condition,
+    Constant,
+    Derivation,
+    Element,
+    Junction,
+    Number,
+    Relation,
+    Use,
+    Workspace,
+    all_uses,
+    ceiling,
+    cheap,
+    without_soft_objects,
+)
+from trigemu.support import BoolArray, FloatArray, kernel
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 

@@ -8,11 +8,10 @@ from collections.abc import Callable, Hashable, Iterator
 import numpy as np
 
 from trigemu.decisions.stream import opcodes as do
-from trigemu.observables.selections import Derivation
-from trigemu.observables.windows import AnyOf, Column, Scaled, Window, Windows, any_of
-from trigemu.samples.events import Events, Need
-from trigemu.support.arrays import Array, FloatArray, Words
-from trigemu.triggers.combination.kind import MAX_LEGS
+from trigemu.observables import AnyOf, Column, Derivation, Scaled, Window, Windows, any_of
+from trigemu.samples import Events, Need
+from trigemu.support import Array, FloatArray, Words
+from trigemu.triggers import MAX_LEGS
 
 #: Bits of a half word.
 HALF = 32

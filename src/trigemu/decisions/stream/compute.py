@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from trigemu.decisions.stream import opcodes as do
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.kernels import (
+from trigemu.support import (
+    FloatArray,
+    IntArray,
     delta_phi,
     delta_r,
     energy,

@@ -15,9 +15,8 @@ from numba import carray
 
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.compute import compute
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.kernels import delta_phi, kernel, momentum_x, momentum_y, pointer
-from trigemu.triggers.combination.kind import CUT, LEG, search
+from trigemu.support import FloatArray, IntArray, delta_phi, kernel, momentum_x, momentum_y, pointer
+from trigemu.triggers import CUT, LEG, search
 
 
 @kernel

@@ -9,24 +9,27 @@ from typing import Any, cast
 
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.assembly import HALF, Assembly, NoFormError
-from trigemu.observables.expressions import (
+from trigemu.observables import (
     Arithmetic,
     Condition,
     Constant,
     Count,
     Element,
+    Features,
+    Inputs,
     Junction,
+    MissingEt,
+    MissingMomentum,
     Number,
+    ObjectVector,
+    OfVectors,
     Relation,
     Scalar,
     ScalarSum,
+    Vector,
+    VectorSum,
 )
-from trigemu.observables.model_inputs import Features, Inputs
-from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
-from trigemu.triggers.base import Compiled, ModelCall
-from trigemu.triggers.combination.kind import CompiledCombination
-from trigemu.triggers.combination.pairs import COLUMNS
-from trigemu.triggers.external import CompiledExternal
+from trigemu.triggers import COLUMNS, Compiled, CompiledCombination, CompiledExternal, ModelCall
 
 
 class Program(Assembly):

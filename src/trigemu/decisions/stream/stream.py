@@ -21,9 +21,9 @@ from trigemu.decisions.stream.assembly import NoFormError
 from trigemu.decisions.stream.machine import run
 from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
-from trigemu.samples.events import Events
-from trigemu.support.arrays import Words
-from trigemu.triggers.base import Model, ModelCall
+from trigemu.samples import Events
+from trigemu.support import Words
+from trigemu.triggers import Model, ModelCall
 
 #: Bits of what the machine answers, less its sign.
 _MAX_MODELS = 63

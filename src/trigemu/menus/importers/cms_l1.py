@@ -28,8 +28,8 @@ from trigemu.menus.importers.cms_l1_grammar import (
 )
 from trigemu.menus.importers.cms_l1_scales import Needed, integer_tables, other_scales, precision
 from trigemu.menus.importers.cms_l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
-from trigemu.observables.selections import STANDARD
-from trigemu.support.errors import TrigemuError
+from trigemu.observables import STANDARD
+from trigemu.support import TrigemuError
 
 #: The last version of the grammar that was looked at.
 NEWEST_GRAMMAR = (0, 13)

@@ -18,7 +18,7 @@ from trigemu.menus.importers.cms_l1_grammar import (
 )
 from trigemu.menus.importers.cms_l1_scales import edge_of
 from trigemu.menus.importers.cms_l1_xml import Algorithm, Bins, Cut, XMLMenu
-from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support import TrigemuError, nearest
 
 #: Of a bin: edges that differ by less are the same.
 _SAME_EDGE = 1e-3

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import NoReturn
 
-from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support import TrigemuError, nearest
 
 #: Types of objects, and how this project calls them; None: not in test vectors.
 OBJECTS: dict[str, str | None] = {

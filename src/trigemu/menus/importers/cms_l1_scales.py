@@ -8,8 +8,8 @@ from typing import Any
 
 from trigemu.menus.importers.cms_l1_grammar import OBJECTS
 from trigemu.menus.importers.cms_l1_xml import Bins, XMLMenu
-from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
-from trigemu.support.errors import TrigemuError
+from trigemu.samples import OBJECT_BITS, SCALES
+from trigemu.support import TrigemuError
 
 #: PRECISION of the XML → the key under [integer.digits].
 _DIGITS = {

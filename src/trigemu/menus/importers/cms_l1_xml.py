@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 from xml.parsers import expat
 
-from trigemu.samples.locations import opened
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Problem, TableError
+from trigemu.samples import opened
+from trigemu.support import Problem, TableError, TrigemuError
 
 T = TypeVar("T")
 

@@ -30,9 +30,8 @@ from trigemu.menus.importers.cms_phase2_objects import (
     read_scalings,
     sorted_windows,
 )
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Document, Key
-from trigemu.triggers.combination.kind import MAX_LEGS
+from trigemu.support import Document, Key, TrigemuError
+from trigemu.triggers import MAX_LEGS
 
 _LEG = re.compile(r"leg\d")
 _KEYS = ("cross_masks",)

@@ -21,9 +21,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.observables.language import parse_tree, quoting
-from trigemu.observables.windows import Window
-from trigemu.support.errors import TrigemuError
+from trigemu.observables import Window, parse_tree, quoting
+from trigemu.support import TrigemuError
 
 #: An expression may not become more alternatives than these.
 MAX_ALTERNATIVES = 64

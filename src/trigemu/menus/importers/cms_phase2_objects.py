@@ -18,9 +18,8 @@ from typing import Any
 from trigemu.menus.importers import yaml
 from trigemu.menus.importers.cms_phase2_expressions import Alternatives, OfLeg, both, parse_cut, written
 from trigemu.menus.importers.cms_phase2_regions import ETA, by_regions
-from trigemu.observables.windows import Window
-from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.toml import Document, Key
+from trigemu.observables import Window
+from trigemu.support import Document, Key, TrigemuError, nearest
 
 INCLUSIVE = "inclusive"
 #: What ranges are when an object names none or not this one.

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from trigemu.menus.importers.cms_phase2_expressions import Alternatives, Conjunction, OfLeg, both, joint
-from trigemu.observables.windows import Window
+from trigemu.observables import Window
 
 ETA = OfLeg(0, "eta")
 

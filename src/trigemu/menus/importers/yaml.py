@@ -6,8 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from trigemu.support.errors import MissingExtraError
-from trigemu.support.toml import Document, Key, Problem, TableError
+from trigemu.support import Document, Key, MissingExtraError, Problem, TableError
 
 
 def load(path: Path) -> Document:

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Figures of plain arrays, which know nothing of events."""

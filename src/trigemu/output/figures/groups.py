@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from trigemu.output.figures.style import COLOURS, figure, rate_axis
-from trigemu.support.arrays import FloatArray
+from trigemu.support import FloatArray
 
 MARKERS = ("o", "s", "D", "^", "v")
 #: What lies further below the highest rate is at the edge of the axis.

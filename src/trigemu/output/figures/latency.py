@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from trigemu.output.figures.style import COLOURS, figure
-from trigemu.support.arrays import FloatArray, IntArray
+from trigemu.support import FloatArray, IntArray
 
 #: Inches a histogram.
 HEIGHT = 0.3

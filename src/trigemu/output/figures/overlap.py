@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator, PercentFormatter
 
 from trigemu.output.figures.style import COLOURS, figure, rate_axis
 from trigemu.output.numbers import short
-from trigemu.support.arrays import BoolArray, FloatArray
+from trigemu.support import BoolArray, FloatArray
 
 #: In more cells than that numbers cannot be read.
 MAX_WRITTEN = 12

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from trigemu.output.figures.style import COLOURS, figure
-from trigemu.support.arrays import FloatArray, IntArray
+from trigemu.support import FloatArray, IntArray
 
 
 def draw_bits(

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from trigemu.output.figures.style import COLOURS, figure, rate_axis
 from trigemu.output.figures.threshold_scan import DECADES_SHOWN
 from trigemu.output.figures.turnon import DASHES
-from trigemu.support.arrays import FloatArray
+from trigemu.support import FloatArray
 
 
 def draw_rates_vs(

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from trigemu.output.figures.style import COLOURS, figure, log_axis
-from trigemu.support.arrays import FloatArray
+from trigemu.support import FloatArray
 
 #: Of the highest rate: what lies lower is a matter of single events.
 DECADES_SHOWN = 1e-10

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from trigemu.output.numbers import short
-from trigemu.support.files import replacing
+from trigemu.support import replacing
 
 #: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.
 COLOURS = (

@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 
 from trigemu.output.figures.style import COLOURS, figure
 from trigemu.output.figures.turnon import DASHES
-from trigemu.support.arrays import FloatArray
+from trigemu.support import FloatArray
 
 #: How far below the highest rate a logarithmic axis goes.
 DECADES_SHOWN = 1e-5

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from trigemu.output.figures.style import COLOURS, figure
-from trigemu.support.arrays import FloatArray
+from trigemu.support import FloatArray
 
 #: Colour is not all that tells lines apart.
 DASHES = ("-", "--", "-.", ":")

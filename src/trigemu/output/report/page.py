@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 
 from trigemu.output.figures.style import save
 from trigemu.output.report.section import Numbers, Picture, Section
-from trigemu.support.files import write_text
+from trigemu.support import write_text
 
 #: Dots per inch of dense figures.
 RESOLUTION = 130

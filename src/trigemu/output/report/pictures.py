@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from trigemu.menus.menu import Menu
+from trigemu.menus import Menu
 from trigemu.output.figures.groups import draw_rates
 from trigemu.output.figures.overlap import draw_combinations, draw_overlap
 from trigemu.output.figures.style import shown
@@ -15,13 +15,9 @@ from trigemu.output.figures.threshold_scan import draw_scan
 from trigemu.output.figures.turnon import draw_efficiency
 from trigemu.output.report.section import Picture, slug
 from trigemu.output.report.tables import hz
-from trigemu.rates.results import MenuRates, TriggerRates
-from trigemu.studies.efficiency import Turnon
-from trigemu.studies.efficiency_profiles import Observable
-from trigemu.studies.exclusive import ExclusiveRates
-from trigemu.studies.intervals import Curve
-from trigemu.studies.threshold_scan import Scan
-from trigemu.support.arrays import FloatArray
+from trigemu.rates import MenuRates, TriggerRates
+from trigemu.studies import Curve, ExclusiveRates, Observable, Scan, Turnon
+from trigemu.support import FloatArray
 
 
 def overlap(variant: MenuRates) -> Picture:

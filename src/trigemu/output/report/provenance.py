@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from trigemu.output.report.section import ReportTable, Section
-from trigemu.studies.report_contents import Contents
+from trigemu.studies import Contents
 
 #: Those that numbers or figures depend on.
 LIBRARIES = (

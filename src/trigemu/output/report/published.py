@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from trigemu.output.numbers import with_error
 from trigemu.output.report.section import ReportTable, Section
 from trigemu.output.report.tables import NONE, hz, percent
-from trigemu.rates.results import MenuRates
-from trigemu.studies.efficiency_profiles import Reference
-from trigemu.studies.report_contents import Contents
+from trigemu.rates import MenuRates
+from trigemu.studies import Contents, Reference
 
 #: What a quantity of a reference is called.
 NAMES = {

@@ -9,8 +9,8 @@ from trigemu.output.report import pictures, tables
 from trigemu.output.report.provenance import provenance
 from trigemu.output.report.published import beside_references
 from trigemu.output.report.section import Section
-from trigemu.studies.report_contents import Contents, Profiles, shown_turnons
-from trigemu.support.errors import PluginError
+from trigemu.studies import Contents, Profiles, shown_turnons
+from trigemu.support import PluginError
 
 
 def sections(contents: Contents) -> tuple[Section, ...]:

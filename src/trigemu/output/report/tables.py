@@ -7,13 +7,12 @@ from typing import Any
 
 import msgspec
 
-from trigemu.counting.quantities import COMPARED, LISTED
-from trigemu.menus.menu import Trigger
+from trigemu.counting import COMPARED, LISTED
+from trigemu.menus import Trigger
 from trigemu.output.numbers import format_rate, short, with_error
 from trigemu.output.report.section import ReportTable
-from trigemu.rates.results import MenuRates, Rate, TriggerRates
-from trigemu.studies.comparison import Comparison
-from trigemu.studies.report_contents import Contents
+from trigemu.rates import MenuRates, Rate, TriggerRates
+from trigemu.studies import Comparison, Contents
 
 #: In place of what there is not.
 NONE = "–"

@@ -1,1 +1,1 @@
-"""TODO"""
+"""Tables for a terminal, JSON and CSV, one file a command."""

@@ -13,12 +13,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.counting.quantities import COMPARED
+from trigemu.counting import COMPARED
 from trigemu.output.notes import notes
 from trigemu.output.numbers import in_unit, marked
 from trigemu.output.text.rates import as_dict
-from trigemu.rates.results import MenuRates
-from trigemu.studies.comparison import Common, Comparison
+from trigemu.rates import MenuRates
+from trigemu.studies import Common, Comparison
 
 #: Of all pairs of different triggers in a table: the largest.
 _PAIRS_SHOWN = 12

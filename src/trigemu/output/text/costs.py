@@ -14,9 +14,8 @@ from rich.text import Text
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, short
 from trigemu.output.text.rates import as_dict, row
-from trigemu.studies.timing.clock import Timing
-from trigemu.studies.timing.costs import Bench, Timings, TriggerCost
-from trigemu.support.machine import Environment
+from trigemu.studies import Bench, Timing, Timings, TriggerCost
+from trigemu.support import Environment
 
 #: Percentile → a call in how many lies beyond.
 _PERCENTILES = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000, "max": 1}

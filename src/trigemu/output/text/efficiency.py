@@ -15,10 +15,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.efficiency import Efficiencies, Turnon
-from trigemu.studies.intervals import Curve
-from trigemu.support.arrays import FloatArray
+from trigemu.samples import Catalogue
+from trigemu.studies import Curve, Efficiencies, Turnon
+from trigemu.support import FloatArray
 
 _COLUMNS = {
     "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error"

@@ -10,10 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.firmware.estimate import BUDGETS, PAPER, Estimate
-from trigemu.firmware.project import Manifest, Project
-from trigemu.firmware.resources import VU9P
-from trigemu.firmware.verify import BACKEND_NAMES, FirmwareCheck
+from trigemu.firmware import BACKEND_NAMES, BUDGETS, PAPER, VU9P, Estimate, FirmwareCheck, Manifest, Project
 
 
 def exported(manifest: Manifest, folder: str) -> Iterator[str]:

@@ -12,14 +12,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.firmware.ranges import InputRange, Survey
-from trigemu.firmware.scan import BitScan, Point
+from trigemu.firmware import BitScan, InputRange, Point, Survey
 from trigemu.output.notes import notes
 from trigemu.output.numbers import format_rate
 from trigemu.output.text.compare import signed
 from trigemu.output.text.rates import as_dict
-from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
-from trigemu.triggers.models.precision import PrecisionTable
+from trigemu.triggers import SATURATING, ApFixed, PrecisionTable
 
 
 def as_toml(precision: PrecisionTable) -> str:

@@ -10,12 +10,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.counting.quantities import LISTED
-from trigemu.menus.menu import Menu
+from trigemu.counting import LISTED
+from trigemu.menus import Menu
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, marked, prescale_text
 from trigemu.output.text.rates import all_rows, as_dict, in_csv
-from trigemu.rates.results import MenuRates, Rate, TriggerRates
+from trigemu.rates import MenuRates, Rate, TriggerRates
 
 
 def as_json(columns: Mapping[str, MenuRates], version: str) -> str:

@@ -13,16 +13,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.counting.quantities import LISTED
+from trigemu.counting import LISTED
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import (
     events_text,
     marked,
     prescale_text,
 )
-from trigemu.rates.results import LevelRates, MenuRates, Rate, TriggerRates
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.split import HALF_NAMES
+from trigemu.rates import LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.samples import HALF_NAMES, Catalogue
 
 
 def as_dict(result: MenuRates, version: str) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from rich.text import Text
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, in_unit, marked
 from trigemu.output.text.rates import as_dict, in_csv, rate_numbers
-from trigemu.rates.results import Rate
-from trigemu.studies.rates_in_bins import Bin, BinnedRates
+from trigemu.rates import Rate
+from trigemu.studies import Bin, BinnedRates
 
 
 def as_json(result: BinnedRates, version: str) -> str:

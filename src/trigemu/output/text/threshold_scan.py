@@ -14,12 +14,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.counting.quantities import COMPARED
+from trigemu.counting import COMPARED
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, rejection_text
 from trigemu.output.text.rates import as_dict
-from trigemu.rates.results import MenuRates, Rate
-from trigemu.studies.threshold_scan import Met, Scan
+from trigemu.rates import MenuRates, Rate
+from trigemu.studies import Met, Scan
 
 _NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz": "the rate of the menu"}
 

@@ -11,9 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from trigemu.samples.events import Events
-from trigemu.studies.validate import Checked, DecisionCheck
-from trigemu.support.arrays import Array
+from trigemu.samples import Events
+from trigemu.studies import Checked, DecisionCheck
+from trigemu.support import Array
 
 #: The order in which the columns of an object are told; others follow.
 _FIRST = ("pt", "eta", "phi")

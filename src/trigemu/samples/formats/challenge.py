@@ -25,8 +25,7 @@ from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
 from trigemu.samples.locations import opened
-from trigemu.support.arrays import Array, IntArray
-from trigemu.support.errors import MissingExtraError, SampleError
+from trigemu.support import Array, IntArray, MissingExtraError, SampleError
 
 PARTICLES, ID = "Particles", "EvtId"
 PLACES = {"electron": slice(1, 5), "muon": slice(5, 9), "jet": slice(9, 19)}

@@ -45,8 +45,7 @@ from trigemu.samples.formats.cms_words import (
 )
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
 from trigemu.samples.locations import opened
-from trigemu.support.arrays import Array, BoolArray, IntArray
-from trigemu.support.errors import SampleError
+from trigemu.support import Array, BoolArray, IntArray, SampleError
 
 DigitArray = npt.NDArray[np.uint8]
 #: Lines with their numbers.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.samples.events import Collection
-from trigemu.support.arrays import Array, BoolArray, IntArray
+from trigemu.support import Array, BoolArray, IntArray
 
 U64Array = npt.NDArray[np.uint64]
 #: Column → (its lowest bit in the word, how many bits).

@@ -26,8 +26,7 @@ import uproot
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import flat
 from trigemu.samples.formats.root import RootFile
-from trigemu.support.arrays import Array
-from trigemu.support.errors import SampleError
+from trigemu.support import Array, SampleError
 
 OWN = {"weight": "Event.Weight", "id": "Event.Number"}
 SCALARS = {"MissingET.MET": "met", "MissingET.Phi": "met_phi", "ScalarHT.HT": "scalar_ht"}

@@ -25,8 +25,7 @@ import uproot
 
 from trigemu.samples.events import Need
 from trigemu.samples.formats.root import RootFile
-from trigemu.support.arrays import BoolArray
-from trigemu.support.errors import SampleError
+from trigemu.support import BoolArray, SampleError
 
 #: Scalar → the branches it may be in, the first that is there.
 SCALARS = {

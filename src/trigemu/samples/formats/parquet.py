@@ -33,8 +33,7 @@ from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import collection_of, schema_of
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
 from trigemu.samples.locations import opened, parts
-from trigemu.support.arrays import Array, BoolArray, IntArray
-from trigemu.support.errors import MissingExtraError, SampleError
+from trigemu.support import Array, BoolArray, IntArray, MissingExtraError, SampleError
 
 SCALARS = {
     **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},

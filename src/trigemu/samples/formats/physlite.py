@@ -35,8 +35,7 @@ import numpy as np
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import flat
 from trigemu.samples.formats.root import RootFile
-from trigemu.support.arrays import Array, BoolArray, IntArray
-from trigemu.support.errors import SampleError
+from trigemu.support import Array, BoolArray, IntArray, SampleError
 
 COLLECTIONS = {
     "jet": "AnalysisJetsAuxDyn",

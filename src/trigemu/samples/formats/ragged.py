@@ -9,9 +9,7 @@ import numpy as np
 
 from trigemu.samples.events import Collection, Need, first_unordered
 from trigemu.samples.formats.source import Schema
-from trigemu.support.arrays import Array, IntArray
-from trigemu.support.errors import SampleError
-from trigemu.support.kernels import kernel
+from trigemu.support import Array, IntArray, SampleError, kernel
 
 
 def schema_of(needs: Iterable[Need]) -> Schema:

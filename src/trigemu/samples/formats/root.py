@@ -17,8 +17,7 @@ from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.samples.locations import located
-from trigemu.support.arrays import Array, IntArray
-from trigemu.support.errors import SampleError
+from trigemu.support import Array, IntArray, SampleError
 
 
 @dataclass

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from trigemu.samples.events import Collection, Need
-from trigemu.support.arrays import Array, BoolArray
+from trigemu.support import Array, BoolArray
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,1 @@
-"""TODO"""
+"""How long decisions take."""

@@ -11,12 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from trigemu.decisions.plan import Plan, decide
-from trigemu.decisions.stream.stream import Stream
-from trigemu.samples.events import Events
+from trigemu.decisions import Plan, Stream, decide
+from trigemu.samples import Events
 from trigemu.studies.timing.clock import TimedCall
-from trigemu.support.arrays import Words
-from trigemu.support.errors import PluginError, TrigemuError
+from trigemu.support import PluginError, TrigemuError, Words
 
 
 class Batches:

@@ -11,8 +11,7 @@ from threading import Barrier
 
 import numpy as np
 
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.machine import undisturbed
+from trigemu.support import FloatArray, IntArray, undisturbed
 
 #: A call is repeated until one in a thousand has been seen, in several rounds, as far as time allows.
 CALLS = 1000

@@ -9,19 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from trigemu.decisions.plan import Plan, Slot, make_plan
-from trigemu.emulation.loop import Emulation
-from trigemu.menus.menu import Menu, Trigger
-from trigemu.observables.expressions import Condition
-from trigemu.rates.menu_rates import rates_of
-from trigemu.rates.results import MenuRates, TriggerRates
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Events
+from trigemu.decisions import Plan, Slot, make_plan
+from trigemu.emulation import Emulation
+from trigemu.menus import Menu, Trigger
+from trigemu.observables import Condition
+from trigemu.rates import MenuRates, TriggerRates, rates_of
+from trigemu.samples import Catalogue, Events
 from trigemu.studies.timing.calls import Batches
 from trigemu.studies.timing.clock import TimedCall, Timing, measure, together
 from trigemu.studies.timing.draw import DrawnEvents, draw_events
-from trigemu.support.errors import SampleError, TrigemuError
-from trigemu.support.machine import Environment, environment, load_average
+from trigemu.support import Environment, SampleError, TrigemuError, environment, load_average
 
 BATCHES = (1, 16, 256, 4096)
 EVENTS = 20_000

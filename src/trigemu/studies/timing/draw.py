@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trigemu.decisions.plan import Plan
-from trigemu.emulation.engine import Job, over_background
-from trigemu.observables.expressions import Condition
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.events import Collection, Events
-from trigemu.support.arrays import FloatArray, IntArray
+from trigemu.decisions import Plan
+from trigemu.emulation import Job, over_background
+from trigemu.observables import Condition, Workspace
+from trigemu.samples import Catalogue, Collection, Events
+from trigemu.support import FloatArray, IntArray
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trigemu.observables.hardware_scales import Digits, LinearScale, Scale, needed
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import TrigemuError
-from trigemu.support.kernels import inlined, kernel
+from trigemu.observables import Digits, LinearScale, Scale, needed
+from trigemu.support import FloatArray, TrigemuError, inlined, kernel
 
 #: Quantities of a pair, those of floats too (`pairs`).
 (DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT) = range(3, 11)

@@ -21,13 +21,18 @@ from typing import Annotated, ClassVar
 import msgspec
 import numpy as np
 
-from trigemu.observables.pruning import Use, without_soft_objects
-from trigemu.observables.selections import Derivation
-from trigemu.observables.windows import AnyOf, Range, Window, any_of, window_mistakes
-from trigemu.observables.workspace import Workspace
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
-from trigemu.support.kernels import kernel
-from trigemu.support.toml import Key, TomlTable
+from trigemu.observables import (
+    AnyOf,
+    Derivation,
+    Range,
+    Use,
+    Window,
+    Workspace,
+    any_of,
+    window_mistakes,
+    without_soft_objects,
+)
+from trigemu.support import BoolArray, FloatArray, IntArray, Key, TomlTable, kernel
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.combination.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
 from trigemu.triggers.combination.pairs import COLUMNS, OF_ALL, Charge, Cut, Pair, Together, all_pass, passes

@@ -14,11 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from trigemu.observables.selections import Derivation
-from trigemu.observables.windows import Window, Windows
-from trigemu.observables.workspace import Workspace
-from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray
-from trigemu.support.kernels import kernel
+from trigemu.observables import Derivation, Window, Windows, Workspace
+from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
 
 @dataclass(frozen=True)

@@ -13,12 +13,20 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trigemu.observables.hardware_scales import Integers, Scale
-from trigemu.observables.windows import Range
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.errors import TrigemuError
-from trigemu.support.kernels import delta_phi, delta_r, inlined, kernel, momentum_x, momentum_y, pair_mass
-from trigemu.support.toml import TomlTable
+from trigemu.observables import Integers, Range, Scale
+from trigemu.support import (
+    FloatArray,
+    IntArray,
+    TomlTable,
+    TrigemuError,
+    delta_phi,
+    delta_r,
+    inlined,
+    kernel,
+    momentum_x,
+    momentum_y,
+    pair_mass,
+)
 from trigemu.triggers.combination import integer
 from trigemu.triggers.combination.integer import DETA, DPHI, DR, DZ0, MASS, MASS_UPT, PAIR_PT, TRANSVERSE
 

@@ -10,10 +10,8 @@ import hashlib
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from trigemu.observables.expressions import Number
-from trigemu.observables.selections import read_scope
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Document, Key, TableError, TomlTable, load_toml, read_table
+from trigemu.observables import Number, read_scope
+from trigemu.support import Document, Key, TableError, TomlTable, TrigemuError, load_toml, read_table
 from trigemu.triggers.base import Context, TrainedOn
 
 

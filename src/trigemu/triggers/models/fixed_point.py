@@ -14,9 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
-from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.kernels import kernel
+from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, kernel, nearest
 
 #: Kernels know modes by their places. AP_RND and the four after it differ where a value is half-way: up,
 #: towards zero, away from zero, down, to the even word.

@@ -16,9 +16,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.arrays import FloatArray, IntArray
-from trigemu.support.kernels import kernel
+from trigemu.observables import Features
+from trigemu.support import FloatArray, IntArray, kernel
 
 #: Rows a call: enough to hide its cost, few enough for the caches.
 BATCH = 1024

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.arrays import FloatArray
-from trigemu.support.errors import TrigemuError
+from trigemu.observables import Features
+from trigemu.support import FloatArray, TrigemuError
 from trigemu.triggers.models.lanes import LANES, Lanes, aligned
 from trigemu.triggers.models.single_row import Row
 

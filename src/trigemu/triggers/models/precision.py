@@ -14,9 +14,8 @@ from functools import cached_property
 
 import numpy as np
 
-from trigemu.observables.model_inputs import Inputs
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import TomlTable
+from trigemu.observables import Inputs
+from trigemu.support import TomlTable, TrigemuError
 from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.arrays import FloatArray
-from trigemu.support.kernels import kernel, pointer
+from trigemu.observables import Features
+from trigemu.support import FloatArray, kernel, pointer
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession

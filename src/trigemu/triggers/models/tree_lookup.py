@@ -14,8 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support.arrays import BoolArray, IntArray
-from trigemu.support.kernels import kernel
+from trigemu.support import BoolArray, IntArray, kernel
 from trigemu.triggers.models.fixed_point import ApFixed, in_range
 
 _LEAVES = 31

@@ -15,9 +15,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.observables.model_inputs import Features
-from trigemu.support.arrays import BoolArray, FloatArray, IntArray
-from trigemu.support.errors import TrigemuError
+from trigemu.observables import Features
+from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError
 from trigemu.triggers.models.fixed_point import ApFixed
 from trigemu.triggers.models.tree_lookup import LookupTable, add, tables
 
