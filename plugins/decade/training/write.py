@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import tomlkit
 from matplotlib.figure import Figure
 
 from trigemu.output.figures.style import COLOURS, figure, save
 from trigemu.samples import Catalogue
-from trigemu.support import check_writable, replacing, write_text
+from trigemu.support import check_writable, replacing, toml_text, write_text
 
 from .config import MISSING, Config
 from .train import Trained
@@ -91,51 +91,43 @@ def _write_text(path: Path, text: str) -> str:
 
 def _network_card(trained: Trained, config: Config, catalogue: Catalogue) -> str:
     assert trained.network is not None
-    document = _head("Autoencoder: the logarithm of the masked mean squared error.", config, catalogue)
-    network = tomlkit.table()
-    network["file"] = NETWORK
-    network["sha256"] = hashlib.sha256(trained.network).hexdigest()
-    blocks = tomlkit.aot()
-    for block in config.table.autoencoder.inputs:
-        entry = tomlkit.table()
-        entry["observables"] = list(block.observables)
-        if block.padding is not None:
-            entry["padding"] = block.padding
-        blocks.append(entry)
-    network["inputs"] = blocks
-    document["network"] = network
-    return tomlkit.dumps(document)
+    network = {"file": NETWORK, "sha256": hashlib.sha256(trained.network).hexdigest()}
+    blocks = (
+        {"observables": block.observables, "padding": block.padding}
+        for block in config.table.autoencoder.inputs
+    )
+    what = "Autoencoder: the logarithm of the masked mean squared error."
+    tables = [toml_text.table("[network]", network)]
+    tables += (toml_text.table("[[network.inputs]]", block) for block in blocks)
+    return "\n".join([*_head(what, config, catalogue), *tables])
 
 
 def _card(trained: Trained, config: Config, catalogue: Catalogue, score_card: str, score_digest: str) -> str:
-    document = _head("DECADE: a score less its conditional quantile.", config, catalogue)
-    score = tomlkit.table()
-    score["card"] = score_card
-    score["sha256"] = score_digest
-    document["score"] = score
-    quantile = tomlkit.table()
-    quantile["file"] = QUANTILE
-    quantile["sha256"] = hashlib.sha256(trained.quantile.json).hexdigest()
-    quantile["q"] = trained.q
-    quantile["x"] = list(config.table.quantile.x)
-    quantile["missing"] = MISSING
-    document["quantile"] = quantile
-    return tomlkit.dumps(document)
+    quantile = {
+        "file": QUANTILE,
+        "sha256": hashlib.sha256(trained.quantile.json).hexdigest(),
+        "q": trained.q,
+        "x": config.table.quantile.x,
+        "missing": MISSING,
+    }
+    return "\n".join(
+        [
+            *_head("DECADE: a score less its conditional quantile.", config, catalogue),
+            toml_text.table("[score]", {"card": score_card, "sha256": score_digest}),
+            toml_text.table("[quantile]", quantile),
+        ]
+    )
 
 
-def _head(what: str, config: Config, catalogue: Catalogue) -> tomlkit.TOMLDocument:
-    document = tomlkit.document()
+def _head(what: str, config: Config, catalogue: Catalogue) -> Iterator[str]:
+    """The tables that both cards have."""
     further = config.table.training.description
-    document["description"] = f"{what} {further}".strip()
-    trained_on = tomlkit.table()
-    trained_on["catalogue"] = catalogue.table.name
+    yield toml_text.entry("description", f"{what} {further}".strip()) + "\n"
     digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]
-    trained_on["files"] = tomlkit.item(digests).multiline(True)
-    document["trained_on"] = trained_on
+    yield toml_text.table("[trained_on]", {"catalogue": catalogue.table.name, "files": digests})
     for section in ("objects", "sums"):
-        if section in config.document.data:
-            document[section] = config.document.data[section]
-    return document
+        for name, entries in config.document.data.get(section, {}).items():
+            yield toml_text.table(f"[{section}.{name}]", entries)
 
 
 def _curve(trained: Trained) -> Figure:

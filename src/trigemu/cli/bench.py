@@ -9,7 +9,7 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import bar, events_bar
+from trigemu.cli.progress import bar, menus_bar
 from trigemu.output.text import costs as output_bench
 from trigemu.studies.timing import costs as latency
 from trigemu.support import check_writable, write_text
@@ -59,8 +59,7 @@ def bench(
     latency.check(batches, events, threads)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     samples = trigemu.open_catalogue(catalogue)
-    passes = 2 if read.budgeted else 1
-    with events_bar(samples.background, passes) as advance:
+    with menus_bar([read], samples) as advance:
         emulation = trigemu.emulate([read], samples, progress=advance)
     with bar("timing", latency.steps(batches, threads)) as advance:
         result = trigemu.bench(emulation, batches=batches, events=events, threads=threads, progress=advance)

@@ -9,7 +9,7 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import events_bar
+from trigemu.cli.progress import menus_bar
 from trigemu.menus import check_names
 from trigemu.output.text import compare as output_compare
 from trigemu.samples import Errors
@@ -43,8 +43,7 @@ def compare(
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
     check_names(read)
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
-    passes = 2 if any(menu.budgeted for menu in read) else 1
-    with events_bar(samples.background, passes) as advance:
+    with menus_bar(read, samples) as advance:
         result = compare_menus(trigemu.emulate(read, samples, workers=workers, progress=advance))
     console().print(output_compare.comparison_tables(result))
     if json_file:

@@ -10,7 +10,7 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.firmware_project import estimate, export, verify
-from trigemu.cli.progress import events_bar
+from trigemu.cli.progress import menus_bar
 from trigemu.support import check_writable, write_text
 from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, search_path
 
@@ -128,8 +128,7 @@ def scan(
     read = trigemu.read_menu(menu, search_path(plugin_path))
     types = with_modes(types_of(read, trigger), rounding, overflow)
     samples = trigemu.open_catalogue(catalogue)
-    passes = 2 if read.budgeted else 1
-    with events_bar(samples.background, passes) as advance:
+    with menus_bar([read], samples) as advance:
         result = scan_bits(
             read,
             trigger,

@@ -6,12 +6,21 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
-from trigemu.samples import Sample
+from trigemu.menus import Menu
+from trigemu.samples import Catalogue, Sample
 
 
 def events_bar(samples: Iterable[Sample], passes: int = 1) -> AbstractContextManager[Callable[[int], None]]:
     """A bar over the events of some samples, read so many times."""
     return bar("events", passes * sum(sample.entries for sample in samples))
+
+
+def menus_bar(
+    menus: Iterable[Menu], catalogue: Catalogue, further: int = 0
+) -> AbstractContextManager[Callable[[int], None]]:
+    """A bar over the background events of some menus: one pass for the rates, one more where budgets are
+    solved, and `further` ones."""
+    return events_bar(catalogue.background, 1 + any(menu.budgeted for menu in menus) + further)
 
 
 @contextmanager

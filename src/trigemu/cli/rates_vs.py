@@ -9,7 +9,7 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import events_bar
+from trigemu.cli.progress import menus_bar
 from trigemu.output.text import rates_in_bins as output_rates_vs
 from trigemu.samples import Errors
 from trigemu.studies import binned_rates as rates_in_bins
@@ -52,8 +52,7 @@ def rates_vs(
         if not read.trigger(name).enabled:
             raise trigemu.TrigemuError(f"{menu}: trigger {name!r} is disabled: it has no rates")
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
-    passes = 2 if read.budgeted else 1
-    with events_bar(samples.background, passes) as advance:
+    with menus_bar([read], samples) as advance:
         result = rates_in_bins(read, observable, edges, samples, workers=workers, progress=advance)
     console().print(output_rates_vs.rates_vs_table(result, triggers))
     if figure:

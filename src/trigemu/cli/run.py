@@ -9,7 +9,7 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
-from trigemu.cli.progress import events_bar
+from trigemu.cli.progress import menus_bar
 from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
 from trigemu.output.text import prescale_columns as output_columns
@@ -66,8 +66,7 @@ def run(
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
     if luminosity is not None:
         samples = at_luminosity(samples, luminosity)
-    passes = 1 + bool(read.budgeted) + (pileup is not None)
-    with events_bar(samples.background, passes) as advance:
+    with menus_bar([read], samples, further=pileup is not None) as advance:
         if pileup is not None:
             samples = at_pileup(samples, pileup, workers=workers, progress=advance)
         emulation = trigemu.emulate([read], samples, workers=workers, progress=advance)

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from trigemu.support import without_origin
+
 
 class WholeNumbers:
     """In place of conifer's converter for `ap_fixed<N,N>`, which it would compile with g++."""
@@ -33,7 +35,7 @@ def convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> N
         vhdl.set_simulator("ghdl")
         vhdl.writer.FixedPointConverter = WholeNumbers
     model = conifer.model.make_model(ensemble, config)
-    model._stamp, model._metadata = 0, []
+    without_origin(model)
     model.write()
     document = folder / f"{config['ProjectName']}.json"
     written = json.loads(document.read_text())

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from trigemu.generate import detector
 from trigemu.generate.config import Fakes
 from trigemu.generate.interactions import Interactions, Objects
+from trigemu.support import splitmix64
 
 Array = NDArray[Any]
 
@@ -96,18 +97,9 @@ def normal_pair(seed: int, parent: Array, radius_stream: int, angle_stream: int)
 
 def uniform(seed: int, parent: Array, stream: Array | int) -> Array:
     """Uniform numbers in [0, 1), float64, a pure function of seed, parent (uint64) and stream."""
-    start = np.asarray(parent, np.uint64) ^ _mix(np.array([seed], np.uint64))
-    state = _mix(_mix(start) + np.asarray(stream, np.uint64))
+    start = np.asarray(parent, np.uint64) ^ splitmix64(np.array([seed], np.uint64))
+    state = splitmix64(splitmix64(start) + np.asarray(stream, np.uint64))
     return (state >> np.uint64(11)) * 2.0**-53
-
-
-def _mix(x: Array) -> Array:
-    """One step of SplitMix64 (Steele, Lea, Flood, doi:10.1145/2660193.2660195)."""
-    x = x + np.uint64(0x9E3779B97F4A7C15)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    mixed: Array = x ^ (x >> np.uint64(31))
-    return mixed
 
 
 def round_mantissa(values: Array, kept: int = MANTISSA_BITS) -> Array:

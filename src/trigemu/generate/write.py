@@ -10,18 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import awkward as ak
 import numpy as np
-import tomlkit
 import uproot
 from numpy.typing import NDArray
 
 from trigemu.generate.config import Config, Slice
 from trigemu.generate.events import EventColumns
 from trigemu.generate.interactions import Objects
-from trigemu.support import replacing, write_text
+from trigemu.support import replacing, toml_text, without_clock, write_text
 
 Array = NDArray[Any]
 
@@ -77,31 +75,20 @@ def catalogue(
 ) -> None:
     """Write the catalogue of (slice, normalisation, sha256 of its file). pt_bits: by kind of object, and of
     missing momentum ("met"), of the mantissa that pT is stored with (`events.centred`)."""
-    document = tomlkit.document()
-    head = tomlkit.table()
-    head.update(
-        {
-            "name": config.name,
-            "convention": config.convention,
-            "luminosity_cm2s": config.luminosity_cm2s,
-            "crossing_rate_hz": config.crossing_rate_hz,
-        }
-    )
     means = [norm.mean_interactions for _, norm, _ in samples if norm.mean_interactions is not None]
-    if means:
-        head["mean_interactions"] = math.fsum(means)
-    head["generated_by"] = generated_by
-    if config.crossings is not None:
-        head["note"] = NOTE
-    head["rounding"] = tomlkit.table()
-    for name, bits in pt_bits.items():
-        head["rounding"][name] = tomlkit.inline_table().add("bits", bits).add("centred", True)
-    document["catalogue"] = head
-    tables = tomlkit.aot()
-    for part, norm, sha256 in samples:
-        tables.append(tomlkit.item(dict(_sample(part, norm, sha256))))
-    document["sample"] = tables
-    write_text(path, tomlkit.dumps(document))
+    head = {
+        "name": config.name,
+        "convention": config.convention,
+        "luminosity_cm2s": config.luminosity_cm2s,
+        "crossing_rate_hz": config.crossing_rate_hz,
+        "mean_interactions": math.fsum(means) if means else None,
+        "generated_by": generated_by,
+        "note": NOTE if config.crossings is not None else None,
+    }
+    rounding = {name: {"bits": bits, "centred": True} for name, bits in pt_bits.items()}
+    tables = [toml_text.table("[catalogue]", head), toml_text.table("[catalogue.rounding]", rounding)]
+    tables += (toml_text.table("[[sample]]", dict(_sample(*of))) for of in samples)
+    write_text(path, "\n".join(tables))
 
 
 def file_name(part: Slice) -> str:
@@ -135,7 +122,7 @@ def _reproducible(name: str, trees: dict[str, dict[str, Any]]) -> bytes:
     identity = uuid.uuid5(uuid.NAMESPACE_URL, f"trigemu/{name}")
     file = io.BytesIO()
     with (
-        mock.patch("uproot._util.datetime_to_code", return_value=0),
+        without_clock(),
         uproot.recreate(file, compression=COMPRESSION, uuid_function=lambda: identity) as root,
     ):
         for tree, branches in trees.items():

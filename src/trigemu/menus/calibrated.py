@@ -8,7 +8,7 @@ from pathlib import Path
 import tomlkit
 
 from trigemu.menus.menu import Menu
-from trigemu.support import write_text
+from trigemu.support import insert_after, replace_key, write_text
 
 
 def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
@@ -18,9 +18,9 @@ def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
             cut = tomlkit.item(trigger.solution.cut)
-            table.value._replace(trigger.budget.key, "above", cut)  # keeps the place and its comment
+            replace_key(table, trigger.budget.key, "above", cut)
             if "fitted_on" not in table:
-                table.value._insert_after("above", "fitted_on", "")  # not behind comments on what follows
+                insert_after(table, "above", "fitted_on", "")
             table["fitted_on"] = fitted_on
         if "card" in table:
             card = menu.path.parent / table["card"]

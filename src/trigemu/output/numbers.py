@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from trigemu.rates import LevelRates, Rate
 
 #: Those of 40 MHz over 1 Hz, without an exponent.
 _PRESCALE_DIGITS = 8
+
+#: Units with their scales, falling; the last is for all that is smaller.
+HZ = (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0), ("mHz", 1e-3))
+NS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
+
+
+def unit_of(size: float, units: Sequence[tuple[str, float]]) -> tuple[str, float]:
+    """The largest of some falling units that a number reaches, and its scale."""
+    return next((unit for unit in units if size >= unit[1]), units[-1])
 
 
 def format_rate(rate: Rate) -> str:
@@ -25,9 +36,7 @@ def in_unit(hz: float, error_hz: float) -> str:
     size = float(f"{max(abs(hz), abs(error_hz)):.3g}")
     if not size:
         return "0 Hz"
-    unit, scale = next(
-        ((u, s) for u, s in (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)) if size >= s), ("mHz", 1e-3)
-    )
+    unit, scale = unit_of(size, HZ)
     if error_hz <= 0:
         return f"{hz / scale:.3g} {unit}"
     return f"{with_error(hz / scale, error_hz / scale)} {unit}"
@@ -60,7 +69,7 @@ def events_text(rate: Rate) -> str:
 def short(count: float) -> str:
     """Three digits: 37900 is 37.9k."""
     size = float(f"{count:.3g}")
-    unit, scale = next(((u, s) for u, s in (("G", 1e9), ("M", 1e6), ("k", 1e3)) if size >= s), ("", 1.0))
+    unit, scale = unit_of(size, PREFIXES)
     return f"{size / scale:.3g}{unit}"
 
 

@@ -9,6 +9,7 @@ from trigemu.samples.events import Collection, Events, Need, event_starts, first
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
 from trigemu.samples.locations import opened
+from trigemu.samples.margins import join_events
 from trigemu.samples.normalise import Pileup, Rounding
 from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
 
@@ -33,6 +34,7 @@ __all__ = [
     "first_nan",
     "half_of",
     "is_quarter",
+    "join_events",
     "make_events",
     "open_catalogue",
     "opened",

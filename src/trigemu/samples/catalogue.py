@@ -17,7 +17,7 @@ from trigemu.samples.events import Events, Need, make_events
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import found, located, opened, parts
-from trigemu.samples.margins import around, joined
+from trigemu.samples.margins import around, join_events
 from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
 from trigemu.samples.open_data import completed
 from trigemu.support import Document, Key, SampleError, TrigemuError, load_toml, nearest, read_table
@@ -78,7 +78,7 @@ class Sample:
         reweighted = {INTERACTIONS} if self.per_interactions else set()
         file, wanted = self.sources[source], tuple({*needs, *reweighted})
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
-        return joined([self._read(file, *rows, wanted) for rows in ranges], core)
+        return join_events([self._read(file, *rows, wanted) for rows in ranges], core)
 
     def _read(self, file: Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
         with _naming(self.name, file.path):

@@ -32,13 +32,14 @@ def around(
     return ranges, slice(margin, margin + stop - start)
 
 
-def joined(parts: Sequence[Events], core: slice) -> Events:
-    """Events of one sample, with the same columns, one after the other."""
+def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
+    """Events with the same columns, one after the other."""
     first = parts[0]
     if len(parts) == 1:
         return replace(first, core=core)
     return replace(
         first,
+        sample=" + ".join(dict.fromkeys(part.sample for part in parts)),
         weight=np.concatenate([part.weight for part in parts]),
         id=np.concatenate([part.id for part in parts]),
         parent=np.concatenate([part.parent for part in parts]),

@@ -8,6 +8,7 @@ out: messages, typed tables, compiled kernels
 from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray, Words
 from trigemu.support.errors import MissingExtraError, PluginError, SampleError, TrigemuError, nearest
 from trigemu.support.files import check_writable, new_folder, replacing, write_text
+from trigemu.support.internals import insert_after, replace_key, without_clock, without_origin
 from trigemu.support.kernels import (
     delta_phi,
     delta_r,
@@ -23,6 +24,7 @@ from trigemu.support.kernels import (
     pseudorapidity,
 )
 from trigemu.support.machine import Environment, cores, environment, load_average, undisturbed
+from trigemu.support.splitmix import splitmix64
 from trigemu.support.toml import (
     Document,
     Key,
@@ -60,6 +62,7 @@ __all__ = [
     "energy",
     "environment",
     "inlined",
+    "insert_after",
     "kernel",
     "load_average",
     "load_toml",
@@ -73,7 +76,11 @@ __all__ = [
     "pointer",
     "pseudorapidity",
     "read_table",
+    "replace_key",
     "replacing",
+    "splitmix64",
     "undisturbed",
+    "without_clock",
+    "without_origin",
     "write_text",
 ]

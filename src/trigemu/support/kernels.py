@@ -23,6 +23,8 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from trigemu.support.internals import stamp_cache
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: What is opposite up to rounding is at +π: an object alone and its missing momentum are, and rounding must
@@ -46,8 +48,7 @@ def _compile(function: F, **options: bool) -> F:
     _MADE_OF[compiled] = _digest(function)
     # What numba keeps is out of date, for numba, when the file of the function changes, but not when only a
     # file changes that kernels or constants are imported from, which are compiled into it.
-    if kept := getattr(getattr(compiled, "_cache", None), "_cache_file", None):
-        kept._source_stamp = kept._source_stamp, _MADE_OF[compiled]
+    stamp_cache(compiled, _MADE_OF[compiled])
     return compiled  # type: ignore[no-any-return]
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trigemu.menus.importers import toml
 from trigemu.menus.importers.cms_l1_conditions import InexpressibleError, Made, condition_table
 from trigemu.menus.importers.cms_l1_grammar import (
     OBJECTS,
@@ -29,7 +28,7 @@ from trigemu.menus.importers.cms_l1_grammar import (
 from trigemu.menus.importers.cms_l1_scales import Needed, integer_tables, other_scales, precision
 from trigemu.menus.importers.cms_l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
 from trigemu.observables import STANDARD
-from trigemu.support import TrigemuError
+from trigemu.support import TrigemuError, toml_text
 
 #: The last version of the grammar that was looked at.
 NEWEST_GRAMMAR = (0, 13)
@@ -134,26 +133,28 @@ class _Assembly:
     def text(self) -> Iterator[str]:
         menu = self.menu
         title = f"From {menu.path.name} (sha256 {menu.sha256[:16]}…), grammar {menu.grammar or 'unknown'}."
-        yield toml.comment(f"{title} {menu.comment}".strip())
-        yield toml.table("[menu]", {"name": menu.name})
+        yield toml_text.comment(f"{title} {menu.comment}".strip())
+        yield toml_text.table("[menu]", {"name": menu.name})
         if own := sorted(self._objects() - set(STANDARD)):
-            yield toml.table("[objects]", {name: {"from": name} for name in own})
+            yield toml_text.table("[objects]", {name: {"from": name} for name in own})
         yield from self._integers()
         for algorithm, made in self.algorithms:
-            comment = toml.comment(f"{algorithm.index}: {algorithm.expression}")
+            comment = toml_text.comment(f"{algorithm.index}: {algorithm.expression}")
             yield comment + self._trigger({"name": algorithm.name, "stored": str(algorithm.index)}, made)
         if self.conditions:
-            yield toml.comment("What algorithms of several conditions are made of; no items of the menu.")
+            yield toml_text.comment(
+                "What algorithms of several conditions are made of; no items of the menu."
+            )
         for name, made in self.conditions.values():
             yield self._trigger({"name": name, "enabled": False}, made)
         for out in self.left_out:
-            yield toml.comment(
+            yield toml_text.comment(
                 f"Left out: {out.index}, {out.name} (line {out.line} of the XML): {out.reason}."
             )
 
     @staticmethod
     def _trigger(head: dict[str, Any], made: Made) -> str:
-        return (toml.comment(made.note) if made.note else "") + toml.table(
+        return (toml_text.comment(made.note) if made.note else "") + toml_text.table(
             "[[trigger]]", {**head, **made.table}
         )
 
@@ -172,10 +173,12 @@ class _Assembly:
         needed: list[Needed] = [pair for made in self._all() for pair in made.pairs]
         tables = integer_tables(self.menu, needed)
         if tables:
-            comment = toml.comment(
+            comment = toml_text.comment(
                 "The integer arithmetic of pairs: scales, decimal digits of look-up tables."
             )
-            yield comment + "".join(toml.table(f"[integer.{name}]", table) for name, table in tables.items())
+            yield comment + "".join(
+                toml_text.table(f"[integer.{name}]", table) for name, table in tables.items()
+            )
 
 
 def _conditions(term: Term) -> Iterator[Condition]:

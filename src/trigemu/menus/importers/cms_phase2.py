@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trigemu.menus.importers import toml, yaml
+from trigemu.menus.importers import yaml
 from trigemu.menus.importers.cms_phase2_expressions import (
     Alternatives,
     Conjunction,
@@ -30,7 +30,7 @@ from trigemu.menus.importers.cms_phase2_objects import (
     read_scalings,
     sorted_windows,
 )
-from trigemu.support import Document, Key, TrigemuError
+from trigemu.support import Document, Key, TrigemuError, toml_text
 from trigemu.triggers import MAX_LEGS
 
 _LEG = re.compile(r"leg\d")
@@ -201,9 +201,9 @@ def _text(
     used: Mapping[str, Identified],
     constants: Mapping[str, Mapping[str, Scaling]],
 ) -> Iterator[str]:
-    yield toml.comment(f"From {document.path.name} (sha256 {document.sha256[:16]}…).")
-    yield toml.table("[menu]", {"name": re.sub(r"\W+", "_", document.path.stem)})
-    yield toml.comment(
+    yield toml_text.comment(f"From {document.path.name} (sha256 {document.sha256[:16]}…).")
+    yield toml_text.table("[menu]", {"name": re.sub(r"\W+", "_", document.path.stem)})
+    yield toml_text.comment(
         "Cuts of an id hold within ranges of |η|. A range does not hold its ends: at |η| = 0, at an end that "
         "two ranges share and above the last one fewer cuts hold, or none. Numbers such as 0.12999999 are "
         "the cuts above them as float32 has them."
@@ -216,27 +216,29 @@ def _text(
 
 def _object(identified: Identified, scalings: Mapping[str, Scaling] | None) -> str:
     cuts = "".join(
-        toml.comment(f"{range_}: {text}") for range_, texts in identified.cuts.items() for text in texts
+        toml_text.comment(f"{range_}: {text}") for range_, texts in identified.cuts.items() for text in texts
     )
     entries = identified.table(scalings)
     scaled = entries.pop("scaled", None)
-    text = cuts + toml.table(f"[objects.{identified.name}]", entries)
-    return text + (toml.table(f"[objects.{identified.name}.scaled]", scaled) if scaled else "")
+    text = cuts + toml_text.table(f"[objects.{identified.name}]", entries)
+    return text + (toml_text.table(f"[objects.{identified.name}.scaled]", scaled) if scaled else "")
 
 
 def _triggers(seed: _Seed) -> Iterator[str]:
-    comment = "".join(map(toml.comment, seed.texts))
+    comment = "".join(map(toml_text.comment, seed.texts))
     if len(seed.alternatives) == 1:
-        yield comment + toml.table(
+        yield comment + toml_text.table(
             "[[trigger]]", {"name": seed.name, **_combination(seed, seed.alternatives[0])}
         )
         return
     stem = re.sub(r"\W", "_", seed.name)
     names = [f"{stem}_{number}" for number in range(1, len(seed.alternatives) + 1)]
     expression = " or ".join(names)
-    yield comment + toml.table("[[trigger]]", {"name": seed.name, "kind": "logic", "expression": expression})
+    yield comment + toml_text.table(
+        "[[trigger]]", {"name": seed.name, "kind": "logic", "expression": expression}
+    )
     for name, windows in zip(names, seed.alternatives, strict=True):
-        yield toml.table("[[trigger]]", {"name": name, "enabled": False, **_combination(seed, windows)})
+        yield toml_text.table("[[trigger]]", {"name": name, "enabled": False, **_combination(seed, windows)})
 
 
 def _combination(seed: _Seed, windows: Conjunction) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from trigemu.output.figures.style import COLOURS, figure
+from trigemu.output.numbers import NS, unit_of
 from trigemu.support import FloatArray, IntArray
 
 #: Inches a histogram.
@@ -68,5 +69,5 @@ def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
 
 
 def _with_unit(ns: float) -> str:
-    unit, scale = next(((u, s) for u, s in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)) if ns >= s), ("ns", 1.0))
+    unit, scale = unit_of(ns, NS)
     return f"{ns / scale:g} {unit}"

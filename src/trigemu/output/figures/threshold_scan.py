@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 
 from trigemu.output.figures.style import COLOURS, figure
 from trigemu.output.figures.turnon import DASHES
+from trigemu.output.numbers import HZ, unit_of
 from trigemu.support import FloatArray
 
 #: How far below the highest rate a logarithmic axis goes.
@@ -121,8 +122,5 @@ def _round(low: float, high: float) -> list[float]:
 
 def in_hz(rate: float) -> str:
     """`20 kHz`, for a contour or a tick."""
-    unit, scale = next(
-        ((u, s) for u, s in (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0)) if rate >= s * (1 - 1e-9)),
-        ("mHz", 1e-3),
-    )
+    unit, scale = unit_of(rate * (1 + 1e-9), HZ)
     return f"{rate / scale:.4g} {unit}"

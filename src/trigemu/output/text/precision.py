@@ -17,17 +17,14 @@ from trigemu.output.notes import notes
 from trigemu.output.numbers import format_rate
 from trigemu.output.text.compare import signed
 from trigemu.output.text.rates import as_dict
+from trigemu.support import toml_text
 from trigemu.triggers import SATURATING, ApFixed, PrecisionTable
 
 
 def as_toml(precision: PrecisionTable) -> str:
     """A line for the trigger of a menu."""
     keys = {k: v for k, v in msgspec.structs.asdict(precision).items() if v is not None}
-    return f"precision = {{ {', '.join(f'{key} = {_toml(value)}' for key, value in keys.items())} }}"
-
-
-def _toml(value: str | tuple[int, ...]) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(list(value))
+    return toml_text.entry("precision", keys)
 
 
 def survey_json(survey: Survey, version: str) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 from trigemu.decisions import Plan
 from trigemu.emulation import Job, over_background
 from trigemu.observables import Condition, Workspace
-from trigemu.samples import Catalogue, Collection, Events
+from trigemu.samples import Catalogue, Events, join_events
 from trigemu.support import FloatArray, IntArray
 
 
@@ -80,23 +80,4 @@ class _Draws:
         if not self.rate:
             return None
         distinct = len(np.unique(np.concatenate(self.keys)[self.place], axis=0))
-        return DrawnEvents(_joined(self.parts).take(self.place), distinct, self.rate / whole)
-
-
-def _joined(parts: Sequence[Events]) -> Events:
-    """One after the other; their offsets begin at 0, as `take` gives them."""
-    first = parts[0]
-    collections = {}
-    for name, collection in first.collections.items():
-        own = [part.collections[name] for part in parts]
-        counts = np.concatenate([np.diff(c.offsets) for c in own])
-        columns = {key: np.concatenate([c.columns[key] for c in own]) for key in collection.columns}
-        collections[name] = Collection(np.concatenate([[0], np.cumsum(counts)]), columns)
-    return Events(
-        " + ".join(dict.fromkeys(part.sample for part in parts)),
-        np.concatenate([part.weight for part in parts]),
-        np.concatenate([part.id for part in parts]),
-        np.concatenate([part.parent for part in parts]),
-        collections,
-        {name: np.concatenate([part.scalars[name] for part in parts]) for name in first.scalars},
-    )
+        return DrawnEvents(join_events(self.parts).take(self.place), distinct, self.rate / whole)

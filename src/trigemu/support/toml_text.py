@@ -22,7 +22,7 @@ def entry(key: str, item: Any) -> str:
     start = f"{_key(key)} = "
     if isinstance(item, str) and "\n" in item:
         return f'{start}"""\n' + "\n".join(_quoted(line)[1:-1] for line in item.split("\n")) + '"""'
-    if len(start) + len(short := value(item)) <= WIDTH or not isinstance(item, list):
+    if len(start) + len(short := value(item)) <= WIDTH or not isinstance(item, list | tuple):
         return start + short
     return f"{start}[\n" + "".join(f"    {value(part)},\n" for part in item) + "]"
 
