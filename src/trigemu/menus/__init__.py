@@ -5,14 +5,16 @@ out: `Menu` with its `Trigger`s
 """
 
 from trigemu.menus.calibrated import write_calibrated
-from trigemu.menus.menu import Menu, Solution, Trigger, check_names
+from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Solution, Trigger, check_names
 from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read_prescales
 from trigemu.menus.read import read_menu
 from trigemu.menus.schema import menu_schema
 
 __all__ = [
     "ALL_COLUMNS",
+    "Budget",
     "Menu",
+    "PrescaleColumns",
     "Solution",
     "Trigger",
     "at_column",

@@ -5,6 +5,6 @@ out: `MenuRates`
 """
 
 from trigemu.rates.menu_rates import column_rates, rates_of, run
-from trigemu.rates.results import LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.results import Half, LevelRates, MenuRates, Rate, TriggerRates
 
-__all__ = ["LevelRates", "MenuRates", "Rate", "TriggerRates", "column_rates", "rates_of", "run"]
+__all__ = ["Half", "LevelRates", "MenuRates", "Rate", "TriggerRates", "column_rates", "rates_of", "run"]

@@ -8,9 +8,10 @@ from trigemu.samples.catalogue import INTERACTIONS, Catalogue, Errors, Sample, c
 from trigemu.samples.events import Collection, Events, Need, event_starts, first_nan, make_events
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
+from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import opened
 from trigemu.samples.margins import join_events
-from trigemu.samples.normalise import Pileup, Rounding
+from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
 from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "TRAINING",
     "CMSVector",
     "Catalogue",
+    "CatalogueTable",
     "Collection",
     "Errors",
     "Events",
@@ -29,6 +31,8 @@ __all__ = [
     "Pileup",
     "Rounding",
     "Sample",
+    "SampleTable",
+    "Source",
     "catalogue_of",
     "event_starts",
     "first_nan",

@@ -5,8 +5,8 @@ in: `Menu`s, a `Catalogue`, an `Emulation`
 out: a result a study, numbers only
 """
 
-from trigemu.studies.comparison import Common, Comparison, compare
-from trigemu.studies.efficiency import Efficiencies, Turnon, efficiencies
+from trigemu.studies.comparison import Change, Common, Comparison, Difference, Gain, compare
+from trigemu.studies.efficiency import Efficiencies, Profile, Turnon, efficiencies
 from trigemu.studies.efficiency_profiles import (
     Category,
     Observable,
@@ -15,8 +15,8 @@ from trigemu.studies.efficiency_profiles import (
     parse_bins,
     read_profiles,
 )
-from trigemu.studies.exclusive import ExclusiveRates
-from trigemu.studies.intervals import Curve
+from trigemu.studies.exclusive import ExclusiveRate, ExclusiveRates, exclusive_rates
+from trigemu.studies.intervals import Curve, Overall
 from trigemu.studies.rates_in_bins import Bin, BinnedRates, binned_rates
 from trigemu.studies.report_contents import (
     Contents,
@@ -29,26 +29,35 @@ from trigemu.studies.report_contents import (
 )
 from trigemu.studies.spectra import sample_spectra
 from trigemu.studies.threshold_scan import Met, Scan, Steps, check_steps, parse_values, scan, thresholds_met
-from trigemu.studies.timing.clock import Timing
-from trigemu.studies.timing.costs import Bench, Timings, TriggerCost, bench
+from trigemu.studies.timing.clock import Histogram, Timing
+from trigemu.studies.timing.costs import Asking, Bench, Timings, TriggerCost, bench
 from trigemu.studies.timing.draw import draw_events
-from trigemu.studies.validate import Checked, DecisionCheck, check_decisions
+from trigemu.studies.validate import Checked, DecisionCheck, Disagreement, check_decisions
 
 __all__ = [
+    "Asking",
     "Bench",
     "Bin",
     "BinnedRates",
     "Category",
+    "Change",
     "Checked",
     "Common",
     "Comparison",
     "Contents",
     "Curve",
     "DecisionCheck",
+    "Difference",
+    "Disagreement",
     "Efficiencies",
+    "ExclusiveRate",
     "ExclusiveRates",
+    "Gain",
+    "Histogram",
     "Met",
     "Observable",
+    "Overall",
+    "Profile",
     "ProfileSet",
     "Profiles",
     "Reference",
@@ -66,6 +75,7 @@ __all__ = [
     "compare",
     "draw_events",
     "efficiencies",
+    "exclusive_rates",
     "parse_bins",
     "parse_scan",
     "parse_values",
