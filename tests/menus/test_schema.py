@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import jsonschema
 import pytest
 
 from trigemu import TrigemuError, read_menu
+from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.menus.schema import menu_schema
+from trigemu.observables import Digits, Scale
 
 ROOT = Path(__file__).parents[2]
 MENUS = sorted(file for file in (ROOT / "menus").glob("*.toml") if "[menu]" in file.read_text())
@@ -37,6 +40,19 @@ GOOD = """
 name = "good"
 crossing_rate_hz = 40e6
 plugins = ["alpha_t"]
+prescale_columns = ["low", "high"]
+levels = ["L1", "HLT"]
+[integer.jet]
+pt = { first = 0.0, step = 0.5, bins = 2046 }
+upt = { first = 0.0, step = 1.0, bins = 255 }
+eta = { step = 0.0435, centred = true }
+phi = { bins = 144 }
+[integer.muon]
+pt = { first = 0.0, step = 0.5, bins = 511 }
+eta = { step = 0.010875 }
+phi = { bins = 576 }
+[integer.digits]
+muon-muon = { delta = 3, mass = 1, pt = 1, trigonometry = 3, two_body_pt = 1, two_body_trigonometry = 8 }
 [objects.jet]
 from = "jet"
 pt = { min = 20 }
@@ -52,25 +68,32 @@ observable = "ht"
 above = 100
 requires = "n_jet > 1"
 group = "g"
+level = "HLT"
 prescale = 2.5
+prescales = [1, 10]
 coherent = "c"
 enabled = false
 seed = "C"
+stored = "HLT_A"
 [[trigger]]
 name = "B"
+level = "L1"
 kind = "combination"
 legs = [{ object = "muon", eta = { abs_max = 2 } }, { object = "muon" }]
 pairs = [{ legs = [0, 1], mass = { min = 7.0, max = 18.0 }, charge = "opposite" }]
 [[trigger]]
 name = "C"
+level = "L1"
 kind = "logic"
 expression = "B"
 [[trigger]]
 name = "D"
+level = "L1"
 kind = "random"
 rate_hz = 100
 [[trigger]]
 name = "E"
+level = "HLT"
 kind = "alpha_t"
 above = 0.5
 """
@@ -88,7 +111,12 @@ def both(validator: jsonschema.Draft202012Validator, tmp_path: Path, text: str) 
 
 
 def test_a_menu_with_every_key(validator: jsonschema.Draft202012Validator, tmp_path: Path) -> None:
+    """Budgets and what they were fitted on are in the ways to cut."""
     assert both(validator, tmp_path, GOOD) == (True, True)
+    tables = (MenuTable, TriggerTable, Scale, Digits)
+    names = {name for table in tables for name in table.__struct_fields__}
+    keys = re.findall(r"(\w+) = ", GOOD)
+    assert names.difference(keys) == {"unique_rate_hz", "total_rate_hz", "fitted_on"}
 
 
 @pytest.mark.parametrize(
@@ -155,6 +183,16 @@ def test_ways_to_cut(validator: jsonschema.Draft202012Validator, tmp_path: Path,
         ("max = 18.0 }", "max = 18.0, abs_max = 2 }"),
         ('expression = "B"', ""),
         ("rate_hz = 100", "rate = 100"),
+        ("[integer.jet]", "[integre.jet]"),
+        ("pt = { first = 0.0, step = 0.5, bins = 2046 }", ""),
+        ("step = 0.0435", "step = 0"),
+        ("phi = { bins = 144 }", "phi = { bins = 1.5 }"),
+        ("muon-muon = {", "muonmuon = {"),
+        ("delta = 3", "delta = 10"),
+        ("delta = 3", "dleta = 3"),
+        ('levels = ["L1", "HLT"]', 'levels = "L1"'),
+        ('level = "HLT"', "level = 1"),
+        ('stored = "HLT_A"', "stored = 1"),
         ("above = 0.5", "abve = 0.5"),
     ],
 )

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from trigemu.menus.read import MenuTable, TriggerTable
-from trigemu.observables import ObjectTable, SumTable
+from trigemu.observables import Digits, ObjectTable, Scale, SumTable
 from trigemu.support import TomlTable
 from trigemu.triggers import KINDS, ScoreKind, plugins
 
@@ -25,7 +25,7 @@ def menu_schema(
     kinds = dict(KINDS)
     for name in plugin_names:
         kinds |= plugins.find(name, plugin_path).kinds()
-    parts = [MenuTable, ObjectTable, SumTable, TriggerTable, *kinds.values()]
+    parts = [MenuTable, ObjectTable, SumTable, Scale, Digits, TriggerTable, *kinds.values()]
     references, definitions = msgspec.json.schema_components(parts, ref_template=_REFERENCE)
     names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
     gather = {struct.__name__: struct.further for struct in _tables(TomlTable) if struct.further}
@@ -52,6 +52,8 @@ def menu_schema(
             }
             | ({"oneOf": [{"required": [cut]} for cut in cuts]} if cuts else {})
         )
+    pairs = {"^[^-]+-[^-]+$": {"$ref": _REFERENCE.format(name="Digits")}}
+    digits = {"type": "object", "patternProperties": pairs, "additionalProperties": False}
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "trigemu menu",
@@ -60,6 +62,7 @@ def menu_schema(
             "menu": {"$ref": _REFERENCE.format(name="MenuTable")},
             "objects": _named("ObjectTable"),
             "sums": _named("SumTable"),
+            "integer": _named("Scale") | {"properties": {"digits": digits}},
             "trigger": {"type": "array", "minItems": 1, "items": {"oneOf": variants}},
         },
         "required": ["trigger"],

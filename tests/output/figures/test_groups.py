@@ -28,4 +28,10 @@ def test_points_are_the_rates_and_unique_ones_are_open() -> None:
 
 def test_without_any_rate_there_is_still_a_figure() -> None:
     nothing = {"one": (np.zeros(2), np.zeros(2))}
-    draw_rates(["a", "b"], nothing, nothing).canvas.draw()
+    made = draw_rates(["a", "b"], nothing, nothing)
+    made.canvas.draw()
+    (axes,) = made.axes
+    assert axes.get_xscale() == "linear"
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["a", "b"]
+    points = [bars.lines[0] for bars in axes.containers[:2]]
+    assert all(np.isnan(np.asarray(line.get_xdata())).all() for line in points)

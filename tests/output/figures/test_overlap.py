@@ -50,5 +50,13 @@ def test_bars_and_dots_are_the_combinations() -> None:
 
 
 def test_combinations_of_rates_that_are_zero_or_below_are_drawn() -> None:
-    made = draw_combinations(["a"], np.array([[True]]), np.array([-1.0]), np.array([2.0]))
-    made.canvas.draw()
+    """On an axis that begins above 0, with their numbers."""
+    for hz, shown in ((-1.0, "-1"), (0.0, "0")):
+        made = draw_combinations(["a"], np.array([[True]]), np.array([hz]), np.array([2.0]))
+        made.canvas.draw()
+        top, bottom = made.axes
+        assert [text.get_text() for text in top.texts] == [shown]
+        assert [bar.get_height() for bar in top.patches if isinstance(bar, Rectangle)] == [hz]
+        low, high = top.get_ylim()
+        assert 0 < low < high < np.inf
+        assert [t.get_text() for t in bottom.get_yticklabels()] == ["a"]

@@ -36,6 +36,11 @@ def test_shifts_in_percent_and_differing_decisions(tmp_path: Path) -> None:
 @pytest.mark.parametrize("n", [1, 3])
 def test_nothing_that_differs_is_drawn_too(tmp_path: Path, n: int) -> None:
     nothing = np.zeros(n)
-    save(
-        draw_bits("bits", BITS[:n], {"total": (nothing, nothing, 0.0)}, nothing, "AD"), tmp_path / "bits.svg"
-    )
+    made = draw_bits("bits", BITS[:n], {"total": (nothing, nothing, 0.0)}, nothing, "AD")
+    upper, lower = made.axes
+    (points,) = upper.containers
+    assert points[0].get_ydata().tolist() == nothing.tolist()
+    assert lower.get_yscale() == "linear"
+    assert np.isnan(lower.lines[0].get_ydata()).all()
+    save(made, tmp_path / "bits.svg")
+    assert "bits" in (tmp_path / "bits.svg").read_text()

@@ -31,5 +31,9 @@ def test_each_curve_is_a_line_with_a_band_of_its_errors() -> None:
 @pytest.mark.parametrize("nothing", [0.0, np.nan])
 def test_what_has_no_rate_is_drawn(tmp_path: Path, nothing: float) -> None:
     flat = np.full(3, nothing)
-    save(draw_rates_vs("n", EDGES, {"A": (flat, flat)}), tmp_path / "out.png")
+    made = draw_rates_vs("n", EDGES, {"A": (flat, flat)})
+    (axes,) = made.axes
+    np.testing.assert_array_equal(axes.patches[0].get_data().values, flat)
+    assert axes.get_yscale() == "linear"
+    save(made, tmp_path / "out.png")
     assert (tmp_path / "out.png").stat().st_size > 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,13 +113,20 @@ def test_the_same_seed_draws_the_same(plan: Plan, catalogue: Catalogue) -> None:
 
 
 def test_events_of_two_samples_with_one_number_are_different(plan: Plan) -> None:
-
     event = toy_event(random.Random(1), 2.0)
     (found,) = draw_events(plan, memory_catalogue({"a": [event], "b": [event]}), 64, [None], 1)
     assert found
     assert found.distinct == 2
 
 
-def test_columns_that_are_missing_are_told(plan: Plan) -> None:
+def test_without_a_background_there_is_nothing_to_draw_from(plan: Plan) -> None:
     with pytest.raises(SampleError, match="no sample has the role 'background'"):
         draw_events(plan, memory_catalogue({}, signals={"s": SOFT}), 10, [None], 1)
+
+
+def test_columns_that_are_missing_are_told(tmp_path: Path) -> None:
+    plan = make_plan([menu_from(tmp_path, MENU.replace("muon[0].charge", "muon[0].chrage"))])
+    with pytest.raises(
+        SampleError, match=r"trigger 'NEVER': sample 'a' has no column 'muon.chrage'; did you"
+    ):
+        draw_events(plan, memory_catalogue({"a": SOFT}), 10, [None], 1)

@@ -1,0 +1,92 @@
+"""Whether two checkouts give the same numbers, to the byte: what a change of layout must not change.
+
+    python benchmarks/same_outputs.py BEFORE AFTER
+
+Runs the commands of both on the menus that come with trigemu, each with its own `src` and `plugins`, and
+compares JSON and CSV to the byte and the cells of reports. Words may differ: warnings, notes and column heads,
+the digest of plugins, the version. Exit status 1 where a number differs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+MENUS = ("primary", "baseline", "decade", "full", "full-decade", "decade-firmware", "alpha_t", "two-level")
+#: Parts of documents that are words, or say which program made them.
+WORDS = ("warnings", "plugins", "version", "how")
+
+
+def commands() -> Iterator[tuple[str, list[str], list[str]]]:
+    """A title, the command without its files, and the files it writes."""
+    for name in MENUS:
+        yield f"run {name}", ["run", f"menus/{name}.toml"], ["--json", "--csv"]
+    for names in (("primary", "baseline", "decade"), ("full", "full-decade"), ("primary", "two-level")):
+        yield f"compare {' '.join(names)}", ["compare", *menus(names)], ["--json", "--csv"]
+    yield "run --pileup", ["run", "menus/primary.toml", "--pileup", "12"], ["--json"]
+    scanned = ["--trigger", "J100", "--values", "80:120:10"]
+    yield "scan", ["scan", "menus/primary.toml", *scanned], ["--json", "--csv"]
+    bins = ["rates-vs", "n_interaction", "menus/primary.toml", "--bins", "0:30:5"]
+    yield "rates-vs", bins, ["--json", "--csv"]
+    yield "efficiency", ["efficiency", "--profile", "menus/paper.toml"], ["--json", "--csv"]
+    yield "calibrate", ["calibrate", "menus/decade.toml"], ["-o:toml"]
+    yield "report", ["report", *menus(("primary", "baseline", "decade"))], ["-o:html"]
+
+
+def menus(names: tuple[str, ...]) -> list[str]:
+    return [f"menus/{name}.toml" for name in names]
+
+
+def outputs(checkout: Path, command: list[str], files: list[str]) -> list[str]:
+    """What the command of a checkout wrote, without its words."""
+    with tempfile.TemporaryDirectory() as folder:
+        written = []
+        for option in files:
+            option, _, ending = option.partition(":")
+            written.append((option, Path(folder) / f"out.{ending or option.strip('-')}"))
+        options = [str(part) for pair in written for part in pair]
+        subprocess.run(
+            [sys.executable, "-m", "trigemu", *command, *options],
+            cwd=checkout,
+            env={**os.environ, "PYTHONPATH": str(checkout / "src")},
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        return [numbers(file) for _, file in written]
+
+
+def numbers(file: Path) -> str:
+    text = file.read_text()
+    if file.suffix == ".json":
+        return json.dumps(without_words(json.loads(text)), indent=1)
+    if file.suffix == ".html":
+        cells = re.findall(r"<td[^>]*>(.*?)</td>", text, re.DOTALL)
+        return "\n".join(cell for cell in cells if re.match(r"\s*[-−+<0-9]", cell))
+    return text
+
+
+def without_words(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: without_words(value) for key, value in node.items() if key not in WORDS}
+    return [without_words(item) for item in node] if isinstance(node, list) else node
+
+
+def main(before: Path, after: Path) -> int:
+    different = 0
+    for title, command, files in commands():
+        one, other = (outputs(checkout, command, files) for checkout in (before, after))
+        different += one != other
+        size = sum(map(len, one))
+        print(f"{'same' if one == other else 'DIFFERENT':10}{title} ({size} characters)", flush=True)  # noqa: T201
+    return int(different > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(Path(argument).resolve() for argument in sys.argv[1:3])))
