@@ -3,7 +3,7 @@
     python benchmarks/same_outputs.py BEFORE AFTER
 
 Runs the commands of both on the menus that come with trigemu, each with its own `src` and `plugins`, and
-compares JSON and CSV to the byte and the cells of reports. Words may differ: warnings, notes and column heads,
+compares JSON and CSV to the byte, and the cells of reports. Words may differ: warnings, notes, column heads,
 the digest of plugins, the version. Exit status 1 where a number differs.
 """
 

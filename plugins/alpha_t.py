@@ -10,10 +10,10 @@
     above = 0.6
 
 Copy this file into a folder on the plugin path and change four things: the fields of the kind, which are the
-keys of its TOML table; what it asks the menu for; the score; and its name in KINDS.
+keys of its TOML table; the observables that it requests; the score; and its name in KINDS.
 
-αT = ET(j2) / MT = pT2 / √(2 pT1 pT2 (1 − cos Δφ)) is ½ for two jets that balance each other, less where one
-is mismeasured, and more where something invisible recoils against both.
+αT = ET(j2) / MT = pT2 / √(2 pT1 pT2 (1 − cos Δφ)) is ½ for two balanced jets, less if one is mismeasured, and
+more if something invisible recoils against both.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from trigemu.triggers import Compiled, Context, ScoreKind
 
 
 class AlphaT(ScoreKind, frozen=True):
-    """αT of the two leading objects of a collection, above a value."""
+    """The trigger kind `alpha_t`: its score is αT of the two leading objects of a collection."""
 
     object: str = "jet"
 

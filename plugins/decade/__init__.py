@@ -1,8 +1,9 @@
-"""DECADE: anomaly triggers that do not re-select what the others take (arXiv:2508.10224).
+"""DECADE: anomaly triggers that do not re-select the events of other triggers (arXiv:2508.10224).
 
-An autoencoder scores an event with y; Y(x) is the (1 − q) quantile of y given the primary observables x. The
-trigger fires where y − Y(x) is above a cut, 0 by construction, and so takes the same fraction q of background
-whatever the other triggers see. README.md tells the method; `decade.py` is the kind.
+An autoencoder gives the score y of an event; Y(x) is the (1 − q) quantile of y given the primary observables
+x. The trigger fires if y − Y(x) is above a cut, 0 by construction, and so accepts the same fraction q of
+background at every value of the observables that other triggers cut on. README.md describes the method;
+`decade.py` is the kind.
 """
 
 from .decade import Decade

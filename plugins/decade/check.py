@@ -1,4 +1,4 @@
-"""Is a trained trigger decorrelated? The events of the unseen half, and all that is told of them."""
+"""Check whether a trained trigger is decorrelated, on events of the unseen half, and print the results."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from .gather import gather
 
 
 def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> ScoredEvents:
-    """The events that a `decade` trigger of a menu asks for, on the half that no model has seen.
+    """Return the events that a `decade` trigger of a menu evaluates, in the half that no model has seen.
 
-    Budgets are solved first. For comparison, the bare score is cut where it gives the same unique rate.
-    TrigemuError where the menu has no such trigger, or several and none is named.
+    Budgets are solved first. For comparison, a cut on the score alone is set at the same unique rate. Raises
+    TrigemuError if the menu has no such trigger, or several and none is named.
     """
     name = _trigger(menu, name)
     (solved,) = solve_budgets([menu], catalogue)
@@ -74,7 +74,7 @@ def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> 
 
 
 def _bare_cut(y: FloatArray, failing: FloatArray, unique: float) -> float:
-    """Infinite where the highest score alone would give more than twice the rate."""
+    """Return the cut on the score alone at a unique rate; infinite if no cut gives that rate."""
     try:
         return cut_for(y, failing, unique).cut if unique > 0 else math.inf
     except ValueError:
@@ -87,14 +87,14 @@ def _trigger(menu: Menu, name: str | None) -> str:
         return known[0]
     if name in known:
         return str(name)
-    wanted = f"{name!r} is none" if name else "name one with --trigger" if known else "there is none"
-    raise TrigemuError(
-        f"{menu.path}: of its enabled triggers of kind 'decade' ({', '.join(known)}), {wanted}"
+    wanted = (
+        f"{name!r} is not one of them" if name else "choose one with --trigger" if known else "there is none"
     )
+    raise TrigemuError(f"{menu.path}: enabled triggers of kind 'decade' ({', '.join(known)}): {wanted}")
 
 
 def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list[Path]]:
-    """The numbers, and the files of the figures, if a folder for them is given."""
+    """Return the numbers and, if a folder is given, the files of the figures drawn into it."""
     result = diagnose(events)
     if figures is None:
         return result, []
@@ -102,7 +102,7 @@ def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list
 
 
 def label(observable: str) -> str:
-    """`leading jet $p_T$ [GeV]` of `jet[0].pt`."""
+    """Return the axis label of an observable, such as `leading jet $p_T$ [GeV]` for `jet[0].pt`."""
     found = re.fullmatch(r"(\w+)\[0\]\.pt", observable)
     if found:
         return rf"leading {found[1].replace('_', ' ')} $p_T$ [GeV]"
@@ -111,12 +111,12 @@ def label(observable: str) -> str:
 
 
 def as_dict(result: Diagnostics) -> dict[str, Any]:
-    """What `--json` writes; absent numbers are null."""
+    """Return the content of `--json`; missing numbers are null."""
     return dataclasses.asdict(result)
 
 
 def summary(result: Diagnostics) -> Table:
-    """With the correction and without, at the same unique rate; χ² at y' = 0."""
+    """Return a table of results with and without the correction, at the same unique rate; χ² at y' = 0."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     head, *rows = told(result)
     for column in head:
@@ -127,7 +127,7 @@ def summary(result: Diagnostics) -> Table:
 
 
 def told(result: Diagnostics) -> Iterator[tuple[str, ...]]:
-    """The lines of the summary, its head first."""
+    """Yield the rows of the summary, the header first."""
     yield "", "y − Y(x)", "y alone"
     pair = result.overlap, result.overlap_uncorrected
     for what in ("total", "unique", "not_unique"):

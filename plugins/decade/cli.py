@@ -1,4 +1,4 @@
-"""`trigemu decade train`, `trigemu decade check`"""
+"""The commands `trigemu decade train` and `trigemu decade check`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise TrigemuError(f"cannot make {folder}: {error.strerror}") from None
+        raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
     check_writable(folder / METRICS)
     with bar("epochs", settings.table.autoencoder.epochs) as advance:
         trained = fit(settings, samples, advance)
@@ -65,7 +65,7 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
 @options.menu
 @options.samples
 @options.plugin_path
-@click.option("--trigger", help="Which one, if the menu has several of kind decade.")
+@click.option("--trigger", help="Name of the trigger, if the menu has several of kind decade.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all numbers as JSON.")
 @click.option(
     "--figures", type=click.Path(file_okay=False, path_type=Path), help="Draw the figures into this folder."
@@ -78,7 +78,7 @@ def check_(
     json_file: Path | None,
     figures: Path | None,
 ) -> None:
-    """Does a decade trigger of MENU accept the same fraction of background at every x?"""
+    """Check that a decade trigger of MENU accepts the same fraction of background at every x."""
     from .check import as_dict, check, scored_events, summary
 
     if json_file:

@@ -1,9 +1,9 @@
-"""Does the trigger accept the same fraction of background at every x?
+"""Closure: does the trigger accept the same fraction of background at every x?
 
 Bins are made from all events, never from accepted ones. With n_eff = (Σw)² / Σw² in a bin, its accepted
-fraction under a hypothesis a = p has the variance p (1 − p) / n_eff. A χ² takes this expected variance: the
-observed one is smallest where by chance little is accepted, which biases a χ² of few events. Without
-weights it is Pearson's. The variance assumes that, at given x, passing does not depend on the weight.
+fraction under the hypothesis a = p has the variance p (1 − p) / n_eff. χ² uses this expected variance: the
+observed one is smallest if few events are accepted by chance, which biases χ² at low statistics. Without
+weights it is Pearson's χ². The variance assumes that, at given x, passing does not depend on the weight.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 
 from trigemu.support import BoolArray, FloatArray, IntArray
 
-#: A χ² takes bins in which at least so many effective events are expected to be accepted, and rejected.
+#: χ² uses bins in which at least this many effective events are expected to be accepted, and rejected.
 MIN_EXPECTED = 5.0
 MAX_BINS = 20
-#: Of each of the two axes of the plane.
+#: Maximum number of bins on each axis of the plane of two observables.
 MAX_PLANE_BINS = 6
 
 
 @dataclass(frozen=True)
 class Axis:
-    """Bins of an observable: first, if missing, one of the events without it (x = 0); then those between
-    the edges, low ≤ x < high, the last with its upper edge."""
+    """Bins of an observable: first, if `missing`, one for events without it (x = 0); then those between the
+    edges, low ≤ x < high, the last one including its upper edge."""
 
     observable: str
     missing: bool
@@ -38,7 +38,8 @@ class Axis:
 
 @dataclass(frozen=True)
 class ChiSquare:
-    """None where no bin has enough events, or all or none of them pass. p: the hypothesis, a fraction."""
+    """A χ² of accepted fractions. value: None if no bin has enough events, or all or none of them pass. p:
+    the hypothesis, a fraction."""
 
     value: float | None
     ndf: int
@@ -47,12 +48,12 @@ class ChiSquare:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """Accepted fractions by a cut: on y' if corrected, else on y, where the same fraction passes overall.
+    """Accepted fractions of a cut: on y' if corrected, else on y, with the same overall fraction.
 
-    at_zero: the corrected cut of the pair is at y' = 0, not at the threshold of the trigger.
-    value, error: of each bin, None for an empty one; where all or no events pass, the error is the
-    expected one for the overall fraction. against_q: χ² for q everywhere. against_flat: for the same,
-    fitted fraction everywhere, which costs a degree of freedom.
+    at_zero: whether the corrected cut of the pair is at y' = 0 instead of the threshold of the trigger.
+    value, error: of each bin, None if it is empty; if all or no events pass, the error is the one expected
+    for the overall fraction. against_q: χ² for the hypothesis q everywhere. against_flat: χ² for the same
+    fitted fraction everywhere, which costs one degree of freedom.
     """
 
     corrected: bool
@@ -68,9 +69,9 @@ class Acceptance:
 
 @dataclass(frozen=True)
 class Closure:
-    """Acceptances in the bins of one axis, or the cells of two, those of the first axis row by row.
+    """Acceptances in the bins of one axis, or in the cells of two axes, with a row for each bin of the first.
 
-    acceptances: corrected and not at t = 0, corrected and not at the threshold.
+    acceptances: with and without the correction at t = 0, then with and without it at the threshold.
     """
 
     axes: tuple[Axis, ...]
@@ -88,7 +89,7 @@ def closures(
     q: float,
     threshold: float,
 ) -> tuple[Closure, ...]:
-    """Of each observable, then of the plane of the first two; corrected is y'."""
+    """Return the closure in each observable, then in the plane of the first two; corrected is y'."""
     cuts = [*_cuts(weight, y, corrected, 0.0, True), *_cuts(weight, y, corrected, threshold, False)]
     need = MIN_EXPECTED / min(q, 1.0 - q)
     partitions = [_axes([name], x, weight, need, MAX_BINS) for name in x]
@@ -116,7 +117,7 @@ class _Cut:
 def _cuts(
     weight: FloatArray, y: FloatArray, corrected: FloatArray, threshold: float, at_zero: bool
 ) -> tuple[_Cut, _Cut]:
-    """On y' and, as large overall, on y."""
+    """Return a cut on y' and one on y with the same overall acceptance."""
     passing = corrected > threshold
     rejected = float(np.sum(weight[~passing]) / weight.sum())
     constant = float(np.quantile(y, rejected, weights=weight, method="inverted_cdf"))
@@ -124,10 +125,10 @@ def _cuts(
 
 
 def make_axis(name: str, x: FloatArray, weight: FloatArray, need: float, most: int) -> Axis:
-    """At most so many bins with a value, each with at least `need` effective events where that can be.
+    """Make at most `most` bins with a value, each with at least `need` effective events if possible.
 
-    They divide the number of events, not the rate, and more finely towards the tail: with hardly any rate,
-    that is where most goes wrong.
+    They divide the number of events, not the rate, more finely towards the tail: it has little rate, but most
+    deviations occur there.
     """
     present = x != 0
     missing = not present.all()
@@ -148,7 +149,7 @@ def make_axis(name: str, x: FloatArray, weight: FloatArray, need: float, most: i
 
 
 def bin_numbers(axis: Axis, x: FloatArray) -> IntArray:
-    """int64[n]: the bin of each event."""
+    """Return the bin of each event, int64[n]."""
     present = np.searchsorted(np.asarray(axis.edges[1:-1]), x, "right") + axis.missing
     return np.where(x == 0, 0, present)
 
@@ -192,7 +193,8 @@ def _acceptance(
 def _fractions(
     weight: FloatArray, passing: BoolArray, cell: IntArray, cells: int
 ) -> tuple[float, float, FloatArray, FloatArray]:
-    """The overall accepted fraction and its error, and float64[cells] of each cell, NaN for empty ones."""
+    """Return the overall accepted fraction and its error, and those of each cell, float64[cells], NaN for
+    empty ones."""
     accepted, passed2, rejected, failed2 = (
         np.bincount(cell[rows], weight[rows] ** k, cells).astype(np.float64)
         for rows in (passing, ~passing)
@@ -209,15 +211,15 @@ def _fractions(
 def _fraction(
     accepted: FloatArray, rejected: FloatArray, passed2: FloatArray, failed2: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """An accepted fraction and its variance, from Σw and Σw² of what passes and of what fails."""
+    """Return an accepted fraction and its variance, from Σw and Σw² of passing and failing events."""
     total = accepted + rejected
     value = accepted / total
     return value, ((1 - value) ** 2 * passed2 + value**2 * failed2) / total**2
 
 
 def _chi_square(value: FloatArray, effective: FloatArray, p: float | None) -> ChiSquare:
-    """Against p, by default against the fraction that fits best: the mean of all effective events. (The
-    overall acceptance is not that: the largest weights, alone, decide its error.)"""
+    """Return the χ² against p; if it is None, against the best fit, the mean weighted by effective events.
+    (The overall acceptance is not the best fit: its error is dominated by the largest weights.)"""
     if not len(value):
         return ChiSquare(None, 0, p)
     fitted = float(np.average(value, weights=effective)) if p is None else p

@@ -1,9 +1,9 @@
-"""`decade`: a score less its conditional quantile given the primary observables.
+"""`decade`: a score minus its conditional quantile given the primary observables.
 
     card = "models/primary/decade.toml"     # relative to the menu
-    requires = "n_photon >= 1"              # the other events are not asked, and cost nothing
+    requires = "n_photon >= 1"              # the models are not evaluated on other events
     unique_rate_hz = 1350.0                 # or above = 0.0
-    precision = { … }                       # optional: Y(x) as a firmware has it (trigemu.firmware.model)
+    precision = { … }                       # optional: Y(x) as in firmware (triggers/models/precision.py)
 
 The card names the card of the score y, and the BDT that gives Y(x):
 
@@ -16,7 +16,7 @@ The card names the card of the score y, and the BDT that gives Y(x):
     sha256 = "…"
     q = 0.005                               # y > Y(x) in this fraction of the background
     x = ["jet[0].pt", "photon[0].pt"]
-    missing = 0.0                           # what stands for an object that is not there
+    missing = 0.0                           # replaces the value of a missing object
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ from .single import SingleDecade, SinglePredicted
 T = TypeVar("T")
 U = TypeVar("U")
 
-#: XGBoost keeps the quantile as a float32.
+#: Tolerance on q: XGBoost stores the quantile as a float32.
 _SINGLE = 1e-6
-#: Events for which the trees take longer than handing them to another thread.
+#: Number of events from which the trees take longer than handing them to another thread.
 MANY = 1536
-#: Events a block where two threads share the work, at least: handing over takes some 0.1 ms.
+#: Minimum number of events per block if two threads share the work: handing over takes about 0.1 ms.
 SHARED = 4096
-#: Blocks, at most: features of the first are made before there is anything to do beside.
+#: Maximum number of blocks: nothing can run in parallel with making the features of the first.
 _BLOCKS = 8
 
 
@@ -78,7 +78,7 @@ class ScoreTable(TomlTable, frozen=True):
 
 
 class QuantileTable(ModelFile, frozen=True):
-    """[quantile]"""
+    """[quantile]: the BDT that gives Y(x), and its inputs."""
 
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -97,7 +97,7 @@ class DecadeCard(CardTable, frozen=True):
 
 
 class Decade(ScoreKind, frozen=True):
-    """The score is y − Y(x)."""
+    """The trigger kind `decade`: its score is y − Y(x)."""
 
     card: str
     sha256: str | None = None
@@ -137,8 +137,8 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
 
 @dataclass(frozen=True)
 class Parts:
-    """Of the events that are asked, chosen bool[n] among all: y float64[m], −∞ where there is none, and
-    Y(x) float64[m]."""
+    """The parts of the score. asked: the m events that are evaluated; chosen: bool[n], which of all events
+    these are; y: float64[m], −∞ if there is none; quantile: Y(x), float64[m]."""
 
     asked: Workspace
     chosen: BoolArray
@@ -148,8 +148,8 @@ class Parts:
 
 @dataclass(frozen=True)
 class CompiledDecade(Compiled):
-    """pool: one more thread, on which Y(x) is computed while this one computes y; None: one after the
-    other, with the same result."""
+    """A compiled `decade` trigger. pool: a second thread, which computes Y(x) while this one computes y;
+    None: both in sequence, with the same result."""
 
     scorer: Scorer
     quantile: Quantile
@@ -163,7 +163,7 @@ class CompiledDecade(Compiled):
 
     @property
     def trees(self) -> TreeModel:
-        """For a firmware."""
+        """The trees of Y(x), for firmware."""
         of, precision = self.quantile, self.quantile.precision
         return TreeModel(of.inputs, of.sha256, of.trees.ensemble, precision)
 
@@ -188,17 +188,17 @@ class CompiledDecade(Compiled):
         return ModelCall(self.requires, reads, SinglePredicted(row, trees, x, self.cut))
 
     def parts(self, work: Workspace) -> Parts:
-        """y and Y(x), which do not depend on each other, in parallel."""
+        """Compute y and Y(x), which are independent of each other, in parallel."""
         asked, chosen = of_asked(work, self.requires)
         return Parts(asked, chosen, *self._scores(asked))
 
     def _scores(self, asked: Workspace) -> tuple[FloatArray, FloatArray]:
-        """y and Y(x)."""
+        """Return y and Y(x)."""
         return self._both(asked, self.pool if len(asked.events) >= MANY else None)
 
     def _both(self, asked: Workspace, pool: Executor | None) -> tuple[FloatArray, FloatArray]:
-        """y and Y(x). While the network runs here, the pool makes the features of the next block and runs the
-        trees of this one."""
+        """Return y and Y(x). While the network runs here, the pool makes the features of the next block and
+        runs the trees of this one."""
         works = (
             event_blocks(asked, max(SHARED, len(asked.events) // _BLOCKS)) if pool else event_blocks(asked)
         )
@@ -216,7 +216,7 @@ class CompiledDecade(Compiled):
         return y, np.concatenate([quantile() for quantile in quantiles])
 
     def _features(self, work: Workspace) -> tuple[Features, BoolArray, Features]:
-        """What the network reads, which events have all of it, and x."""
+        """Return the inputs of the network, which events have all of them, and x."""
         features, complete = self.scorer.inputs.evaluate(work)
         if self._columns is None:
             return features, complete, self.quantile.inputs.evaluate(work)[0]
@@ -224,7 +224,7 @@ class CompiledDecade(Compiled):
 
     @cached_property
     def _columns(self) -> IntArray | None:
-        """Which of the network's features are x, if they are."""
+        """The columns of the network's features that are x; None if x is not among them."""
         return self.quantile.inputs.within(self.scorer.inputs)
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
@@ -243,7 +243,7 @@ class CompiledDecade(Compiled):
 
 
 def ahead(pool: Executor | None, function: Callable[[T], U], items: Sequence[T]) -> Iterator[U]:
-    """function(item) of each, made on the pool while the one before is in use."""
+    """Yield function(item) for each item, computed on the pool while the previous result is in use."""
     if pool is None:
         yield from map(function, items)
         return

@@ -1,4 +1,4 @@
-"""Rates over the plane of an observable and the score, before and after the correction: for pictures."""
+"""Rates in the plane of an observable and the score, before and after the correction, for figures."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from trigemu.support import BoolArray, FloatArray
 from .diagnostics import ScoredEvents
 
 BINS = 60
-#: Of the events, at each end of the score; they are counted in the first or last bin.
+#: Fraction of events at each end of the score that are counted in the first or last bin.
 CUT_OFF = 1e-4
 
 
 @dataclass(frozen=True)
 class Density:
-    """m bins of an observable x, k bins of y, or of y' if corrected.
+    """Rates in m bins of an observable x and k bins of y, or of y' if corrected.
 
-    x_edges: float64[m + 1], in a geometric series if is_log; y_edges: float64[k + 1]. rate, Hz in each bin:
-    float64[1 + m, k], the first row that of events without the observable. cut: float64[1 + m, 3], in each
-    row the 16, 50 and 84 % quantiles over its events of the cut of the corrected trigger: Y(x) + t before,
-    t after; NaN where there are none. constant: the cut of the uncorrected trigger, before.
+    x_edges: float64[m + 1], in a geometric series if is_log. y_edges: float64[k + 1]. rate: float64[1 + m,
+    k], Hz in each bin; the first row is for events without the observable. cut: float64[1 + m, 3], the 16, 50
+    and 84 % quantiles, over the events of a row, of the cut of the corrected trigger: Y(x) + t before the
+    correction, t after it; NaN if the row is empty. constant: the cut of the uncorrected trigger; None after
+    the correction.
     """
 
     observable: str
@@ -36,7 +37,7 @@ class Density:
 
 
 def densities(events: ScoredEvents) -> list[Density]:
-    """Before and after, for each observable that occurs."""
+    """Return the densities before and after the correction, for each observable that occurs."""
     t = events.threshold
     cut = events.quantile + t
     found = []

@@ -1,8 +1,8 @@
-"""Is the trigger decorrelated? Numbers from plain arrays, for `figures.py` and for JSON.
+"""Diagnostics of the decorrelation: numbers from plain arrays, for `figures.py` and for JSON.
 
-The decision is y' = y − Y(x) > t. At t = 0 it accepts the fraction q of the background at every x; at
-another t it need not, even for an exact Y. Weighted events count as Poisson: an event changes any result r
-by its weight times the influence ∂r/∂w, and the variance of r is Σ (w ∂r/∂w)².
+The decision is y' = y − Y(x) > t. At t = 0 it accepts the fraction q of the background at every x; at other t
+it need not, even for an exact Y. Event counts are Poisson: an event changes any result r by its weight times
+the influence ∂r/∂w, so the variance of r is Σ (w ∂r/∂w)².
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .closure import Closure, closures
 
 @dataclass(frozen=True)
 class ScoredEvents:
-    """n events that `requires` selects.
+    """The n events that `requires` selects.
 
-    weight: float64[n], Hz. x: float64[n] of each primary observable, 0 where its object is missing.
-    y, quantile: float64[n], the score and Y(x), its (1 − q) quantile. threshold: t, on y'. y_threshold:
-    on y, of the trigger without the correction. primary: float64[n], the fraction that each other trigger
-    accepts, and any_primary that of all of them together.
+    weight: float64[n], Hz. x: float64[n] of each primary observable, 0 if its object is missing. y, quantile:
+    float64[n], the score and Y(x), its (1 − q) quantile. threshold: t, the cut on y'. y_threshold: the cut on
+    y of the trigger without the correction. primary: float64[n] for each other trigger, the probability that
+    it accepts the event; any_primary: float64[n], the probability that any of them does.
     """
 
     weight: FloatArray
@@ -45,7 +45,7 @@ class ScoredEvents:
 
 @dataclass(frozen=True)
 class Estimate:
-    """value ± error, both None where there is no event to tell."""
+    """value ± error, both None if there are no events."""
 
     value: float | None
     error: float | None
@@ -53,8 +53,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Pinball:
-    """Mean pinball loss at τ = 1 − q of Y(x), of the best constant, and the first less the second; the
-    error is that of the paired difference. The constant is the best on these very events, Y is not."""
+    """The mean pinball loss at τ = 1 − q: of Y(x), of the best constant, and the first minus the second, with
+    the error of the paired difference. The constant is optimised on these events, Y is not."""
 
     quantile: float
     constant: float
@@ -63,8 +63,8 @@ class Pinball:
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's ρ of an observable with y (before) and with y' (after), over all events or over those
-    that have it (present). One quantile is decorrelated, not all: a small ρ is no aim of the method."""
+    """Spearman's ρ of an observable with y (before) and with y' (after), over all events or only those that
+    have it (present). Only one quantile is decorrelated: the method does not aim at a small ρ."""
 
     observable: str
     present: bool
@@ -74,12 +74,12 @@ class RankCorrelation:
 
 @dataclass(frozen=True)
 class Overlap:
-    """What a trigger accepts and others do not.
+    """The overlap of a trigger with others.
 
-    total, unique, not_unique = total − unique, and primary, what it shares with each other trigger: in Hz.
-    share: unique / total. ceiling: what fails the other triggers among all events that `requires` selects,
-    the share of any decision that is independent of theirs. pull: (share − ceiling) / its error,
-    None where nothing is accepted, or everything.
+    total, unique, not_unique = total − unique, and primary, the rate shared with each other trigger: in Hz.
+    share: unique / total. ceiling: the fraction of the events that `requires` selects which fail all other
+    triggers, which is the share of any decision that is independent of theirs. pull: (share − ceiling) / its
+    error; None if nothing is accepted, or everything.
     """
 
     total: Estimate
@@ -93,10 +93,10 @@ class Overlap:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """All but the pictures, ready for `dataclasses.asdict` and JSON.
+    """All results except figures, ready for `dataclasses.asdict` and JSON.
 
-    closures: over the bins of each observable, and last over the plane of the first two, if there are two.
-    overlap of y' > threshold, overlap_uncorrected of y > y_threshold.
+    closures: in bins of each observable, and last in the plane of the first two, if there are two. overlap:
+    of y' > threshold; overlap_uncorrected: of y > y_threshold.
     """
 
     q: float
@@ -135,7 +135,8 @@ def _pinball_loss(excess: FloatArray, tau: float) -> FloatArray:
 
 
 def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
-    """Of each observable, over all events and, if some miss it, over those that have it."""
+    """Return the correlation of each observable, over all events and, if some lack it, over those that have
+    it."""
     found = []
     for name, x in events.x.items():
         present = x != 0
@@ -148,8 +149,8 @@ def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
 
 
 def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray) -> Estimate:
-    """Spearman's ρ of weighted events: the correlation of ranks, where the rank of an event is the weight of
-    those below it and half of that of its equals, itself included.
+    """Return Spearman's ρ of weighted events: the correlation of ranks, where the rank of an event is the
+    weight of those below it plus half of that of its equals, including itself.
 
     Weights enter the ranks too, so that ∂ρ/∂w has a term for each event's own product of ranks and one for
     the ranks of all events above it.
@@ -167,25 +168,26 @@ def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray) -> Estima
 
 
 def _centred_ranks(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, IntArray]:
-    """Ranks less their mean, and int64[n], which of the different values each one is."""
+    """Return ranks minus their mean, and int64[n], the index of each value among the distinct ones."""
     order = np.unique(values, return_inverse=True)[1]
     return _below(weight, order) - 0.5 * weight.sum(), order
 
 
 def _below(terms: FloatArray, order: IntArray) -> FloatArray:
-    """float64[n]: the sum of the terms of lower events and half of those of equal ones."""
+    """Return float64[n]: the sum of the terms of lower events plus half of those of equal ones."""
     sums = np.bincount(order, terms)
     return (np.cumsum(sums) - 0.5 * sums)[order]
 
 
 def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
-    """Of the trigger with these decisions, bool[n].
+    """Return the overlap of the trigger with these decisions, bool[n].
 
-    The share is a ratio of dependent sums, S = Σ w u / Σ w over the accepted events, u what the others let
-    pass; so is the ceiling C, over all events, which are mostly others but include the accepted. With their
-    sums T and R, S − C is Σ w (s / T − 1 / R) (u − C) over all events, s being 1 for the accepted: what the
-    two have in common is in it. For the pull, (u − C)² takes its mean over all events, as it is if S = C;
-    the observed one is smallest where by chance all is unique. There it also gives the share's error.
+    The share is a ratio of dependent sums, S = Σ w u / Σ w over accepted events, where u is the probability
+    that no other trigger accepts; so is the ceiling C, over all events, which include the accepted ones. With
+    the total weights T of accepted and R of all events, S − C is Σ w (s / T − 1 / R) (u − C) over all events,
+    with s = 1 for accepted ones; this includes the correlation. For the pull, (u − C)² is replaced by its
+    mean over all events, which is correct if S = C: the observed value is smallest if all is unique by
+    chance. In that case the mean also gives the error of the share.
     """
     weight, lost = events.weight, 1.0 - events.any_primary
     w, u = weight[accepted], lost[accepted]
@@ -207,7 +209,8 @@ def _rate(terms: FloatArray) -> Estimate:
 
 
 def _mean(values: FloatArray, weight: FloatArray) -> Estimate:
-    """Weighted mean; its error, of a ratio of dependent sums, is √Σ w² (v − mean)² / Σ w."""
+    """Return the weighted mean and its error, √(Σ w² (v − mean)²) / Σ w, that of a ratio of dependent
+    sums."""
     total = float(weight.sum())
     if not total > 0:
         return Estimate(None, None)

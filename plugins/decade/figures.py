@@ -1,4 +1,4 @@
-"""Pictures of the diagnostics, from numbers alone."""
+"""Figures of the diagnostics, drawn from numbers only."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from .densities import Density
 from .diagnostics import Diagnostics, Estimate, RankCorrelation
 
 CORRECTED, UNCORRECTED = COLOURS[0], COLOURS[2]
-#: What lies below, or for the corrected ones on the linear scale above, is not shown.
+#: Ratios below the first are not shown, nor corrected ones above the second on the linear scale.
 SMALLEST_RATIO, LARGEST_CORRECTED = 0.01, 4.0
-#: The colours of a map span q / 4 to 4 q.
+#: The colour scale of a map spans q / 4 to 4 q.
 FACTOR = 4.0
-#: Of the highest rate in a density.
+#: Lowest rate shown in a density, relative to the highest.
 DECADES_SHOWN = 1e-6
 #: Width of an axis in units of the strip for events that miss the object.
 STRIP = 14
@@ -35,7 +35,7 @@ STRIP = 14
 def write_figures(
     result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str], folder: Path
 ) -> list[Path]:
-    """Write all figures as PNG; labels: of each observable, with its unit. Returns the files."""
+    """Write all figures as PNG and return the files; labels: of each observable, with its unit."""
     files = []
     for name, made in _draw(result, densities, labels):
         files.append(folder / f"{name}.png")
@@ -56,13 +56,14 @@ def _draw(
 
 
 def _slug(observable: str) -> str:
-    """jet_0_pt of `jet[0].pt`."""
+    """Return jet_0_pt for `jet[0].pt`."""
     return re.sub(r"\W+", "_", observable).strip("_")
 
 
 def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
-    """Acceptance / q in bins of one observable, drawn of one width: above all four cuts, below the corrected
-    ones on a linear scale. Where nothing passes, a triangle shows the error that is expected there."""
+    """Draw acceptance / q in bins of one observable, all of the same width: all four cuts in the upper panel,
+    the corrected ones on a linear scale in the lower. If nothing passes, a triangle shows the expected
+    error."""
     (axis,) = closure.axes
     corrected = [acceptance for acceptance in closure.acceptances if acceptance.corrected]
     with figure(8, 7.5) as (made, axes):
@@ -85,7 +86,8 @@ def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Fi
 
 
 def _draw_ratios(panel: Axes, axis: Axis, acceptance: Acceptance, q: float) -> None:
-    """Points at t = 0 are full and left of the middle of a bin, those at the threshold open and right."""
+    """Draw points at t = 0 filled and left of the middle of a bin, those at the threshold open and right of
+    it."""
     colour = CORRECTED if acceptance.corrected else UNCORRECTED
     value, error = (np.array(v, np.float64) / q for v in (acceptance.value, acceptance.error))
     x = np.arange(axis.bins) + (0.38 if acceptance.at_zero else 0.62)
@@ -105,7 +107,7 @@ def _draw_ratios(panel: Axes, axis: Axis, acceptance: Acceptance, q: float) -> N
 
 
 def _cut(acceptance: Acceptance) -> str:
-    """At t = 0 with the χ² against q, else against any constant."""
+    """Return the label of a cut, with the χ² against q at t = 0, else against any constant."""
     score = "y'" if acceptance.corrected else "y"
     chi_square = acceptance.against_q if acceptance.at_zero else acceptance.against_flat
     hypothesis = "q" if acceptance.at_zero else "flat"
@@ -133,14 +135,14 @@ def _scale_ratios(top: Axes, bottom: Axes, acceptances: Sequence[Acceptance], q:
 
 
 def _shown(acceptance: Acceptance) -> list[tuple[float, float]]:
-    """The fractions and errors of bins with events."""
+    """Return the fractions and errors of bins with events."""
     pairs = zip(acceptance.value, acceptance.error, strict=True)
     return [(v, e) for v, e in pairs if v is not None and e is not None]
 
 
 def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
-    """Acceptance / q over the cells of two observables, with and without the correction, at t = 0. Cells
-    are drawn of one size; grey ones have too few events for a χ²."""
+    """Draw acceptance / q in the cells of two observables, with and without the correction, at t = 0. Cells
+    have the same size; grey ones have too few events for a χ²."""
     first, second = closure.axes
     norm = LogNorm(1 / FACTOR, FACTOR)
     with figure(9, 5) as (made, axes):
@@ -168,7 +170,7 @@ def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
 
 
 def _cell_axis(drawn: XAxis | YAxis, axis: Axis) -> None:
-    """Bins of width one: the edges of those with a value, and the middle of the one without."""
+    """Label bins of width one: at the edges of those with a value, in the middle of the one without."""
     places = [float(axis.missing + i) for i in range(len(axis.edges))]
     texts = [f"{edge:.3g}" if edge < 1e3 else f"{edge:.0f}" for edge in axis.edges]
     if axis.missing:
@@ -179,8 +181,8 @@ def _cell_axis(drawn: XAxis | YAxis, axis: Axis) -> None:
 
 
 def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -> Figure:
-    """Rates in the plane of an observable and y, above, or y', below, with the cuts. The corrected cut
-    depends on the other observables too: its median and, thin, 16 and 84 % at each x."""
+    """Draw rates in the plane of an observable and y (top) or y' (bottom), with the cuts. The corrected cut
+    also depends on the other observables: its median is shown and, as thin lines, 16 and 84 % at each x."""
     highest = max(float(density.rate.max()) for density in (before, after))
     norm = LogNorm(highest * DECADES_SHOWN, highest)
     columns = 2 if before.rate[0].any() else 1
@@ -224,7 +226,7 @@ def _draw_density(part: Axes, edges: FloatArray, density: Density, rows: slice, 
 
 
 def draw_rank_correlations(found: Sequence[RankCorrelation], labels: Mapping[str, str]) -> Figure:
-    """Spearman's ρ of each observable with the score, before and after."""
+    """Draw Spearman's ρ of each observable with the score, before and after the correction."""
     with figure(8, 2 + 0.6 * len(found)) as (made, axes):
         rows = np.arange(len(found))[::-1]
         for number, (name, colour) in enumerate((("$y$", UNCORRECTED), ("$y'$", CORRECTED))):

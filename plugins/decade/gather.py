@@ -1,4 +1,4 @@
-"""Arrays of the background events that a trigger asks for: what training and diagnostics look at."""
+"""Collect arrays of the background events that a trigger evaluates, for training and diagnostics."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, TRAINING, Catalogue, Events, Need, half_of
 from trigemu.support import BoolArray, FloatArray, IntArray, Words
 
-#: Which events are asked, bool[n], and arrays of those, by name.
+#: Returns which events are selected, bool[n], and arrays of these, by name.
 Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]
 
 
 @dataclass(frozen=True)
 class Gathered:
-    """n asked events of both halves.
+    """The n selected events of both halves.
 
-    weight: float64[n] in Hz of the menu, so that the events of either half stand for all. half: int64[n].
-    parent: uint64[n]. words: uint64[n, w], the raw decisions of the menu's triggers, bits: which is whose.
-    values: what was read, the first axis being n.
+    weight: float64[n] in Hz, scaled such that each half represents the full rate. half: int64[n]. parent:
+    uint64[n]. words: uint64[n, w], the raw decisions of the menu's triggers; bits: the bit of each trigger.
+    values: the arrays that were read, with first axis n.
     """
 
     menu: Menu
@@ -59,12 +59,12 @@ class Gathered:
 
     @cached_property
     def acceptance(self) -> Acceptance:
-        """With which probabilities the enabled triggers of the menu accept each event."""
+        """The probabilities with which the enabled triggers of the menu accept each event."""
         return acceptances(self.words, self.menu, self.bits)
 
     def any_but(self, name: str | None = None) -> FloatArray:
-        """float64[n]: the probability that any trigger of the menu accepts, one left out; in a menu with
-        levels, any of its level, or of the last one."""
+        """Return the probability float64[n] that any trigger of the menu accepts, except the named one; in a
+        menu with levels, any of the same level, or of the last one if none is named."""
         of_level = members_by_level(self.menu)
         level = self.menu.trigger(name).level if name else list(of_level)[-1]
         others = np.array([trigger.name != name for trigger in self.menu.enabled])
@@ -72,7 +72,7 @@ class Gathered:
 
 
 def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] = ()) -> Gathered:
-    """Read the background once. `needs`: columns besides those of the menu's own triggers."""
+    """Read the background once. `needs`: columns in addition to those of the menu's triggers."""
     plan = make_plan([menu])
     plan.check_background(catalogue)
 

@@ -1,8 +1,8 @@
 """Boosted trees as machine code: treelite → C (tl2cgen) → a library on this machine.
 
-Libraries are kept in a cache (`XDG_CACHE_HOME`, else `~/.cache`) and never travel with a menu. Their name
-is made of the model's content, the compiler, the versions of all that writes code and the machine, and of
-their own content: one that was cut short would end the process that loads it.
+Libraries are kept in a cache (`XDG_CACHE_HOME`, else `~/.cache`) and are never distributed with a menu. Their
+name is a digest of the model, the compiler, the versions of the code generators and the machine, followed by
+a digest of the library itself: loading a truncated one would crash the process.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from numba.extending import intrinsic
 from trigemu.observables import Features
 from trigemu.support import TrigemuError, kernel, pointer
 
-#: Relative to the largest value: sums of float32 leaves in another order.
+#: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
 _CHECKED_ROWS = 1024
 
@@ -40,7 +40,7 @@ Scores = npt.NDArray[np.float32]
 
 
 class Library:
-    """A model compiled for this machine, which reads so many features."""
+    """A model compiled for this machine; features: the number of its inputs."""
 
     def __init__(self, path: Path, features: int) -> None:
         try:
@@ -52,11 +52,11 @@ class Library:
 
     @property
     def address(self) -> int:
-        """Of the compiled function."""
+        """The address of the compiled function."""
         return self._predict
 
     def predict(self, x: Features) -> Scores:
-        """float32[n] of float32[n, d]; releases the GIL."""
+        """Return float32[n] for float32[n, d]; releases the GIL."""
         if x.ndim != 2 or x.shape[1] != self._features:
             raise ValueError(f"trees that read {self._features} features got an array {x.shape}")
         scores = np.empty(len(x), np.float32)
@@ -65,10 +65,10 @@ class Library:
 
 
 def build(model: treelite.Model, content: bytes) -> Library | None:
-    """The library of a model, from the cache or compiled now; None where there is no C compiler.
+    """Return the library of a model, from the cache or newly compiled; None if there is no C compiler.
 
-    TrigemuError where the compiler fails, or makes something that differs from treelite's own
-    evaluation. content: what the model was read from.
+    content: the file that the model was read from. Raises TrigemuError if the compiler fails, or the result
+    differs from treelite's own evaluation.
     """
     compiler = _compiler()
     if compiler is None:
@@ -81,9 +81,9 @@ def build(model: treelite.Model, content: bytes) -> Library | None:
 
 
 def _kept(folder: Path, key: str) -> Path | None:
-    """The library of that key in the cache; damaged ones are removed."""
+    """Return the library with that key in the cache, or None; damaged ones are removed."""
     for path in folder.glob(f"{key}-*.so"):
-        with suppress(OSError):  # it may not be readable, or another process removes it too
+        with suppress(OSError):  # it may be unreadable, or removed by another process
             if path.name == f"{key}-{_digest(path)}.so":
                 return path
             path.unlink()
@@ -91,7 +91,7 @@ def _kept(folder: Path, key: str) -> Path | None:
 
 
 def _made(model: treelite.Model, folder: Path, key: str, compiler: str) -> Path:
-    """Compile a model into the cache, where it is seen only when it is whole and checked."""
+    """Compile a model into the cache, where it appears only when complete and checked."""
     with _scratch(folder) as scratch:
         made = scratch / "trees.so"
         _compile(model, made, compiler)
@@ -117,13 +117,13 @@ def _digest(path: Path) -> str:
 
 
 def interpret(model: treelite.Model, x: Features) -> Scores:
-    """float32[n] by treelite's own interpreter (GTIL)."""
+    """Return float32[n], computed by treelite's own interpreter (GTIL)."""
     scores: Scores = treelite.gtil.predict(model, x, nthread=1)
     return scores.reshape(-1)
 
 
 def _compiler() -> tuple[str, str] | None:
-    """Name and version of the C compiler: the variable CC, else gcc or clang."""
+    """Return name and version of the C compiler: the variable CC, else gcc or clang."""
     for name in filter(None, (os.environ.get("CC"), "gcc", "clang")):
         if shutil.which(name):
             version = subprocess.run([name, "--version"], capture_output=True, text=True, check=False).stdout
@@ -140,7 +140,7 @@ def _cache() -> Path:
         raise TrigemuError("there is no home folder to keep compiled models in: set XDG_CACHE_HOME") from None
     except OSError as error:
         raise TrigemuError(
-            f"cannot make {folder}, where compiled models are kept: {error.strerror}; set XDG_CACHE_HOME"
+            f"cannot create {folder}, where compiled models are kept: {error.strerror}; set XDG_CACHE_HOME"
         ) from None
     return folder
 
@@ -156,7 +156,8 @@ def _compile(model: treelite.Model, path: Path, compiler: str) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """tl2cgen prints what it does, and warns of long code, and from C++ past Python of a newer treelite."""
+    """Silence tl2cgen: it prints its progress, warns of long code and, directly from C++, of a newer
+    treelite."""
     kept = os.dup(2)
     with tempfile.TemporaryFile() as sink, redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -169,19 +170,19 @@ def _silent() -> Iterator[None]:
 
 
 def _check(model: treelite.Model, library: Library) -> None:
-    """Rows between, on and next to the edges of splits."""
+    """Compare the library with the interpreter, on rows that are on and next to the thresholds of splits."""
     x = edges(model, _CHECKED_ROWS)
     expected, made = interpret(model, x), library.predict(x)
     difference = float(np.abs(made - expected).max())
     if not difference <= _TOLERANCE * max(1.0, float(np.abs(expected).max())):
         raise TrigemuError(
-            f"the compiled trees differ by {difference:g} from treelite's own evaluation: another compiler "
-            f"(variable CC) may do better"
+            f"the compiled trees differ by {difference:g} from treelite's own evaluation: "
+            f"try another compiler (variable CC)"
         )
 
 
 def edges(model: treelite.Model, n: int) -> Features:
-    """float32[n, d]: thresholds of the model's splits and their neighbours, combined at random."""
+    """Return float32[n, d]: thresholds of the model's splits and adjacent numbers, combined at random."""
     splits: list[list[float]] = [[0.0] for _ in range(model.num_feature)]
     for number in range(model.num_tree):
         tree = model.get_tree_accessor(number)
@@ -198,7 +199,7 @@ def edges(model: treelite.Model, n: int) -> Features:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def _call(typing: Any, address: Any, row: Any, result: Any) -> Any:
-    """predict(row, pred_margin = 0, result), the function that tl2cgen writes, at an address."""
+    """Call predict(row, pred_margin = 0, result), the function that tl2cgen generates, at an address."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         pointer = ir.IntType(8).as_pointer()
@@ -214,17 +215,17 @@ def _call(typing: Any, address: Any, row: Any, result: Any) -> Any:
 
 @kernel
 def predict_row(predict: int, row: int, result: int) -> float:
-    """Of the row of float32 at an address, by way of the float32 at `result`."""
+    """Evaluate the float32 row at an address, using the float32 at `result` as memory."""
     score = carray(pointer(result), (1,), np.float32)
-    score[0] = 0.0  # the trees add to what is there
+    score[0] = 0.0  # the trees add to the present value
     _call(predict, row, result)
     return np.float64(score[0])
 
 
 @kernel
 def _predict_rows(predict: int, x: Features, scores: Scores) -> None:
-    """Row by row without a copy: an entry of tl2cgen's union is a float32."""
+    """Evaluate row by row without a copy: an entry of tl2cgen's union is a float32."""
     row, result = x.ctypes.data, scores.ctypes.data
     for i in range(len(x)):
-        scores[i] = 0.0  # the trees add to what is there
+        scores[i] = 0.0  # the trees add to the present value
         _call(predict, row + i * x.shape[1] * 4, result + i * 4)

@@ -1,4 +1,4 @@
-"""Y(x) as a firmware computes it: the trees as plain arrays, for `trigemu.firmware`."""
+"""Y(x) as computed in firmware: the trees as plain arrays, for `trigemu.firmware`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from trigemu.observables import Features
 from trigemu.support import FloatArray, TrigemuError
 from trigemu.triggers import Ensemble, FixedEnsemble
 
-#: What treelite calls a node that compares a number, and `<`.
+#: treelite's codes for a node that compares a number, and for `<`.
 _NUMERICAL, _BELOW = 1, 2
 
 
 def read_ensemble(model: treelite.Model) -> Ensemble:
-    """The trees of a model with one score; TrigemuError for splits that are no comparison of a number."""
+    """Return the trees of a model with one score; raise TrigemuError for splits other than x < threshold."""
     starts, parts = [0], []
     for number in range(model.num_tree):
         tree = model.get_tree_accessor(number)
@@ -47,5 +47,5 @@ def read_ensemble(model: treelite.Model) -> Ensemble:
 
 
 def predictor(fixed: FixedEnsemble) -> Callable[[Features], FloatArray]:
-    """float64[n] of float32[n, d]."""
+    """Return a function that computes float64[n] from float32[n, d]."""
     return lambda x: fixed.to_float(fixed.predict(x))

@@ -1,4 +1,4 @@
-"""Y(x): the conditional quantile of a score given the primary observables, a BDT of XGBoost in JSON."""
+"""Y(x): the conditional quantile of a score given the primary observables, an XGBoost BDT in JSON."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ OBJECTIVE = "reg:quantileerror"
 
 @dataclass(frozen=True)
 class Trees:
-    """`predict` gives float32[n] of float32[n, d]; compiled: or interpreted, for want of a C compiler.
-    tau: the quantile they were trained for. ensemble: their nodes. address: the compiled function, or 0."""
+    """Boosted trees. predict: float32[n, d] → float32[n]. compiled: False if they are interpreted, because
+    there is no C compiler. tau: the quantile they were trained for. ensemble: their nodes. address: the
+    address of the compiled function, or 0."""
 
     predict: Callable[[Features], Scores | FloatArray]
     compiled: bool
@@ -34,8 +35,8 @@ class Trees:
 
 @dataclass(frozen=True)
 class Quantile:
-    """What the BDT reads, and the BDT; known by the content of its model and its precision, None for floating
-    point."""
+    """A BDT and its inputs; compared by the inputs, the content of the model file and the precision, which is
+    None for floating point."""
 
     inputs: Inputs
     sha256: str
@@ -43,13 +44,13 @@ class Quantile:
     precision: PrecisionTable | None = None
 
     def predict(self, x: Features) -> FloatArray:
-        """float64[n] of float32[n, d]."""
+        """Return Y(x), float64[n], for x float32[n, d]."""
         return self.trees.predict(x).astype(np.float64)
 
 
 @lru_cache(maxsize=32)
 def load_trees(content: bytes, features: int) -> Trees:
-    """Read and compile a BDT with so many inputs; TrigemuError says why it is none that can be used."""
+    """Read and compile a BDT with this number of inputs; raise TrigemuError if it cannot be used."""
     try:
         learner = json.loads(content)["learner"]
         objective = learner["objective"]["name"]
@@ -58,7 +59,7 @@ def load_trees(content: bytes, features: int) -> Trees:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = f"{type(error).__name__}: {error}"
-        raise TrigemuError(f"is no XGBoost model in JSON, or not all of one ({reason})") from None
+        raise TrigemuError(f"is not a complete XGBoost model in JSON ({reason})") from None
     if objective != OBJECTIVE or np.size(quantiles) != 1:
         raise TrigemuError(
             f"was trained for {objective!r} at the quantiles {quantiles}: expected {OBJECTIVE!r} at one"
@@ -67,7 +68,7 @@ def load_trees(content: bytes, features: int) -> Trees:
         model = treelite.frontend.from_xgboost_json(content.decode())
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
-        raise TrigemuError(f"is no model that treelite can read ({reason})") from None
+        raise TrigemuError(f"is not a model that treelite can read ({reason})") from None
     if model.num_feature != features:
         raise TrigemuError(f"reads {model.num_feature} features, but the card names {features} in x")
     trees = [model.get_tree_accessor(number) for number in range(model.num_tree)]

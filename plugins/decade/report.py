@@ -1,4 +1,4 @@
-"""What the `decade` triggers of a menu select: sections of `trigemu report`."""
+"""Sections of `trigemu report` on the selection of `decade` triggers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXT = (
 
 
 def sections(contents: Contents) -> Iterator[Section]:
-    """One for each trigger of each menu."""
+    """Yield one section for each `decade` trigger of each menu."""
     for variant in contents.variants:
         yield from _of_menu(variant.menu, contents.catalogue)
 
@@ -83,7 +83,8 @@ def _pictures(prefix: str, result: Diagnostics, found: Sequence[Density]) -> Ite
 
 
 def _rates(*found: Density) -> Numbers:
-    """A row for each bin; the first of x, without edges, holds events that miss the object."""
+    """Return a row for each bin with a rate; the first bin of x, without edges, is for events without the
+    object."""
     columns: dict[str, list[object]] = {
         key: [] for key in ("score", "x_low", "x_high", "y_low", "y_high", "rate_hz")
     }
@@ -100,7 +101,7 @@ def _rates(*found: Density) -> Numbers:
 
 
 def _acceptances(closure: Closure, q: float) -> Numbers:
-    """A row for each bin or cell; its edges are empty where the object is missing."""
+    """Return a row for each bin or cell; edges are empty for the bin of events without the object."""
     columns: dict[str, list[object]] = {}
     shape = tuple(axis.bins for axis in closure.axes)
     for number, axis in enumerate(closure.axes):

@@ -1,4 +1,4 @@
-"""One event: y − Y(x) against a cut, with memory made once."""
+"""Decide one event: y − Y(x) against a cut, with memory allocated once."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .quantile import Trees
 
 
 class SingleDecade:
-    """The model of one event. x: float32[d], which the trees read, after the network is done: to hand them
-    to another thread takes many times as long as they do."""
+    """The single-event model. x: float32[d], the input of the trees, which run after the network: handing
+    them to another thread takes much longer than running them."""
 
     def __init__(self, row: Row, trees: Trees, x: Features, cut: float, pool: Executor | None) -> None:
         quantile = np.zeros(1, np.float32)
-        self._kept = trees, quantile  # what the addresses belong to
+        self._kept = trees, quantile  # keeps the memory at the addresses alive
         self._x, self._pool, self._run, self._score = x, pool, row.run, row.address
         self._trees, self._quantile = trees.address, quantile.ctypes.data
         self._settle = *self._score, self._trees, x.ctypes.data, self._quantile, cut, row.near
@@ -31,7 +31,8 @@ class SingleDecade:
         return _settle(*self._settle)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """The network runs on the features that were made last, the trees on x of the event."""
+        """Give its pieces for timing; the network runs on the features written last, the trees on x of the
+        event."""
         x = np.empty((n, len(self._x)), np.float32)
         for event in range(n):
             features(event)
@@ -42,7 +43,7 @@ class SingleDecade:
             self._run()
             return score_at(*self._score)
 
-        def trees(event: int, of: Features = x) -> float:  # `of` keeps what the addresses belong to
+        def trees(event: int, of: Features = x) -> float:  # `of` keeps the memory at the addresses alive
             return predict_row(self._trees, rows[event], self._quantile)
 
         def sequential(event: int) -> int:
@@ -67,7 +68,7 @@ class SingleDecade:
 
 
 class SinglePredicted:
-    """The same with trees that are no compiled function of a row: in fixed point, or interpreted."""
+    """The single-event model for trees that are not compiled: in fixed point, or interpreted."""
 
     def __init__(self, row: Row, trees: Trees, x: Features, cut: float) -> None:
         self._run, self._score, self._predict, self._x = row.run, row.address, trees.predict, x[np.newaxis]
@@ -79,7 +80,7 @@ class SinglePredicted:
         return settled_decision(y, y - float(self._predict(self._x)[0]), *self._settle)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Network and trees run on what was made last."""
+        """Give its pieces for timing; network and trees run on the features written last."""
 
         def network(event: int) -> float:
             self._run()

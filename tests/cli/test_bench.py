@@ -48,10 +48,10 @@ def test_a_menu(place: Any, trigemu: Run) -> None:
         (("--batch", "1e3"), "--batch 1e3: expected"),
         (("--events", "0"), "0 is not in the range x>=1"),
         (("--threads", "0"), "0 is not in the range x>=1"),
-        (("--batch", "64", "--events", "63"), "a batch of 64 events cannot be had from 63"),
+        (("--batch", "64", "--events", "63"), "a batch of 64 events cannot be made from 63"),
         (
             ("--batch", "40", "--events", "60", "--threads", "2"),
-            "for each of 2 threads cannot be had from 60",
+            "for each of 2 threads cannot be made from 60",
         ),
         (("--figure", "out.gifx"), "should end in .png, .pdf, .svg"),
         (("--json", "no/out.json"), "there is no folder no"),

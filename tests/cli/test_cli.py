@@ -228,7 +228,7 @@ def test_a_truncated_root_file(place: Any, refused: Refused, root_file: bytes, f
     (place.folder / "all.root").write_bytes(root_file[: int(len(root_file) * fraction)])
     text = refused()
     assert f"sample 'all': {place.folder / 'all.root'}" in text
-    assert "is it complete, and of this format?" in text or "it was cut short" in text
+    assert "is it complete and in this format?" in text or "it was cut short" in text
 
 
 def test_a_file_that_is_no_root_file(place: Any, refused: Refused) -> None:

@@ -129,7 +129,7 @@ def test_a_project_is_made_verified_and_spoiled(folder: Path, trigemu: Run) -> N
     status, said = export(trigemu)
     assert (status, said) == (
         2,
-        "trigemu: cannot write made: it is there already: remove it or choose another name\n",
+        "trigemu: cannot write made: it already exists: remove it or choose another name\n",
     )
 
 
@@ -178,7 +178,7 @@ def test_what_is_no_project(folder: Path, trigemu: Run) -> None:
     for command in ("verify", "estimate"):
         assert trigemu("firmware", command, ".") == (
             2,
-            "trigemu: .: there is no project.json: expected what trigemu firmware export wrote\n",
+            "trigemu: .: there is no project.json: expected a folder that trigemu firmware export wrote\n",
         )
 
 

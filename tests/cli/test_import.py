@@ -36,9 +36,9 @@ def test_what_is_left_out_is_listed(folder: Path, trigemu: Command) -> None:
     status, said = trigemu("import", "cms-l1", "menu.xml", "-o", "new.toml")
     assert status == 0
     assert said.splitlines() == [
-        "Warning: menu.xml has the grammar 9.9, 0.13 is the newest one known.",
-        "Left out: 1, L1_AXO (line 14): AXO is computed from inputs that test vectors do not hold.",
-        "new.toml: 1 algorithms, and 0 conditions of several of them",
+        "Warning: menu.xml has the grammar 9.9; the newest known one is 0.13.",
+        "Left out: 1, L1_AXO (line 14): AXO is computed from inputs that test vectors do not contain.",
+        "new.toml: 1 algorithms, and 0 conditions that several share",
     ]
 
 

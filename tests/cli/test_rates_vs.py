@@ -50,7 +50,7 @@ def test_rates_against_pile_up(place: Any, trigemu: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("n_jet", "menu.toml", "--bins", "3"), "at least two edges"),
+        (("n_jet", "menu.toml", "--bins", "3"), "at least two ascending edges"),
         (("n_jet", "menu.toml"), "Missing option '--bins'"),
         (("n_jets", "menu.toml", "--bins", "0,1"), "n_jets"),
         (("n_interaction", "menu.toml", "--bins", "0,1"), "has no observable 'n_interaction'"),

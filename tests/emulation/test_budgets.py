@@ -498,7 +498,7 @@ def test_a_budget_above_all_names_what_can_be(tmp_path: Path) -> None:
     line = toml(PLAIN).count("\n") + 1
     assert str(error.value) == (
         f"{tmp_path / 'menu.toml'}:{line}: trigger 'A': unique_rate_hz = 1e+09: cannot be met: all events "
-        f"that it asks for give {everything:.6g} Hz"
+        f"with a score give {everything:.6g} Hz"
     )
 
 
@@ -518,7 +518,7 @@ def test_events_that_others_take_do_not_make_a_budget_of_nothing(tmp_path: Path)
     """The highest scores add nothing: the first that does is too heavy all the same."""
     events = [dict(e, met=float(i)) for i, e in enumerate(EVENTS)]
     toys = [Toy("ALL", "met", 100.0), Toy("A", "met", budget=("unique", 1e-3))]
-    with pytest.raises(TrigemuError, match="cannot be met: the highest score that counts alone gives"):
+    with pytest.raises(TrigemuError, match="cannot be met: the highest score with a rate alone gives"):
         solved(tmp_path, toys, memory_catalogue({"a": events}))
 
 
@@ -533,7 +533,7 @@ def test_all_that_there_is_can_be_asked_for() -> None:
 def test_no_event_is_asked_for(tmp_path: Path) -> None:
     toys = [Toy("A", "met", budget=("total", 1.0), requires=True)]
     events = [e | {"muon": []} for e in EVENTS]
-    with pytest.raises(TrigemuError, match=r"'A': total_rate_hz = 1: cannot be met: there is no event"):
+    with pytest.raises(TrigemuError, match=r"'A': total_rate_hz = 1: cannot be met: no event has a score"):
         solved(tmp_path, toys, memory_catalogue({"a": events}))
 
 
@@ -545,7 +545,7 @@ def test_twins_leave_each_other_nothing(tmp_path: Path) -> None:
 
 def test_cuts_that_do_not_settle_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_SWEEPS", 1)
-    with pytest.raises(TrigemuError, match=r"menu\.toml: the cuts of 'A', 'B' do not settle"):
+    with pytest.raises(TrigemuError, match=r"menu\.toml: the cuts of 'A', 'B' do not converge"):
         solved(tmp_path, [*PLAIN, *BUDGETS["two"]], memory_catalogue({"a": EVENTS}))
 
 

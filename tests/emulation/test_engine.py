@@ -92,7 +92,7 @@ def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pyte
 def test_a_worker_that_is_ended_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("trigemu.emulation.engine._perform_in_worker", _end_this_process)
     work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
-    with pytest.raises(TrigemuError, match="a worker was ended from outside"):
+    with pytest.raises(TrigemuError, match="a worker process was killed"):
         list(over_background(work, Seen(1.0), workers=2, chunk_events=20))
 
 

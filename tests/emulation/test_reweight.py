@@ -207,7 +207,7 @@ def test_samples_that_cannot_be_reweighted() -> None:
 def test_a_skim_cannot_be_reweighted() -> None:
     whole = crossing_catalogue({"a": crossings(1, 200)})
     skim = replace(whole, samples=tuple(replace(s, rate_hz=2 * s.rate_hz) for s in whole.samples))
-    with pytest.raises(TrigemuError, match=r"'a': its events amount to .* a skim cannot be reweighted"):
+    with pytest.raises(TrigemuError, match=r"'a': its events sum to .* a skim cannot be reweighted"):
         at_pileup(skim, 1.0)
 
 

@@ -138,7 +138,7 @@ def test_types_that_cannot_hold_it(trees: object, types: Precision, message: str
 def test_an_input_that_never_varies_tells_no_range() -> None:
     x = inputs()
     x[:, 1] = 7.0
-    with pytest.raises(TrigemuError, match=r"input 'b' is 7 in all 300 events, which tells no range"):
+    with pytest.raises(TrigemuError, match=r"input 'b' is 7 in all 300 events, which gives no range"):
         choose(random_trees(12, 3), x, NAMES, PAPER_PRECISION)
 
 

@@ -173,7 +173,7 @@ def test_the_same_gives_the_same_bytes(tmp_path: Path, catalogue: Catalogue) -> 
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, catalogue: Catalogue) -> None:
     (tmp_path / "made").mkdir()
-    with pytest.raises(TrigemuError, match="made: it is there already"):
+    with pytest.raises(TrigemuError, match="made: it already exists"):
         exported(tmp_path, catalogue, menu(tmp_path))
     assert not list((tmp_path / "made").iterdir())
 

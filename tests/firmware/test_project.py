@@ -65,7 +65,7 @@ def test_files_that_are_not_those_that_were_exported(folder: Path, name: str, ho
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "there is no project.json: expected what trigemu firmware export wrote"),
+        (None, "there is no project.json: expected a folder that trigemu firmware export wrote"),
         ("{", "project.json: cannot be read"),
         ("{}", "project.json: cannot be read .*missing required field"),
         ("\xff", "project.json: cannot be read"),
@@ -99,7 +99,7 @@ def test_trees_that_are_none(folder: Path) -> None:
     document["left"] = [0] * len(document["left"])
     (folder / TREES).write_text(json.dumps(document))
     resealed(folder)
-    with pytest.raises(TrigemuError, match="no later node"):
+    with pytest.raises(TrigemuError, match="not a later node"):
         open_project(folder)
 
 

@@ -38,7 +38,7 @@ def test_cells_are_counted_as_what_they_take() -> None:
 
 
 def test_a_cell_of_which_it_is_not_known_what_it_takes() -> None:
-    with pytest.raises(TrigemuError, match="not counted: STRANGE, URAM288"):
+    with pytest.raises(TrigemuError, match="of unknown type: STRANGE, URAM288"):
         counted(statistics(LUT1=1, URAM288=1, STRANGE=3))
 
 

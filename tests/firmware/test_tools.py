@@ -22,7 +22,7 @@ def test_a_program_gets_what_is_given_and_says_what_it_says(tmp_path: Path) -> N
     [
         ("import sys; sys.exit('first\\nlast')", r"failed; its last lines:\n  first\n  last$"),
         ("print('only here'); raise SystemExit(3)", r"failed; its last lines:\n  only here$"),
-        ("raise SystemExit(3)", "failed, without a word$"),
+        ("raise SystemExit(3)", "failed, without a message$"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "was ended by signal 9"),
     ],
 )

@@ -51,7 +51,7 @@ def test_path_and_defaults(tmp_path: Path) -> None:
         ("blocks = 2", "block = 2", [":13: unknown key 'block'; did you mean 'blocks'?"]),
         ("seed = 1", "sead = 1", [":3: unknown key 'sead'; did you mean 'seed'?", "'seed' is missing"]),
         ("probability = 1e-3", "p = 1", [":7: unknown key 'p'", "energy_fraction"]),
-        ("blocks = 2", 'blocks = "2"', [":13: blocks = '2'", "whole number"]),
+        ("blocks = 2", 'blocks = "2"', [":13: blocks = '2'", "an integer"]),
         ("blocks = 2", "blocks = 0", [":13: blocks = 0", ">= 1"]),
         ("probability = 1e-3", "probability = 1.5", [":7: fakes.probability = 1.5", "<= 1"]),
         ("probability = 1e-3", "slope = 1.0", [":6: the key 'probability' is missing"]),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from fractions import Fraction
 from functools import partial
 from itertools import pairwise, product
 from typing import Any
@@ -120,13 +122,14 @@ def decide(event: dict[str, Any], triggers: list[dict[str, Any]]) -> tuple[dict[
     return own, raw
 
 
-Counters = list[tuple[float, frozenset[str]]]
+Counters = list[tuple[Fraction, frozenset[str]]]
 
 
 def outcomes(event: dict[str, Any], triggers: list[dict[str, Any]], rate: float) -> Counters:
     """What the prescale counters may come to: the probability, and the enabled triggers that then accept."""
     for t in triggers:
-        t["share"] = 1 / (t["prescale"] * (rate / 1000 if t["kind"] == "random" else 1))
+        own = Fraction(rate) / 1000 if t["kind"] == "random" else 1
+        t["share"] = 1 / (Fraction(t["prescale"]) * own)
     return from_decisions(*decide(event, triggers), triggers)
 
 
@@ -137,10 +140,10 @@ def from_decisions(own: dict[str, bool], raw: dict[str, bool], triggers: list[di
     set or by the trigger.
     """
     of = {t["name"]: t.get("counter") or t["coherent"] or (t["name"],) for t in triggers}
-    bounds: dict[Any, set[float]] = {}
+    bounds: dict[Any, set[Fraction]] = {}
     for t in triggers:
         if own[t["name"]]:
-            bounds.setdefault(of[t["name"]], {0.0, 1.0}).add(t["share"])
+            bounds.setdefault(of[t["name"]], {Fraction(0), Fraction(1)}).add(t["share"])
     found = []
     for below in product(*(list(pairwise(sorted(edges))) for edges in bounds.values())):
         counter = dict(zip(bounds, (low for low, _ in below), strict=True))  # anywhere up to the next bound
@@ -157,46 +160,51 @@ def from_decisions(own: dict[str, bool], raw: dict[str, bool], triggers: list[di
     return found
 
 
-def any_of(counters: Counters, triggers: list[dict[str, Any]]) -> float:
-    """or(S)"""
+def any_of(counters: Counters, triggers: list[dict[str, Any]]) -> Fraction:
+    """or(S), exact"""
     names = {t["name"] for t in triggers}
-    return math.fsum(p for p, on in counters if on & names)
+    return sum((p for p, on in counters if on & names), Fraction(0))
 
 
 def _note(
-    out: dict[str, list[tuple[str, float, float]]], sample: str, weight: float, quantity: str, f: float
+    out: dict[str, list[tuple[str, float, float]]], sample: str, weight: float, quantity: str, f: Fraction
 ) -> None:
-    out.setdefault(quantity, []).append((sample, weight, f))
+    out.setdefault(quantity, []).append((sample, weight, float(f)))
 
 
 def brute_force(
     samples: dict[str, list[dict[str, Any]]], triggers: list[dict[str, Any]], scale: float, rate: float
 ) -> dict[str, list[tuple[str, float, float]]]:
     """Quantity → (sample, weight, f) of every event."""
-    on = [t for t in triggers if t["enabled"]]
-    groups = sorted({t["group"] for t in on if t["group"]})
     out: dict[str, list[tuple[str, float, float]]] = {}
-
+    known: dict[Any, list[tuple[str, Fraction]]] = {}  # few patterns of decisions stand for all events
     for sample, events in samples.items():
         for event in events:
-            note = partial(_note, out, sample, event["weight"] * scale)
-            counters = outcomes(event, triggers, rate)
-            either = partial(any_of, counters)
-            a = {t["name"]: either([t]) for t in on}
-            whole, summed = either(on), sum(a.values())
-            note("menu", whole)
-            for t in on:
-                share = whole * a[t["name"]] / summed if summed else 0.0
-                note(f"total {t['name']}", either([t]))
-                note(f"unique {t['name']}", whole - either([u for u in on if u is not t]))
-                note(f"share {t['name']}", share)
-                for u in on:
-                    both = either([t] if u is t else [t, u])
-                    note(f"overlap {t['name']} {u['name']}", either([t]) + either([u]) - both)
-            for group in groups:
-                inside = [t for t in on if t["group"] == group]
-                share = sum(whole * a[t["name"]] / summed if summed else 0.0 for t in inside)
-                note(f"total group {group}", either(inside))
-                note(f"unique group {group}", whole - either([t for t in on if t not in inside]))
-                note(f"share group {group}", share)
+            own, raw = decide(event, triggers)
+            pattern = (*own.values(), *raw.values())
+            if pattern not in known:
+                known[pattern] = list(_of_pattern(outcomes(event, triggers, rate), triggers))
+            for quantity, f in known[pattern]:
+                _note(out, sample, event["weight"] * scale, quantity, f)
     return out
+
+
+def _of_pattern(counters: Counters, triggers: list[dict[str, Any]]) -> Iterator[tuple[str, Fraction]]:
+    on = [t for t in triggers if t["enabled"]]
+    either = partial(any_of, counters)
+    a = {t["name"]: either([t]) for t in on}
+    whole, summed = either(on), sum(a.values())
+    yield "menu", whole
+    for t in on:
+        yield f"total {t['name']}", a[t["name"]]
+        yield f"unique {t['name']}", whole - either([u for u in on if u is not t])
+        yield f"share {t['name']}", whole * a[t["name"]] / summed if summed else Fraction(0)
+        for u in on:
+            both = either([t] if u is t else [t, u])
+            yield f"overlap {t['name']} {u['name']}", a[t["name"]] + a[u["name"]] - both
+    for group in sorted({t["group"] for t in on if t["group"]}):
+        inside = [t for t in on if t["group"] == group]
+        yield f"total group {group}", either(inside)
+        yield f"unique group {group}", whole - either([t for t in on if t not in inside])
+        shared = sum((a[t["name"]] for t in inside), Fraction(0))
+        yield f"share group {group}", whole * shared / summed if summed else Fraction(0)

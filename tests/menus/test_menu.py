@@ -505,7 +505,9 @@ def test_the_triggers_that_are_used(tmp_path: Path) -> None:
 
 
 NOT_BOTH = "give the cut or the rate to find it from, not both"
-NEITHER = "trigger 'T': the key 'above' is missing, or a rate to find it from: unique_rate_hz, total_rate_hz"
+NEITHER = (
+    "trigger 'T': the key 'above' is missing, or a rate to find it from: unique_rate_hz or total_rate_hz"
+)
 
 
 @pytest.mark.parametrize(

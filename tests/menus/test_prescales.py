@@ -156,7 +156,7 @@ def test_a_file_replaces_the_columns_of_the_menu(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("csv", "message"),
     [
-        ("", "p.csv:1: expected a header of 'name' and the names of columns"),
+        ("", "p.csv:1: expected a header: 'name', then the names of columns"),
         ("\n", "p.csv:1: expected a header"),
         ("trigger,x\nA,1\n", "p.csv:1: expected a header"),
         ("name\nA\n", "p.csv:1: expected a header"),
@@ -167,10 +167,13 @@ def test_a_file_replaces_the_columns_of_the_menu(tmp_path: Path) -> None:
         ("name,x\nA,1\nC,1\nB,1\nR,1\n", "p.csv:3: the menu .*menu.toml has no trigger 'C'"),
         ("name,x\nA,1\nB,1\nR,1\nB,2\n", r"p.csv:5: trigger 'B' has a row already \(line 3\)"),
         ("name,x\nA,1\nB,1,2\nR,1\n", "p.csv:3: trigger 'B' has 2 prescales for 1 columns"),
-        ("name,x\nA,1\nB,0.5\nR,1\n", "p.csv:3: trigger 'B', column 'x': 0.5 is no prescale: expected a num"),
-        ("name,x\nA,1\nB,inf\nR,1\n", "p.csv:3: trigger 'B', column 'x': inf is no prescale"),
-        ("name,x\nA,1\nB,on\nR,1\n", "p.csv:3: trigger 'B', column 'x': 'on' is no number"),
-        ("name,x\nA,1\nB,nan\nR,1\n", "p.csv:3: trigger 'B', column 'x': 'nan' is no number"),
+        (
+            "name,x\nA,1\nB,0.5\nR,1\n",
+            "p.csv:3: trigger 'B', column 'x': 0.5 is not a prescale: expected a num",
+        ),
+        ("name,x\nA,1\nB,inf\nR,1\n", "p.csv:3: trigger 'B', column 'x': inf is not a prescale"),
+        ("name,x\nA,1\nB,on\nR,1\n", "p.csv:3: trigger 'B', column 'x': 'on' is not a number"),
+        ("name,x\nA,1\nB,nan\nR,1\n", "p.csv:3: trigger 'B', column 'x': 'nan' is not a number"),
     ],
 )
 def test_mistakes_of_a_file(tmp_path: Path, csv: str, message: str) -> None:
@@ -189,9 +192,9 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError, match=r"cannot read .*no\.csv: No such file"):
         read_prescales(menu, tmp_path / "no.csv")
     (tmp_path / "p.csv").write_bytes(b"name,\xff\n")
-    with pytest.raises(TrigemuError, match="not a text in UTF-8"):
+    with pytest.raises(TrigemuError, match="not UTF-8 text"):
         read_prescales(menu, tmp_path / "p.csv")
-    with pytest.raises(TrigemuError, match="it is no CSV file: field larger"):
+    with pytest.raises(TrigemuError, match="it is not a CSV file: field larger"):
         read(tmp_path, f"name,{'x' * 200_000}\n")
 
 
@@ -199,8 +202,8 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     ("old", "new", "message"),
     [
         ("[2.5, 0]", "[2.5]", r"menu.toml:.*trigger 'A': prescales: 1 for the 2 prescale_columns"),
-        ("[2.5, 0]", "[0.5, 0]", "trigger 'A': 0.5 is no prescale"),
-        ("[2.5, 0]", "[nan, 0]", "trigger 'A': nan is no prescale"),
+        ("[2.5, 0]", "[0.5, 0]", "trigger 'A': 0.5 is not a prescale"),
+        ("[2.5, 0]", "[nan, 0]", "trigger 'A': nan is not a prescale"),
         ('["2e34", "1e34"]', '["x", "x"]', "two columns are called 'x'"),
         ('["2e34", "1e34"]', '["x", "all"]', "cannot be called 'all'"),
     ],

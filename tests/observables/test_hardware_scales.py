@@ -55,12 +55,12 @@ def test_a_menu_without(tmp_path: Path) -> None:
     [
         ("[integer.muon]", "[integer.moun]", 10, "unknown object 'moun'; did you mean 'muon'?"),
         ("step = 0.5, bins = 511", "step = 0, bins = 511", 11, "expected a number > 0.0"),
-        ("bins = 144", "bins = 0", 9, "expected a whole number >= 1"),
+        ("bins = 144", "bins = 0", 9, "expected an integer >= 1"),
         ("centred", "centered", 12, "unknown key 'centered'; did you mean 'centred'?"),
         ("delta = 3", "dalta = 3", 14, "unknown key 'dalta'; did you mean 'delta'?"),
         ("l1jet-muon", "jet-muon", 14, "jet-muon: no [integer.jet]; did you mean 'l1jet'?"),
         ("l1jet-muon", "l1jet", 14, "'l1jet': expected two objects, as in jet-muon"),
-        ("[integer.muon]", "[integer.hard]", 10, "another scale of 'L1Jet' stands above"),
+        ("[integer.muon]", "[integer.hard]", 10, "'L1Jet' already has a different scale above"),
     ],
 )
 def test_mistakes(tmp_path: Path, old: str, new: str, line: int, message: str) -> None:

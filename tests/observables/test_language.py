@@ -69,7 +69,7 @@ def test_conditions(text: str, node: Condition) -> None:
 def test_a_text_may_go_over_several_lines() -> None:
     text = "\n  n_photon >= 1  # a remark\n  and not\n  ht > 100\n"
     assert parse_condition(text, SCOPE) == parse_condition("n_photon >= 1 and not ht > 100", SCOPE)
-    with pytest.raises(TrigemuError, match=r"'foo'.* is not in the language"):
+    with pytest.raises(TrigemuError, match=r"'foo'.* is not part of the observable language"):
         parse_condition("ht > 100\nor 'foo'", SCOPE)
 
 
@@ -85,10 +85,10 @@ def test_a_text_may_go_over_several_lines() -> None:
         ("jet[0:2].pt", "'jet[0:2]': objects are written NAME[NUMBER]"),
         ("jet[True].pt", "'jet[True]': objects are written NAME[NUMBER]"),
         ("jet[10000000000000000000000].pt", "objects are written NAME[NUMBER]"),
-        ("jet[0]", "'jet[0]' is not a number an event, such as jet[0].pt"),
+        ("jet[0]", "'jet[0]' is not a number per event, such as jet[0].pt"),
         ("jet", "'jet' is a collection: write jet[0].pt or n_jet"),
-        ("jet.pt", "'jet.pt' is not in the language"),
-        ("ht > 3", "'ht > 3' is not a number an event"),
+        ("jet.pt", "'jet.pt' is not part of the observable language"),
+        ("ht > 3", "'ht > 3' is not a number per event"),
         ("mass(jet[0], jet[1])", "unknown function 'mass'"),
         ("dhpi(jet[0], jet[1])", "unknown function 'dhpi'; did you mean 'dphi'?"),
         ("dr(jet[0])", "dr(…) takes 2 object(s), such as jet[0]"),
@@ -96,22 +96,22 @@ def test_a_text_may_go_over_several_lines() -> None:
         ("m()", "m(…) takes objects"),
         ("m(3)", "m(…) takes objects"),
         ("abs()", "abs(…) takes one number"),
-        ("abs(jet[0])", "'jet[0]' is not a number an event"),
+        ("abs(jet[0])", "'jet[0]' is not a number per event"),
         ("dr(jet[0], met)", "dr(…) needs objects: met and mht have no η"),
         ("m(mht)", "m(…) needs objects"),
         ("eta(jet[0] + met)", "eta(…) needs objects"),
         ("ht ** 2", "is not + - * /"),
         ("ht // 2", "is not + - * /"),
-        ("True", "'True' is not in the language"),
-        ("'ht'", "is not in the language"),
-        ("1j", "is not in the language"),
-        ("ht if ht else 2", "is not in the language"),
+        ("True", "'True' is not part of the observable language"),
+        ("'ht'", "is not part of the observable language"),
+        ("1j", "is not part of the observable language"),
+        ("ht if ht else 2", "is not part of the observable language"),
         ("[ht][0]", "objects are written NAME[NUMBER]"),
-        ("(lambda: 1)()", "is not in the language"),
-        ("__import__('os').system('ls')", "is not in the language"),
-        ("ht.__class__", "is not in the language"),
-        ("abs(x=1)", "is not in the language"),
-        ("(y := 3)", "is not in the language"),
+        ("(lambda: 1)()", "is not part of the observable language"),
+        ("__import__('os').system('ls')", "is not part of the observable language"),
+        ("ht.__class__", "is not part of the observable language"),
+        ("abs(x=1)", "is not part of the observable language"),
+        ("(y := 3)", "is not part of the observable language"),
         ("-" * 3000 + "1", "nested too deeply"),
         ("+".join(["1"] * 20000), "nested too deeply"),
         ("a\0b", "cannot be read"),
@@ -130,11 +130,11 @@ def test_what_is_not_in_the_language(text: str, message: str) -> None:
         ("ht", "'ht' is not a condition, such as n_photon >= 1"),
         ("ht and n_jet > 2", "'ht' is not a condition"),
         ("ht > 1 & met > 2", "is not + - * /"),
-        ("ht in [1, 2]", "comparisons are > >= < <= == !="),
-        ("ht is 1", "comparisons are"),
-        ("(ht > 1) == (met > 1)", "'ht > 1' is not a number an event"),
+        ("ht in [1, 2]", "expected one of the comparisons > >= < <= == !="),
+        ("ht is 1", "expected one of the comparisons"),
+        ("(ht > 1) == (met > 1)", "'ht > 1' is not a number per event"),
         ("not ht", "'ht' is not a condition"),
-        ("True and ht > 1", "'True' is not in the language"),
+        ("True and ht > 1", "'True' is not part of the observable language"),
     ],
 )
 def test_what_is_no_condition(text: str, message: str) -> None:

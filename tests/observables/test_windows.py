@@ -213,5 +213,5 @@ above = 1.0
 
 def test_bits_are_those_of_whole_numbers() -> None:
     events, _ = muons()
-    with pytest.raises(SampleError, match=r"muon\.pt has no bits: its values are no whole numbers"):
+    with pytest.raises(SampleError, match=r"muon\.pt has no bits: its values are not integers"):
         Workspace(events).rows(derivation(windows={"pt": Window(bits=1)}))

@@ -66,7 +66,7 @@ def test_thresholds_on_stored_values(
 ) -> None:
     lines = told(tmp_path, keys, **rounding)
     assert len(lines) == (named is not None)
-    assert all(f"the cuts of {named}: up to some" in line for line in lines)
+    assert all(f"the cuts of {named}: up to about" in line for line in lines)
 
 
 @given(st.floats(2.0**-6, 5000, width=32), st.integers(3, 12), st.booleans())
@@ -84,7 +84,7 @@ def test_one_line_for_many(tmp_path: Path) -> None:
     text = "".join(f'[[trigger]]\nname = "M{i}"\n{MET}{64 + i}\n' for i in range(9))
     menu, sample = menu_from(tmp_path, text), catalogue(met=SIX)
     (line,) = on_stored_values(menu, sample)
-    assert "M3 (met 67, step 1) and 5 more: up to some 23 %" in line
+    assert "M3 (met 67, step 1) and 5 more: up to about 23 %" in line
     assert line in rates_of(emulate([menu], sample)).warnings
 
 

@@ -60,7 +60,7 @@ def test_nan_in_a_scalar_names_the_event() -> None:
 def test_objects_descend_in_pt() -> None:
     offsets = np.array([0, 1, 3])
     jets = Collection(offsets, {"pt": np.array([50.0, 20.0, 30.0])})
-    with pytest.raises(TrigemuError, match=r"event 1: jet\.pt objects do not descend"):
+    with pytest.raises(TrigemuError, match=r"event 1: jet\.pt objects are not in descending pT"):
         make_events("toy", np.ones(2), {"jet": jets})
 
 

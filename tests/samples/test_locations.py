@@ -105,13 +105,13 @@ def test_what_is_opened(value: Path | str, expected: Path | str) -> None:
         ("file://a.root", r"'a\.root' is taken for a host"),
         ("file:a.root", "'file:' has no // after it"),
         ("http:/host/a.root", "'http:' has no // after it"),
-        ("run:1/a.root", "'run:' is no scheme that is opened: .* write ./ before a name with a colon"),
+        ("run:1/a.root", "'run:' is not a supported scheme: .* write ./ before a name with a colon"),
         ("a\0b", "no path has the character 0"),
         ("file:///a%00b", "no path has the character 0"),
         ("a::b.root", "'a::b.root' is not opened, :: would chain URLs: .*; rename the file"),
         ("http://[::1]/a.root", "write %3A%3A in a URL"),
         ("x" * 300 + "::", "'x{100}…' is not opened"),
-        ("x" * 300 + ":", "'x{100}…' is not opened, 'x{100}…' is no scheme"),
+        ("x" * 300 + ":", "'x{100}…' is not opened, 'x{100}…' is not a supported scheme"),
     ],
 )
 def test_the_message_says_what_to_do(value: str, message: str) -> None:

@@ -361,8 +361,8 @@ def test_a_trigger_that_only_one_menu_has(tmp_path: Path) -> None:
         ({"profiles": []}, "at least one menu, one sample and one observable"),
         ({"samples": []}, "at least one menu, one sample and one observable"),
         ({"menus": []}, "at least one menu, one sample and one observable"),
-        ({"profiles": [Profile("met", (1.0,))]}, "'met': expected at least two edges of bins, that rise"),
-        ({"profiles": [Profile("met", (1.0, 1.0))]}, "'met': expected at least two edges"),
+        ({"profiles": [Profile("met", (1.0,))]}, "'met': expected at least two ascending bin edges"),
+        ({"profiles": [Profile("met", (1.0, 1.0))]}, "'met': expected at least two ascending"),
         ({"categories": [f"n_jet > {i}" for i in range(MAX_CATEGORIES + 1)]}, "17 categories: at most 16"),
     ],
 )  # fmt: skip

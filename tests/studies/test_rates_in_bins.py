@@ -117,8 +117,8 @@ def test_thresholds_from_budgets_are_found_on_all_bins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("observable", "edges", "message"),
     [
-        ("met", (0.0,), "expected at least two edges"),
-        ("met", (0.0, 5.0, 5.0), "expected at least two edges of bins, that rise"),
+        ("met", (0.0,), "expected at least two ascending"),
+        ("met", (0.0, 5.0, 5.0), "expected at least two ascending bin edges"),
         ("met", (-5.0, -1.0), "'met' has no value from -5 to -1 in any event"),
         ("n_interactions", (0.0, 1.0), "has no observable 'n_interactions'; did you mean 'n_interaction'"),
         ("jet[0].mass", (0.0, 1.0), r"has no column 'jet.mass'.*, which 'jet\[0\].mass' needs"),

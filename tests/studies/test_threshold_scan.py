@@ -299,7 +299,7 @@ def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path
         ([Steps("C", (1.0,))], "trigger 'C': the kind 'combination' has no threshold to scan"),
         ([Steps("OFF", (1.0,))], "trigger 'OFF' is disabled"),
         ([Steps("S", (1.0,)), Steps("S", (2.0,))], "trigger 'S' is scanned twice"),
-        ([Steps("S", (2.0, 1.0))], "trigger 'S': expected at least one value to scan, and that they rise"),
+        ([Steps("S", (2.0, 1.0))], "trigger 'S': expected at least one value to scan, in ascending order"),
         ([Steps("S", ())], "trigger 'S': expected at least one value"),
         ([Steps("S", tuple(map(float, range(MAX_POINTS + 1))))], "10001 combinations of values: at most"),
     ],

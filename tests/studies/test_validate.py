@@ -175,7 +175,7 @@ def test_an_injection_into_a_difference_is_found_too(tmp_path: Path) -> None:
 
 
 def test_no_more_decisions_than_there_are_can_be_flipped(tmp_path: Path) -> None:
-    with pytest.raises(TrigemuError, match="31 decisions to flip: the sample has 30"):
+    with pytest.raises(TrigemuError, match="31 decisions to flip: only 30 decisions are checked"):
         check_decisions(
             menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, toy_events(3, 10))), inject=31
         )

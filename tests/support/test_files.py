@@ -98,9 +98,9 @@ def test_where_no_new_folder_can_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path / "nowhere")
     for name, message in (
-        ("folder", "it is there already"),
-        ("file", "it is there already"),
-        ("link", "it is there already"),
+        ("folder", "it already exists"),
+        ("file", "it already exists"),
+        ("link", "it already exists"),
         ("absent/made", "there is no folder"),
     ):
         with pytest.raises(TrigemuError, match=f"cannot write .*{message}"), new_folder(tmp_path / name):

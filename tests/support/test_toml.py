@@ -277,9 +277,9 @@ def test_a_table_becomes_a_struct(tmp_path: Path) -> None:
     ("text", "line", "message"),
     [
         ("count = 3", 1, "the key 'from' is missing"),
-        ("from = 3", 2, "from = 3: expected a string, got a whole number"),
-        ("from = 'x'\ncount = 1.5", 3, "count = 1.5: expected a whole number, got a number"),
-        ("from = 'x'\ncount = true", 3, "count = True: expected a whole number, got true or false"),
+        ("from = 3", 2, "from = 3: expected a string, got an integer"),
+        ("from = 'x'\ncount = 1.5", 3, "count = 1.5: expected an integer, got a number"),
+        ("from = 'x'\ncount = true", 3, "count = True: expected an integer, got true or false"),
         ("from = 'x'\non = 'yes'", 3, "on = 'yes': expected true or false, got a string"),
         (
             "from = 'x'\nsign = 'oposite'",
@@ -288,7 +288,7 @@ def test_a_table_becomes_a_struct(tmp_path: Path) -> None:
         ),
         ("from = 'x'\nsign = 1", 3, "sign = 1: expected 'opposite' or 'same'"),
         ("from = 'x'\npair = [1]", 3, "pair = [1]: expected a list of length 2, got 1"),
-        ("from = 'x'\npair = 1", 3, "pair = 1: expected a list, got a whole number"),
+        ("from = 'x'\npair = 1", 3, "pair = 1: expected a list, got an integer"),
         ("from = 'x'\none = 2.0", 3, "one = 2.0: expected a table of low, high"),
         ("from = 'x'\npt = 2.0", 3, "pt = 2.0: expected a table of low, high"),
         ("from = 'x'\nmany = {low = 1}", 3, "many = {'low': 1}: expected a list, got a table"),

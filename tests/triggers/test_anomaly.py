@@ -281,7 +281,7 @@ Break = Callable[[Path], object]
         (lambda d: (d / "model.onnx").unlink(), 2, "model.onnx: No such file"),
         (lambda d: (d / "model.onnx").write_bytes(linear([2.0])), 4, "the card says"),
         (lambda d: write_card(d, linear([1.0, 2.0]), [(["met"], None)]), 3, "model.onnx reads 2 features"),
-        (lambda d: write_card(d, b"junk", [(["met"], None)]), 3, "model.onnx is no ONNX model"),
+        (lambda d: write_card(d, b"junk", [(["met"], None)]), 3, "model.onnx is not an ONNX model"),
         (lambda d: write_card(d, linear([1.0]), [(["mett["], None)]), 7, "'mett[': cannot be read"),
         (lambda d: write_card(d, linear([1.0]), [(["mte[0].pt"], None)]), 7, "unknown object 'mte'"),
     ],
@@ -305,7 +305,7 @@ def test_the_sha256_of_the_card(tmp_path: Path) -> None:
     assert menu_from(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"')).enabled
     card.write_text(card.read_text() + "\n")
     ((_, found),) = mistakes(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"'))
-    assert "it is another card than the one meant" in found
+    assert "it is a different card" in found
 
 
 @pytest.mark.parametrize(

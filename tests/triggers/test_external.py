@@ -46,8 +46,8 @@ def test_another_word(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "message"),
     [
-        ("bit = -1", "bit = -1: expected a whole number >= 0"),
-        ("bit = 1\ncrossing = 3", "crossing = 3: expected a whole number <= 2"),
+        ("bit = -1", "bit = -1: expected an integer >= 0"),
+        ("bit = 1\ncrossing = 3", "crossing = 3: expected an integer <= 2"),
         ('bit = 1\nword = ""', "word = '': expected the name of columns without their number"),
     ],
 )

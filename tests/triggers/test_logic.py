@@ -64,7 +64,7 @@ def test_it_may_go_over_several_lines() -> None:
         ("", "is empty"),
         ("A B", "cannot be read"),
         ("A and", "cannot be read"),
-        ("A-B", "'A - B' is not a trigger name, and, or, not; quote names with other signs"),
+        ("A-B", "'A - B' is not a trigger name joined by and, or, not; quote names with other characters"),
         ("A & B", "'A & B' is not a trigger name"),
         ("A > 1", "'A > 1' is not a trigger name"),
         ("A and 1", "'1' is not a trigger name"),

@@ -261,8 +261,8 @@ def test_help_and_other_commands_load_no_plugin(here: Path) -> None:
         ("cli.py", "def f(:", "its command fails: SyntaxError"),
         ("cli.py", "raise SystemExit('bye')", "its command fails: SystemExit: bye"),
         ("cli.py", "", "its command fails: AttributeError"),
-        ("cli.py", "command = 3", "its cli.command is no click command"),
-        ("cli.py", "def command(): pass", "its cli.command is no click command"),
+        ("cli.py", "command = 3", "its cli.command is not a click command"),
+        ("cli.py", "def command(): pass", "its cli.command is not a click command"),
     ],
 )
 def test_a_command_that_is_broken(here: Path, file: str, source: str, message: str) -> None:

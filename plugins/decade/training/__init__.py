@@ -1,1 +1,1 @@
-"""Fitting the models of DECADE, on plain arrays; only what trains imports it: it needs the extra `train`."""
+"""Training of the DECADE models, on plain arrays. It needs the extra `train`, so only training imports it."""

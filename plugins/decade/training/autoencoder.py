@@ -1,9 +1,9 @@
-"""The autoencoder of DECADE: what it sees, how it is fitted, and its score in plain NumPy.
+"""The autoencoder of DECADE: its input, its training, and its score in plain NumPy.
 
-A dense network learns to give back its own input, standardised features of one event, through a bottleneck.
-What it gives back badly is unlike what it was trained on: the score is the logarithm of the event's mean
-squared error over the entries that are present (arXiv:2508.10224). Entries of objects an event does not have
-are 0 to the network and count nowhere.
+A dense network learns to reproduce its input, the standardised features of one event, through a bottleneck.
+An event that it reproduces badly is unlike the training events: the score is the logarithm of the mean
+squared error over the entries that are present (arXiv:2508.10224). Entries of missing objects are 0 in the
+input of the network and do not enter the loss or the score.
 """
 
 from __future__ import annotations
@@ -35,24 +35,25 @@ TINY = 1e-12
 
 @dataclass(frozen=True)
 class Settings:
-    """How the network is built and fitted; the defaults are the paper's where it gives them."""
+    """Architecture and training of the network; the defaults are those of the paper where it gives them."""
 
     hidden: tuple[int, ...] = (32, 16, 8, 3, 8, 16, 32)
     epochs: int = 200
     learning_rate: float = 1e-3
     batch_size: int = 256
-    test_fraction: float = 0.2  # of the training events, for the curve alone
+    test_fraction: float = 0.2  # of the training events, only for the training curve
 
 
 @dataclass(frozen=True)
 class Standard:
-    """What makes every feature of mean 0 and standard deviation 1 where it is present."""
+    """Standardisation of every feature to mean 0 and standard deviation 1 over the entries that are
+    present."""
 
     mean: FloatArray  # [n_feature], in the feature's own unit
     std: FloatArray  # [n_feature], > 0
 
     def apply(self, features: npt.NDArray[Any], present: BoolArray) -> Float32Array:
-        """Standardised features[n_event, n_feature], 0 where missing."""
+        """Standardise features[n_event, n_feature]; missing entries become 0."""
         mean, std = self.mean.astype(np.float32), self.std.astype(np.float32)
         return np.where(present, (features.astype(np.float32) - mean) / std, np.float32(0))
 
@@ -67,7 +68,7 @@ class Network:
 
 @dataclass(frozen=True)
 class Loss:
-    """The loss after one epoch: Σ w MSE / Σ w, of standardised features, so without a unit."""
+    """The loss after one epoch: Σ w MSE / Σ w, dimensionless because features are standardised."""
 
     train: float
     test: float  # NaN without test events
@@ -75,7 +76,7 @@ class Loss:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fitted autoencoder and how it came about."""
+    """A fitted autoencoder and its training curve."""
 
     network: Network
     standard: Standard
@@ -83,7 +84,7 @@ class Fit:
 
 
 def presence(features: npt.NDArray[Any], blocks: Sequence[Block]) -> BoolArray:
-    """Which of features[n_event, n_feature] are of objects that are there: those of a pT that is not 0."""
+    """Return which of features[n_event, n_feature] belong to an object that exists: its pT is not 0."""
     check_blocks(blocks, features.shape[1])
     present = np.ones(features.shape, np.bool_)
     for start, stop, padded in blocks:
@@ -93,7 +94,7 @@ def presence(features: npt.NDArray[Any], blocks: Sequence[Block]) -> BoolArray:
 
 
 def check_blocks(blocks: Sequence[Block], n_feature: int) -> None:
-    """TrigemuError unless the blocks cover every feature once, in order."""
+    """Raise TrigemuError unless the blocks cover every feature once, in order."""
     edges = [0, *(stop for _, stop, _ in blocks)]
     starts = [start for start, _, _ in blocks]
     if starts != edges[:-1] or edges[-1] != n_feature or sorted(set(edges)) != edges:
@@ -101,10 +102,10 @@ def check_blocks(blocks: Sequence[Block], n_feature: int) -> None:
 
 
 def standardise(features: npt.NDArray[Any], present: BoolArray, weight: FloatArray) -> Standard:
-    """Weighted mean and standard deviation of features[n_event, n_feature] over the entries that are present.
+    """Return the weighted mean and standard deviation of features[n_event, n_feature] over present entries.
 
-    A feature that never occurs has mean 0, and one that never varies standard deviation 1: a sample of rare
-    objects must not make NaN.
+    A feature that never occurs gets mean 0, one that never varies gets standard deviation 1, so that rare
+    objects do not cause NaN.
     """
     w = np.where(present, weight[:, None], 0.0)
     total = w.sum(axis=0)
@@ -113,7 +114,7 @@ def standardise(features: npt.NDArray[Any], present: BoolArray, weight: FloatArr
     values = np.where(present, features, 0.0).astype(np.float64)
     mean = np.where(occurs, (w * values).sum(axis=0) / per, 0.0)
     std = np.sqrt((w * (values - mean) ** 2).sum(axis=0) / per)
-    # Rounding leaves a constant column a spread of some 1e-16 of its value.
+    # Through rounding, a constant column has a spread of about 1e-16 of its value.
     varies = std > 1e-6 * np.abs(mean)
     return Standard(mean, np.where(varies, std, 1.0))
 
@@ -129,8 +130,8 @@ def fit(
 ) -> Fit:
     """Fit to features[n_event, n_feature], weighted by weight[n_event] (≥ 0; the scale does not matter).
 
-    The same seed on the same machine gives the same network. `progress` is called after every epoch.
-    TrigemuError for events that cannot be fitted to.
+    The same seed on the same machine gives the same network. `progress` is called after every epoch. Raises
+    TrigemuError for features or weights that cannot be used.
     """
     _check(features, present, weight)
     rng = np.random.default_rng(seed)
@@ -155,10 +156,11 @@ def fit(
 def log_mse(
     network: Network, standard: Standard, features: npt.NDArray[Any], present: BoolArray
 ) -> FloatArray:
-    """The score of features[n_event, n_feature]: log of each event's MSE, in float32 arithmetic.
+    """Return the score of features[n_event, n_feature]: log of each event's MSE, in float32 arithmetic.
 
-    The obvious twin of the ONNX graph, and what the tests hold that against. What float32 costs, some 1e-5
-    and at most a few 1e-4 of a score, is the same for both: a good reconstruction is a small difference.
+    This is the plain version of the ONNX graph, against which tests compare it. Both lose the same precision
+    through float32, about 1e-5 and at most a few 1e-4 of a score, because a good reconstruction is a small
+    difference.
     """
     x = standard.apply(features, present)
     hidden = x
@@ -179,7 +181,8 @@ def _check(features: Float32Array, present: BoolArray, weight: FloatArray) -> No
 
 
 def _initial(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
-    """He et al. (arXiv:1502.01852): normal weights of variance 2 / n_in for ReLU, biases 0."""
+    """Return initial layers as in He et al. (arXiv:1502.01852): normal weights of variance 2 / n_in, biases
+    0."""
     return [
         (
             jnp.asarray(rng.normal(0.0, math.sqrt(2.0 / n_in), (n_in, n_out)).astype(np.float32)),
@@ -190,7 +193,7 @@ def _initial(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.
 
 
 def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:
-    """Σ w MSE / Σ w of a batch."""
+    """Return Σ w MSE / Σ w of a batch."""
     hidden = z
     for w, b in layers[:-1]:
         hidden = jax.nn.relu(hidden @ w + b)
@@ -204,7 +207,7 @@ _mean_loss = jax.jit(_loss)
 
 
 def _epoch(optimiser: optax.GradientTransformation) -> Any:
-    """One epoch as one compiled loop: from Python each step would cost more than its arithmetic."""
+    """Return one epoch as a compiled loop: called from Python, a step would cost more than its arithmetic."""
 
     def epoch(layers: Any, state: Any, events: Any, order: jax.Array) -> Any:
         def step(carry: Any, rows: jax.Array) -> tuple[Any, None]:

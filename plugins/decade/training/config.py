@@ -1,19 +1,19 @@
-"""What is trained on what, in one TOML file.
+"""The training configuration, one TOML file.
 
 [training]
-menu = "primary.toml"               # the triggers that the anomaly trigger shall not repeat
-requires = "n_photon >= 1"          # the events that it is asked for
+menu = "primary.toml"               # the other triggers, whose events should not be selected again
+requires = "n_photon >= 1"          # the events that the anomaly trigger evaluates
 unique_rate_hz = 1350.0
 seed = 1
 
-[autoencoder]                       # or: card = "…/autoencoder.toml", one that is there
+[autoencoder]                       # or: card = "…/autoencoder.toml", an existing one
 [[autoencoder.inputs]]
 observables = ["n_jet", "ht"]
 
 [quantile]
 x = ["jet[0].pt", "photon[0].pt"]   # the primary observables
 
-[objects.jet] …  [sums.ht] …        # what these names mean, as in a menu
+[objects.jet] …  [sums.ht] …        # definitions of these names, as in a menu
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ S = TypeVar("S", bound=TomlTable)
 
 
 class TrainingTable(TomlTable, frozen=True, kw_only=True):
-    """[training]"""
+    """[training]: the other triggers, the events, the budget in Hz, the seed."""
 
     menu: str
     requires: str
@@ -46,7 +46,7 @@ class TrainingTable(TomlTable, frozen=True, kw_only=True):
 
 
 class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
-    """[autoencoder]: the defaults are the paper's (arXiv:2508.10224), but for the batch."""
+    """[autoencoder]: the defaults are those of the paper (arXiv:2508.10224), except for the batch size."""
 
     card: str | None = None
     inputs: tuple[InputBlock, ...] = ()
@@ -58,11 +58,14 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if (self.card is None) == (not self.inputs):
-            yield "inputs", "give the inputs of an autoencoder to train, or the card of one that is there"
+            yield (
+                "inputs",
+                "give either the inputs of an autoencoder to train, or the card of an existing one",
+            )
 
 
 class QuantileTable(TomlTable, frozen=True, kw_only=True):
-    """[quantile]: the defaults are the paper's (arXiv:2508.10224)."""
+    """[quantile]: the defaults are those of the paper (arXiv:2508.10224)."""
 
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     learning_rate: Positive = 0.3
@@ -78,8 +81,8 @@ class ConfigTable(TomlTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration whose names are resolved. inputs: of the autoencoder to train, None where its
-    card is given; x: the primary observables. document: for what is copied into cards."""
+    """A configuration with resolved names. inputs: those of the autoencoder to train, None if a card is
+    given. x: the primary observables. document: the TOML file, of which parts are copied into cards."""
 
     path: Path
     table: ConfigTable
@@ -94,12 +97,12 @@ class Config:
         return self.path.parent / self.table.training.menu
 
 
-#: What stands for a missing object in all inputs: training and cards agree on it, as the paper pads.
+#: Padding of missing objects in all inputs, in training and in cards; the same as in the paper.
 MISSING = 0.0
 
 
 def read_config(path: Path) -> Config:
-    """TableError holds all mistakes of the file."""
+    """Read a configuration; raise TableError with all mistakes of the file."""
     document = load_toml(path)
     scope = read_scope(document)
     own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
@@ -115,7 +118,8 @@ def read_config(path: Path) -> Config:
 
 
 def _section(document: Document, name: str, struct: type[S]) -> S | None:
-    """None where it has mistakes, which are noted already; names in the others are checked all the same."""
+    """Read one table, or return None if it has mistakes, which are already recorded. This allows checking
+    names in the other tables."""
     return read_table(replace(document, problems=[]), document.data.get(name), struct, (name,), "")
 
 

@@ -12,15 +12,16 @@ from onnx import TensorProto, helper, numpy_helper
 
 from .autoencoder import PADDING, TINY, Block, Network, Standard, check_blocks
 
-#: What ONNX Runtime of 2022 and later reads; the newest of `onnx` it may not.
+#: Supported by ONNX Runtime since 2022; the newest versions of `onnx` may not be.
 OPSET, IR_VERSION = 17, 8
 
 
 def onnx_model(network: Network, standard: Standard, blocks: Sequence[Block]) -> bytes:
-    """A model of one input `features` float32[n, k], raw, and one output `score` float32[n].
+    """Return a model with one input `features` float32[n, k], raw, and one output `score` float32[n].
 
-    Mask, standardisation, network and log-MSE are inside, so that any runtime gives the same score. A padded
-    block is one object: it is there where its first entry, its pT, is not the padding.
+    Mask, standardisation, network and log-MSE are part of the model, so that any runtime gives the same
+    score. A padded block is one object, which is present if its first entry, its pT, differs from the
+    padding.
     """
     graph = _Graph()
     k = len(standard.mean)
@@ -44,8 +45,8 @@ def onnx_model(network: Network, standard: Standard, blocks: Sequence[Block]) ->
 
 
 def _mask(graph: _Graph, blocks: Sequence[Block], k: int) -> str:
-    """float32[n, k], 1 where an entry is of an object that is there: the entry itself or the first of its
-    block is not the padding, or its block is never padded."""
+    """Return a mask float32[n, k], 1 for entries of objects that are present: the first entry of the block is
+    not the padding, or the block is never padded."""
     first = np.arange(k)
     always = np.zeros(k, np.float32)
     for start, stop, padded in blocks:
@@ -58,7 +59,7 @@ def _mask(graph: _Graph, blocks: Sequence[Block], k: int) -> str:
 
 
 class _Graph:
-    """Nodes and constants, named by their number so that the same model has the same bytes."""
+    """Nodes and constants, named by number so that equal models have identical bytes."""
 
     def __init__(self) -> None:
         self._nodes: list[Any] = []

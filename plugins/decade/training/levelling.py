@@ -1,8 +1,8 @@
-"""What is typical of the weights at x, so that a fit can be as good where there is little rate.
+"""The mean weight at x, by which weights are divided so that the fit is also good in regions of low rate.
 
-A conditional quantile does not change when weights are multiplied by a function of x. Where the primary
-triggers are is a hundredth of the rate, but many simulated events of small weight: with the weights as they
-are, a fit hardly looks there; divided by their mean at x, each region counts by its events.
+A conditional quantile does not change if weights are multiplied by a function of x. The region of the primary
+triggers has a hundredth of the rate, but many simulated events of small weight. With the original weights the
+fit almost ignores it; divided by the mean weight at x, each region counts by its number of events.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import xgboost
 
 from trigemu.support import FloatArray
 
-#: Trees of an auxiliary fit whose errors cannot bias anything: rough is good enough.
+#: Trees of this auxiliary fit. Its errors cannot cause a bias, so a rough fit is sufficient.
 _TREES = 50
 _EVENTS_A_LEAF = 50
 
 
 def mean_weight(x: npt.NDArray[np.float32], weight: FloatArray, *, seed: int) -> FloatArray:
-    """float64[n] > 0: the mean of weight[n] (≥ 0) among events like x[n, d], by a regression of
-    boosted trees (gamma deviance, which is relative); proportional to it, as the scale does not matter."""
+    """Return float64[n] > 0, proportional to the mean of weight[n] (≥ 0) among events similar in x[n, d],
+    from a regression with boosted trees (gamma deviance, which is relative). The scale does not matter."""
     largest = weight.max()
     target = np.maximum(weight / largest, np.finfo(np.float32).tiny)
     data = xgboost.QuantileDMatrix(x, target)

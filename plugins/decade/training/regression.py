@@ -1,12 +1,13 @@
-"""The quantile regression of DECADE: Y(x), above which a fraction q of events lies at every x.
+"""The quantile regression of DECADE: Y(x), which a fraction q of events exceeds at every x.
 
-Boosted trees minimise the pinball loss of the quantile 1 − q (XGBoost's `reg:quantileerror`). Where to split
-is learned from gradients, but the value of a leaf is the quantile of the residuals of all events in it, times
-the learning rate; so few trees already give an acceptance close to q in every corner of x. An early-stopping
-sample chooses the number of trees; the trees are then fitted once more to all events, which measurably
-narrows the scatter of Y(x).
+Boosted trees minimise the pinball loss of the quantile 1 − q (XGBoost's `reg:quantileerror`). Splits are
+learned from gradients, but the value of a leaf is the quantile of the residuals of all events in it, times
+the learning rate; so a few trees already give an acceptance close to q everywhere in x. An early-stopping
+sample determines the number of trees; the trees are then fitted again to all events, which measurably reduces
+the scatter of Y(x).
 
-Events tied at Y(x) are not above it: where the score repeats values, the acceptance is one of its steps.
+Events with a score equal to Y(x) are not above it: if scores repeat, the acceptance can only take discrete
+values.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ BoolArray = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Settings:
-    """How the trees are fitted; rate, depth and number of trees are the paper's (arXiv:2508.10224)."""
+    """Settings of the fit; learning rate, depth and number of trees are those of the paper
+    (arXiv:2508.10224)."""
 
     learning_rate: float = 0.3
     max_depth: int = 4
@@ -55,7 +57,9 @@ class Quantile:
     json: bytes  # the booster in XGBoost's own format, cut to its best number of trees
     trees: int
     split_nodes: int
-    curve: tuple[Loss, ...]  # by tree, of the fit that chose their number: also those beyond the best
+    curve: tuple[
+        Loss, ...
+    ]  # by tree, of the fit that determined their number, including trees beyond the best
 
 
 def fit(
@@ -68,10 +72,10 @@ def fit(
     seed: int,
     stop: BoolArray,
 ) -> Quantile:
-    """The quantile 1 − q of y[n_event] given x[n_event, n_observable], weighted by weight[n_event] (≥ 0).
+    """Fit the quantile 1 − q of y[n_event] given x[n_event, n_observable], weighted by weight[n_event] (≥ 0).
 
-    `stop[n_event]` marks the early-stopping sample. Events of weight 0 change nothing, nor does the scale
-    of the weights. The same seed gives the same bytes. TrigemuError for events that cannot be fitted to.
+    `stop[n_event]` marks the early-stopping sample. Neither events of weight 0 nor the scale of the weights
+    have any effect. The same seed gives the same bytes. Raises TrigemuError for events that cannot be used.
     """
     _check(x, y, weight, q)
     counts = weight > 0

@@ -1,4 +1,4 @@
-"""Training: the background of a catalogue and a configuration → network, quantile BDT, cards, metrics."""
+"""Training: from the background of a catalogue and a configuration to the network and the quantile BDT."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .config import Config
 from .graph import onnx_model
 from .levelling import mean_weight
 
-#: A cut further from 0 than this many of its errors means that q was not the right one.
+#: If the cut differs from 0 by more than this many of its errors, q has to be adjusted.
 _COMPATIBLE = 2.0
 _MAX_FITS = 6
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One fit of the BDT: its q, the rate that y > Y(x) gives in Hz, and the cut that gives the budget."""
+    """One fit of the BDT: its q, the unique rate in Hz of y > Y(x), and the cut that meets the budget."""
 
     q: float
     unique_hz: float
@@ -38,8 +38,9 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Trained:
-    """network: the ONNX model, None where its card was given; curve: its losses by epoch. events and
-    effective_events: of the training half. failing_hz: the rate of the asked events that fail the rest."""
+    """The result of a training. network: the ONNX model, None if a card was given. curve: its losses by
+    epoch. events, effective_events: in the training half. failing_hz: the rate of the selected events that
+    fail all other triggers, in Hz."""
 
     network: bytes | None
     curve: Sequence[autoencoder.Loss]
@@ -57,10 +58,10 @@ class Trained:
 def train(
     config: Config, catalogue: Catalogue, progress: Callable[[int], None] = lambda epochs: None
 ) -> Trained:
-    """Fit on the training half of a catalogue's background; the other half stays unseen.
+    """Fit on the training half of a catalogue's background; the other half remains unseen.
 
-    TrigemuError where the configuration asks for what the sample cannot give. `progress` is called with
-    the number of epochs done.
+    `progress` is called with the number of epochs done. Raises TrigemuError if the sample cannot provide what
+    the configuration requires.
     """
     settings = config.table.autoencoder
     scorer = None if settings.card is None else open_scorer(config.context, settings.card, None)
@@ -92,7 +93,7 @@ def train(
 def _reader(
     config: Config, scorer: Scorer | None
 ) -> Callable[[object, Workspace], tuple[BoolArray, Mapping[str, Features | FloatArray]]]:
-    """Of the asked events that have all inputs: x, and either the features or the score."""
+    """Return a reader of the selected events with all inputs: x, and either the features or the score."""
 
     def read(plan: object, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
         asked, chosen = of_asked(work, config.requires)
@@ -131,7 +132,7 @@ def _fit_network(
 
 
 def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:
-    """(start, stop, padded) of each block of inputs."""
+    """Return (start, stop, padded) for each block of inputs."""
     stops = np.cumsum([len(block.observables) for block in inputs]).tolist()
     starts = [0, *stops[:-1]]
     return [
@@ -143,8 +144,9 @@ def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:
 def _fit_quantile(
     config: Config, sample: Gathered, y: FloatArray, failing: FloatArray
 ) -> tuple[regression.Quantile, tuple[Attempt, ...]]:
-    """q, the fraction above Y(x), starts as the budget over the rate that can be unique, and is adjusted
-    until the cut that meets the budget is compatible with 0: only there the acceptance is flat in x."""
+    """Fit Y(x). The fraction q above it starts as the budget divided by the rate that can be unique, and is
+    adjusted until the cut that meets the budget is compatible with 0: only at 0 the acceptance is flat in
+    x."""
     budget, table = config.table.training.unique_rate_hz, config.table.quantile
     settings = regression.Settings(
         learning_rate=table.learning_rate, max_depth=table.max_depth, max_trees=table.max_trees
@@ -176,8 +178,8 @@ def _fit_quantile(
 
 
 def _next_q(attempts: Sequence[Attempt], budget_hz: float) -> float:
-    """Where the rate above Y(x), a power of q near two attempts, would be the budget; a first one takes it
-    as proportional."""
+    """Return the q for which the rate above Y(x) would meet the budget. The rate is modelled as a power of q
+    through two attempts, or as proportional to q after the first."""
     last = attempts[-1]
     power = 1.0
     if len(attempts) > 1:

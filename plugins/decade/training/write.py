@@ -1,4 +1,4 @@
-"""What training leaves: models, their cards, metrics and the training curve."""
+"""Write the results of a training: models, their cards, metrics and the training curve."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
 
 
 def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) -> dict[str, str]:
-    """Write all files into a folder, models before the cards that name them. Returns the sha256 of the
+    """Write all files into a folder, models before the cards that refer to them. Return the sha256 of the
     cards, which a menu may give."""
     for name in (NETWORK, QUANTILE, NETWORK_CARD, CARD, METRICS, CURVE):
         check_writable(folder / name)
@@ -47,7 +47,7 @@ def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) 
 
 
 def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str, Any]:
-    """How the training went; losses and pinball losses by epoch and by tree."""
+    """Return the metrics of the training, with losses by epoch and pinball losses by tree."""
     return {
         "config_sha256": config.document.sha256,
         "catalogue": {"name": catalogue.table.name, "sha256": catalogue.sha256},
@@ -120,7 +120,7 @@ def _card(trained: Trained, config: Config, catalogue: Catalogue, score_card: st
 
 
 def _head(what: str, config: Config, catalogue: Catalogue) -> Iterator[str]:
-    """The tables that both cards have."""
+    """Yield the tables that both cards have."""
     further = config.table.training.description
     yield toml_text.entry("description", f"{what} {further}".strip()) + "\n"
     digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]

@@ -1,4 +1,4 @@
-"""The command line: one file a command, each a few lines over the rooms of the flow.
+"""The command line: one file per command, each a few lines over the other rooms.
 
 in: what users type   out: tables, documents and pages; messages and exit status 2 for mistakes
 """

@@ -36,7 +36,7 @@ from trigemu.triggers import search_path
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Measure too what so many threads do together.",
+    help="Also measure the throughput of this many threads.",
 )
 @options.samples
 @options.plugin_path
@@ -52,7 +52,7 @@ def bench(
     json_file: Path | None,
     figure: Path | None,
 ) -> None:
-    """Measure what a MENU and each of its triggers cost per event."""
+    """Measure the time per event of a MENU and of each of its triggers."""
     for file in filter(None, (json_file, figure)):
         check_writable(file)
     batches = _sizes(batch)

@@ -26,7 +26,7 @@ from trigemu.triggers import search_path
     "--inject",
     type=click.IntRange(min=0),
     default=0,
-    help="Flip so many stored decisions, to see that they are found.",
+    help="Flip this many stored decisions, to test that they are found.",
 )
 @click.pass_context
 def check(
@@ -39,7 +39,7 @@ def check(
 ) -> None:
     """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue).
 
-    The exit status is 1 where any differ.
+    The exit status is 1 if any decision differs.
     """
     if json_file:
         check_writable(json_file)

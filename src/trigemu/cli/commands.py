@@ -32,14 +32,14 @@ COMMANDS = {
 
 
 class _Commands(click.Group):
-    """Imports the module of a command only when it is asked for: start-up is what users wait for."""
+    """A group that imports the module of a command only when it is called, to start quickly."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         brought = plugins.with_commands(plugins.search_path())
         return [*COMMANDS, *(name for name in brought if name not in COMMANDS)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does, but plugins are named without being loaded: one that fails hides no help."""
+        """Write the list of commands without loading plugins: one that fails must not hide the help."""
         rows = []
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name) if name in COMMANDS else None
@@ -58,17 +58,17 @@ class _Commands(click.Group):
         return command
 
     def _of_plugin(self, name: str) -> click.Command | None:
-        """A plugin is loaded when its command is asked for; one that fails must not hide the others."""
+        """Load a plugin when its command is called: one that fails must not hide the other commands."""
         folders = plugins.search_path()
         if name not in plugins.with_commands(folders):
             return None
         command = plugins.find(name, folders).command()
         if not isinstance(command, click.Command):
-            raise PluginError(f"plugin {name!r}: its cli.command is no click command")
+            raise PluginError(f"plugin {name!r}: its cli.command is not a click command")
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Mistakes of the user end with a message and status 2, without a traceback."""
+        """Run a command; end with a message and exit status 2, no traceback, after a mistake of the user."""
         try:
             return super().invoke(ctx)
         except TrigemuError as error:
@@ -84,4 +84,5 @@ def cli() -> None:
 
 
 def main() -> None:
+    """Run the command line."""
     cli(prog_name="trigemu")

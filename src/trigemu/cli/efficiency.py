@@ -20,13 +20,17 @@ from trigemu.triggers import search_path
 
 @click.command()
 @click.argument("menus", type=click.Path(path_type=Path), nargs=-1, metavar="[MENU]...")
-@click.option("--profile", type=click.Path(path_type=Path), help="A TOML file with all of what follows.")
-@click.option("--sample", "of", multiple=True, help="Whose events; repeatable.")
-@click.option("--observable", "observables", multiple=True, help="As in menus: photon[0].pt; repeatable.")
-@click.option("--bins", multiple=True, help="0:100:5 or 0,20,50,100; for each --observable, or for all.")
+@click.option("--profile", type=click.Path(path_type=Path), help="TOML file with all of the following.")
+@click.option("--sample", "of", multiple=True, help="Sample to take the events from; repeatable.")
+@click.option(
+    "--observable", "observables", multiple=True, help="Observable, as in menus: photon[0].pt; repeatable."
+)
+@click.option(
+    "--bins", multiple=True, help="Bin edges, 0:100:5 or 0,20,50,100: for each --observable, or once."
+)
 @click.option("--category", "categories", multiple=True, help='A condition: "n_jet == 0"; repeatable.')
-@click.option("--require", help="A condition that events enter by [default: that of the sample's entry].")
-@click.option("--trigger", "triggers", multiple=True, help="Beside the whole menus; repeatable.")
+@click.option("--require", help="Condition that selects events [default: that of the catalogue].")
+@click.option("--trigger", "triggers", multiple=True, help="Trigger to add to the whole menus; repeatable.")
 @options.samples
 @options.workers
 @options.errors
@@ -53,7 +57,7 @@ def efficiency(
     csv_file: Path | None,
     figures: Path | None,
 ) -> None:
-    """Efficiencies of MENUs on signal samples against observables; gains are over the first."""
+    """Measure efficiencies of MENUs on signal samples; gains are over the first menu."""
     for file in filter(None, (json_file, csv_file)):
         check_writable(file)
     wanted = (
@@ -86,7 +90,7 @@ def efficiency(
 
 def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:
     if observables or categories:
-        raise click.UsageError("a --profile has observables and categories of its own")
+        raise click.UsageError("a --profile defines its own observables and categories")
     return read_profiles(file)
 
 

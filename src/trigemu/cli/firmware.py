@@ -16,22 +16,22 @@ from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, search_path
 
 _WIDTH = click.IntRange(1, MAX_WIDTH)
 
-trigger = click.option("--trigger", required=True, help="Whose trees; its kind has a key 'precision'.")
+trigger = click.option("--trigger", required=True, help="Trigger with trees: its kind has a key 'precision'.")
 rounding = click.option(
     "--rounding",
     type=click.Choice(ROUNDINGS),
-    help="Of thresholds and leaf values, which are constants [default: of the trigger, else AP_TRN].",
+    help="Rounding of thresholds and leaves, which are constants [default: as the trigger, else AP_TRN].",
 )
 overflow = click.option(
     "--overflow",
     type=click.Choice(OVERFLOWS),
-    help="Of inputs and thresholds [default: of the trigger, else AP_WRAP].",
+    help="Overflow of inputs and thresholds [default: as the trigger, else AP_WRAP].",
 )
 
 
 @click.group()
 def firmware() -> None:
-    """What the trees of a trigger would do, cost and take on an FPGA."""
+    """Study the trees of a trigger on an FPGA: rates, latency and resources."""
 
 
 for command in (export, verify, estimate):
@@ -42,8 +42,8 @@ for command in (export, verify, estimate):
 @options.menu
 @trigger
 @click.option("--auto", is_flag=True, help="Choose the bits before the point from the data.")
-@click.option("--input-bits", type=_WIDTH, help="With --auto: of inputs and thresholds [default: 12].")
-@click.option("--score-bits", type=_WIDTH, help="With --auto: of leaf values and score [default: 16].")
+@click.option("--input-bits", type=_WIDTH, help="With --auto: width of inputs and thresholds [default: 12].")
+@click.option("--score-bits", type=_WIDTH, help="With --auto: width of leaves and score [default: 16].")
 @rounding
 @overflow
 @options.samples
@@ -63,9 +63,10 @@ def precision(
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
 ) -> None:
-    """What a precision holds, and how often it overflows.
+    """Show the range and step of a precision, and how often it overflows.
 
-    That of a trigger of MENU, or one that --auto chooses for it; the last line is for the menu.
+    The precision is that of a trigger of MENU, or one that --auto chooses; the last line can be copied into
+    the menu.
     """
     from trigemu.firmware import survey, types_of, with_modes, with_widths
     from trigemu.output.text import precision as output_bits
@@ -73,7 +74,7 @@ def precision(
     if json_file:
         check_writable(json_file)
     if not auto and (input_bits or score_bits or rounding or overflow):
-        raise trigemu.TrigemuError("widths, --rounding and --overflow are for --auto: the menu has its own")
+        raise trigemu.TrigemuError("widths, --rounding and --overflow need --auto: else the menu gives them")
     read = trigemu.read_menu(menu, search_path(plugin_path))
     types = None
     if auto:
@@ -92,7 +93,11 @@ def precision(
 @click.option("--score-bits", type=_WIDTH, help="Width of the score [default: that of the inputs].")
 @rounding
 @overflow
-@click.option("--resources", is_flag=True, help="Also what each takes (GHDL and yosys; some minutes each).")
+@click.option(
+    "--resources",
+    is_flag=True,
+    help="Also estimate the resources of each (GHDL and yosys; some minutes each).",
+)
 @options.samples
 @options.workers
 @options.plugin_path
@@ -112,10 +117,10 @@ def scan(
     json_file: Path | None,
     figure: Path | None,
 ) -> None:
-    """Rates against the bits of the trees of a trigger.
+    """Scan the rates of a trigger over the widths of its trees.
 
-    For each width, on the same events of MENU and at the same cut: by how much the rates of the trigger move
-    against floating point, how many of its decisions differ, and how often a number overflows.
+    Each width is compared with floating point on the same events of MENU and at the same cut: the change of
+    the trigger's rates, the number of decisions that differ, and how often a number overflows.
     """
     from trigemu.firmware import of_model, parse_bits, scan_bits, types_of, with_modes
     from trigemu.output.text import precision as output_bits
@@ -149,7 +154,7 @@ def scan(
 
 
 def _check_tools() -> None:
-    """Before any work: they are needed at the end of it."""
+    """Look for the programs before the work starts, since they are needed at its end."""
     from trigemu.firmware import tools
 
     for program in ("ghdl", "yosys"):

@@ -23,24 +23,28 @@ _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=
 
 @click.command()
 @options.menu
-@click.option("--trigger", required=True, help="Whose trees.")
+@click.option("--trigger", required=True, help="Trigger with trees.")
 @click.option(
     "-o",
     "--output",
     "folder",
     type=click.Path(path_type=Path),
     required=True,
-    help="A folder that is not there yet.",
+    help="A new folder.",
 )
 @click.option(
     "--backend",
     type=click.Choice(["hls", "vhdl", "cpp"]),
     default="hls",
     show_default=True,
-    help="Of conifer; C++ and VHDL, which verify and estimate run, are there with each.",
+    help="Back end of conifer; C++ and VHDL, which verify and estimate run, are always written.",
 )
 @click.option(
-    "--clock", type=_MHZ, default=CLOCK_MHZ, show_default=True, help="In MHz, for HLS and for latencies."
+    "--clock",
+    type=_MHZ,
+    default=CLOCK_MHZ,
+    show_default=True,
+    help="Clock in MHz, for HLS and for latencies.",
 )
 @options.samples
 @options.workers
@@ -55,7 +59,7 @@ def export(
     workers: int,
     plugin_path: tuple[Path, ...],
 ) -> None:
-    """Write the trees of a trigger of MENU as a conifer project, with events and scores they must have."""
+    """Write the trees of a trigger of MENU as a conifer project, with events and their expected scores."""
     read = trigemu.read_menu(menu, search_path(plugin_path))
     source = exporting.InputSource(read, trigger, trigemu.open_catalogue(catalogue), trigemu.__version__)
     manifest = exporting.export(source, folder, backend=backend, clock_mhz=clock, workers=workers)
@@ -68,7 +72,7 @@ def export(
 @options.json_file
 @click.pass_context
 def verify(context: click.Context, directory: Path, json_file: Path | None) -> None:
-    """Hold the C++ and the VHDL of a project against the emulation: every score, to the bit."""
+    """Compare every score of the C++ and VHDL of a project with the emulation, to the bit."""
     if json_file:
         check_writable(json_file)
     project = open_project(directory)
@@ -84,10 +88,10 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
 
 @click.command()
 @_project
-@click.option("--clock", type=_MHZ, help="In MHz [default: that of the export].")
+@click.option("--clock", type=_MHZ, help="Clock in MHz [default: that of the export].")
 @options.json_file
 def estimate(directory: Path, clock: float | None, json_file: Path | None) -> None:
-    """Clocks, LUT and registers of a project, next to those of the DECADE paper and to budgets."""
+    """Estimate latency, LUTs and registers of a project, beside the DECADE paper and budgets."""
     if json_file:
         check_writable(json_file)
     project = open_project(directory)

@@ -18,7 +18,7 @@ from trigemu.generate import tuning_table
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     required=True,
-    help="Folder for catalogue, ROOT files and, in interactions/, what an interrupted run continues from.",
+    help="Folder for catalogue, ROOT files and interactions, from which an interrupted run continues.",
 )
 @click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--tune", is_flag=True, help="Adjust luminosity and fakes to published rates, and print them.")

@@ -15,7 +15,7 @@ output = click.option(
 
 @click.group("import")
 def import_() -> None:
-    """Menus of experiments as menus in TOML."""
+    """Convert menus of experiments to TOML."""
 
 
 @import_.command("cms-l1")
@@ -33,7 +33,7 @@ def cms_l1(menu: Path, file: Path) -> None:
     for out in imported.left_out:
         click.echo(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
     click.echo(
-        f"{file}: {imported.algorithms} algorithms, and {imported.conditions} conditions of several of them"
+        f"{file}: {imported.algorithms} algorithms, and {imported.conditions} conditions that several share"
     )
 
 
@@ -43,12 +43,12 @@ def cms_l1(menu: Path, file: Path) -> None:
     "--objects",
     type=click.Path(path_type=Path),
     required=True,
-    help="The folder with the YAML of its objects.",
+    help="Folder with the YAML of its objects.",
 )
 @click.option(
     "--scalings",
     type=click.Path(path_type=Path),
-    help="A folder of NAME:ID:RANGE.yaml: slope and offset of offline pT.  [default: 1.1 and 2.0]",
+    help="Folder of NAME:ID:RANGE.yaml, with slope and offset of offline pT.  [default: 1.1 and 2.0]",
 )
 @output
 def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> None:

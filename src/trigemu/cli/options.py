@@ -10,7 +10,7 @@ import click
 from trigemu.samples import Errors
 from trigemu.support import TrigemuError
 
-#: What figures are written as, by the ending of the name.
+#: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
 
 menu = click.argument("menu", type=click.Path(path_type=Path))
@@ -26,14 +26,14 @@ errors = click.option(
     type=click.Choice(get_args(Errors)),
     default="interactions",
     show_default=True,
-    help="What fluctuates alone: each interaction, with all events made from it, or each event.",
+    help="What fluctuates independently: each interaction, with all events made from it, or each event.",
 )
 workers = click.option(
     "--workers",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Processes to share the work; the result does not depend on it.",
+    help="Number of processes; the result does not depend on it.",
 )
 plugin_path = click.option(
     "--plugin-path",

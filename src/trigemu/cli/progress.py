@@ -11,15 +11,15 @@ from trigemu.samples import Catalogue, Sample
 
 
 def events_bar(samples: Iterable[Sample], passes: int = 1) -> AbstractContextManager[Callable[[int], None]]:
-    """A bar over the events of some samples, read so many times."""
+    """Return a bar over the events of some samples, which are read in a number of passes."""
     return bar("events", passes * sum(sample.entries for sample in samples))
 
 
 def menus_bar(
     menus: Iterable[Menu], catalogue: Catalogue, further: int = 0
 ) -> AbstractContextManager[Callable[[int], None]]:
-    """A bar over the background events of some menus: one pass for the rates, one more where budgets are
-    solved, and `further` ones."""
+    """Return a bar over the background events that some menus are run on: one pass for the rates, one more
+    where budgets are solved, and `further` ones."""
     return events_bar(catalogue.background, 1 + any(menu.budgeted for menu in menus) + further)
 
 

@@ -21,7 +21,7 @@ from trigemu.triggers import search_path
 @click.command("rates-vs")
 @click.argument("observable")
 @options.menu
-@click.option("--bins", required=True, help="0:60:5 or 0,20,50,100.")
+@click.option("--bins", required=True, help="Bin edges: 0:60:5 or 0,20,50,100.")
 @click.option("--trigger", "triggers", multiple=True, help="Print and draw only these; repeatable.")
 @options.samples
 @options.workers
@@ -43,7 +43,7 @@ def rates_vs(
     csv_file: Path | None,
     figure: Path | None,
 ) -> None:
-    """Rates of a MENU against an OBSERVABLE, such as n_interaction or jet[0].pt."""
+    """Print the rates of a MENU in bins of an OBSERVABLE, such as n_interaction or jet[0].pt."""
     for file in filter(None, (json_file, csv_file, figure)):
         check_writable(file)
     edges = parse_bins(bins)

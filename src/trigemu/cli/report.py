@@ -29,7 +29,7 @@ from trigemu.triggers import search_path
     "--efficiency",
     "profile",
     type=click.Path(path_type=Path),
-    help="Profiles (TOML) of efficiencies [default: those beside the menus that are about just these, else "
+    help="File of efficiency profiles (TOML) [default: one beside the menus that lists exactly these, else "
     "the leading objects of a signal].",
 )
 @click.option(
@@ -37,12 +37,12 @@ from trigemu.triggers import search_path
     "scans",
     multiple=True,
     metavar="TRIGGER=FIRST:LAST:STEP",
-    help="Rates against its threshold, repeatable [default: where thresholds come from rate budgets].",
+    help="Scan the threshold of a trigger; repeatable [default: thresholds found from rate budgets].",
 )
 @click.option(
     "--figures",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Write each figure into this folder too, as PNG and PDF, and its numbers as CSV.",
+    help="Also write each figure into this folder, as PNG and PDF, with its numbers as CSV.",
 )
 def report(
     menus: tuple[Path, ...],
@@ -55,7 +55,7 @@ def report(
     scans: tuple[str, ...],
     figures: Path | None,
 ) -> None:
-    """One HTML page about some MENUs: rates, differences, overlaps, efficiencies, and what they come from."""
+    """Write one HTML page on MENUs: rates, differences, overlaps, efficiencies and their provenance."""
     from trigemu.output.report.page import render, write_figures
     from trigemu.output.report.sections import sections
     from trigemu.studies import (
@@ -87,7 +87,7 @@ def report(
 
 
 def _make(folder: Path | None) -> None:
-    """Before work is spent on what it shall hold."""
+    """Make a folder before the work starts; TrigemuError where it cannot be made or written to."""
     if folder is None:
         return
     try:

@@ -29,17 +29,19 @@ from trigemu.triggers import search_path
 @click.option(
     "--prescales",
     type=click.Path(path_type=Path),
-    help="Columns of prescales (CSV: name, one column each) instead of the menu's.",
+    help="Prescale columns (CSV: name, then one per column) instead of the menu's.",
 )
 @click.option(
     "--column",
     "columns",
     multiple=True,
-    help=f"Rates with a column of prescales; repeatable; {ALL_COLUMNS!r}: each.",
+    help=f"Use this column of prescales; repeatable; {ALL_COLUMNS!r}: every column.",
 )
-@click.option("--pileup", type=float, help="Reweight crossings to so many interactions on average.")
-@click.option("--luminosity", type=float, help="Move interactions to this luminosity, in cm⁻² s⁻¹.")
-@click.option("--overlap", is_flag=True, help="Print the overlap of every pair of triggers too.")
+@click.option("--pileup", type=float, help="Reweight crossings to this mean number of interactions.")
+@click.option(
+    "--luminosity", type=float, help="Scale samples of interactions to this luminosity, in cm⁻² s⁻¹."
+)
+@click.option("--overlap", is_flag=True, help="Also print the overlap of every pair of triggers.")
 @options.json_file
 @options.csv_file
 def run(

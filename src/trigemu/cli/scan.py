@@ -20,16 +20,16 @@ from trigemu.triggers import search_path
 
 @click.command()
 @options.menu
+@click.option("--trigger", "triggers", multiple=True, required=True, help="Trigger to scan; at most two.")
 @click.option(
-    "--trigger", "triggers", multiple=True, required=True, help="Whose threshold to scan; at most two."
+    "--values", multiple=True, required=True, help="Thresholds of each --trigger: 60:160:5 or 60,80,100."
 )
-@click.option("--values", multiple=True, required=True, help="60:160:5 or 60,80,100; for each --trigger.")
 @click.option(
     "--budget",
     "budgets",
     type=click.FloatRange(min=0, min_open=True),
     multiple=True,
-    help="Tell between which values a rate is so many Hz; repeatable.",
+    help="Find between which values a rate is this many Hz; repeatable.",
 )
 @options.samples
 @options.workers
@@ -51,7 +51,7 @@ def scan(
     csv_file: Path | None,
     figure: Path | None,
 ) -> None:
-    """Rates of a MENU against the threshold of one trigger, or over the plane of two."""
+    """Scan the rates of a MENU over the threshold of one trigger, or over the plane of two."""
     for file in filter(None, (json_file, csv_file, figure)):
         check_writable(file)
     steps = _steps(triggers, values)

@@ -1,4 +1,4 @@
-"""Exact sums of weights a pattern of decisions, and the probability with which a trigger accepts one.
+"""Exact sums of weights for each pattern of decisions, and the probabilities with which triggers accept it.
 
 in: decision bits, weights
 out: `PatternTable`, `Acceptance`, the fraction of each rate (`quantities`)

@@ -1,12 +1,13 @@
-"""With which probability triggers accept a pattern of decisions: prescales, coherent sets, seeds.
+"""The probabilities with which triggers accept a pattern of decisions: prescales, coherent sets, seeds.
 
-An event in which trigger t fires is accepted by t with probability a_t = d_t / p_t; with a seed, by what
-`seeds.py` says. One primitive, for any set S of triggers and one event:
+Trigger t with decision d_t and prescale p_t accepts an event with probability a_t = d_t / p_t; with a seed,
+with the probability given in `seeds.py`. Everything follows from one quantity, for any set S of triggers and
+one event:
 
     or(S) = 1 − Π over coherent sets C of (1 − max of a_t, t in S ∩ C)
 
-for triggers that neither read others as their seed nor are read; what seeds bind together counts as one such
-set, with the probability that any of its triggers in S accepts.
+This holds for triggers that neither read others as their seed nor are read. Triggers that seeds connect count
+as one such set, with the probability that any of its triggers in S accepts.
 """
 
 from __future__ import annotations
@@ -27,12 +28,13 @@ from trigemu.triggers import BitKind
 
 @dataclass(frozen=True)
 class Pairs:
-    """With which probability a trigger of one list and one of another accept an event together.
+    """The probabilities that a trigger of one list and one of another accept an event together.
 
-    first, second: float64[m, s], float64[m, t], the acceptances of each. alike: bool[s, t], which share a
-    counter: the smaller acceptance is that of both; else their product, unless seeds bind them: then it is
-    bound[combination, of_first, of_second], float64[c, nodes, nodes] with combination int64[m] of each
-    pattern and of_first int64[s], of_second int64[t] the node of each trigger, or −1.
+    first, second: float64[m, s], float64[m, t], the acceptances of each. alike: bool[s, t], which triggers
+    share a counter: their joint acceptance is the smaller one, that of others the product. For two triggers
+    connected by seeds, it is instead bound[combination, of_first, of_second], with bound float64[c, nodes,
+    nodes], combination int64[m] of each pattern, and of_first int64[s], of_second int64[t] the node of each
+    trigger, or −1.
     """
 
     first: FloatArray
@@ -45,8 +47,9 @@ class Pairs:
 
 
 class Part(NamedTuple):
-    """What accepts an event independently of all else: sets of triggers that share a counter; and what the
-    counters of their seeds may give, each with its probability and float64[t], the acceptances then."""
+    """Triggers that accept an event independently of all others. sets: those that share a counter. outcomes:
+    the possible outcomes of the counters of their seeds, each with its probability and the acceptances,
+    float64[t]."""
 
     sets: Sets
     outcomes: list[tuple[float, FloatArray]]
@@ -56,8 +59,8 @@ class Part(NamedTuple):
 class Acceptance:
     """The probabilities with which t enabled triggers accept m patterns.
 
-    total: float64[m, t], each by itself. sets: the triggers that share a prescale counter, without those in
-    `seeded`.
+    total: float64[m, t], of each trigger by itself. sets: the triggers that share a prescale counter, except
+    those in `seeded`. seeded: the triggers that seeds connect.
     """
 
     total: FloatArray
@@ -65,28 +68,29 @@ class Acceptance:
     seeded: Seeded | None = None
 
     def either(self, members: BoolArray) -> FloatArray:
-        """float64[m]: or(S), for members bool[t]."""
+        """Return or(S), float64[m], for members bool[t]."""
         either = or_of(self.total, _within(self.sets, members))
         if self.seeded:
-            best = self.seeded.either(self.seeded.members(members))
+            best, _ = self.seeded.either_and_none(self.seeded.members(members))
             either = best + either * (1.0 - best)
         return either
 
     def unique(self, members: BoolArray) -> FloatArray:
-        """float64[m, t]: or(S) − or(S without t), as a product, so that nothing cancels; 0 for others."""
+        """Return or(S) − or(S without t), float64[m, t], computed as a product to avoid cancellation; 0 for
+        triggers that are not in S."""
         sets = _within(self.sets, members)
         unique = unique_of(self.total, sets)
         if self.seeded:
             inside = self.seeded.members(members)
             of_nodes = self.seeded.unique(inside)
-            unique *= 1.0 - self.seeded.either(inside)[:, None]
+            unique *= self.seeded.either_and_none(inside)[1][:, None]
             missed = missed_of(self.total, sets)[:, None]
             unique[:, self.seeded.column[inside]] = of_nodes[:, inside] * missed
         return unique
 
     def lost(self, members: BoolArray, trigger: int) -> FloatArray:
-        """float64[m]: by how much or(S) is lower if a trigger that is none of S never accepts: what S loses
-        that is seeded by it. Below 0 where a seed asks that it does not accept."""
+        """Return by how much or(S) decreases if a trigger outside of S never accepts, float64[m]: the loss of
+        the triggers in S that it seeds. Negative where a seed requires that it does not accept."""
         node = -1 if self.seeded is None else int(_node_of(self.seeded, self.total.shape[1])[trigger])
         if self.seeded is None or node < 0:
             return np.zeros(len(self.total))
@@ -94,7 +98,7 @@ class Acceptance:
         return missed * self.seeded.lost(self.seeded.members(members), node)
 
     def pairs(self) -> Pairs:
-        """Every trigger with every other."""
+        """Return the joint acceptances of every trigger with every other."""
         t = self.total.shape[1]
         alike = _alike(self.sets, t)
         if self.seeded is None:
@@ -103,7 +107,7 @@ class Acceptance:
         return Pairs(self.total, self.total, alike, self.seeded.both(), self.seeded.combination, node, node)
 
     def outcomes(self, pattern: int, members: BoolArray) -> Iterator[Part]:
-        """How some triggers, bool[t], accept one pattern, one independent part after the other."""
+        """Yield the independent parts in which some triggers, bool[t], accept one pattern."""
         for together in _within(self.sets, members):
             yield Part([together], [(1.0, self.total[pattern])])
         if self.seeded:
@@ -116,13 +120,13 @@ class Acceptance:
                 yield Part(sets, list(zip(probability.tolist(), rows, strict=True)))
 
 
-#: No trigger is bound to others by a seed.
+#: The fields of `Pairs` if seeds connect no triggers.
 _UNBOUND = (np.zeros((1, 1, 1)), np.zeros(0, np.int64))
 
 
 def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance:
-    """With which probabilities the enabled triggers accept m patterns. TrigemuError where too many prescaled
-    seeds fire together."""
+    """Return the probabilities with which the enabled triggers of a menu accept m patterns. TrigemuError if
+    too many prescaled seeds fire together."""
     own, raw = _decisions(words, menu, bits)
     nodes = list(_nodes(menu, own, raw, _bound_counters(menu)))
     bound = {node.column for node in nodes}
@@ -142,8 +146,8 @@ def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance
 def pairs_between(
     words: Words, first: tuple[Menu, Mapping[str, int]], second: tuple[Menu, Mapping[str, int]]
 ) -> Pairs:
-    """The triggers of one menu with those of another, of which those of one name or of one coherent set
-    share their counters."""
+    """Return the joint acceptances of the triggers of two menus. Triggers of the same coherent set share
+    their counter, as do triggers of the same name outside of coherent sets."""
     a, b = (acceptances(words, *which) for which in (first, second))
     s, t = (menu.enabled for menu, _ in (first, second))
     alike = np.array([[counter_of(x) == counter_of(y) for y in t] for x in s])
@@ -164,7 +168,7 @@ def pairs_between(
 
 
 def _node_of(seeded: Seeded, triggers: int) -> IntArray:
-    """int64[t]: the node of each trigger, or −1."""
+    """Return the node of each trigger, or −1, int64[t]."""
     node = np.full(triggers, -1, np.int64)
     placed = np.flatnonzero(seeded.column >= 0)
     node[seeded.column[placed]] = placed
@@ -172,7 +176,7 @@ def _node_of(seeded: Seeded, triggers: int) -> IntArray:
 
 
 def _bound_counters(menu: Menu) -> set[Hashable]:
-    """Those of triggers that read others as their seed, or are read."""
+    """Return the counters of triggers that read others as their seed, or are read."""
     seeded = [trigger for trigger in menu.enabled if trigger.seed]
     read = [menu.trigger(name) for trigger in seeded if trigger.seed for name in trigger.seed.names()]
     return {counter_of(trigger) for trigger in (*seeded, *read)}
@@ -184,8 +188,9 @@ def _nodes(
     raw: Mapping[str, BoolArray],
     counters: Container[Hashable],
 ) -> Iterator[Node]:
-    """The triggers with some counters, all that are bound by seeds among them. One that is not enabled
-    counts by its raw decision, one that a column of prescales switches off never accepts."""
+    """Yield the nodes of the triggers with the given counters, which include all triggers connected by seeds.
+    A disabled trigger enters with its raw decision; one that a column of prescales switches off never
+    accepts."""
     enabled = {trigger.name: column for column, trigger in enumerate(menu.enabled)}
     read = {name for t in menu.enabled if t.seed for name in t.seed.names()}
     for name in menu.order:
@@ -201,14 +206,15 @@ def _nodes(
 
 
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """bool[m] of each trigger, in the menu's `order`: its decision before prescales in each of m patterns."""
+    """Return the decisions of each trigger before prescales, bool[m] over the patterns, in the menu's
+    `order`."""
     return _decisions(words, menu, bits)[1]
 
 
 def _decisions(
     words: Words, menu: Menu, bits: Mapping[str, int]
 ) -> tuple[dict[str, BoolArray], dict[str, BoolArray]]:
-    """Before prescales, bool[m] of each trigger: its own, without its seed; and with it, which is raw."""
+    """Return the decisions bool[m] of each trigger before prescales: without its seed, and with it (raw)."""
     own: dict[str, BoolArray] = {}
     raw: dict[str, BoolArray] = {}
     for name in menu.order:
@@ -235,7 +241,7 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
 
 
 def _within(sets: Sets, members: BoolArray) -> Sets:
-    """What of each set is a member; sets without any are left out, which changes no bit."""
+    """Return the members of each set, without empty sets, which would change no bit of the result."""
     if members.all():
         return sets
     inside = ([i for i in together if members[i]] for together in sets)
@@ -243,7 +249,7 @@ def _within(sets: Sets, members: BoolArray) -> Sets:
 
 
 def _alike(sets: Sets, triggers: int) -> BoolArray:
-    """bool[t, t]: which are in one set."""
+    """Return which triggers are in the same set, bool[t, t]."""
     number = np.arange(triggers) + len(sets)
     for i, together in enumerate(sets):
         number[list(together)] = i

@@ -1,4 +1,4 @@
-"""Triggers that share a prescale counter, and the probability that any of some accepts."""
+"""Sets of triggers that share a prescale counter, and the probability that at least one trigger accepts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Sets = Sequence[Sequence[int]]
 
 
 def counter_of(trigger: Trigger) -> Hashable:
-    """What is equal for triggers that share their prescale counter."""
+    """Return a key that is equal for triggers that share their prescale counter."""
     return ("set", trigger.coherent) if trigger.coherent else ("alone", trigger.name)
 
 
 def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
-    """The positions of the triggers that share a prescale counter; a trigger alone is a set."""
+    """Return the positions of the triggers of each set; a trigger with a counter of its own is a set."""
     sets: dict[Hashable, list[int]] = {}
     for position, trigger in enumerate(triggers):
         sets.setdefault(counter_of(trigger), []).append(position)
@@ -27,33 +27,33 @@ def coherent_sets(triggers: Sequence[Trigger]) -> list[list[int]]:
 
 
 def or_of(accepted: FloatArray, sets: Sets) -> FloatArray:
-    """float64[m]: the probability that any trigger accepts, from float64[m, t].
+    """Return float64[m], the probability that at least one trigger accepts, from float64[m, t].
 
-    Added up so that one set gives its own value, an empty one changes nothing and a 1 stays 1, to the
-    last bit: what is zero must not become an event of weight 1e-17.
+    The order of operations guarantees, to the last bit, that one set gives its own value, an empty one
+    changes nothing and a 1 stays 1: a zero must not become an event of weight 1e-17.
     """
     return _or(accepted, *_flat(sets))
 
 
 def unique_of(accepted: FloatArray, sets: Sets) -> FloatArray:
-    """float64[m, t]: or(M) − or(M without t), as a product, so that nothing cancels."""
+    """Return float64[m, t], or(M) − or(M without t), computed as a product to avoid cancellation."""
     return _unique(accepted, *_flat(sets))
 
 
 def missed_of(accepted: FloatArray, sets: Sets) -> FloatArray:
-    """float64[m]: the probability that no trigger accepts."""
+    """Return float64[m], the probability that no trigger accepts."""
     return _missed(accepted, *_flat(sets))
 
 
 def _flat(sets: Sets) -> tuple[IntArray, IntArray]:
-    """The members one after the other, and where those of each set start."""
+    """Return the members of all sets in one array, and the position at which each set starts."""
     starts = np.cumsum([0, *map(len, sets)])
     return np.array([member for members in sets for member in members], np.int64), starts
 
 
 @inlined
 def _best(accepted: FloatArray, row: int, member: IntArray, first: int, last: int) -> float:
-    """With which probability a set accepts: its largest acceptance."""
+    """Return the probability that a set accepts: its largest acceptance."""
     best = 0.0
     for at in range(first, last):
         best = max(best, accepted[row, member[at]])

@@ -1,7 +1,7 @@
-"""What the prescale counters of triggers that are bound by seeds may come to, and what is accepted then.
+"""Outcomes of the prescale counters of triggers that seeds connect, and the acceptances for each outcome.
 
-Kernels for `seeds.py`. A node is a trigger, in an order in which each comes after those it reads; its seed
-is a postfix program: numbers of nodes, and AND, OR, NOT.
+Kernels for `seeds.py`. A node is a trigger; each node comes after those it reads. Its seed is a postfix
+program: numbers of nodes, and AND, OR, NOT.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from trigemu.support import BoolArray, FloatArray, IntArray, kernel
 
 AND, OR, NOT = -1, -2, -3
 
-#: What `evaluate` finds: its second axis is one number, the nodes, or pairs of nodes.
+#: The quantities of `evaluate`; the second axis of its result is one or two numbers, the nodes, or pairs of
+#: nodes.
 TOTAL, EITHER, UNIQUE, LOST, BOTH, EXACTLY = range(6)
 
 
 @kernel
 def components(fired: BoolArray, counter: IntArray, code: IntArray, starts: IntArray) -> IntArray:
-    """int64[nodes]: the number of the component of each node that fired, −1 for the others."""
+    """Return the component of each node that fired, and −1 for the others, int64[nodes]."""
     nodes = len(fired)
     lowest = np.where(fired, np.arange(nodes), -1)
     changed = True
@@ -52,8 +53,8 @@ def components(fired: BoolArray, counter: IntArray, code: IntArray, starts: IntA
 def _thresholds(
     component: IntArray, number: int, counter: IntArray, prescale: FloatArray, read: BoolArray
 ) -> tuple[FloatArray, IntArray]:
-    """Of each counter that is read, the different 1 / p below 1, falling: float64[counters, nodes],
-    int64[counters]."""
+    """Return the distinct 1 / p below 1 of each counter that is read, descending, float64[counters, nodes],
+    and how many there are, int64[counters]."""
     nodes = len(component)
     value, n = np.zeros((len(read), nodes)), np.zeros(len(read), np.int64)
     for node in range(nodes):
@@ -75,7 +76,7 @@ def _thresholds(
 
 @kernel
 def _seen(code: IntArray, first: int, last: int, accept: FloatArray, stack: BoolArray) -> bool:
-    """Whether a seed is true of those that accepted."""
+    """Whether a seed is true, given which nodes accepted."""
     top = -1
     for k in range(first, last):
         step = code[k]
@@ -103,9 +104,9 @@ def outcomes(
     read: BoolArray,
     limit: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Of one component: float64[o], the probability of each outcome of the counters that are read; and
-    float64[o, nodes], with which each node accepts then, `removed` never. Nothing where there are too
-    many."""
+    """Return the outcomes of the counters of one component that are read: the probability of each,
+    float64[o], and the probabilities with which each node then accepts, float64[o, nodes]; `removed` never
+    does. Both are empty if there are too many outcomes."""
     nodes = len(fired)
     value, n = _thresholds(component, number, counter, prescale, read)
     outcomes = 1
@@ -139,7 +140,8 @@ def outcomes(
 
 @kernel
 def _either(accept: FloatArray, members: BoolArray, counter: IntArray, best: FloatArray) -> float:
-    """Any member accepts, given an outcome. `best`: memory, one a counter."""
+    """Return the probability that any member accepts, given an outcome. best: scratch memory, one per
+    counter."""
     best[:] = 0.0
     for node in range(len(accept)):
         if members[node]:
@@ -187,7 +189,7 @@ def _of_component(
     best: FloatArray,
     into: FloatArray,
 ) -> None:
-    """Add up over the outcomes of a component: into float64[nodes], or float64[nodes²] for pairs."""
+    """Sum over the outcomes of a component: into float64[nodes], or float64[nodes²] for pairs."""
     nodes = accept.shape[1]
     for o in range(len(probability)):
         p = probability[o]
@@ -213,13 +215,29 @@ def _of_component(
 def _sum_either(
     probability: FloatArray, accept: FloatArray, members: BoolArray, counter: IntArray, best: FloatArray
 ) -> float:
-    """Any member accepts. What is certain in every outcome is 1 to the last bit."""
+    """Return the probability that any member accepts, which is exactly 1 if it is certain in every
+    outcome."""
     total, certain = 0.0, True
     for o in range(len(probability)):
         either = _either(accept[o], members, counter, best)
         total += probability[o] * either
         certain &= either == 1.0
     return 1.0 if certain else total
+
+
+@kernel
+def _sum_missed(
+    probability: FloatArray, accept: FloatArray, members: BoolArray, counter: IntArray, best: FloatArray
+) -> float:
+    """Return the probability that no member accepts: products, since 1 − either would cancel near 1."""
+    total = 0.0
+    for o in range(len(probability)):
+        _either(accept[o], members, counter, best)
+        missed = probability[o]
+        for c in range(len(best)):
+            missed *= 1.0 - best[c]
+        total += missed
+    return total
 
 
 @kernel
@@ -232,7 +250,8 @@ def _sum_exactly(
     counter: IntArray,
     least: FloatArray,
 ) -> float:
-    """All members of a component accept and none of its others. `least`: memory, one a counter."""
+    """Return the probability that all members of a component accept and none of its others does. least:
+    scratch memory, one per counter."""
     total = 0.0
     for o in range(len(probability)):
         least[:] = 1.0
@@ -263,19 +282,22 @@ def evaluate(
     read: BoolArray,
     limit: int,
 ) -> tuple[FloatArray, int]:
-    """For each of some combinations: its probabilities; and a combination with too many outcomes, or −1."""
+    """Return the probabilities of each combination, and the first combination with too many outcomes, or
+    −1."""
     nodes = fired.shape[1]
-    width = 1 if what in (EITHER, LOST, EXACTLY) else nodes * nodes if what == BOTH else nodes
+    width = nodes * nodes if what == BOTH else nodes
+    if what in (EITHER, LOST, EXACTLY):
+        width = 2 if what == EITHER else 1
     found = np.zeros((len(fired), width))
     best, members = np.empty(len(read)), masks[0]
     for row in range(len(fired)):
         if what == LOST and not fired[row, removed]:
             continue
         component = components(fired[row], counter, code, starts)
-        either, lost, exactly = 0.0, 0.0, 1.0
+        either, missed, lost, exactly = 0.0, 1.0, 0.0, 1.0
         if what == EXACTLY and (members & ~fired[row]).any():
             continue
-        hits = np.zeros(nodes)
+        misses = np.ones(nodes)
         for number in range(component.max() + 1):
             probability, accept = outcomes(
                 fired[row], component, number, -1, counter, code, starts, prescale, read, limit
@@ -298,33 +320,36 @@ def evaluate(
                     kept = _either(without[o], members, counter, best)
                     lost += probability[o] * (_either(accept[o], members, counter, best) - kept)
                 continue
-            hits[number] = _sum_either(probability, accept, members, counter, best)
-            either = hits[number] + either * (1.0 - hits[number])
+            hit = _sum_either(probability, accept, members, counter, best)
+            if hit > 0.0:
+                misses[number] = _sum_missed(probability, accept, members, counter, best)
+            either = hit + either * (1.0 - hit)  # exactly 1 where either is
+            missed *= misses[number]
         if what == EITHER:
-            found[row, 0] = either
+            found[row, 0], found[row, 1] = either, missed
         elif what == EXACTLY:
             found[row, 0] = exactly
         elif what == LOST:
-            found[row, 0] = lost * (1.0 - either)
+            found[row, 0] = lost * missed
         elif what == UNIQUE:
-            _without_others(found[row], component, hits)
+            _without_others(found[row], component, misses)
         elif what == BOTH:
             _between_components(found[row], component, nodes)
     return found, -1
 
 
 @kernel
-def _without_others(unique: FloatArray, component: IntArray, hits: FloatArray) -> None:
-    """Given that no other component accepts."""
+def _without_others(unique: FloatArray, component: IntArray, misses: FloatArray) -> None:
+    """Multiply by the probability that no other component accepts."""
     for node in range(len(unique)):
-        for number in range(len(hits)):
+        for number in range(len(misses)):
             if unique[node] > 0.0 and number != component[node]:
-                unique[node] *= 1.0 - hits[number]
+                unique[node] *= misses[number]
 
 
 @kernel
 def _between_components(both: FloatArray, component: IntArray, nodes: int) -> None:
-    """Nodes of different components are independent."""
+    """Fill in the pairs of nodes of different components, which are independent."""
     for a in range(nodes):
         for b in range(nodes):
             if component[a] >= 0 and component[b] >= 0 and component[a] != component[b]:

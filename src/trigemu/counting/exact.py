@@ -1,8 +1,9 @@
-"""Sums of floats that are exact, so that no result depends on order, chunks or workers.
+"""Exact sums of floats, so that no result depends on order, chunks or workers.
 
-A sum is a fixed-point number of 256 bits, least significant 2⁻¹⁶⁰, in eight limbs: int64, each worth 32
-bits, the rest being room for 2³⁰ additions between two `carry`s. What lies below 2⁻¹⁶⁰ is cut off each
-value, not the sum, which is independent of order too; the largest value is 2⁸¹ (a squared weight).
+A sum is a fixed-point number of 256 bits, the least significant being 2⁻¹⁶⁰, in eight int64 limbs. Each limb
+holds 32 bits; its other bits leave room for 2³⁰ additions between two calls of `carry`. Each value, not the
+sum, is truncated below 2⁻¹⁶⁰, which is independent of the order too. The largest value is 2⁸¹ (a squared
+weight).
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from trigemu.support import FloatArray, IntArray, kernel
 
 LIMBS = 8
 LOWEST_BIT = -160
-#: A sum times a fraction takes more: 14 limbs from 2⁻²⁸⁸.
+#: A sum times a fraction needs more: 14 limbs from 2⁻²⁸⁸.
 FRACTION_BIT = -128
 WIDE = 14
 #: Adding more values than this between two carries could overflow a limb.
 ADDITIONS = 2**30
 
-#: Of values with this exponent or a higher one nothing is cut off, of their squares neither.
+#: Values with this exponent or a higher one are not truncated, nor are their squares.
 WHOLE_EXPONENT = (1023 + 1075 + LOWEST_BIT + 1) // 2
 
 _MANTISSA = np.uint64(2**52 - 1)
@@ -35,7 +36,7 @@ def add(limbs: IntArray, value: float) -> None:
     """Add one float to int64[LIMBS]."""
     bits = np.float64(value).view(np.uint64)
     exponent = np.int64((bits >> _52) & np.uint64(0x7FF))
-    if exponent == 0:  # zero, or so small that nothing of it is kept
+    if exponent == 0:  # zero, or below the least significant bit
         return
     mantissa = (bits & _MANTISSA) | _IMPLICIT
     position = exponent - 1075 - LOWEST_BIT
@@ -56,7 +57,7 @@ def add(limbs: IntArray, value: float) -> None:
 
 @kernel
 def exponents(values: FloatArray) -> tuple[np.int64, np.int64]:
-    """The lowest and the highest exponent, as float64 writes them; 0 is that of zero."""
+    """Return the lowest and the highest exponent, as encoded in float64; that of zero is 0."""
     lowest, highest = np.int64(0x7FF), np.int64(0)
     for value in values:
         exponent = np.int64((np.float64(value).view(np.uint64) >> _52) & np.uint64(0x7FF))
@@ -66,10 +67,11 @@ def exponents(values: FloatArray) -> tuple[np.int64, np.int64]:
 
 @kernel
 def add_to_cells(cells: IntArray, lowest: np.int64, entry: IntArray, values: FloatArray) -> None:
-    """Add values to the cells of their entries, int64[m, exponents, 8], and their squares.
+    """Add values and their squares to the cells of their entries, int64[m, exponents, 8].
 
-    The sums of one exponent are integers that need no shift, and stand side by side: the halves of the
-    mantissas, those of the squares for either exponent that a square may have, number, largest |value|.
+    The sums of one exponent are integers that need no shift. A cell holds the two halves of the mantissas,
+    the same of the squares for either exponent that a square may have, the number of values and the largest
+    |value|.
     """
     flat = cells.ravel()
     exponents = np.uint64(cells.shape[1])
@@ -98,7 +100,7 @@ def add_to_cells(cells: IntArray, lowest: np.int64, entry: IntArray, values: Flo
 def from_cells(
     cells: IntArray, lowest: np.int64, n: IntArray, largest: FloatArray, sums: IntArray, squares: IntArray
 ) -> None:
-    """Add what is in the cells to numbers, largest |value|s and sums of their entries."""
+    """Add the contents of the cells to the numbers, largest |value|s and sums of their entries."""
     for entry in range(cells.shape[0]):
         for i in range(cells.shape[1]):
             cell = cells[entry, i]
@@ -123,13 +125,13 @@ def _add_shifted(limbs: IntArray, value: np.int64, position: np.int64) -> None:
     if limb + 2 < LIMBS:
         limbs[limb + 1] += (low >> 32) + (high & 0xFFFFFFFF)
         limbs[limb + 2] += high >> 32
-    else:  # the last limb holds what goes beyond
+    else:  # the last limb holds the overflow
         limbs[limb + 1] += (low >> 32) + high
 
 
 @kernel
 def carry(limbs: IntArray) -> None:
-    """Bring int64[m, …] into the one form a value has: all limbs but the last in 0 … 2³² − 1."""
+    """Bring int64[m, …] into the unique form of each value: all limbs but the last in 0 … 2³² − 1."""
     for row in range(limbs.shape[0]):
         for i in range(limbs.shape[1] - 1):
             limbs[row, i + 1] += limbs[row, i] >> 32
@@ -140,8 +142,8 @@ def carry(limbs: IntArray) -> None:
 def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
     """Add fraction × the sum in int64[LIMBS], carried, to int64[WIDE]; −1 ≤ fraction ≤ 1.
 
-    A fraction is cut off below 2⁻¹²⁸; apart from that the product is exact, so that Σ w f does not
-    depend on how events with one f are split into sums.
+    A fraction is truncated below 2⁻¹²⁸. Apart from that the product is exact, so that Σ w f does not depend
+    on how events with the same f are split into sums.
     """
     bits = np.float64(fraction).view(np.uint64)
     position = np.int64((bits >> _52) & np.uint64(0x7FF)) - 1075 - FRACTION_BIT
@@ -180,7 +182,7 @@ def _add_columns(wide: IntArray, limbs: IntArray, fractions: FloatArray) -> None
 
 
 def to_float(limbs: IntArray) -> FloatArray:
-    """int64[m, LIMBS] or int64[m, WIDE], carried → float64[m], each correctly rounded once."""
+    """Convert carried int64[m, LIMBS] or int64[m, WIDE] to float64[m], correctly rounded."""
     lowest = LOWEST_BIT if limbs.shape[-1] == LIMBS else LOWEST_BIT + FRACTION_BIT
     scale = 1 << -lowest
     floats = np.zeros(len(limbs))
@@ -199,9 +201,10 @@ class ColumnSums:
         self._wide = np.zeros((columns, WIDE), np.int64)
 
     def add(self, limbs: IntArray, fractions: FloatArray) -> None:
-        """limbs: int64[m, LIMBS], carried; fractions: float64[m, columns], m below 2²⁶."""
+        """Add entries. limbs: int64[m, LIMBS], carried. fractions: float64[m, columns], m below 2²⁶."""
         _add_columns(self._wide, limbs, fractions)
         carry(self._wide)
 
     def result(self) -> FloatArray:
+        """Return the sums, float64[columns]."""
         return to_float(self._wide)

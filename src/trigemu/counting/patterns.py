@@ -1,10 +1,10 @@
-"""The pattern table: how often, and with which weights, each combination of decisions occurred.
+"""The pattern table: the number and the weights of the events with each combination of decisions.
 
-It is the pivot of the program: small, mergeable (`a + b`), and every rate of every sub-menu follows from it
-without seeing the events again. The key of an entry is (sample, axis bin, pattern words); its value is the
-number of events, the largest |w|, Σw and Σw², the sums exact, so that a table does not depend on how events
-were cut into chunks, nor on their order, nor on the number of workers. Beside the patterns it lists the
-events that may share an interaction with others (`shared.py`), for the errors.
+It is the central data structure: small, mergeable (`a + b`), and sufficient for every rate of every sub-menu
+without reading the events again. The key of an entry is (sample, axis bin, pattern words); its value is the
+number of events, the largest |w|, Σw and Σw². The sums are exact, so a table does not depend on the chunks,
+the order of the events or the number of workers. In addition, the table lists the events that may share an
+interaction with others (`shared.py`), for the errors.
 """
 
 from __future__ import annotations
@@ -20,20 +20,36 @@ from trigemu.support import FloatArray, IntArray, Words, kernel
 
 #: The arrays of a table that have a row for each entry.
 COLUMNS = ("sample", "axis", "words", "n", "largest", "weight", "square")
-#: Patterns below it may be their own place in a table: those of twelve triggers.
+#: Patterns below this number, which twelve triggers can form, may serve directly as the index in a table.
 _NUMBERS = 2**12
-#: More cells than this do not stay in the caches.
+#: More cells than this do not fit into the caches.
 _CELLS = 2**13
 
 
 @dataclass(frozen=True)
 class PatternTable:
-    """m entries in the order of their keys; all arrays share the first axis.
+    """The number and weights of the events with each pattern of decisions.
 
-    sample, axis: int64[m], the number of the sample and the bin of the axis. words: uint64[m, w], bit b of
-    a pattern is bit b % 64 of word b // 64. n: int64[m] events. largest: float64[m], the largest |w| in
-    Hz. weight, square: int64[m, LIMBS], Σw in Hz and Σw² in Hz² as exact sums. shared: events whose
-    `parent` others may have too.
+    The m entries are in the order of their keys (sample, axis, words). Tables are added with `+`.
+
+    Attributes
+    ----------
+    sample : ndarray
+        int64[m], the number of the sample.
+    axis : ndarray
+        int64[m], the bin of the axis.
+    words : ndarray
+        uint64[m, w], the pattern: decision b is bit b % 64 of word b // 64.
+    n : ndarray
+        int64[m], the number of events.
+    largest : ndarray
+        float64[m], the largest |w| in Hz.
+    weight : ndarray
+        int64[m, LIMBS], Σw in Hz as an exact sum.
+    square : ndarray
+        int64[m, LIMBS], Σw² in Hz² as an exact sum.
+    shared : SharedEvents
+        The events that may have their `parent` in common with others.
     """
 
     sample: IntArray
@@ -49,15 +65,15 @@ class PatternTable:
         return len(self.n)
 
     def take(self, rows: IntArray) -> PatternTable:
-        """Some entries, in the order given."""
+        """Return the entries in the given rows, int64[k], in that order."""
         to = np.full(len(self), -1, np.int64)
         to[rows] = np.arange(len(rows))
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return PatternTable(**columns, shared=self.shared.moved(to))
 
     def onto(self, bits: Iterable[int], strata: int = 1) -> PatternTable:
-        """The patterns of some bits alone, and of the axis the bin within so many strata: only bin 0 of
-        one."""
+        """Return the table with only the given bits of the patterns, the others being 0, and with the axis
+        modulo `strata`; with 1, all bins are merged."""
         mask = np.zeros(self.words.shape[1], np.uint64)
         for bit in bits:
             mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
@@ -67,8 +83,12 @@ class PatternTable:
         return merge_tables([replace(self, axis=axis, words=self.words & mask)])
 
     def share_scales(self, axis: int, samples: int) -> FloatArray:
-        """float64[samples]: Σw of all bins over Σw of one, by which its sums stand for the whole sample;
-        1 for a sample without entries, infinite or NaN where the bin holds no weight."""
+        """Return the factors that scale the sums of one bin of the axis to the whole samples,
+        float64[samples].
+
+        These are Σw of all bins divided by Σw of this one; 1 for a sample without entries, infinite or NaN if
+        the bin has no weight.
+        """
         everything, one = exact.ColumnSums(samples), exact.ColumnSums(samples)
         of_sample = (self.sample[:, None] == np.arange(samples)).astype(np.float64)
         everything.add(self.weight, of_sample)
@@ -82,7 +102,7 @@ class PatternTable:
 
 
 def empty_table(words: int) -> PatternTable:
-    """The identity of addition, for patterns of so many words."""
+    """Return a table without entries, for patterns of the given number of words."""
     none = np.zeros(0, np.int64)
     limbs = np.zeros((0, exact.LIMBS), np.int64)
     return PatternTable(none, none, np.zeros((0, words), np.uint64), none, np.zeros(0), limbs, limbs)
@@ -99,9 +119,9 @@ def count_patterns(
 ) -> PatternTable:
     """Count the patterns of some events of one sample: words uint64[n, w], weight float64[n] in Hz.
 
-    made_from: parents and ids, uint64[n] each, of events that may share interactions; for errors, tables with
-    these are then to be made `complete_table`. undecided: whether an event in which nothing fired can enter
-    anything; if not, what it shares does not matter.
+    made_from: parents and ids, uint64[n] each, of events that may share interactions; tables with these must
+    go through `complete_table` before errors are computed. undecided: whether an event in which no trigger
+    fires can contribute to a rate; if not, its parent is not kept.
     """
     bins = np.zeros(len(words), np.int64) if axis is None else axis
     entry, first = distinct_entries(words, bins)
@@ -126,7 +146,7 @@ def count_patterns(
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
-    """The sum of at least one table; entries of one key become one."""
+    """Return the sum of at least one table; entries with equal keys are merged."""
     table = _in_order(_one_after_the_other(list(tables)))
     if not len(table):
         return table
@@ -150,7 +170,7 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
 
 
 def complete_table(tables: Iterable[PatternTable]) -> PatternTable:
-    """The sum of the tables of all events, with only those events listed that share an interaction."""
+    """Return the sum of the tables of all events; only events that share an interaction remain listed."""
     table = merge_tables(tables)
     return replace(table, shared=table.shared.related())
 
@@ -184,7 +204,7 @@ def _same(words: Words, axis: IntArray, a: int | np.uint64, b: int | np.uint64) 
 
 @kernel
 def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
-    """The entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
+    """Return the entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
     entry = np.empty(len(words), np.int64)
     if _few_bits(words, axis):
         return entry, _enter_by_number(words, entry)
@@ -201,7 +221,7 @@ def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
 
 @kernel
 def _few_bits(words: Words, axis: IntArray) -> bool:
-    """Whether patterns are so small numbers, all in bin 0, that they can be their own place in a table."""
+    """Whether all patterns are in bin 0 and small enough to serve directly as the index in a table."""
     bits, bins = np.uint64(0), np.int64(0)
     for row in range(len(words)):
         bits |= words[row, 0]
@@ -229,8 +249,8 @@ def _enter_by_number(words: Words, entry: IntArray) -> IntArray:
 def _enter(
     words: Words, axis: IntArray, start: np.int64, entry: IntArray, first: IntArray, m: int, table: IntArray
 ) -> tuple[np.int64, int]:
-    """Find or make the entries from a row on, until there is no room for another; the row and the number
-    of entries reached. (Unsigned: numba need not look for indices that count from the end.)"""
+    """Find or make the entries from a row on, until there is no room for another; return the row and the
+    number of entries reached. (Indices are unsigned so that numba does not check for negative ones.)"""
     row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
     while row < rows:
         slot = _hash(words, row, axis[row]) & mask
@@ -252,7 +272,7 @@ def _enter(
 
 @kernel
 def _enter_again(words: Words, axis: IntArray, first: IntArray, table: IntArray) -> None:
-    """Entries that were known, into a larger table."""
+    """Insert the known entries into a larger table."""
     mask = np.uint64(len(table) - 1)
     for m in range(len(first)):
         slot = _hash(words, first[m], axis[first[m]]) & mask
@@ -269,7 +289,7 @@ def _accumulate(
     sums: IntArray,
     squares: IntArray,
 ) -> None:
-    """Add weights to their entries, by way of cells if these are few and all weights are kept whole."""
+    """Add weights to their entries, by way of cells if these are few and no weight is truncated."""
     lowest, highest = exact.exponents(weight)
     shape = (len(n), highest - lowest + 1, 8)
     if lowest >= exact.WHOLE_EXPONENT and shape[0] * shape[1] <= min(_CELLS, len(entry)):

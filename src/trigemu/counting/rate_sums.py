@@ -1,7 +1,7 @@
-"""Σ w f and its variance over a pattern table, of many columns of f.
+"""Σ w f and its variance over a pattern table, for many columns of f.
 
-Σ w f and Σ w² f² are exact until they become floats; what events add that share an interaction is in
-`shared.py`.
+Σ w f and Σ w² f² are exact until they become floats; the contribution of events that share an interaction is
+in `shared.py`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from trigemu.counting.strata import Strata
 from trigemu.menus import Menu
 from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
 
-#: Patterns at a time: enough to hide the cost of a step, few enough for memory.
+#: Patterns per block: enough to hide the overhead of a step, few enough for memory.
 BLOCK = 4096
-#: Where seeds bind triggers, each pattern may take a number for each pair of them: at the most so many.
+#: The largest number of pairs of triggers times patterns in a block, if seeds connect triggers.
 _PAIRS = 2**23
 
 
 def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
-    """The entries of a table, as many at a time as the menus allow."""
+    """Yield the entries of a table in blocks, whose size depends on the menus."""
     bound = sum(len(menu.triggers) for menu in menus if any(trigger.seed for trigger in menu.enabled))
     size = min(BLOCK, max(16, _PAIRS // max(1, bound**2)))
     for start in range(0, len(table), size):
@@ -34,10 +34,10 @@ def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
 
 
 class SampleScales:
-    """What a unit of each sample's weight is worth in Hz.
+    """The factors that convert the sums of each sample to Hz.
 
-    Exact sums take fractions of at most 1: `unit`, a power of two that changes no bit, is taken out of
-    `samples`, float64[samples], what each sample's sums are multiplied by.
+    Exact sums take fractions of at most 1. Therefore the factors of the samples, float64[samples], are split
+    into `of_sample`, at most 1, and a power of two, which changes no bit and is part of `everything`.
     """
 
     def __init__(self, samples: FloatArray, everything: float = 1.0) -> None:
@@ -46,14 +46,14 @@ class SampleScales:
         self.everything = everything * float(unit)
 
     def heaviest(self, table: PatternTable, rows: slice) -> FloatArray:
-        """float64[m]: the largest weight of each entry in Hz."""
+        """Return the largest weight of each entry in Hz, float64[m]."""
         largest: FloatArray = table.largest[rows] * self.of_sample[table.sample[rows]]
         return largest * self.everything
 
 
 class RateSums:
-    """Sums of columns of fractions, −1 ≤ f ≤ 1. Where a table has an axis, the total weight of each of its
-    bins is taken as given (`strata.py`).
+    """Sums for columns of fractions, −1 ≤ f ≤ 1. If a table has an axis, the total weight of each of its bins
+    is taken as fixed (`strata.py`).
     """
 
     def __init__(self, table: PatternTable, scale: SampleScales, columns: int) -> None:
@@ -64,7 +64,7 @@ class RateSums:
         self._strata = Strata(table, scale.of_sample, columns) if table.axis.any() else None
 
     def add(self, rows: slice | IntArray, fractions: FloatArray) -> None:
-        """fractions: float64[m, columns] of the entries in `rows`."""
+        """Add the fractions float64[m, columns] of the entries in `rows`."""
         scaled = fractions * self._scale.of_sample[self._table.sample[rows]][:, None]
         self._weight.add(self._table.weight[rows], scaled)
         self._square.add(self._table.square[rows], scaled**2)
@@ -76,7 +76,7 @@ class RateSums:
             self._strata.add(_numbers(rows)[row], column, scaled[row, column])
 
     def result(self) -> tuple[FloatArray, FloatArray]:
-        """float64[columns] each: Σ w f in Hz and its variance in Hz²."""
+        """Return Σ w f in Hz and its variance in Hz², float64[columns] each."""
         scale = self._scale.everything
         variance = self._square.result() + self._shared.result()
         if self._strata:
@@ -85,9 +85,10 @@ class RateSums:
 
 
 class PairSums:
-    """What each of s triggers accepts together with each of t: or({s}) + or({t}) − or({s, t}).
+    """The sums for events that each of s triggers accepts together with each of t: or({s}) + or({t}) − or({s,
+    t}).
 
-    With `upper`, both are the same triggers, and only those with s ≤ t are summed.
+    With `upper`, both lists are the same triggers, and only pairs with s ≤ t are summed.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class PairSums:
         self._strata = Strata(table, scale.of_sample, math.prod(shape)) if table.axis.any() else None
 
     def add(self, rows: slice, pairs: Pairs) -> None:
-        """The pairs of the entries in `rows`."""
+        """Add the pairs of the entries in `rows`."""
         table = self._table
         ends = np.flatnonzero(np.diff(table.sample[rows], append=-1)) + 1  # entries are in order of samples
         both = np.hstack([table.weight[rows], table.square[rows]])
@@ -124,7 +125,7 @@ class PairSums:
         exact.carry(self._sums.reshape(-1, exact.WIDE))
 
     def result(self) -> tuple[FloatArray, FloatArray]:
-        """float64[s, t] each: Σ w f in Hz and its variance in Hz²."""
+        """Return Σ w f in Hz and its variance in Hz², float64[s, t] each."""
         hz, square = exact.to_float(self._sums.reshape(-1, exact.WIDE)).reshape(2, *self._shape)
         variance = square + self._shared.result().reshape(self._shape)
         if self._strata:
@@ -149,8 +150,8 @@ def _pair(
     of_first: IntArray,
     of_second: IntArray,
 ) -> float:
-    """Two acceptances together: their product, the smaller one where they share a counter, or what seeds
-    make of them."""
+    """Return the joint acceptance of two triggers: the product, the smaller one if they share a counter, or
+    that given by seeds."""
     if of_first[i] >= 0 and of_second[j] >= 0:
         return bound[combination[row], of_first[i], of_second[j]]  # type: ignore[no-any-return]
     if alike[i, j]:
@@ -169,7 +170,7 @@ def _pairs_of(
     of_second: IntArray,
     upper: bool,
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Row, place i · t + j and fraction of all pairs that both accept something."""
+    """Return row, column i · t + j and fraction of all pairs with a joint acceptance above 0."""
     rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
     n, t = 0, second.shape[1]
     for row in range(first.shape[0]):
@@ -205,8 +206,8 @@ def _add_pairs(
     upper: bool,
     scale: float,
 ) -> None:
-    """Add what pairs accept together. both: Σw and Σw² beside each other. A pair has one fraction in nearly
-    all entries: what has the fraction it came with first is summed, and multiplied once, with the same exact
+    """Add the joint acceptances of pairs. both: Σw and Σw² side by side. A pair has the same fraction in
+    nearly all entries: entries with its first fraction are summed and multiplied once, with the same exact
     result."""
     n, m = first.shape[1], second.shape[1]
     usual = np.zeros((n, m))

@@ -1,13 +1,13 @@
-"""Triggers that are bound to others by seeds, and the exact probabilities with which they accept.
+"""Triggers that seeds connect, and the exact probabilities with which they accept.
 
-In one event each trigger without a seed accepts by its own prescale counter (a coherent set shares one);
-given which of them accepted, a trigger with a seed accepts with probability d / p where its expression is
-true of those. So once the counters of all triggers that others read are known, what is left is independent:
-the probabilities here are sums over what these counters may give.
+In one event each trigger without a seed accepts according to its prescale counter (a coherent set shares
+one). Given which of them accepted, a trigger with a seed accepts with probability d / p if its expression is
+true. Once the counters of all triggers that others read are fixed, everything else is independent: the
+probabilities here are sums over the outcomes of these counters.
 
-In an event only the triggers that fired matter. Those of them that read each other, or share a counter, form
-a component; components are independent. Within one, a counter with k different prescales above 1 has k + 1
-outcomes.
+Only the triggers that fired matter in an event. Those that read each other, or share a counter, form a
+component; components are independent. Within a component, a counter with k distinct prescales above 1 has k +
+1 outcomes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from trigemu.counting.counters import (
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError
 from trigemu.triggers import Expression
 
-#: Outcomes of the counters of one component in one event: sixteen prescaled seeds.
+#: The largest number of outcomes of the counters of one component in one event: sixteen prescaled seeds.
 MAX_OUTCOMES = 2**16
 
 
@@ -42,9 +42,10 @@ MAX_OUTCOMES = 2**16
 class Node:
     """A trigger that reads others as its seed, or is read.
 
-    key: what other nodes call it. column: its place among the enabled triggers, −1 for one that only serves
-    as a seed. counter: what it shares with others of its coherent set. prescale: ≥ 1. reads: what the names
-    in `seed` are called here.
+    key: how other nodes refer to it. column: its position among the enabled triggers, −1 for one that only
+    serves as a seed. counter: the key of its prescale counter, common to its coherent set. prescale: ≥ 1.
+    reads: the keys of the nodes that the names in `seed` refer to. fired: bool[m], its decision without the
+    seed.
     """
 
     key: Hashable
@@ -58,14 +59,14 @@ class Node:
 
 
 class Seeded:
-    """The nodes of a menu, in m patterns. Arrays have a column a node, in an order in which each comes after
-    those it reads."""
+    """The nodes of a menu, in m patterns. Arrays have one column per node; each node comes after those it
+    reads."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self._nodes = nodes = _in_order(nodes)
         self.column = np.array([node.column for node in nodes], np.int64)
         place = {node.key: number for number, node in enumerate(nodes)}
-        # In an order of their own, so that probabilities are multiplied alike whichever menu comes first.
+        # Sorted, so that probabilities are multiplied in the same order whichever menu comes first.
         counters = {
             counter: i for i, counter in enumerate(sorted({node.counter for node in nodes}, key=repr))
         }
@@ -81,53 +82,57 @@ class Seeded:
         self._read = np.zeros(len(counters), np.bool_)  # counters of nodes that others read
         self._read[self._counter[self._code[self._code >= 0]]] = True
         fired = np.column_stack([node.fired for node in nodes])
-        #: bool[c, nodes]: which nodes fired, each combination once; int64[m]: that of each pattern.
+        #: bool[c, nodes], the distinct combinations of nodes that fired; int64[m], the combination of each
+        #: pattern.
         self._fired, self.combination = _distinct(fired)
 
     def members(self, triggers: BoolArray) -> BoolArray:
-        """bool[nodes], from bool[t] over the enabled triggers."""
+        """Return bool[nodes] from bool[t] over the enabled triggers."""
         members: BoolArray = triggers[self.column] & (self.column >= 0)
         return members
 
     def total(self) -> FloatArray:
-        """float64[m, nodes]: each by itself."""
+        """Return the acceptance of each node by itself, float64[m, nodes]."""
         return self._total()[self.combination]
 
     def _total(self) -> FloatArray:
         found = self._evaluate(TOTAL, np.zeros((1, len(self._nodes)), np.bool_))
-        first = np.diff(self._starts) == 0  # without a seed: not a sum, to the last bit
+        first = np.diff(self._starts) == 0  # without a seed: exact to the last bit, not from a sum
         found[:, first] = self._fired[:, first] / self._prescale[first]
         return found
 
-    def either(self, members: BoolArray) -> FloatArray:
-        """float64[m]: any of the members accepts."""
-        found: FloatArray = self._evaluate(EITHER, members[None])[self.combination, 0]
-        return found
+    def either_and_none(self, members: BoolArray) -> tuple[FloatArray, FloatArray]:
+        """Return the probabilities that any of the members accepts, and that none does, float64[m] each."""
+        found = self._evaluate(EITHER, members[None])[self.combination]
+        return found[:, 0], found[:, 1]
 
     def unique(self, members: BoolArray) -> FloatArray:
-        """float64[m, nodes]: each member accepts, no other one."""
+        """Return the probability that each member accepts and no other member does, float64[m, nodes]."""
         return self._evaluate(UNIQUE, members[None])[self.combination]
 
     def lost(self, members: BoolArray, node: int) -> FloatArray:
-        """float64[m]: by how much `either` is lower where a node never accepts."""
+        """Return by how much the probability that any member accepts decreases if a node never does,
+        float64[m]."""
         found: FloatArray = self._evaluate(LOST, members[None], node)[self.combination, 0]
         return found
 
     def exactly(self, members: BoolArray, others: BoolArray) -> FloatArray:
-        """float64[m]: all members accept and none of the others does."""
+        """Return the probability that all members accept and none of the others does, float64[m]."""
         found: FloatArray = self._evaluate(EXACTLY, np.stack([members, others]))[self.combination, 0]
         return found
 
     def both(self) -> FloatArray:
-        """float64[c, nodes, nodes]: two accept together, for each of the c combinations."""
+        """Return the probability that two nodes accept together, float64[c, nodes, nodes], for each of the c
+        combinations."""
         n = len(self._nodes)
         found = self._evaluate(BOTH, np.zeros((1, n), np.bool_)).reshape(-1, n, n)
         found[:, np.arange(n), np.arange(n)] = self._total()
         return found
 
     def outcomes(self, pattern: int) -> list[tuple[FloatArray, FloatArray]]:
-        """Of each component of one pattern: probabilities float64[o], and float64[o, nodes], with which each
-        node accepts then, independently but for those that share a counter."""
+        """Return the outcomes of each component of one pattern: their probabilities, float64[o], and the
+        acceptances of the nodes for each, float64[o, nodes], independent except for nodes that share a
+        counter."""
         fired = self._fired[self.combination[pattern]]
         component = components(fired, *self._graph)
         return [
@@ -137,7 +142,7 @@ class Seeded:
 
     @property
     def counters(self) -> IntArray:
-        """int64[nodes]"""
+        """The number of the prescale counter of each node, int64[nodes]."""
         return self._counter
 
     @property
@@ -155,16 +160,16 @@ class Seeded:
                 if self._fired[too_many, number] and other.prescale > 1 and self._read[self._counter[number]]
             ]
             raise TrigemuError(
-                f"the seeds {', '.join(dict.fromkeys(names))} are prescaled, fire together and are bound to "
-                f"each other by what they seed: their counters have more than {MAX_OUTCOMES} outcomes, too "
+                f"the seeds {', '.join(dict.fromkeys(names))} are prescaled, fire together and are connected "
+                f"by the triggers that they seed: their counters have more than {MAX_OUTCOMES} outcomes, too "
                 f"many for exact rates; put some into one `coherent` set, or let fewer seeds share a trigger"
             )
         return found
 
 
 def _in_order(nodes: Sequence[Node]) -> list[Node]:
-    """Sorted by how many seeds deep they are and by name, which makes no difference between menus that differ
-    in the order of their triggers."""
+    """Return the nodes sorted by the depth of their seeds and by name, so that the order of triggers in the
+    menu does not matter."""
     by_key = {node.key: node for node in nodes}
     depth: dict[Hashable, int] = {}
 

@@ -1,17 +1,16 @@
-"""Events that share an interaction, and what that adds to the errors of rates.
+"""Events that share an interaction, and their contribution to the errors of rates.
 
 Crossings that were made from one generated interaction (their `parent`) fluctuate together. With x = w f of
 each event, the variance of a rate is
 
     Σ_parent (Σ x)² = Σ x² + Σ_parent [(Σ x)² − Σ x²],
 
-the inner sums over the events of one parent. The first term is that of independent events and follows from Σ
-w²; this module has the second, which only events with the same parent as another one enter. So a table keeps
-these events (32 bytes each) beside its patterns, those of samples that name parents, as far as they can be
-accepted.
+the inner sums running over the events of one parent. The first term is that of independent events and follows
+from Σ w². This module computes the second, to which only events contribute whose parent has further events. A
+table therefore lists these events (32 bytes each) in addition to its patterns, for samples with parents, as
+far as the events can be accepted.
 
-Sums over the events of a parent are in the order of their numbers and parents in that of theirs, so that no
-result depends on chunks or workers.
+Events and parents are summed in the order of their numbers, so that no result depends on chunks or workers.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ Parents = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class SharedEvents:
-    """k events. entry: int64[k], their rows in the pattern table. parent, id: uint64[k]. weight: float64[k],
-    Hz."""
+    """Events of a pattern table with their parents. entry: int64[k], their rows in the table. parent, id:
+    uint64[k]. weight: float64[k] in Hz."""
 
     entry: IntArray
     parent: Parents
@@ -44,7 +43,8 @@ class SharedEvents:
         return SharedEvents(self.entry[rows], self.parent[rows], self.id[rows], self.weight[rows])
 
     def moved(self, to: IntArray) -> SharedEvents:
-        """The events with entries int64[rows] in place of the table's rows; without those that go to −1."""
+        """Return the events after the rows of the table were renumbered by int64[rows]; those of rows that
+        became −1 are dropped."""
         if not len(self):
             return self
         entry = to[self.entry]
@@ -53,7 +53,7 @@ class SharedEvents:
         return moved if kept.all() else moved.take(kept)
 
     def related(self) -> SharedEvents:
-        """The events that have their parent in common with another, ordered by parent and number."""
+        """Return the events that have their parent in common with another, ordered by parent and id."""
         order = np.lexsort((self.entry, self.weight, self.id, self.parent))
         parent = self.parent[order]
         same = parent[1:] == parent[:-1]
@@ -62,7 +62,7 @@ class SharedEvents:
 
 
 def joined(parts: Sequence[SharedEvents], offsets: Sequence[int]) -> SharedEvents:
-    """The events of some tables, whose rows now begin at these offsets."""
+    """Return the events of several tables that are concatenated, with rows beginning at the given offsets."""
     return SharedEvents(
         np.concatenate([part.entry + offset for part, offset in zip(parts, offsets, strict=True)]),
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("parent", "id", "weight")),
@@ -75,9 +75,9 @@ def none() -> SharedEvents:
 
 
 class Covariance:
-    """What shared interactions add to the variance of Σ w f, for many columns of f, of any sign.
+    """The contribution of shared interactions to the variance of Σ w f, for many columns of f of any sign.
 
-    related: the events of a table of so many rows, in the order that `SharedEvents.related` gives.
+    related: the events of a table with the given number of rows, in the order of `SharedEvents.related`.
     """
 
     def __init__(self, related: SharedEvents, rows: int, columns: int) -> None:
@@ -91,28 +91,29 @@ class Covariance:
         return bool(len(self._events))
 
     def used(self, rows: slice | IntArray) -> BoolArray:
-        """bool[m]: which of some rows of the table matter."""
+        """Return which of the given rows of the table have shared events, bool[m]."""
         used: BoolArray = self._used[rows]
         return used
 
     def add(self, rows: IntArray, fractions: FloatArray) -> None:
-        """fractions: float64[m, columns], already times the scale of the samples of these rows."""
+        """Add fractions float64[m, columns], already multiplied by the scales of the rows' samples."""
         row, column = np.nonzero(fractions)
         self.add_sparse(rows[row], column, fractions[row, column])
 
     def add_sparse(self, rows: IntArray, columns: IntArray, values: FloatArray) -> None:
-        """Fractions float64[k] of some rows and columns, int64[k] each."""
+        """Add fractions float64[k] of given rows and columns, int64[k] each."""
         self._parts.append((rows, columns, values))
 
     def result(self) -> FloatArray:
-        """float64[columns], in Hz²; 0 where nothing is shared."""
+        """Return the contributions in Hz², float64[columns]; 0 if nothing is shared."""
         if not self._events or not self._parts:
             return np.zeros(self._columns)
         return _shared_squares(*self.by_parent())
 
     def by_parent(self) -> tuple[IntArray, IntArray, FloatArray, IntArray, IntArray, FloatArray, int]:
-        """For kernels: where each parent begins among the events, their entries and weights; where each row
-        of the table begins among the fractions, their columns and values; how many columns there are."""
+        """Return the arguments of the kernels: the start of each parent among the events, the entries and
+        weights of the events; the start of each row of the table among the fractions, their columns and
+        values; the number of columns."""
         return self._starts(), self._events.entry, self._events.weight, *self._by_row(), self._columns
 
     def _starts(self) -> IntArray:
@@ -121,7 +122,8 @@ class Covariance:
         return np.append(first, len(parent))
 
     def _by_row(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Where each row of the table begins, int64[rows + 1], and columns and values in their order."""
+        """Return the start of each row of the table, int64[rows + 1], and columns and values in that
+        order."""
         row, column, value = (np.concatenate(part) for part in zip(*self._parts, strict=True))
         order = np.argsort(row, kind="stable")
         starts = np.searchsorted(row[order], np.arange(len(self._used) + 1))
@@ -138,7 +140,7 @@ def _shared_squares(
     value: FloatArray,
     columns: int,
 ) -> FloatArray:
-    """Σ over parents of (Σ x)² − Σ x², for each column."""
+    """Return Σ over parents of (Σ x)² − Σ x² for each column."""
     total, sums, squares = np.zeros(columns), np.zeros(columns), np.zeros(columns)
     touched = np.empty(columns, np.int64)
     for parent in range(len(starts) - 1):

@@ -1,8 +1,8 @@
-"""Rates whose events were given the total weight of a stratum, and their variance.
+"""The variance of rates if the total weight of each stratum is fixed.
 
-Where crossings with n interactions are reweighted by what all of them weigh in the sample, their total
-weight is fixed, and what fluctuates is the fraction ε of it that is accepted: an event enters the variance
-with w (f − ε) instead of w f. Here is what that changes, from sums over the strata:
+If crossings with n interactions are reweighted by their total weight in the sample, that total is fixed, and
+only the accepted fraction ε of it fluctuates: an event enters the variance with w (f − ε) instead of w f. The
+correction follows from sums over the strata:
 
     Σ x² → Σ x² − 2 Σ_n ε_n Σ w x + Σ_n ε_n² Σ w²,        x = w f,
 
@@ -20,7 +20,7 @@ from trigemu.support import FloatArray, IntArray, kernel
 
 
 class Strata:
-    """The bins of the axis of a table, for many columns of fractions."""
+    """Sums over the bins of the axis of a table, for many columns of fractions."""
 
     def __init__(self, table: PatternTable, of_sample: FloatArray, columns: int) -> None:
         self._stratum = table.axis
@@ -32,14 +32,14 @@ class Strata:
         self._squares = np.zeros((self._n, columns))
 
     def add(self, rows: IntArray, columns: IntArray, values: FloatArray) -> None:
-        """Fractions float64[k] of some rows and columns, int64[k] each, times the scale of the rows'
-        samples."""
+        """Add fractions float64[k] of given rows and columns, int64[k] each, already multiplied by the scales
+        of the rows' samples."""
         place = self._stratum[rows], columns
         np.add.at(self._accepted, place, self._weight[rows] / self._scale[rows] * values)
         np.add.at(self._squares, place, self._square[rows] / self._scale[rows] * values)
 
     def correction(self, shared: Covariance) -> FloatArray:
-        """float64[columns], Hz²: what is to be added to the variance of Σ w f."""
+        """Return the correction to the variance of Σ w f in Hz², float64[columns]."""
         weight = np.bincount(self._stratum, self._weight, self._n)
         square = np.bincount(self._stratum, self._square, self._n)
         mean = np.divide(
@@ -65,8 +65,8 @@ def _shared_products(
     scale: FloatArray,
     strata: int,
 ) -> tuple[FloatArray, FloatArray]:
-    """Σ over the pairs of events of one parent: w f of one and w of the other, float64[strata of the other,
-    columns]; w of both, float64[strata, strata]."""
+    """Return two sums over the pairs of events of one parent: w f of one times w of the other, float64[strata
+    of the other, columns]; and w of both, float64[strata, strata]."""
     accepted, both = np.zeros((strata, columns)), np.zeros((strata, strata))
     for parent in range(len(starts) - 1):
         for event in range(starts[parent], starts[parent + 1]):

@@ -1,4 +1,5 @@
-"""Events × triggers → bits: a plan of what is evaluated once, in batches or one event at a time (`stream`).
+"""Events × triggers → decision bits: a plan that evaluates each distinct trigger once, in batches or one
+event at a time (`stream`).
 
 in: `Menu`s, `Events`
 out: `Plan`, packed decisions, `Stream`

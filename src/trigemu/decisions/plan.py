@@ -1,7 +1,8 @@
 """Events × triggers → packed bits.
 
-A plan is the union of the triggers of some menus: what compiles to the same thing is evaluated once and
-has one bit, whichever menus it stands in. `logic`, `random`, seeds and prescales act on the bits later.
+A plan is the union of the triggers of some menus. Triggers that compile to equal objects are evaluated once
+and share one bit, whichever menus they belong to. `logic`, `random`, seeds and prescales act on the bits
+later.
 """
 
 from __future__ import annotations
@@ -32,7 +33,15 @@ from trigemu.triggers import Compiled, Context, Kind, TrainedOn
 
 @dataclass(frozen=True)
 class Slot:
-    """A compiled trigger and the first trigger it was compiled for, which messages name."""
+    """A compiled trigger.
+
+    Attributes
+    ----------
+    compiled : Compiled
+        The compiled trigger.
+    trigger : Trigger
+        The first trigger that it was compiled for, which messages name.
+    """
 
     compiled: Compiled
     trigger: Trigger
@@ -40,25 +49,41 @@ class Slot:
 
 @dataclass(frozen=True)
 class Group:
-    """What is evaluated once. slot: with the lowest cut, of the first trigger; bits: int64[c]; cuts:
-    float64[c], rising; none where `evaluate` gives decisions."""
+    """Slots that differ only in their cuts and are evaluated together.
+
+    slot: the compiled trigger with the lowest cut, and the first trigger. bits: int64[c], the bits of the
+    slots. cuts: float64[c], ascending; empty if `evaluate` gives decisions.
+    """
 
     slot: Slot
     bits: IntArray
     cuts: FloatArray
 
     def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> Group:
-        """Without the objects that no decision depends on."""
+        """Return the same group on collections without the objects that no decision depends on."""
         compiled = self.slot.compiled.without_soft_objects(lowest)
         return replace(self, slot=replace(self.slot, compiled=compiled))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """slots: what is evaluated; slot b gives bit b. bits: of each menu, trigger name → bit. needs: the
-    columns that are read, each with the first trigger that asks for it. models: of each menu, the files of
-    its models → sha256. trained_on: where those of all menus were fitted. warnings: of each menu, what its
-    compiled triggers have to say."""
+    """The compiled triggers of some menus, each distinct one once.
+
+    Attributes
+    ----------
+    slots : tuple of Slot
+        The distinct compiled triggers; slot b gives bit b.
+    bits : tuple of mapping of str to int
+        For each menu, the bit of each trigger, by name.
+    needs : mapping of Need to Trigger
+        The columns that are read, each with the first trigger that needs it.
+    models : tuple of mapping of str to str
+        For each menu, the files of its models and their SHA-256.
+    trained_on : tuple of TrainedOn
+        The samples on which the models of all menus were fitted.
+    warnings : tuple of tuple of str
+        For each menu, the warnings of its compiled triggers.
+    """
 
     slots: tuple[Slot, ...]
     bits: tuple[Mapping[str, int], ...]
@@ -69,17 +94,17 @@ class Plan:
 
     @property
     def words(self) -> int:
-        """uint64 words a pattern."""
+        """The number of uint64 words per pattern."""
         return max(1, -(-len(self.slots) // 64))
 
     @cached_property
     def margin(self) -> int:
-        """How many crossings before and after an event its slots look at."""
+        """The number of crossings before and after an event that its slots look at."""
         return max((slot.compiled.margin for slot in self.slots), default=0)
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """All slots, those together that differ in nothing but their cuts: a group is evaluated once."""
+        """The slots, grouped by all but their cuts: each group is evaluated once."""
         bits: dict[Hashable, list[int]] = {}
         for bit, slot in enumerate(self.slots):
             bits.setdefault(_score(slot.compiled), []).append(bit)
@@ -88,8 +113,8 @@ class Plan:
         return tuple(group.without_soft_objects(lowest) for group in groups)
 
     def check(self, sample: Sample) -> None:
-        """TrigemuError with all columns that a sample does not have, and the triggers that need them; and
-        with those that look at neighbouring crossings, if it has none."""
+        """Raise SampleError with all columns, and neighbouring crossings, that a sample lacks, and the
+        triggers that need them."""
         problems = []
         for slot in self.slots:
             if alone := lacks_neighbours(sample, slot.compiled):
@@ -101,7 +126,7 @@ class Plan:
             raise SampleError("\n".join(dict.fromkeys(problems)))
 
     def check_background(self, catalogue: Catalogue) -> None:
-        """TrigemuError where rates cannot be had: no background, or one that lacks columns."""
+        """Raise SampleError if a catalogue has no background, or one that lacks what the triggers need."""
         if not catalogue.background:
             raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
         for sample in catalogue.background:
@@ -109,7 +134,8 @@ class Plan:
 
 
 def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
-    """That a trigger looks at crossings that a sample does not have; None if it is not so."""
+    """Return a message if a trigger looks at neighbouring crossings that a sample does not have, else
+    None."""
     if not compiled.margin or sample.has_neighbours:
         return None
     return (
@@ -119,7 +145,7 @@ def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
 
 
 def lacks(sample: Sample, need: Need) -> str | None:
-    """That a sample does not have a column, and which it may be meant to be; None if it has it."""
+    """Return a message if a sample lacks a column, with the closest name that it has; else None."""
     (collection, column), schema = need, sample.schema
     known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
     offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
@@ -135,7 +161,17 @@ def lacks(sample: Sample, need: Need) -> str | None:
 
 
 def make_plan(menus: Sequence[Menu]) -> Plan:
-    """Compile the triggers of some menus, each distinct one once."""
+    """Compile the triggers of some menus, each distinct one once.
+
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus.
+
+    Returns
+    -------
+    Plan
+    """
     slots: list[Slot] = []
     known: dict[Hashable, int] = {}
     bits: list[dict[str, int]] = []
@@ -169,8 +205,29 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
 
 
 def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
-    """uint64[n, plan.words]: bit b % 64 of word b // 64 is the raw decision of slot b. `work`: a
-    workspace of the events, for reuse by the caller."""
+    """Decide all triggers of a plan on some events.
+
+    Parameters
+    ----------
+    events : Events
+        The events, with the columns that the plan needs.
+    plan : Plan
+        The compiled triggers.
+    work : Workspace, optional
+        A workspace of the events, for reuse by the caller.
+
+    Returns
+    -------
+    uint64[n, plan.words]
+        Bit b % 64 of word b // 64 is the raw decision of slot b.
+
+    Raises
+    ------
+    PluginError
+        If the code of a trigger fails, or returns NaN or an array of the wrong type or shape.
+    SampleError
+        If the events lack a column.
+    """
     work = work or Workspace(events)
     words = np.zeros((len(events), plan.words), np.uint64)
     for group in plan.groups:
@@ -189,7 +246,7 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
 
 
 def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
-    """Of some bits and slots, in their order."""
+    """Make a group of bits and their slots, given in ascending order of the bits."""
     rising = sorted(slots, key=lambda item: item[1].compiled.cut or 0.0)
     cuts = [slot.compiled.cut for _, slot in rising if slot.compiled.cut is not None]
     lowest = Slot(rising[0][1].compiled, slots[0][1].trigger)
@@ -197,7 +254,7 @@ def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
 
 
 def _score(compiled: Compiled) -> Hashable:
-    """What two compiled triggers have in common that differ in nothing but their cuts."""
+    """Return a key that is equal for compiled triggers that differ only in their cuts."""
     if compiled.cut is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
         return object()
     settable = any(field.name == "cut" and field.init for field in fields(compiled))
@@ -205,8 +262,10 @@ def _score(compiled: Compiled) -> Hashable:
 
 
 def _evaluate(group: Group, work: Workspace) -> Any:
-    """bool[n] or float64[n], whichever the trigger is said to give; of scores up to the lowest cut only that
-    they are not above it."""
+    """Return decisions bool[n], or scores float64[n], which are exact only above the lowest cut.
+
+    PluginError if the code of the trigger fails, or returns anything else.
+    """
     trigger, compiled = group.slot.trigger, group.slot.compiled
     try:
         scored = compiled.cut is not None
@@ -240,7 +299,7 @@ def _pack(words: Words, bit: int, fired: BoolArray) -> None:
 
 @kernel
 def _pack_above(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> bool:
-    """The bits of some cuts, which rise. Whether all scores are numbers."""
+    """Set the bits of ascending cuts; return whether no score is NaN."""
     word, shift = bits[0] // 64, np.uint64(bits[0] % 64)
     numbers = True
     for event in range(len(score)):  # without a branch

@@ -1,4 +1,5 @@
-"""The loop over all events, in any number of processes, and what is fitted on the way: budgets, pile-up.
+"""The event loop, in any number of processes; solving of rate budgets; reweighting to other pile-up or
+luminosity.
 
 in: `Menu`s, a `Catalogue`
 out: `Emulation`: the plan and its pattern table

@@ -1,8 +1,8 @@
-"""Cuts from rate budgets: where a score must be cut so that a trigger has a given rate in its menu.
+"""Cuts from rate budgets: the cut on a score that gives a trigger the requested rate in its menu.
 
-Budgets are solved on the half of the samples that no model has seen, which is the half that rates are
-then taken from: what is solved is true there by construction, and its error as a prediction for other data is
-about √2 of the one quoted, since the cut and the rate fluctuate alike.
+Budgets are solved on the half of the samples that no model has seen, on which rates are then computed too.
+There the rate meets the budget by construction; as a prediction for other data, its error is about √2 times
+the quoted one, since cut and rate fluctuate alike.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, half_of
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
-#: Cuts fall with every sweep and settle within a few; more means that budgets compete to the last event.
+#: Cuts fall with every sweep and converge within a few; more means that budgets compete to the last event.
 _MAX_SWEEPS = 200
-#: Of a budget: a tie of more is told.
+#: The fraction of a budget above which a tie is reported.
 _COARSE = 0.01
-#: A rate as a message prints it can be asked for, also where it was rounded up.
+#: The relative tolerance that lets a user request a rate as a message prints it, even if it was rounded up.
 _DIGITS = 1e-5
 
 
 @dataclass(frozen=True)
 class BudgetEvents:
-    """Events of one half that at least one budgeted trigger scores.
+    """Events of one half to which at least one trigger with a budget gives a score.
 
-    sample: int64[n]. weight: float64[n] in Hz, of the half. parent: uint64[n], and bool[n]: whether others
-    may have the same. words: uint64[n, w], the decisions of all others. scores: float64[n, s], a column a
-    slot.
+    sample: int64[n]. weight: float64[n] in Hz, unscaled. parent: uint64[n]. shared: bool[n], whether other
+    events may have the same parent. words: uint64[n, w], the decisions of all slots. scores: float64[n, s],
+    one column per slot with a budget.
     """
 
     sample: IntArray
@@ -63,11 +63,34 @@ def solve_budgets(
     chunk_events: int = CHUNK_EVENTS,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[Menu, ...]:
-    """The menus with the cuts that meet their budgets, found in one pass over the background; those
-    without budgets as they are. TrigemuError says what a budget that cannot be met could be.
+    """Find the cuts that meet the rate budgets of menus, in one pass over the background.
 
-    All budgeted triggers of a menu start switched off; each is solved in menu order against all that is
-    on, again and again until no cut moves.
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus; those without budgets are returned unchanged.
+    catalogue : Catalogue
+        The samples.
+    workers, chunk_events, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    tuple of Menu
+        The menus with their budgets solved.
+
+    Raises
+    ------
+    TrigemuError
+        If a budget cannot be met, with the rate that can be; or if the cuts do not converge.
+    SampleError
+        If there is no background, a sample lacks a column, an event has a negative weight, or a sample has
+        no weight in the half that budgets are solved on.
+
+    Notes
+    -----
+    All triggers with a budget start switched off. They are solved in menu order, each against all triggers
+    that are on, and this is repeated until no cut moves.
     """
     if not any(menu.budgeted for menu in menus):
         return tuple(menus)
@@ -95,7 +118,7 @@ def solve_budgets(
 
 @dataclass(frozen=True)
 class _Collect:
-    """The asked events of a chunk, and the table that tells how much weight each half has."""
+    """The task that collects the events with a score, and the weight of each half of a chunk."""
 
     slots: tuple[int, ...]
     with_parents: frozenset[int]
@@ -118,8 +141,8 @@ class _Collect:
 
 
 class _Solver:
-    """The budgets of one menu. Each of its budgeted triggers has a bit of its own, beyond those of the
-    plan, in which triggers of equal content share one."""
+    """Solves the budgets of one menu. Each trigger with a budget gets a bit of its own, in addition to those
+    of the plan, where identical triggers share one."""
 
     def __init__(
         self,
@@ -140,6 +163,7 @@ class _Solver:
         self.bits = dict(bits) | {t.name: 64 * width + i for i, t in enumerate(menu.budgeted)}
 
     def solutions(self) -> dict[str, Solution]:
+        """Return the solution of each trigger with a budget, by name."""
         found: dict[str, Solution] = {}
         for _ in range(_MAX_SWEEPS):
             before = dict(found)
@@ -149,7 +173,7 @@ class _Solver:
             if found == before:
                 return found
         names = ", ".join(repr(trigger.name) for trigger in self.menu.budgeted)
-        raise TrigemuError(f"{self.menu.path}: the cuts of {names} do not settle: ask for lower rates")
+        raise TrigemuError(f"{self.menu.path}: the cuts of {names} do not converge: request lower rates")
 
     def _switch(self, trigger: Trigger, on: np.typing.NDArray[np.bool_]) -> None:
         word, bit = divmod(self.bits[trigger.name], 64)
@@ -181,29 +205,41 @@ def cut_for(
     budget_hz: float,
     together: tuple[Parents, BoolArray] | None = None,
 ) -> Solution:
-    """The cut between two distinct scores above which Σ rate comes nearest to a budget.
+    """Return the cut between two distinct scores above which Σ rate comes nearest to a budget.
 
-    score: float64[n] > −∞; rate: float64[n] ≥ 0 in Hz, what each event adds where it passes. together:
-    uint64[n] and bool[n], the parents and whether others may have the same; None: nothing is shared.
-    ValueError says what can be met.
+    Parameters
+    ----------
+    score : float64[n]
+        The scores, > −∞.
+    rate : float64[n]
+        The rate in Hz that each event adds if it passes, ≥ 0.
+    budget_hz : float
+        The budget in Hz.
+    together : tuple of uint64[n] and bool[n], optional
+        The parents of the events, and whether other events may have the same parent; None: none is shared.
+
+    Raises
+    ------
+    ValueError
+        If the budget cannot be met; the message gives the rate that can be.
     """
     if not len(score):
-        raise ValueError("cannot be met: there is no event that it asks for")
+        raise ValueError("cannot be met: no event has a score")
     order = np.lexsort((rate, -score))  # one order, in whichever the events came: sums of floats depend on it
     scores, rates = score[order], rate[order]
     ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
     above = np.concatenate([[0.0], np.cumsum(rates)[ends]])
     if budget_hz > above[-1] * (1 + _DIGITS):
-        raise ValueError(f"cannot be met: all events that it asks for give {above[-1]:.6g} Hz")
+        raise ValueError(f"cannot be met: all events with a score give {above[-1]:.6g} Hz")
     reached = min(int(np.searchsorted(above, budget_hz)), len(ends))
     nearest = reached - 1 if budget_hz - above[reached - 1] < above[reached] - budget_hz else reached
     tied = slice(ends[reached - 2] + 1 if reached > 1 else 0, ends[reached - 1] + 1)
     tie = above[reached] - above[reached - 1] if np.count_nonzero(rates[tied]) > 1 else 0.0
     if above[nearest] == 0.0:
-        raise ValueError(f"cannot be met: the highest score that counts alone gives {above[reached]:.6g} Hz")
+        raise ValueError(f"cannot be met: the highest score with a rate alone gives {above[reached]:.6g} Hz")
 
     def cut(groups: int) -> float:
-        """Below so many distinct scores."""
+        """Return the cut that the given number of distinct scores pass."""
         lowest = scores[ends[groups - 1]] if groups else np.inf
         next_ = scores[ends[groups - 1] + 1] if groups < len(ends) and groups else -np.inf
         return _between(float(lowest), float(next_))
@@ -216,7 +252,7 @@ def cut_for(
 
 
 def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, BoolArray] | None) -> float:
-    """Σ over parents of (Σ rate)² of some events, each that shares none being its own."""
+    """Return Σ over parents of (Σ rate)² of the passing events; an event that shares no parent is its own."""
     if together is None:
         return math.fsum(rate[passing] ** 2)
     parent, shared = (array[passing] for array in together)
@@ -225,7 +261,7 @@ def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, Bool
 
 
 def _between(higher: float, lower: float) -> float:
-    """A cut that `higher` passes and `lower` does not."""
+    """Return a cut that `higher` passes and `lower` does not."""
     if lower == -math.inf:
         return math.nextafter(higher, -math.inf)
     middle = lower + (higher - lower) / 2
@@ -233,11 +269,12 @@ def _between(higher: float, lower: float) -> float:
 
 
 def ties(menu: Menu) -> Iterator[str]:
-    """Of solved triggers, how much rate sits on one score, where that keeps cuts away from a budget."""
+    """Yield a warning for each solved trigger whose budget is missed because several events share one
+    score."""
     for trigger in menu.triggers:
         budget, solution = trigger.budget, trigger.solution
         if budget and solution and solution.tie_hz > _COARSE * budget.hz:
             yield (
                 f"{trigger.name!r}: events of {solution.tie_hz:.4g} Hz share the score at which "
-                f"{budget.key} = {budget.hz:g} is reached, so that no cut comes nearer to it"
+                f"{budget.key} = {budget.hz:g} is reached, so no cut comes closer to it"
             )

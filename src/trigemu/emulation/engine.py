@@ -1,4 +1,4 @@
-"""Samples in chunks, in any order, on any worker."""
+"""Processing of samples in chunks, in one process or several; results come in the order of the chunks."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from trigemu.support import TrigemuError, cores
 #: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
 #: for a memory that does not grow with the sample.
 CHUNK_EVENTS = 131_072
-#: How many chunks are read beside the one that is worked on, a thread each. Reading takes several times as
-#: long as most menus do; two threads halve that, a third one gained nothing.
+#: How many chunks are read ahead of the current one, one thread each. Reading takes several times as long as
+#: most menus do; two threads halve that time, a third one gained nothing.
 READ_AHEAD = 2
 
 R = TypeVar("R")
-#: What is done with a chunk: (plan, number of the sample, events) → a result that can be pickled.
+#: A function that processes a chunk: (plan, number of the sample, events) → a result that can be pickled.
 Task = Callable[[Plan, int, Events], R]
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Entries start to stop of one file of one sample."""
+    """The entries from start to stop of one file of one sample."""
 
     sample: int
     source: int
@@ -42,7 +42,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Job:
-    """Menus, their plan, and the samples it runs over. further: columns that a task reads besides."""
+    """Menus, their plan, and the samples to run over. further: additional columns that a task reads."""
 
     menus: tuple[Menu, ...]
     plan: Plan
@@ -51,8 +51,8 @@ class Job:
 
 
 def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
-    """Cut the files of a sample into chunks of at most so many events, where reading can begin at no
-    extra cost if that is possible."""
+    """Cut the files of a sample into chunks of at most the given number of events, if possible at boundaries
+    where reading can begin at no extra cost."""
     for number, source in enumerate(sample.sources):
         start = 0
         while start < source.entries:
@@ -66,7 +66,7 @@ def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
 def over_background(
     job: Job, task: Task[R], *, workers: int = 1, chunk_events: int = CHUNK_EVENTS
 ) -> Iterable[tuple[Chunk, R]]:
-    """What a task makes of each chunk of the background, in the order of the chunks."""
+    """Yield the result of a task for each chunk of the background, in the order of the chunks."""
     return over_samples(job.catalogue.background, job, task, workers=workers, chunk_events=chunk_events)
 
 
@@ -78,7 +78,8 @@ def over_samples(
     workers: int = 1,
     chunk_events: int = CHUNK_EVENTS,
 ) -> Iterable[tuple[Chunk, R]]:
-    """What a task makes of each chunk of some samples of the job's catalogue, in the order of the chunks."""
+    """Yield the result of a task for each chunk of some samples of the catalogue, in the order of the
+    chunks."""
     chunks = [c for sample in samples for c in chunks_of(sample, chunk_events)]
     workers = min(workers, len(chunks))
     if workers > 1:
@@ -92,7 +93,7 @@ def _in_turn(job: Job, task: Task[R], chunks: Iterable[Chunk]) -> Iterator[tuple
 
 
 def _reading_ahead(job: Job, task: Task[R], chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, R]]:
-    """The next chunks are read while one is worked on: decompression and kernels release the GIL."""
+    """Read the next chunks while one is processed: decompression and kernels release the GIL."""
     reading = deque(_started(job, chunk) for chunk in chunks[:READ_AHEAD])
     try:
         for chunk, coming in zip_longest(chunks, chunks[READ_AHEAD:]):
@@ -105,7 +106,7 @@ def _reading_ahead(job: Job, task: Task[R], chunks: Sequence[Chunk]) -> Iterator
 
 
 def _started(job: Job, chunk: Chunk) -> Future[Events]:
-    """A chunk that is being read, by a thread that ends with it: whatever happens, none is left."""
+    """Start reading a chunk, in a thread that ends when the chunk is read, whatever happens to the caller."""
     thread = ThreadPoolExecutor(1)
     reading = thread.submit(_read, job, chunk)
     thread.shutdown(wait=False)
@@ -119,7 +120,8 @@ def _read(job: Job, chunk: Chunk) -> Events:
 
 
 def _in_workers(job: Job, task: Task[R], chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, R]]:
-    """Started by spawn: sessions and libraries do not survive a fork, and do not pickle."""
+    """Process chunks in worker processes, started by spawn: model sessions and loaded libraries do not
+    survive a fork, and cannot be pickled."""
     plugins = tuple({plugin for menu in job.menus for plugin in menu.plugins})
     start = (plugins, pickle.dumps((job.menus, job.catalogue, job.further, task)))
     context = multiprocessing.get_context("spawn")
@@ -128,7 +130,7 @@ def _in_workers(job: Job, task: Task[R], chunks: Sequence[Chunk], workers: int) 
             yield from zip(chunks, pool.map(_perform_in_worker, chunks), strict=True)
         except BrokenProcessPool:
             raise TrigemuError(
-                "a worker was ended from outside, perhaps for want of memory: try fewer --workers"
+                "a worker process was killed, perhaps because memory ran out: try fewer --workers"
             ) from None
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)

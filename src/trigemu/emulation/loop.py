@@ -1,13 +1,13 @@
 """The event loop: chunks of samples → decisions → one pattern table.
 
-catalogue = open_catalogue()                    # samples/    which events, and what they weigh
-menus = solve(menus, catalogue)                 # calibrate   cuts from rate budgets, if there are any
-plan = make_plan(menus)                         # decisions   the union of the menus' triggers
-for chunk in over_background(…):                # chunks      in any order, on any worker
-    events = sample.read(…)                     # samples/    columns and weights in Hz
-    words = decide(events, plan)                # decisions   one bit a trigger
-    table += count(…, words, events.weight)     # patterns    exact sums
-rates(table, …)                                 # rates       everything else follows
+catalogue = open_catalogue()                           # samples/     the events and their weights
+menus = solve_budgets(menus, catalogue)                # budgets.py   cuts from rate budgets, if there are any
+plan = make_plan(menus)                                # decisions/   the union of the menus' triggers
+for chunk in over_background(…):                       # engine.py    in any order, on any worker
+    events = sample.read(…)                            # samples/     columns and weights in Hz
+    words = decide(events, plan)                       # decisions/   one bit per trigger
+    table += count_patterns(…, words, events.weight)   # counting/    exact sums
+rates_of(emulation)                                    # rates/       everything else follows
 """
 
 from __future__ import annotations
@@ -40,32 +40,54 @@ Progress = Callable[[int], None]
 
 
 class Axis(Protocol):
-    """What events are told apart by, besides their decisions. Picklable."""
+    """A classification of events into bins, in which patterns are counted separately. Picklable."""
 
     @property
-    def bins(self) -> int: ...
+    def bins(self) -> int:
+        """The number of bins."""
 
     def needs(self, plan: Plan) -> Iterable[Need]:
-        """The columns it reads besides those of the plan."""
+        """Return the columns that it reads besides those of the plan."""
 
     @property
     def undecided(self) -> bool:
-        """Whether rates are also taken of events in which nothing fired."""
+        """Whether events in which no trigger fires also count."""
 
     def __call__(self, plan: Plan, work: Workspace) -> IntArray:
-        """int64[n], the bin of each event, 0 ≤ bin < bins."""
+        """Return the bin of each event.
+
+        Returns
+        -------
+        int64[n]
+            0 ≤ bin < `bins`.
+        """
 
 
 @dataclass(frozen=True)
 class Emulation:
-    """What the loop gives: the pattern table of the union of the menus' triggers, whose bits the plan
-    names.
+    """The result of the event loop: one pattern table for all triggers of some menus.
 
-    given: the menus as they were; menus: the same with their budgets solved. half: on which half of the
-    samples rates are taken; None: on all events. bins: of the axis; strata: numbers of interactions that
-    events are told apart by, where their total weight was made to be what it is (`pileup.py`), else 1. The
-    axis of the table is (half × bins + bin) × strata + stratum. only: the bin that rates are of; None: all
-    of them.
+    Attributes
+    ----------
+    given : tuple of Menu
+        The menus as they were given.
+    menus : tuple of Menu
+        The same menus with their budgets solved.
+    catalogue : Catalogue
+        The samples.
+    plan : Plan
+        The compiled triggers; it gives the bit of each trigger in the patterns.
+    table : PatternTable
+        The pattern table. Its axis is (half × `bins` + bin) × `strata` + stratum.
+    half : int or None
+        The half of the samples that rates are computed on; None: all events.
+    bins : int
+        The number of bins of the axis.
+    only : int or None
+        The only bin that rates count; None: all bins.
+    strata : int
+        The number of strata, by the number of interactions, whose total weight was fixed by reweighting
+        (`reweight.py`); 1 if there are none.
     """
 
     given: tuple[Menu, ...]
@@ -80,12 +102,29 @@ class Emulation:
 
     @property
     def bin(self) -> IntArray:
-        """int64[m]: the bin of the axis of each entry of the table."""
+        """The bin of each entry of the table, int64[m]."""
         return self.table.axis // self.strata % self.bins
 
     def counted(self, *numbers: int) -> tuple[PatternTable, FloatArray]:
-        """The patterns of some menus that rates are made of, and float64[samples]: by what the sums of
-        each sample are scaled. SampleError where a sample has no weight in the half."""
+        """Select the patterns that the rates of some menus are computed from.
+
+        Parameters
+        ----------
+        *numbers : int
+            The positions of the menus in `menus`.
+
+        Returns
+        -------
+        table : PatternTable
+            The patterns of the triggers of these menus, in the half and bin that count.
+        scales : float64[samples]
+            The factor by which the sums of each sample are scaled.
+
+        Raises
+        ------
+        SampleError
+            If a sample has no weight in the half.
+        """
         table, scales = self._of_half
         pairs = [(self.menus[number], self.plan.bits[number]) for number in numbers]
         read = {bits[t.name] for menu, bits in pairs for t in menu.used if t.name in bits}
@@ -93,7 +132,7 @@ class Emulation:
 
     @cached_property
     def _of_half(self) -> tuple[PatternTable, FloatArray]:
-        """Of all menus. What scales a half is the same in all bins of the axis."""
+        """The table and the scales for all menus. The scale of a half is the same in all bins of the axis."""
         chosen = np.ones(len(self.table), np.bool_)
         if self.only is not None:
             chosen = self.bin == self.only
@@ -114,13 +153,37 @@ def emulate(
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
 ) -> Emulation:
-    """Run some menus over the background of a catalogue, in one pass, after one more that finds the
-    cuts if any has a rate budget.
+    """Run menus over the background of a catalogue in one pass.
 
-    Errors know which events share an interaction (`Catalogue.errors`), which takes 32 bytes for each event
-    that a menu may accept, in samples that name parents. `workers` processes share the chunks; the result is
-    the same to the last bit for any number of them and any `chunk_events`. `progress` is called with the
-    number of events done.
+    If a menu has a rate budget, one more pass comes first that finds the cuts. The result is the same to the
+    last bit for any `workers` and `chunk_events`. If errors account for shared interactions
+    (`Catalogue.errors`), this takes 32 bytes for each event that a menu may accept, in samples with parents.
+
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus.
+    catalogue : Catalogue
+        The samples.
+    axis : Axis, optional
+        Bins in which patterns are counted separately.
+    workers : int
+        The number of processes.
+    chunk_events : int
+        The largest number of events that are processed at a time.
+    progress : callable, optional
+        Called after each chunk with the number of its events.
+
+    Returns
+    -------
+    Emulation
+
+    Raises
+    ------
+    SampleError
+        If there is no background, or a sample lacks a column that a trigger needs.
+    TrigemuError
+        If a budget cannot be met.
     """
     solved = solve_budgets(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
     plan = make_plan(solved)
@@ -146,7 +209,7 @@ def emulate(
 
 @dataclass(frozen=True)
 class _CountPatterns:
-    """The patterns of a chunk."""
+    """The task that counts the patterns of a chunk."""
 
     by_half: bool
     axis: Axis | None
@@ -175,14 +238,14 @@ class _CountPatterns:
 
 
 def _undecided(menus: Sequence[Menu], plan: Plan, axis: Axis | None) -> bool:
-    """Whether events in which nothing fired can enter a rate: `random` and `not` accept them."""
+    """Whether events in which no trigger fires can contribute to a rate: `random` and `not` accept them."""
     nothing = np.zeros((1, plan.words), np.uint64)
     accepted = (acceptances(nothing, menu, bits).total for menu, bits in zip(menus, plan.bits, strict=True))
     return (axis is not None and axis.undecided) or any(total.any() for total in accepted)
 
 
 def is_fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
-    """Whether a model or a cut was found from these samples: rates then come from the other half."""
+    """Whether a model or a cut was fitted to these samples: rates are then computed on the other half."""
     name = catalogue.table.name
     used = [trigger for menu in menus for trigger in menu.used]
     if any(trigger.solution or trigger.fitted_on == name for trigger in used):

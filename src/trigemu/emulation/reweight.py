@@ -1,15 +1,15 @@
-"""The background at another pile-up, or at another luminosity.
+"""Reweighting of the background to another pile-up, or to another luminosity.
 
-Crossings are reweighted so that their number of interactions is distributed like Poisson(n; µ); given that
-number they are what they were. Where the catalogue gives the mean µ₀ that they were made with, those with n
-interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀), which is exact and adds no error. Else by
-R0 Poisson(n; µ) / W(n), W(n) being what all crossings of the background with n interactions weigh: W
-fluctuates, and the errors of rates then count each event from the mean of its n (`strata.py`). W is of the
-whole background, not of each sample: how often the samples' processes happen in n interactions is what the
-sample says, and their rates follow.
+Crossings are reweighted so that their number of interactions n follows Poisson(n; µ); the distribution of
+events at a given n stays the same. If the catalogue gives the mean µ₀ that the crossings were generated with,
+the factor is Poisson(n; µ) / Poisson(n; µ₀), which is exact and adds no error. Otherwise it is R0 Poisson(n;
+µ) / W(n) with W(n) the total weight of all background crossings with n interactions. W fluctuates; the errors
+of rates then use the deviation of each event from the mean at its n (`strata.py`). W is summed over the whole
+background, not sample by sample: the fraction of each process at a given n is taken from the samples, and
+their rates follow.
 
-An n of which there are too few crossings is left out, and the rest stands for it: a handful that happens to
-hold none of the common kind would otherwise get all of its weight.
+A number n with too few crossings is dropped and the others are scaled up for it: a handful of crossings that
+happens to contain none of the common kind would otherwise get all of its weight.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup
 from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError
 
-#: Crossings of equal weight that those with n interactions must be worth. With all n the rate of jets above
-#: 100 GeV in the embedded sample is 14 % too high at a mean of 18, with this 0.2 %.
+#: The minimum effective number of crossings with n interactions. If all n are used, the rate of jets above
+#: 100 GeV in the embedded sample is 14 % too high at a mean of 18; with this minimum, 0.2 %.
 MIN_EFFECTIVE = 10.0
-#: Of the distribution that is asked for: what may be missing.
+#: The largest fraction of the requested distribution that may be missing.
 MAX_MISSING = 0.05
-#: By how much the events of a sample may fall short of its rate.
+#: The largest relative difference between the sum of a sample's events and its rate.
 _COMPLETE = 1e-3
-#: By how much the mean of a sample may differ from what it was made with.
+#: The largest relative difference between the mean of a sample and the mean it was generated with.
 _MEAN_AGREES = 0.05
-#: More interactions than this in one crossing are a mistake.
+#: This number of interactions in one crossing, or more, is a mistake.
 _MAX_INTERACTIONS = 100_000
 
 
@@ -47,8 +47,37 @@ def at_pileup(
     chunk_events: int = CHUNK_EVENTS,
     progress: Callable[[int], None] | None = None,
 ) -> Catalogue:
-    """The catalogue with its background reweighted to a Poisson distribution of interactions of that mean,
-    found in one pass over the numbers of interactions. SampleError where the sample cannot give it."""
+    """Reweight the background of a catalogue to another mean number of interactions.
+
+    The factors are found in one pass over the numbers of interactions.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        Samples whose events are crossings with a known number of interactions.
+    mean : float
+        The mean of the Poisson distribution of the number of interactions per crossing.
+    workers, chunk_events, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    Catalogue
+        The same catalogue with reweighted background; its `pileup` describes the reweighting.
+
+    Raises
+    ------
+    TrigemuError
+        If the mean is not a positive number of interactions, or the pile-up is reweighted already.
+    SampleError
+        If the sample cannot be reweighted to this mean.
+
+    Notes
+    -----
+    Crossings with n interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀) if the catalogue gives
+    the mean µ₀ that they were generated with, else by R0 Poisson(n; µ) / W(n), W(n) being the total weight
+    of all background crossings with n interactions.
+    """
     if not 0 < mean < _MAX_INTERACTIONS:
         raise TrigemuError(f"pile-up {mean:g}: expected a mean number of interactions above 0")
     _check(catalogue)
@@ -93,19 +122,38 @@ def at_pileup(
 
 
 def at_luminosity(catalogue: Catalogue, luminosity_cm2s: float) -> Catalogue:
-    """The catalogue with all that has a cross-section at another luminosity, in cm⁻² s⁻¹. SampleError for
-    crossings, in which interactions lie on top of each other: their rates do not go with the luminosity."""
+    """Scale all samples that have a cross-section to another luminosity.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        Samples whose events are single interactions, with a luminosity.
+    luminosity_cm2s : float
+        The luminosity in cm⁻² s⁻¹.
+
+    Returns
+    -------
+    Catalogue
+
+    Raises
+    ------
+    TrigemuError
+        If the luminosity is not a positive number.
+    SampleError
+        If the events are crossings, in which interactions overlap, so that rates are not proportional to the
+        luminosity; or if the catalogue has no luminosity.
+    """
     table = catalogue.table
     if not 0 < luminosity_cm2s < np.inf:
         raise TrigemuError(f"luminosity {luminosity_cm2s:g}: expected a number above 0, in cm⁻² s⁻¹")
     if table.convention == "crossing":
         raise SampleError(
             f"{catalogue.path}: the events are crossings, with all interactions of their luminosity in them: "
-            f"their weights cannot be moved to another one; reweight their pile-up (--pileup), or generate "
+            f"their weights cannot be scaled to another one; reweight their pile-up (--pileup), or generate "
             f"crossings at that luminosity"
         )
     if table.luminosity_cm2s is None:
-        raise SampleError(f"{catalogue.path}: there is no luminosity_cm2s under [catalogue] to move from")
+        raise SampleError(f"{catalogue.path}: there is no luminosity_cm2s under [catalogue] to scale from")
     ratio = luminosity_cm2s / table.luminosity_cm2s
     samples = tuple(
         replace(s, hz_per_weight=s.hz_per_weight * ratio, rate_hz=s.rate_hz * ratio)
@@ -119,7 +167,7 @@ def at_luminosity(catalogue: Catalogue, luminosity_cm2s: float) -> Catalogue:
 
 @dataclass(frozen=True)
 class _CountPileup:
-    """One entry for each number of interactions."""
+    """The task that sums the weights of a chunk, with one entry for each number of interactions."""
 
     def __call__(self, plan: Plan, sample: int, events: Events) -> PatternTable:
         n = events.scalars[INTERACTIONS[1]][events.core]
@@ -137,8 +185,8 @@ def _check(catalogue: Catalogue) -> None:
         raise TrigemuError(f"{catalogue.path}: its pile-up is reweighted already; start from the catalogue")
     if catalogue.table.convention == "luminosity":
         raise SampleError(
-            f"{catalogue.path}: the events are interactions, one by one, and have no pile-up: rates at "
-            f"another luminosity are had with --luminosity"
+            f"{catalogue.path}: the events are single interactions and have no pile-up: use --luminosity for "
+            f"rates at another luminosity"
         )
     if not catalogue.background:
         raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
@@ -152,8 +200,8 @@ def _check_complete(catalogue: Catalogue, table: PatternTable) -> None:
         there = float(weight[table.sample == sample.number].sum())
         if abs(there - sample.rate_hz) > _COMPLETE * sample.rate_hz:
             raise SampleError(
-                f"sample {sample.name!r}: its events amount to {there:g} of {sample.rate_hz:g} Hz, and how "
-                f"many interactions the others had is not known: a skim cannot be reweighted"
+                f"sample {sample.name!r}: its events sum to {there:g} of {sample.rate_hz:g} Hz, and the "
+                f"number of interactions of the missing ones is not known: a skim cannot be reweighted"
             )
 
 
@@ -177,7 +225,8 @@ def _check_covered(catalogue: Catalogue, mean: float, missing: float, known: Int
 
 
 def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Of all samples together, for each number of interactions: Σw in Hz, Σw² in Hz² and events."""
+    """Return Σw in Hz, Σw² in Hz² and the number of events of all samples together, for each number of
+    interactions."""
     bins = int(table.axis.max()) + 1
     weight, square = exact.ColumnSums(bins), exact.ColumnSums(bins)
     of_bin = (table.axis[:, None] == np.arange(bins)).astype(np.float64)
@@ -188,7 +237,7 @@ def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntA
 
 
 def poisson(mean: float, n: int) -> FloatArray:
-    """float64[n]: the probabilities of 0 to n − 1."""
+    """Return the Poisson probabilities of 0 to n − 1, float64[n]."""
     numbers = np.arange(1, n)
     logarithm = np.concatenate([[0.0], np.cumsum(np.log(mean / numbers))])
     return np.exp(logarithm - mean)

@@ -1,4 +1,4 @@
-"""How rates are scaled: to the crossing rate of a menu, and from one half of a sample to all of it."""
+"""Scaling of rates: to the crossing rate of a menu, and from one half of a sample to the whole."""
 
 from __future__ import annotations
 
@@ -11,36 +11,41 @@ from trigemu.support import FloatArray, SampleError
 
 
 def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
-    """By what a menu's own crossing rate multiplies all rates."""
+    """Return the factor on all rates that adapts the catalogue's crossing rate to that of the menu."""
     crossing = catalogue.table.convention == "crossing"
     return menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:
-    """float64[samples]: Σw(all) / Σw(half), from a table whose axis is the half; SampleError where a
-    sample has no weight there."""
+    """Return Σw(all) / Σw(half) of each sample, float64[samples], from a table whose axis is the half.
+
+    Raises
+    ------
+    SampleError
+        If a sample has no weight in the half.
+    """
     scales = table.share_scales(half, len(catalogue.samples))
     for sample in catalogue.background:
         if not 0.0 < scales[sample.number] < np.inf:
             raise SampleError(
-                f"sample {sample.name!r}: there is no weight in its {HALF_NAMES[half]} half, so what was "
-                f"fitted on the other half cannot be evaluated: it needs more events"
+                f"sample {sample.name!r}: there is no weight in its {HALF_NAMES[half]} half, so a model or "
+                f"cut fitted on the other half cannot be evaluated: the sample needs more events"
             )
     return scales
 
 
 def weights_by_half(sample: int, events: Events) -> PatternTable:
-    """One entry a half, from which `half_scales` follow once those of all chunks are merged."""
+    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks."""
     core = events.core
     half = half_of(events.parent)[core]
     return count_patterns(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
 
 
 def refuse_negative(events: Events) -> None:
-    """SampleError for events that count against a rate: nothing can be fitted to those."""
+    """Raise SampleError if an event has a negative weight: cuts and models cannot be fitted to those."""
     if len(events) and events.weight.min() < 0:
         at = events.id[int(events.weight.argmin())]
         raise SampleError(
             f"sample {events.sample!r}, event {at}: its weight is negative: neither a cut nor a model can be "
-            f"fitted to rates that fall where more is accepted"
+            f"fitted if accepting an event lowers the rate"
         )

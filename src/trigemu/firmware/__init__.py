@@ -1,4 +1,4 @@
-"""What the boosted trees of a trigger take on an FPGA: fixed point, conifer projects, their check and cost.
+"""Boosted trees of a trigger on an FPGA: fixed point, conifer projects, their verification and resources.
 
 in: `Menu`s, a `Catalogue`
 out: `Survey`, `BitScan`, `Project`, `Estimate`

@@ -1,4 +1,4 @@
-"""Bits before the point, chosen from data: no more than what occurs needs, so that the others resolve it."""
+"""The choice of bits before the point from data: as few as needed, so that more are left behind it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from trigemu.observables import Features
 from trigemu.support import FloatArray, TrigemuError
 from trigemu.triggers import SATURATING, ApFixed, Ensemble, FixedEnsemble, Precision
 
-#: The widths of arXiv:2508.10224, in the modes that ap_fixed has by default.
+#: The widths of arXiv:2508.10224, with the default rounding and overflow of ap_fixed.
 PAPER_PRECISION = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))
-#: Numbers of bits, from fewer than are needed.
+#: How many numbers of bits are tried, from a lower bound on.
 _TRIED = 8
 
 
 def with_widths(types: Precision, input_bits: int | None, score_bits: int | None) -> Precision:
-    """With these widths of inputs and thresholds, and of the score, where given."""
+    """Return types with other widths of inputs and thresholds, and of the score, where given."""
     return Precision(
         replace(types.input, width=input_bits or types.input.width),
         replace(types.threshold, width=input_bits or types.threshold.width),
@@ -28,8 +28,8 @@ def with_widths(types: Precision, input_bits: int | None, score_bits: int | None
 
 
 def with_modes(types: Precision, rounding: str | None, overflow: str | None) -> Precision:
-    """With this rounding of thresholds and leaves, which are constants of a firmware, and this overflow of
-    inputs and thresholds, where given."""
+    """Return types with another rounding of thresholds and leaves, which are constants of a firmware, and
+    another overflow of inputs and thresholds, where given."""
     threshold, score = types.threshold, types.score
     return Precision(
         replace(types.input, overflow=overflow or types.input.overflow),
@@ -39,11 +39,32 @@ def with_modes(types: Precision, rounding: str | None, overflow: str | None) -> 
 
 
 def choose(ensemble: Ensemble, x: Features, names: Sequence[str], types: Precision) -> FixedEnsemble:
-    """Types of these widths, signs and modes in which neither inputs nor scores of float32[n, d] overflow,
-    nor thresholds and leaves; an input that needs fewer bits than another is scaled up. names: of the inputs.
+    """Choose the bits before the point of types with given widths, signs and modes.
 
-    An input that saturates needs to hold its thresholds only. The type of the score holds 1 too, by which
-    conifer multiplies it. TrigemuError where the data do not tell a range, or no type holds it.
+    None of the inputs and scores of the events overflows, nor a threshold or leaf; an input that needs fewer
+    bits than another is scaled up. An input that saturates only has to hold its thresholds. The type of the
+    score also holds 1, by which conifer multiplies it.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        The trees.
+    x : float32[n, d]
+        Inputs of events.
+    names : sequence of str
+        Names of the inputs, for messages.
+    types : Precision
+        Widths, signs and modes.
+
+    Returns
+    -------
+    FixedEnsemble
+        The trees in these types.
+
+    Raises
+    ------
+    TrigemuError
+        If an input has one value in all events, or if no type holds its range.
     """
     used = np.unique(ensemble.feature[ensemble.feature >= 0])
     needed = {int(feature): _of_input(ensemble, x, feature, names[feature], types) for feature in used}
@@ -61,13 +82,13 @@ def choose(ensemble: Ensemble, x: Features, names: Sequence[str], types: Precisi
 
 
 def _of_input(ensemble: Ensemble, x: Features, feature: int, name: str, types: Precision) -> int:
-    """Bits before the point."""
+    """Return the bits before the point that an input and its thresholds need."""
     column, what = x[:, feature].astype(np.float64), f"input {name!r}"
     thresholds = ensemble.threshold[ensemble.feature == feature]
     low, high = column.min(), column.max()
     if low == high:
         raise TrigemuError(
-            f"{what} is {low:g} in all {len(column)} events, which tells no range: use samples in which it "
+            f"{what} is {low:g} in all {len(column)} events, which gives no range: use samples in which it "
             f"varies, or give the trigger a precision"
         )
     if types.input.overflow in SATURATING:
@@ -77,7 +98,7 @@ def _of_input(ensemble: Ensemble, x: Features, feature: int, name: str, types: P
 
 
 def _least(values: FloatArray, kind: ApFixed, what: str) -> int:
-    """Bits before the point with which a type holds all of some values."""
+    """Return the bits before the point with which a type holds all of some values."""
     size = float(np.abs(values).max())
     start = math.frexp(size)[1] - 1 if size > 0 else 1
     return _first(start, kind, lambda kind: not kind.overflows(values).any(), what).integer
@@ -89,4 +110,4 @@ def _first(start: int, kind: ApFixed, holds: Callable[[ApFixed], bool], what: st
         if holds(found):
             return found
     negative = "" if kind.signed else ", which has no negative numbers"
-    raise TrigemuError(f"{what}: no bits before the point let a type like {kind} hold it{negative}")
+    raise TrigemuError(f"{what}: no bits before the point make a type like {kind} hold it{negative}")

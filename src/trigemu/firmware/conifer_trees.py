@@ -1,4 +1,4 @@
-"""Trees as conifer takes them: numbers for its C++ and HLS, whole words for its VHDL.
+"""Trees in the format of conifer: numbers for its C++ and HLS, integer words for its VHDL.
 
 conifer's VHDL has one type for inputs, thresholds and scores. It is `ap_fixed<N,N>` here, in which each
 number is the word that it has in its own type: 12-bit inputs and 16-bit leaves stay what they are, and so
@@ -16,46 +16,46 @@ from trigemu.triggers import MAX_WIDTH, ApFixed, Ensemble, FixedEnsemble
 
 
 def as_numbers(fixed: FixedEnsemble) -> dict[str, Any]:
-    """Thresholds with the scales of their inputs; conifer brings them to their types."""
+    """Return the trees with thresholds scaled like their inputs; conifer converts them to their types."""
     trees = fixed.ensemble
     scales = np.array([*fixed.scales, 0])[trees.feature]
     return _ensemble(trees, np.ldexp(trees.threshold, scales), trees.value, trees.base)
 
 
 def as_words(fixed: FixedEnsemble) -> dict[str, Any]:
-    """The words of thresholds as inputs have them, of leaves and of the base."""
+    """Return the trees with words for numbers: thresholds as words of the inputs, leaves and base."""
     cuts, values = fixed.cuts.astype(np.float64), fixed.values.astype(np.float64)
     return _ensemble(fixed.ensemble, cuts, values, float(fixed.base))
 
 
 def word_type(fixed: FixedEnsemble) -> ApFixed:
-    """The one type of the VHDL, which holds all words; TrigemuError where none does."""
+    """Return the single type of the VHDL, which holds all words; TrigemuError where none does."""
     types = fixed.precision
     each = [*types.input.words, *types.score.words, *fixed.cuts.tolist()]
     width = max((word if word >= 0 else ~word).bit_length() + 1 for word in each)
     if width > MAX_WIDTH:
         raise TrigemuError(
             f"input = {types.input}, score = {types.score}: their words need {width} bits in one signed "
-            f"type, and VHDL's whole numbers have {MAX_WIDTH}: use narrower types"
+            f"type, and VHDL's integers have {MAX_WIDTH}: use narrower types"
         )
     return ApFixed(width, width)
 
 
 def check_conifer(fixed: FixedEnsemble, backend: str) -> None:
-    """TrigemuError where a back end of conifer would make something else than the emulation."""
+    """Raise TrigemuError where a back end of conifer would not compute what the emulation does."""
     types, trees = fixed.precision, fixed.ensemble
     if backend == "cpp" and types.input != types.threshold:
         raise TrigemuError(
             f"input = {types.input}, threshold = {types.threshold}: conifer's C++ has one type for both"
         )
     if trees.depth == 0:
-        raise TrigemuError("the trees have no split: there is nothing to put into firmware")
+        raise TrigemuError("the trees have no split: there is nothing to export")
     if backend == "vhdl" and trees.trees == 1:
         raise TrigemuError("one tree: conifer's VHDL needs two or more, since VHDL has no lists of one")
     if types.score.to_float(types.score.quantise(np.array(1.0))) != 1.0:
         raise TrigemuError(
             f"score = {types.score}: conifer multiplies scores by 1.0, which this type does not hold: "
-            f"expected at least {1 + types.score.signed} bits before the point, and none cut off behind it"
+            f"expected at least {1 + types.score.signed} bits before the point, and none missing behind it"
         )
     if types.score.overflow == "AP_WRAP":
         return
@@ -69,7 +69,7 @@ def check_conifer(fixed: FixedEnsemble, backend: str) -> None:
 
 
 def sums(fixed: FixedEnsemble) -> tuple[int, int]:
-    """The lowest and the highest word that a sum of the base and leaves of any of the trees may reach."""
+    """Return the lowest and the highest word that a sum of the base and leaves of any trees may reach."""
     trees = fixed.ensemble
     low = high = 0
     for start, stop in zip(trees.starts[:-1], trees.starts[1:], strict=True):
@@ -80,7 +80,7 @@ def sums(fixed: FixedEnsemble) -> tuple[int, int]:
 
 
 def _ensemble(trees: Ensemble, threshold: FloatArray, value: FloatArray, base: float) -> dict[str, Any]:
-    """What `conifer.model.make_model` takes, with one score (which conifer calls two classes)."""
+    """Return the argument of `conifer.model.make_model`, with one score (two classes, for conifer)."""
     return {
         "max_depth": trees.depth,
         "n_trees": trees.trees,
@@ -98,7 +98,7 @@ def _ensemble(trees: Ensemble, threshold: FloatArray, value: FloatArray, base: f
 
 
 def _tree(trees: Ensemble, threshold: FloatArray, value: FloatArray, start: int, stop: int) -> dict[str, Any]:
-    """conifer has −2 for the feature of a leaf, −1 for its children, and one weight for each feature."""
+    """Return a tree: −2 is the feature of a leaf, −1 its children, and each feature has a weight."""
     nodes = slice(start, stop)
     feature, split = trees.feature[nodes], trees.feature[nodes] >= 0
     return {

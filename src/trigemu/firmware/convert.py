@@ -1,8 +1,8 @@
-"""Run by Python of its own, since conifer works in the current folder: conifer's project of a model.
+"""A script that writes conifer's project of a model, run as a process since conifer uses the current folder.
 
-    python convert.py MODEL.json FOLDER        # {"ensemble": …, "config": …}, as conifer has them
+    python convert.py MODEL.json FOLDER        # {"ensemble": …, "config": …}, in the format of conifer
 
-The same model gives the same bytes: conifer would note the time, the machine, the user and the folder.
+The same model gives the same bytes; conifer alone would write time, machine, user and folder into them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from trigemu.support import without_origin
 
 
 class WholeNumbers:
-    """In place of conifer's converter for `ap_fixed<N,N>`, which it would compile with g++."""
+    """Replacement of conifer's converter for `ap_fixed<N,N>`, which would need g++."""
 
     def __init__(self, type_string: str) -> None:
         self.width = self.integer_bits = int(type_string.removeprefix("ap_fixed<").split(",")[0])
@@ -27,6 +27,7 @@ class WholeNumbers:
 
 
 def convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> None:
+    """Write conifer's project of an ensemble into a folder."""
     import conifer
     from conifer.backends import vhdl
 

@@ -1,4 +1,4 @@
-"""conifer's C++ of a project, compiled and run."""
+"""The C++ of a conifer project, compiled and run."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ _OPTIONS = ("-O1", "-std=c++14", "-w")
 
 @dataclass(frozen=True)
 class CppProgram:
-    """command: reads rows of float64 and writes words as int64."""
+    """A compiled model. command: reads rows of float64 and writes words as int64."""
 
     command: tuple[Path, ...]
     folder: Path
 
     def scores(self, x: FloatArray) -> IntArray:
-        """int64[n] of scaled inputs, float64[n, d]."""
+        """Return the words of the scores, int64[n], of scaled inputs, float64[n, d]."""
         return np.frombuffer(run(self.command, self.folder, x.tobytes()), np.int64)
 
     def trees(self, row: FloatArray) -> IntArray:
-        """int64[trees] of one event, float64[d]."""
+        """Return the word of each tree, int64[trees], for one event, float64[d]."""
         return np.frombuffer(run([*self.command, "trees"], self.folder, row.tobytes()), np.int64)
 
 
 def compile_model(backend: str, project: Path, folder: Path) -> CppProgram:
-    """The program of conifer's project of a back end, `cpp` or `hls`, in a folder for what is compiled."""
+    """Compile conifer's project of a back end, `cpp` or `hls`, in a folder."""
     compiler, project = find("g++"), project.resolve()
     sources = [project / "run.cpp"]
     if backend == "hls":

@@ -1,4 +1,4 @@
-"""What firmware would cost and take, next to the DECADE paper and the budgets of triggers that run."""
+"""Latency and resources of firmware, beside the DECADE paper and the budgets of running triggers."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from trigemu.firmware.vhdl import Design
 
 @dataclass(frozen=True)
 class Published:
-    """Of another firmware: its trees, clock, latency and what it takes, None where it is not given. kind: of
-    numbers these are."""
+    """Published numbers of another firmware, None where they are not given. kind: how they were obtained."""
 
     name: str
     kind: str
@@ -25,18 +24,21 @@ class Published:
     split_nodes: int | None = None
 
 
-#: arXiv:2508.10224: its quantile BDT, and the two triggers that it compares with.
+#: The quantile BDT of arXiv:2508.10224, and the two triggers that the paper compares it with.
 PAPER = Published(
     "DECADE paper", "conifer's HLS on an XCVU9P, C synthesis by Vitis HLS", 8.0, 10_500, 630, 250.0, 22, 316
 )
-_BUDGET = "what it is allowed: latency, and about so many LUT"
+_BUDGET = "its budget: latency, and approximate number of LUT"
 BUDGETS = (Published("AXOL1TL", _BUDGET, 50.0, 30_000), Published("GELATO", _BUDGET, 25.0, 30_000))
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """cycles: clocks from a valid input to its valid score, of conifer's VHDL in simulation; None without
-    GHDL. resources: of the same; None without GHDL or yosys. missing: program → what brings it."""
+    """Latency and resources of a project.
+
+    cycles: clocks from a valid input to its valid score, of conifer's VHDL in simulation; None without GHDL.
+    resources: of the same VHDL; None without GHDL or yosys. missing: program → how to install it.
+    """
 
     trees: int
     split_nodes: int
@@ -48,11 +50,12 @@ class Estimate:
 
     @property
     def latency_ns(self) -> float | None:
+        """The latency in ns; None without GHDL."""
         return None if self.cycles is None else self.cycles * 1000.0 / self.clock_mhz
 
 
 def estimate(project: Project, clock_mhz: float | None = None) -> Estimate:
-    """Of a project, at its own clock if no other is given."""
+    """Estimate latency and resources of a project, at its own clock (in MHz) if no other is given."""
     missing: dict[str, str] = {}
     cycles = resources = None
     try:

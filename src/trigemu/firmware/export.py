@@ -1,4 +1,4 @@
-"""The trees of a trigger as an FPGA project: conifer's sources, events and the scores they must have."""
+"""The trees of a trigger as an FPGA project: conifer's sources, test events and their expected scores."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue
 from trigemu.support import TrigemuError, new_folder
 from trigemu.triggers import SATURATING, FixedEnsemble, TreeModel, table_of
 
-#: Where the menu gives no precision: the paper's widths, and inputs that need to hold their thresholds only.
+#: Used where the menu gives no precision: the paper's widths, and inputs that saturate.
 SATURATING_PRECISION = with_modes(PAPER_PRECISION, None, SATURATING[0])
 
 
 @dataclass(frozen=True)
 class InputSource:
-    """What a project is made of. version: of trigemu."""
+    """The trigger and events that a project is made from. version: of trigemu."""
 
     menu: Menu
     trigger: str
@@ -38,7 +38,7 @@ class InputSource:
 def export(
     source: InputSource, folder: Path, *, backend: str = "hls", clock_mhz: float = CLOCK_MHZ, workers: int = 1
 ) -> Manifest:
-    """Write the project of a trigger into a new folder, with events of the half that rates are taken on."""
+    """Write the project of a trigger into a new folder, with test events of the half that rates are from."""
     model = tree_model(source.menu, source.trigger)
     package("conifer")
     with new_folder(folder) as made:
@@ -80,7 +80,7 @@ def export(
 
 @contextmanager
 def _named(source: InputSource) -> Iterator[None]:
-    """Errors say of which trigger they are."""
+    """Add the place and name of the trigger to errors."""
     try:
         yield
     except MissingToolError:
@@ -91,8 +91,8 @@ def _named(source: InputSource) -> Iterator[None]:
 
 
 def _backends(fixed: FixedEnsemble, wanted: str) -> tuple[str, ...]:
-    """With C++ and VHDL, which can be run without a vendor's tools. conifer's C++ has one type for inputs and
-    thresholds: where they differ, its HLS sources are the C++."""
+    """Return the back end that is wanted, with C++ and VHDL, which can be run without a vendor's tools.
+    conifer's C++ has one type for inputs and thresholds: where they differ, HLS takes its place."""
     same = fixed.precision.input == fixed.precision.threshold
     return tuple(dict.fromkeys((wanted, "cpp" if same else "hls", "vhdl")))
 
@@ -103,7 +103,7 @@ def _digests(menu: Menu, model: TreeModel, folder: Path) -> dict[str, str]:
 
 
 def _write_texts(fixed: FixedEnsemble, vectors: Vectors, folder: Path, backends: tuple[str, ...]) -> None:
-    """The events of simulations where conifer's and the vendors' benches look for them."""
+    """Write the simulated events where the test benches of conifer and the vendors read them."""
     scores = "".join(f"{word}\n" for word in vectors.scores.tolist())
     if "hls" in backends:
         bench = folder / "hls" / "tb_data"
@@ -118,7 +118,7 @@ def _rows(rows: list[list[float]]) -> str:
     return "".join(" ".join(map(repr, row)) + "\n" for row in rows)
 
 
-#: What a project's folders hold, and what to run in them.
+#: Contents of a project's folders, and commands to run in them.
 _FOLDERS = {
     "hls": "conifer's project for Vitis HLS, with a bench that fails on any other score than in `tb_data`",
     "cpp": "conifer's C++ model",

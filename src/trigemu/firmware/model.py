@@ -1,4 +1,4 @@
-"""The trees of a trigger in a menu, and what they read of real events."""
+"""The trees of a trigger in a menu, and their inputs in the events of a sample."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from trigemu.triggers import Compiled, ScoreKind, TreeModel, of_asked
 
 @dataclass(frozen=True)
 class TreeInputs:
-    """What the trees read of n background events that the trigger asks for: x float32[n, d]. weight:
-    float64[n], in Hz; sample, half: int64[n]."""
+    """Inputs of the trees, for n background events that the trigger asks for.
+
+    x: float32[n, d]. weight: float64[n], in Hz. sample, half: int64[n].
+    """
 
     x: Features
     weight: FloatArray
@@ -26,23 +28,24 @@ class TreeInputs:
     half: IntArray
 
     def of(self, half: int) -> TreeInputs:
+        """Return the events of a half."""
         chosen = self.half == half
         return TreeInputs(*(getattr(self, key)[chosen] for key in TreeInputs.__annotations__))
 
 
 def with_trees(menu: Menu, name: str) -> Trigger:
-    """The trigger of that name; TrigemuError where its kind has no trees."""
+    """Return the trigger of a name; TrigemuError where its kind has no trees."""
     trigger = menu.trigger(name)
     description = trigger.description
     if not isinstance(description, ScoreKind) or "precision" not in description.__struct_fields__:
         raise TrigemuError(
-            f"{trigger.place}: trigger {name!r}: the kind {trigger.kind!r} has no trees for a firmware"
+            f"{trigger.place}: trigger {name!r}: the kind {trigger.kind!r} has no trees for firmware"
         )
     return trigger
 
 
 def tree_model(menu: Menu, name: str) -> TreeModel:
-    """The trees of a trigger; TrigemuError where it has none."""
+    """Return the trees of a trigger; TrigemuError where it has none."""
     with_trees(menu, name)
     return _trees(make_plan([menu]), name)[1]
 
@@ -50,12 +53,12 @@ def tree_model(menu: Menu, name: str) -> TreeModel:
 def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
     compiled = plan.slots[plan.bits[0][name]].compiled
     if compiled.trees is None:
-        raise TrigemuError(f"trigger {name!r}: its kind has no trees for a firmware")
+        raise TrigemuError(f"trigger {name!r}: its kind has no trees for firmware")
     return compiled, compiled.trees
 
 
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, workers: int = 1) -> TreeInputs:
-    """What the trees of a trigger read of all background events that it asks for."""
+    """Read the inputs of the trees of a trigger, for all background events that it asks for."""
     with_trees(menu, name)
     plan = make_plan([menu])
     plan.check_background(catalogue)
@@ -68,8 +71,8 @@ def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, workers: int = 1) 
 
 
 def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
-    """Those that the trees may have been fitted on, and those that rates are from; all and all where nothing
-    was fitted on this catalogue."""
+    """Return the events that the trees may have been fitted on, and those that rates are from: all events
+    twice where nothing was fitted on this catalogue."""
     if not is_fitted([menu], make_plan([menu]), catalogue):
         return rows, rows
     return rows.of(TRAINING), rows.of(EVALUATION)

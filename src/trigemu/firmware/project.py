@@ -1,14 +1,14 @@
-"""A project on disk: trees in a precision, as conifer writes them, events and the scores they must have.
+"""A project on disk: trees in fixed point, as conifer writes them, test events and their expected scores.
 
-    DIR/README.md        what it is and what to run next
-    DIR/project.json     what it was made of
+    DIR/README.md        a description, and commands to run next
+    DIR/project.json     the manifest: what it was made from
     DIR/trees.json       the trees in floating point
     DIR/vectors.npz      inputs of events, their words, and the words of their scores
     DIR/cpp/             conifer's C++ model
     DIR/hls/             conifer's project for Vitis HLS, of back end hls
     DIR/vhdl/            conifer's VHDL
 
-What verifies or estimates reads nothing else.
+`verify` and `estimate` read nothing else.
 """
 
 from __future__ import annotations
@@ -27,19 +27,22 @@ from trigemu.observables import Features
 from trigemu.support import IntArray, TrigemuError
 from trigemu.triggers import Ensemble, FixedEnsemble, PrecisionTable
 
-#: Of conifer's project, and of what it synthesises.
+#: Name of conifer's project, and of the entity that it synthesises.
 NAME = "boosted_trees"
 MANIFEST, TREES, VECTORS, README = "project.json", "trees.json", "vectors.npz", "README.md"
-#: How this module writes projects.
+#: Version of the format of projects.
 FORMAT = 1
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """project.json. backends: whose projects it holds. inputs: what the trees read, as the card writes it.
-    chosen: on how many events the precision was, None where it is the menu's. words: the one type of the
-    VHDL. sample: how many of the events are of the catalogue's half, the others are made around thresholds.
-    simulated: how many of all are for the simulation of VHDL. sha256: of the menu, of the model, and of files
-    of the project."""
+    """The contents of project.json.
+
+    backends: those with a folder in the project. inputs: inputs of the trees, as the card writes them.
+    chosen: number of events that the precision was chosen on, None where it is the menu's. words: the single
+    type of the VHDL. events: number of test events; sample: how many of them are from the catalogue's half,
+    the others are made around thresholds; simulated: how many the VHDL is simulated with. sha256: of the
+    menu, of the model, and of files of the project.
+    """
 
     format: int
     trigemu: str
@@ -63,8 +66,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, eq=False)
 class Vectors:
-    """x: float32[n, d], what the trees read of an event. words: int64[n, d], of the inputs. scores: int64[n],
-    their words by the emulation."""
+    """Test events.
+
+    x: float32[n, d], inputs of the trees. words: int64[n, d], the inputs as words. scores: int64[n], words of
+    the scores by the emulation.
+    """
 
     x: Features
     words: IntArray
@@ -74,16 +80,17 @@ class Vectors:
         return len(self.x)
 
     def take(self, rows: IntArray) -> Vectors:
+        """Return the events of some rows."""
         return Vectors(self.x[rows], self.words[rows], self.scores[rows])
 
     def spread(self, count: int) -> IntArray:
-        """int64[m], the numbers of at most so many rows, evenly spread."""
+        """Return the numbers of at most `count` rows, evenly spread: int64[m]."""
         return np.linspace(0, len(self) - 1, min(count, len(self))).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Project:
-    """A project that was read."""
+    """A project that was read from disk."""
 
     folder: Path
     manifest: Manifest
@@ -92,20 +99,21 @@ class Project:
 
     @cached_property
     def simulated(self) -> IntArray:
-        """int64[m], which of the vectors VHDL is simulated with."""
+        """Numbers of the test events that the VHDL is simulated with, int64[m]."""
         return self.vectors.spread(self.manifest.simulated)
 
     def of(self, backend: str) -> Path:
-        """The folder of conifer's project."""
+        """Return the folder of conifer's project of a back end."""
         return self.folder / backend
 
 
 def sha256(path: Path) -> str:
+    """Return the sha256 of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def write_trees(ensemble: Ensemble, path: Path) -> None:
-    """Numbers as they are, to the last bit."""
+    """Write trees as JSON, with numbers exact to the last bit."""
     document = {field.name: _plain(getattr(ensemble, field.name)) for field in fields(ensemble)}
     path.write_text(json.dumps(document) + "\n")
 
@@ -115,20 +123,22 @@ def _plain(value: Any) -> Any:
 
 
 def write_vectors(vectors: Vectors, path: Path) -> None:
+    """Write test events as npz."""
     np.savez_compressed(path, x=vectors.x, words=vectors.words, scores=vectors.scores)
 
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
+    """Write the manifest as JSON."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(manifest), indent=2) + b"\n")
 
 
 def open_project(folder: Path) -> Project:
-    """TrigemuError where a folder is no project, or not the one that was written."""
+    """Read a project; TrigemuError where a folder is not a project, or has changed since its export."""
     try:
         manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
     except FileNotFoundError:
         raise TrigemuError(
-            f"{folder}: there is no {MANIFEST}: expected what trigemu firmware export wrote"
+            f"{folder}: there is no {MANIFEST}: expected a folder that trigemu firmware export wrote"
         ) from None
     except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         raise TrigemuError(

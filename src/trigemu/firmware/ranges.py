@@ -1,4 +1,4 @@
-"""What a precision resolves and holds of the numbers that occur, and how often it overflows."""
+"""Step and range of a precision, beside the values that occur, and how often it overflows."""
 
 from __future__ import annotations
 
@@ -25,8 +25,12 @@ from trigemu.triggers import (
 
 @dataclass(frozen=True)
 class InputRange:
-    """An input, in its own unit. low, high: of all events; thresholds: the lowest and the highest, None where
-    no tree splits on it. step, holds: of its type, before the scale. overflows: events."""
+    """An input of the trees; all values are in its own unit, before the scale.
+
+    low, high: of all events. thresholds: the lowest and the highest, None where no tree splits on it. scale:
+    exponent of the power of two by which it is multiplied. step, holds: step and range of its type.
+    overflows: number of events.
+    """
 
     name: str
     low: float
@@ -40,8 +44,11 @@ class InputRange:
 
 @dataclass(frozen=True)
 class Ranges:
-    """low, high: of scores before they overflow; step, holds: of their type. overflows: events whose score
-    does; thresholds, leaves: how many overflow, the base among the leaves."""
+    """Inputs and scores of a number of events, beside the ranges of their types.
+
+    low, high: of scores before they overflow. step, holds: step and range of their type. overflows: number of
+    events whose score overflows. thresholds, leaves: how many overflow, the base counted as a leaf.
+    """
 
     events: int
     inputs: tuple[InputRange, ...]
@@ -56,9 +63,11 @@ class Ranges:
 
 @dataclass(frozen=True)
 class Survey:
-    """A precision, and what it holds of all events that the trigger asks for. chosen: on how many of them its
-    bits were, None for those of the menu. spared: how many bits before the point inputs would not need if
-    they saturated."""
+    """A precision, beside the values in all events that the trigger asks for.
+
+    chosen: number of these events that its bits were chosen on, None for a precision of the menu. spared: how
+    many bits before the point the inputs would save if they saturated.
+    """
 
     trigger: str
     trees: int
@@ -72,8 +81,8 @@ class Survey:
 def survey(
     menu: Menu, name: str, catalogue: Catalogue, types: Precision | None = None, *, workers: int = 1
 ) -> Survey:
-    """The precision of a trigger, or one of types like these whose bits are chosen on the half that the trees
-    were fitted on. TrigemuError where there is none."""
+    """Survey the precision of a trigger, or one of given types, whose bits before the point are chosen on the
+    half that the trees were fitted on. TrigemuError where there is neither."""
     model = tree_model(menu, name)
     if types is None and model.fixed is None:
         raise TrigemuError(
@@ -93,7 +102,7 @@ def survey(
 
 
 def ranges(fixed: FixedEnsemble, x: Features, names: Sequence[str]) -> Ranges:
-    """Of float32[n, d], n > 0; names: of the inputs."""
+    """Return the ranges of inputs and scores of events, float32[n, d], n > 0; names: of the inputs."""
     trees, kinds = fixed.ensemble, fixed.precision
     found = fixed.overflows(x)
     scores = _without_overflow(fixed, x)
@@ -129,7 +138,7 @@ def _thresholds(trees: Ensemble, feature: int) -> tuple[float, float] | None:
 
 
 def _without_overflow(fixed: FixedEnsemble, x: Features) -> FloatArray:
-    """float64[n], in the steps of the type."""
+    """Return scores with the step of their type but without overflow, float64[n]."""
     score = fixed.precision.score
     integer = min(MAX_WIDTH - score.fraction, MAX_INTEGER)
     roomy = replace(score, width=integer + score.fraction, integer=integer, signed=True)

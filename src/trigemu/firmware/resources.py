@@ -1,7 +1,7 @@
-"""What firmware takes on an FPGA: GHDL brings conifer's VHDL to Verilog, yosys maps it to UltraScale+.
+"""Resources of firmware on an FPGA: GHDL converts conifer's VHDL to Verilog, yosys maps it to UltraScale+.
 
-An estimate: yosys places and routes nothing, combines no two small tables into one as Vivado does, and knows
-no timing. conifer's HLS is another circuit, which only Vitis HLS can make.
+An estimate: yosys does not place or route, does not combine small tables as Vivado does, and has no timing.
+conifer's HLS is a different circuit, which only Vitis HLS can make.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from trigemu.firmware.vhdl import Design
 from trigemu.support import TrigemuError
 from trigemu.triggers import FixedEnsemble
 
-#: What an XCVU9P has (UltraScale Architecture and Product Data Sheet: Overview, DS890).
+#: Resources of an XCVU9P (UltraScale Architecture and Product Data Sheet: Overview, DS890).
 VU9P = {"lut": 1_182_240, "ff": 2_364_480, "dsp": 6_840, "bram": 2_160}
-#: Cells of yosys → what they take. Shift registers are tables too; an inverter is one unless it is moved into
-#: a neighbour; a block RAM has two halves.
+#: Cells of yosys by the resource they use. Shift registers use look-up tables too, as does an inverter unless
+#: it is merged into a neighbour; a block RAM has two halves.
 _LUT = ("LUT1", "LUT2", "LUT3", "LUT4", "LUT5", "LUT6", "INV", "SRL16E", "SRLC32E")
 _FF = ("FDRE", "FDSE", "FDCE", "FDPE", "LDCE", "LDPE")
 _CARRY = ("CARRY4", "CARRY8")
 _DSP = ("DSP48E1", "DSP48E2")
 _BRAM = {"RAMB36E1": 1.0, "RAMB36E2": 1.0, "RAMB18E1": 0.5, "RAMB18E2": 0.5}
-#: Cells that are wires between the others, or notes of later versions of yosys.
+#: Cells that use nothing: wires between others, or annotations of later versions of yosys.
 _FREE = ("MUXF7", "MUXF8", "MUXF9", "$scopeinfo")
 _SCRIPT = f"""
 read_verilog design.v
@@ -38,8 +38,10 @@ tee -q -o statistics.json stat -json
 
 @dataclass(frozen=True)
 class Resources:
-    """Look-up tables, registers, carry cells of 4 or 8 bits, multipliers and block RAM (of 36 kbit).
-    cells: what yosys made, by type."""
+    """Look-up tables, registers, carry cells of 4 or 8 bits, multipliers and block RAMs (of 36 kbit).
+
+    cells: number of cells in the netlist of yosys, by type.
+    """
 
     lut: int
     ff: int
@@ -50,19 +52,19 @@ class Resources:
 
     @property
     def shares(self) -> dict[str, float]:
-        """Of an XCVU9P."""
+        """Fractions of the resources of an XCVU9P."""
         return {name: getattr(self, name) / total for name, total in VU9P.items()}
 
 
 def of_model(fixed: FixedEnsemble) -> Resources:
-    """Of the VHDL that conifer makes of a model."""
+    """Estimate the resources of the VHDL that conifer makes of a model."""
     with scratch() as folder:
         write_sources(fixed, "vhdl", folder / "vhdl")
         return synthesised(folder / "vhdl")
 
 
 def synthesised(project: Path) -> Resources:
-    """Of conifer's VHDL in a folder. MissingToolError where GHDL or yosys is not installed."""
+    """Synthesise conifer's VHDL in a folder. MissingToolError where GHDL or yosys is not installed."""
     yosys = find("yosys")
     with scratch() as folder:
         Design(project, folder).verilog(folder / "design.v")
@@ -72,12 +74,11 @@ def synthesised(project: Path) -> Resources:
 
 
 def counted(statistics: str) -> Resources:
-    """From what `stat -json` writes. TrigemuError where there are cells of which it is not known what they
-    take."""
+    """Count resources in the output of `stat -json`. TrigemuError where it has cells of an unknown type."""
     cells: dict[str, int] = json.loads(statistics)["design"]["num_cells_by_type"]
     known = {*_LUT, *_FF, *_CARRY, *_DSP, *_BRAM, *_FREE}
     if strange := sorted(cells.keys() - known):
-        raise TrigemuError(f"yosys made cells that are not counted: {', '.join(strange)}")
+        raise TrigemuError(f"yosys made cells of unknown type: {', '.join(strange)}")
 
     def count(names: tuple[str, ...]) -> int:
         return sum(cells.get(name, 0) for name in names)

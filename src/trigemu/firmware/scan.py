@@ -1,4 +1,4 @@
-"""A trigger in several precisions, each against floating point at the same cut, event by event."""
+"""A trigger in several precisions, each compared with floating point at the same cut, event by event."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from trigemu.studies import compare
 from trigemu.support import BoolArray, TrigemuError
 from trigemu.triggers import MAX_WIDTH, FixedEnsemble, Precision, PrecisionTable, table_of
 
-#: Each is evaluated on every event.
+#: Largest number of precisions in a scan: each is evaluated on every event.
 MAX_POINTS = 40
 
 
@@ -36,8 +36,12 @@ class Shift:
 
 @dataclass(frozen=True)
 class Point:
-    """One precision. total, unique: by what the rates of the trigger move. differ_events: how many of those
-    asked it decides otherwise than in floating point, differ_hz in Hz. ranges: on the half of the rates."""
+    """One precision of a scan.
+
+    total, unique: shifts of the rates of the trigger. differ_events, differ_hz: number and rate of the events
+    whose decision differs from floating point. ranges: on the half that rates are from. resources: None where
+    they were not asked for.
+    """
 
     input_bits: int
     score_bits: int
@@ -52,8 +56,11 @@ class Point:
 
 @dataclass(frozen=True)
 class BitScan:
-    """floating: the rates with the trees in floating point, at the cut that all share. asked_events,
-    asked_hz: what the trigger asks for."""
+    """A trigger in several precisions.
+
+    floating: the rates with the trees in floating point, at the cut that all share. asked_events, asked_hz:
+    number and rate of the events that the trigger asks for.
+    """
 
     trigger: str
     floating: MenuRates
@@ -78,12 +85,39 @@ def scan_bits(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> BitScan:
-    """A trigger of a menu at some widths of (inputs and thresholds, score), in one pass over the events after
-    one that reads what the trees read.
+    """Evaluate a trigger in several widths, in one pass over the events after one that reads the inputs.
 
     Bits before the point are chosen on the half that the trees were fitted on, rates are from the other; a
-    cut with a rate budget is solved once, in floating point. types: signs and modes, by default those of the
-    trigger's precision, if it has one. resources: what a precision takes.
+    cut with a rate budget is solved once, in floating point.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu of the trigger.
+    name : str
+        The name of the trigger.
+    widths : sequence of (int, int)
+        Bits of inputs and thresholds, and of the score.
+    catalogue : Catalogue
+        The samples.
+    types : Precision, optional
+        Signs and modes, by default those of the trigger's precision, or of `PAPER_PRECISION`.
+    resources : callable, optional
+        Estimates the resources of a precision.
+    workers : int
+        Number of processes.
+    progress : callable, optional
+        Is called with the numbers of events as they are done.
+
+    Returns
+    -------
+    BitScan
+        A point for each pair of widths.
+
+    Raises
+    ------
+    TrigemuError
+        If the trigger is disabled or has no trees, or if there are no or too many widths.
     """
     _check(menu, name, widths)
     (floating,) = solve_budgets(
@@ -115,18 +149,18 @@ def scan_bits(
 
 
 def types_of(menu: Menu, name: str) -> Precision:
-    """Those of a trigger, if it has a precision."""
+    """Return the types of a trigger's precision, or the paper's if it has none."""
     given = tree_model(menu, name).fixed
     return given.precision if given else PAPER_PRECISION
 
 
 def parse_bits(text: str) -> tuple[int, ...]:
-    """`8:18`, first and last, or `8,12,16`; TrigemuError says what is wrong."""
+    """Read widths, `8:18` (first and last) or `8,12,16`; TrigemuError where they are not valid."""
     try:
         first, colon, last = text.partition(":")
         bits = range(int(first), int(last) + 1) if colon else [int(part) for part in text.split(",")]
     except ValueError:
-        raise TrigemuError(f"bits {text!r}: expected FIRST:LAST, or widths with commas") from None
+        raise TrigemuError(f"bits {text!r}: expected FIRST:LAST, or widths separated by commas") from None
     if not bits or min(bits) < 1 or max(bits) > MAX_WIDTH:
         raise TrigemuError(
             f"bits {text!r}: expected widths of 1 to {MAX_WIDTH}, the first not above the last"
@@ -135,7 +169,7 @@ def parse_bits(text: str) -> tuple[int, ...]:
 
 
 def in_precision(menu: Menu, name: str, precision: PrecisionTable | None) -> Menu:
-    """The menu with one trigger in that precision, None for floating point."""
+    """Return the menu with one trigger in a precision, None for floating point."""
     trigger = with_trees(menu, name)
     description = msgspec.structs.replace(trigger.description, precision=precision)
     changed = replace(trigger, description=description)
@@ -184,7 +218,7 @@ def _point(
 
 
 def _pair(plan: Plan, number: int) -> Plan:
-    """The plan of the first menu and of another."""
+    """Return the plan of the first menu and of another."""
     return replace(
         plan,
         bits=(plan.bits[0], plan.bits[number]),
@@ -194,8 +228,8 @@ def _pair(plan: Plan, number: int) -> Plan:
 
 
 def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
-    """How many events, and how many Hz of them, the trigger of a menu decides otherwise than that of the
-    first."""
+    """Return the number and rate in Hz of the events in which the trigger of a menu decides differently from
+    that of the first menu."""
     table, scales = emulation.counted(0, number)
     first, second = (emulation.plan.bits[n][name] for n in (0, number))
     differs = _fired(table, first) != _fired(table, second)
@@ -207,5 +241,5 @@ def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
 
 
 def _fired(table: PatternTable, bit: int) -> BoolArray:
-    """bool[m]"""
+    """Return in which patterns a bit is set, bool[m]."""
     return (table.words[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)

@@ -1,4 +1,4 @@
-"""conifer's sources of a model, a program around its C++, and ports and benches around its VHDL."""
+"""conifer's sources of a model, with a program for its C++, and ports and test benches for its VHDL."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from trigemu.triggers import FixedEnsemble
 PART, CLOCK_MHZ = "xcvu9p-flgb2104-2L-e", 250.0
 #: conifer multiplies each input by 0 or 1.
 _WEIGHT = "ap_ufixed<1,1>"
-#: What conifer calls its back ends.
+#: Back end → its name in conifer.
 _CONIFER = {"cpp": "cpp", "hls": "xilinxhls", "vhdl": "vhdl"}
-#: More clocks than a pipeline of conifer's is long.
+#: Clocks after which a simulation gives up: more than a pipeline of conifer is long.
 _PATIENCE = 200
 
 
 def write_sources(
     fixed: FixedEnsemble, backend: str, folder: Path, part: str = PART, clock_mhz: float = CLOCK_MHZ
 ) -> None:
-    """Write conifer's project into a new folder. TrigemuError where it cannot be what the emulation is."""
+    """Write conifer's project into a new folder. TrigemuError where it could not match the emulation."""
     check_conifer(fixed, backend)
     config: dict[str, Any] = {"Backend": _CONIFER[backend], "ProjectName": NAME, "XilinxPart": part}
     if backend == "vhdl":
@@ -58,8 +58,7 @@ def _finish_cpp(fixed: FixedEnsemble, folder: Path) -> None:
 
 
 def _finish_hls(fixed: FixedEnsemble, folder: Path) -> None:
-    """conifer declares the function with one argument more than it has, so that its own test bench does not
-    link."""
+    """Replace conifer's header, which declares one argument too many and does not link, and its bench."""
     _write("top.h", folder / "firmware" / f"{NAME}.h", fixed)
     _write("test.cpp", folder / f"{NAME}_test.cpp", fixed)
     _write("run_hls.cpp", folder / "run.cpp", fixed)
@@ -97,11 +96,11 @@ def _write(template: str, path: Path, fixed: FixedEnsemble) -> None:
 
 
 def _kind(signed: bool) -> str:
-    """What VHDL calls numbers of that kind."""
+    """Return the VHDL type of signed or unsigned numbers."""
     return "signed" if signed else "unsigned"
 
 
 def fill(template: str, **values: object) -> str:
-    """The text of a template of this package."""
+    """Return the text of a template of this package, with values filled in."""
     source = resources.files("trigemu.firmware").joinpath("templates", template).read_text(encoding="utf-8")
     return Template(source).substitute(values)

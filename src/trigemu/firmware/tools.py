@@ -1,4 +1,4 @@
-"""Programs of others: found or named with the package that brings them, and heard when they fail."""
+"""External programs: locating them, running them and reporting their errors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 from trigemu.support import MissingExtraError, TrigemuError
 
-#: Program → the Debian package that brings it.
+#: Program → the Debian package that contains it.
 PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}
-#: What a compiler cannot find → what brings it.
+#: Header that a compiler may not find → where to get it.
 HEADERS = {
     "nlohmann/json.hpp": "it is in the Debian package nlohmann-json3-dev (apt-get install nlohmann-json3-dev)"
 }
@@ -24,7 +24,7 @@ _LAST_LINES = 12
 
 
 class MissingToolError(TrigemuError):
-    """A program that is not installed. hint: what brings it."""
+    """A program is not installed. hint: how to install it."""
 
     def __init__(self, program: str, hint: str) -> None:
         super().__init__(f"{program} is not installed: {hint}")
@@ -32,7 +32,7 @@ class MissingToolError(TrigemuError):
 
 
 def find(program: str) -> str:
-    """The path of a program; MissingToolError names the package that brings it."""
+    """Return the path of a program; else MissingToolError names the package that contains it."""
     path = shutil.which(program)
     if path is None:
         package = PACKAGES[program]
@@ -41,7 +41,7 @@ def find(program: str) -> str:
 
 
 def run(command: Sequence[str | Path], folder: Path, given: bytes = b"") -> bytes:
-    """What a program prints. given: what it reads. TrigemuError has its last lines where it fails."""
+    """Run a program on some input and return its output; TrigemuError has its last lines where it fails."""
     words = [str(word) for word in command]
     try:
         done = subprocess.run(words, cwd=folder, input=given, capture_output=True, check=False)
@@ -60,13 +60,13 @@ def _failure(words: Sequence[str], done: subprocess.CompletedProcess[bytes]) -> 
     how = f"was ended by signal {-done.returncode}" if done.returncode < 0 else "failed"
     last = "\n".join(f"  {line}" for line in said.splitlines()[-_LAST_LINES:])
     return TrigemuError(
-        f"{Path(words[0]).name} {how}" + (f"; its last lines:\n{last}" if last else ", without a word")
+        f"{Path(words[0]).name} {how}" + (f"; its last lines:\n{last}" if last else ", without a message")
     )
 
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder that is gone afterwards; TrigemuError where there is no room for one."""
+    """Provide a temporary folder; TrigemuError where it cannot be made or written to."""
     try:
         with TemporaryDirectory(prefix="trigemu-", ignore_cleanup_errors=True) as folder:
             yield Path(folder)
@@ -75,8 +75,8 @@ def scratch() -> Iterator[Path]:
 
 
 def ap_types() -> Path:
-    """The folder of ap_fixed.h: that of the variable XILINX_AP_INCLUDE or of Xilinx's tools, else the one
-    in the package hls4ml."""
+    """Return the folder of ap_fixed.h: that of the variable XILINX_AP_INCLUDE or of Xilinx's tools, else the
+    one in the package hls4ml."""
     named = [("XILINX_AP_INCLUDE", ""), ("XILINX_HLS", "include")]
     for folder in (Path(os.environ[name]) / below for name, below in named if os.environ.get(name)):
         if (folder / "ap_fixed.h").exists():
@@ -88,7 +88,7 @@ def ap_types() -> Path:
 
 
 def package(name: str) -> Path:
-    """The folder of a Python package, which is not imported; MissingExtraError where it is not installed."""
+    """Return the folder of a package without importing it; MissingExtraError where it is not installed."""
     found = importlib.util.find_spec(name)
     if found is None or not found.origin:
         raise MissingExtraError("trigemu firmware", "firmware", name)

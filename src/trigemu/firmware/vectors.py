@@ -1,4 +1,4 @@
-"""Events to hold firmware against: real ones, and rows on and next to the thresholds of the trees."""
+"""Test events for firmware: real ones, and rows on and next to the thresholds of the trees."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from trigemu.observables import Features
 from trigemu.support import FloatArray
 from trigemu.triggers import FixedEnsemble
 
-#: Of the sample, at most; evenly spread.
+#: Largest number of events from the sample; they are evenly spread.
 EVENTS = 200_000
-#: A project has so many rows at least.
+#: Smallest number of rows of a project.
 LEAST = 100_000
-#: Made around thresholds, at least.
+#: Smallest number of rows made around thresholds.
 AROUND = 20_000
-#: For the simulation of VHDL, which does some 1 000 a second.
+#: Number of rows for the simulation of VHDL, which takes about 1 ms each.
 SIMULATED = 5_000
 
 
 def make_vectors(fixed: FixedEnsemble, sample: Features) -> tuple[Vectors, int]:
-    """Rows in an order of their own, with their words and scores, and how many are of the sample,
-    float32[n, d]."""
+    """Return shuffled rows with their words and scores, and how many are from the sample, float32[n, d]."""
     chosen = sample[np.linspace(0, len(sample) - 1, min(EVENTS, len(sample))).astype(np.int64)]
     made = around(fixed, max(AROUND, LEAST - len(chosen)))
     x = np.random.default_rng(1).permutation(np.concatenate([chosen, made]))
@@ -29,14 +28,14 @@ def make_vectors(fixed: FixedEnsemble, sample: Features) -> tuple[Vectors, int]:
 
 
 def scaled(fixed: FixedEnsemble, x: Features) -> FloatArray:
-    """float64[n, d], exact: what conifer's C++ brings to the type of inputs."""
+    """Return the scaled inputs, float64[n, d], exact; conifer's C++ converts them to the type of inputs."""
     values: FloatArray = np.ldexp(x.astype(np.float64), np.array(fixed.scales))
     return values
 
 
 def around(fixed: FixedEnsemble, count: int) -> Features:
-    """float32[count, d]: thresholds, what is a step or less away from them, and values at the ends of the
-    type and beyond, combined at random."""
+    """Return random combinations, float32[count, d], of thresholds, values within a step of them, and values
+    at the ends of the type and beyond."""
     trees, step = fixed.ensemble, fixed.precision.input.step
     random = np.random.default_rng(0)
     columns = []
@@ -51,7 +50,7 @@ def around(fixed: FixedEnsemble, count: int) -> Features:
 
 
 def _ends(fixed: FixedEnsemble, scale: int) -> FloatArray:
-    """About the lowest and the highest value of the type, as inputs before their scale."""
+    """Return values at and beyond the ends of the type, as inputs before their scale."""
     type_ = fixed.precision.input
     span = type_.highest - type_.lowest
     ends = np.array([type_.lowest, type_.lowest - 0.3 * span, type_.highest, type_.highest + 0.3 * span])

@@ -1,5 +1,5 @@
-"""Whether firmware does what the emulation says, to the bit: conifer's C++ and HLS sources, compiled, and its
-VHDL, simulated."""
+"""Bit-exact comparison of firmware with the emulation: conifer's C++ and HLS sources, compiled, and its VHDL,
+simulated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trigemu.firmware.vhdl import Design
 from trigemu.support import IntArray, MissingExtraError, TrigemuError
 from trigemu.triggers import FixedEnsemble
 
-#: What each of conifer's projects is, once it is made to run.
+#: Back end → what is run of it.
 BACKEND_NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}
 
 
@@ -32,9 +32,11 @@ class TreeDifference:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """The first event whose score differs, by its number among the vectors. x: as the trees read it; words:
-    of its inputs; expected, found: words of the score. where: None where no tree differs, but what they add
-    up to."""
+    """The first event whose score differs.
+
+    event: its number among the vectors. x, words: its inputs, as numbers and as words. expected, found: words
+    of the score. where: None where no tree differs, but their sum.
+    """
 
     event: int
     x: tuple[float, ...]
@@ -46,8 +48,11 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class FirmwareCheck:
-    """What became of one of conifer's projects. missing: what the tool that it needs comes with, if it is not
-    installed; nothing was compared then. cycles: of VHDL, from a valid input to its valid score."""
+    """The verification of one of conifer's projects.
+
+    missing: how to install a tool that is needed and not installed; nothing was compared then. cycles: clocks
+    of the VHDL from a valid input to its valid score.
+    """
 
     backend: str
     events: int
@@ -58,7 +63,7 @@ class FirmwareCheck:
 
 
 def verify(project: Project) -> tuple[FirmwareCheck, ...]:
-    """Hold all that a project has against the emulation."""
+    """Compare all back ends of a project with the emulation."""
     return tuple(_checked(project, backend) for backend in project.manifest.backends)
 
 
@@ -89,8 +94,8 @@ def _vhdl(project: Project, folder: Path) -> FirmwareCheck:
 def _compared(
     project: Project, backend: str, rows: IntArray, found: IntArray, trees: Callable[[int], IntArray]
 ) -> FirmwareCheck:
-    """found: int64[m], the scores of rows int64[m] of the vectors. trees: int64[trees], the words of the
-    trees of a row by what is checked."""
+    """Compare scores found, int64[m], of rows of the vectors, int64[m], with the emulation. trees: returns
+    the words of the trees of a row, int64[trees], by the back end."""
     vectors = project.vectors
     if len(found) != len(rows):
         raise TrigemuError(
@@ -116,7 +121,7 @@ def _first_tree(expected: IntArray, found: IntArray) -> TreeDifference | None:
 
 
 def leaves(fixed: FixedEnsemble, words: IntArray) -> IntArray:
-    """int64[trees], the words of the leaves of one event, int64[d]: node by node, in whole numbers."""
+    """Return the words of the leaves, int64[trees], of one event, int64[d], node by node in integers."""
     trees, cuts = fixed.ensemble, fixed.cuts
     reached = []
     for root in trees.starts[:-1]:

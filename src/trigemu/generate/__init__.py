@@ -1,4 +1,4 @@
-"""Simulated samples: Pythia interactions, a small detector model, and the events made of them.
+"""Simulated samples: Pythia interactions, a small detector model, and the events made from them.
 
 in: a configuration
 out: ROOT files and a catalogue

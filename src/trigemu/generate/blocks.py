@@ -1,4 +1,4 @@
-"""Stage one: blocks of interactions, each made from the seed, its slice and its number alone."""
+"""Stage one: blocks of interactions. Each depends only on the seed, its slice and its number."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from trigemu.generate.config import Config, ConfigError, Slice
 from trigemu.generate.interactions import Block, Interactions, Summary
 from trigemu.generate.reconstruct import fastjet_module, reconstruct
 
-# Goes up whenever what a block contains changes: blocks of another revision are made again.
+# To be increased whenever the content of a block changes: blocks of another revision are made again.
 REVISION = 1
 
 Progress = Callable[[int, int], None]
@@ -26,7 +26,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One block to make: picklable, and all that its content depends on."""
+    """A block to make, with everything that its content depends on; picklable."""
 
     part: Slice
     number: int
@@ -36,7 +36,7 @@ class Task:
 
 
 def tasks(config: Config, folder: Path) -> list[Task]:
-    """All blocks of a configuration, whether or not they are there already."""
+    """Return a task for every block of a configuration, whether or not its file exists."""
     version = pythia.version()
     return [
         Task(part, number, config.seed, _path(folder, part, number), key)
@@ -47,7 +47,7 @@ def tasks(config: Config, folder: Path) -> list[Task]:
 
 
 def make_all(config: Config, folder: Path, workers: int, progress: Progress | None) -> None:
-    """Make the blocks that are missing in folder; progress(step, total) counts interactions."""
+    """Make the blocks that are missing in a folder; progress(step, total) counts interactions."""
     fastjet_module()
     for part in config.slices:
         pythia.check(part)
@@ -64,7 +64,7 @@ def make_all(config: Config, folder: Path, workers: int, progress: Progress | No
 
 
 def read_all(config: Config, part: Slice, folder: Path) -> Iterator[Block]:
-    """The blocks of a slice, in order."""
+    """Yield the blocks of a slice, in order."""
     for number in range(part.blocks):
         yield interactions.load(_path(folder, part, number))
 
@@ -115,7 +115,7 @@ def _run(missing: list[Task], workers: int) -> Iterator[Task]:
             _make_and_save(task)
             yield task
         return
-    # Spawned, because what C++ libraries hold does not survive a fork.
+    # Spawned, because the state of C++ libraries does not survive a fork.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         futures = {pool.submit(_make_and_save, task): task for task in missing}
         try:
@@ -137,7 +137,7 @@ def _digest(name: str, seed: int, number: int) -> int:
 
 
 def _key(part: Slice, seed: int, number: int, version: str) -> str:
-    """A hash of everything the block's content depends on, so not of the number of blocks."""
+    """Return a hash of all that the content of a block depends on, so not of the number of blocks."""
     fields = msgspec.to_builtins(part)
     relevant = ("name", "settings", "block_size", "pt_hat_max", "prompt_photon_pt_hat_max")
     what = [REVISION, version, seed, number, {k: fields[k] for k in relevant}]

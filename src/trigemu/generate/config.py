@@ -20,7 +20,7 @@ MAX_SLICES = 255  # their numbers are one byte of an event's parent
 
 
 class ConfigError(TrigemuError):
-    """A configuration that cannot be used as it was asked for."""
+    """A configuration cannot be found, or cannot be used."""
 
 
 class Fakes(TomlTable, frozen=True):
@@ -44,30 +44,30 @@ class Crossings(TomlTable, frozen=True):
     weighs the target. Crossings with an electron or muon are all kept.
     """
 
-    # Jets that fake photons come together: this share of the crossings fakes busy_factor times more often
-    # than on average, the others less.
+    # Fakes are correlated: in this fraction of the crossings, jets fake photons busy_factor times more often
+    # than on average, in the others less often.
     busy_fraction: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     busy_factor: Annotated[float, Meta(ge=1)] = 1.0
-    # Where the jets of a crossing would fake more photons than this on average, they do it all less often.
+    # Largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
     fakes_max: Positive = 0.05
-    photon_weight_hz: Positive = 1.0  # of crossings with a photon; faking is favoured to come near it
-    object_weight_hz: Positive = 1.0  # of others with a leading jet of 100 GeV; as pT^−3
-    quiet_weight_hz: Positive = 1.0  # of those without any final object
-    fake_share_max: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # the largest probability to fake at all
-    multiple_boost: Annotated[float, Meta(ge=1)] = 1.0  # how much more often two or more fakes are drawn
+    photon_weight_hz: Positive = 1.0  # target of crossings with a photon; fakes are enriched to approach it
+    object_weight_hz: Positive = 1.0  # target of others with a leading jet of 100 GeV; scales as pT^−3
+    quiet_weight_hz: Positive = 1.0  # target of those without any final object
+    fake_share_max: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # the largest probability that any fake is drawn
+    multiple_boost: Annotated[float, Meta(ge=1)] = 1.0  # factor on the probability of two or more fakes
     signal_photons: Annotated[int, Meta(ge=0)] = 0  # signal crossings with fewer are counted, not stored
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if self.busy_fraction * self.busy_factor > 1:
             yield (
                 "busy_factor",
-                f"busy_factor = {self.busy_factor}: times busy_fraction = {self.busy_fraction} it must not "
-                f"exceed 1",
+                f"busy_factor = {self.busy_factor}: its product with busy_fraction = {self.busy_fraction} "
+                f"must not exceed 1",
             )
 
 
 class Slice(TomlTable, frozen=True):
-    """One process and how much of it to generate."""
+    """A process, and how many interactions of it to generate."""
 
     name: Name
     description: str
@@ -75,19 +75,19 @@ class Slice(TomlTable, frozen=True):
     blocks: Count
     block_size: Count = 1000  # interactions tried per block
     role: Literal["background", "signal"] = "background"
-    require: str | None = None  # the events a signal efficiency refers to
-    pt_hat_max: Positive | None = None  # GeV; harder interactions are another slice's
+    require: str | None = None  # condition that selects the events of a signal efficiency
+    pt_hat_max: Positive | None = None  # GeV; harder interactions belong to another slice
     prompt_photon_pt_hat_max: Positive | None = None  # GeV; the same where a photon is produced
     k_factor: Positive = 1.0
-    # What follows concerns crossings only.
+    # The following keys are for crossings only.
     uses: Count = 1  # how many crossings are built on one interaction
-    photons: bool = True  # whether they have this process's true photons; else fakes stand for those
-    # GeV; interactions with a jet above 3 p̂T and this hold a scattering harder than their hardest: left out
+    photons: bool = True  # whether they have the true photons of this process; else fakes represent them
+    # GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder scattering
     jet_excess_max: Positive | None = None
 
 
 class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
-    """A whole sample. The order of the slices numbers them, so new ones go to the end."""
+    """The configuration of a sample. Slices are numbered in their order, so new ones go to the end."""
 
     name: Name
     seed: Annotated[int, Meta(ge=0, lt=2**62)]
@@ -95,7 +95,7 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
     fakes: Fakes
     slices: tuple[Slice, ...]
     crossing_rate_hz: Positive = 40e6
-    crossings: Crossings | None = None  # without: an event is one interaction
+    crossings: Crossings | None = None  # without it, an event is one interaction
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         names = [part.name for part in self.slices]
@@ -109,7 +109,7 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
 
     @property
     def convention(self) -> Literal["luminosity", "crossing"]:
-        """What the weights of the events mean (`trigemu.samples`)."""
+        """The convention of the weights of events (`trigemu.samples`)."""
         return "luminosity" if self.crossings is None else "crossing"
 
     @property
@@ -119,7 +119,7 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
 
 
 def shipped() -> list[str]:
-    """The names of the configurations that come with the package."""
+    """Return the names of the configurations that come with the package."""
     folder = resources.files("trigemu.generate") / "configs"
     return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
 

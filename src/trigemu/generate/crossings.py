@@ -1,7 +1,7 @@
 """Stage two for crossings: bunch crossings as columns, made from pools of interactions.
 
-All that is random is a function of the seed and the number of the crossing, so that results depend on neither
-order nor chunks.
+Every random number is a function of the seed and the number of the crossing, so that results do not depend on
+order or chunks.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ Array = NDArray[Any]
 
 CHUNK = 20_000  # crossings at a time, for memory; no result depends on it
 WEIGHT_BITS = 7
-# Crossings with a harder jet, more missing momentum (GeV) or a lepton are made to fake less often; the latter
+# In crossings with a harder jet, more missing momentum (GeV) or a lepton, fakes are enriched less; the latter
 # two are all kept.
 RARE_JET_PT = 40.0
 RARE_MET = 70.0
-# The weight aimed at for crossings with jets alone falls with the leading one's pT, as their rate does.
-OBJECT_PT = 100.0  # GeV, where it is the configuration's object_weight_hz
+# The target weight of crossings with jets alone falls with the pT of the leading jet, as their rate does.
+OBJECT_PT = 100.0  # GeV, where the target is the configuration's object_weight_hz
 OBJECT_SLOPE = -3.0
-FEWEST = 2000  # no weight is aimed at above this fraction of a class's rate
-MET_BITS = 9  # fewer make steps that hold much of the steep rate above a threshold
+FEWEST = 2000  # no target weight is above 1 / FEWEST of the rate of a class
+MET_BITS = 9  # with fewer, a step would contain much of the steeply falling rate above a threshold
 MET_ANGLE_STEP = 1 / 16
 
-# Names of the streams of random numbers; those of single jets have the jet's place added.
+# Numbers of the streams of random numbers; for a jet, its place in the crossing is added.
 _FAKE, _MODE, _JET, _ENERGY, _MET, _KEEP = (stream << 32 for stream in range(18, 24))
 
 
 def make(what: Recipe) -> tuple[EventColumns, Normalisation]:
-    """All crossings that are kept, and what they weigh together: for a background the rate of the class."""
+    """Make the crossings of a class that are kept, and their normalisation; background has its rate."""
     parts = [_chunk(what, start, min(start + CHUNK, what.n)) for start in range(0, what.n, CHUNK)]
     events = _joined([columns for columns, _, _ in parts])
     weight = events.scalars["genWeight"]
@@ -74,7 +74,7 @@ def make(what: Recipe) -> tuple[EventColumns, Normalisation]:
 
 
 def _chunk(what: Recipe, start: int, stop: int) -> tuple[EventColumns, Array, float]:
-    """The crossings kept of a range, which of them have no object, and the weight of all."""
+    """Return the crossings of a range that are kept, which of them have no object, and the weight of all."""
     seed, keys, n = what.config.seed, what.keys(start, stop), stop - start
     drawn, weight = contents(what, start, stop)
     crossing = overlay.overlay(drawn, n)
@@ -109,7 +109,7 @@ def _chunk(what: Recipe, start: int, stop: int) -> tuple[EventColumns, Array, fl
 
 
 def _targets(what: Recipe, category: Array, jets: Objects) -> Array:
-    """float64[n]: the weight in Hz that a crossing is to have at least; 0: it is kept as it is."""
+    """Return the smallest weight in Hz of each crossing, float64[n]; 0: the crossing is kept as it is."""
     model, n = what.model, len(category)
     if not what.background:
         return np.zeros(n)
@@ -123,12 +123,12 @@ def _targets(what: Recipe, category: Array, jets: Objects) -> Array:
 def _with_fakes(
     what: Recipe, crossing: Crossing, keys: Array, weight: Array, rare: Array
 ) -> tuple[Objects, Array]:
-    """Final photons, true and fake, and what weight the choice of fakes brings: float64[n]."""
+    """Return the final photons, true and fake, and the weights from the choice of fakes, float64[n]."""
     seed, model, fake = what.config.seed, what.model, what.config.fakes
     jets, n = crossing.objects["jet"], len(keys)
     of, pt = overlay.crossing_of(jets), jets.columns["pt"].astype(np.float64)
     low, high = fake.energy_fraction
-    # What fakes is only of interest where the photon is above threshold: the fraction is drawn given that.
+    # Only fakes above the photon threshold matter: the energy fraction is drawn on that condition.
     needed = np.clip(detector.FINAL_PT["photon"] / pt, low, high)
     p = detector.fake_probability(pt, jets.columns["eta"], fake.probability, fake.slope)
     p *= (high - needed) / (high - low) if high > low else pt * high > detector.FINAL_PT["photon"]
@@ -161,11 +161,13 @@ def _with_fakes(
 def _parents(
     crossing: Crossing, objects: dict[str, Objects], drawn: list[Drawn], keys: Array, slices: int
 ) -> Array:
-    """uint64[n]: the interaction, of those of the crossing's class, that has the leading photon; without one
-    the leading other final object; else the leading stored jet; else the first; without any the crossing.
+    """Return the parent of each crossing, uint64[n], an interaction of the crossing's class.
+
+    It is the one with the leading photon; without one, with the leading other final object; else with the
+    leading stored jet; else the first. A crossing without any interaction is its own parent.
     """
     parent = np.uint64(slices << EVENT_BITS) | (keys & np.uint64((1 << EVENT_BITS) - 1))
-    first = drawn[0]  # of the class itself; backwards, so that of several the first stays
+    first = drawn[0]  # of the class itself; in reverse, so that the first of several is kept
     parent[first.crossing[::-1]] = first.pool.ids(first.rows)[::-1]
     best = np.zeros(len(keys))
     rank = {"photon": 1e6}
@@ -186,8 +188,8 @@ def _stored(objects: Objects) -> Objects:
 
 
 def _normalised(weight: Array, quiet: Array, rate_hz: float) -> Array:
-    """Weights that add up to the rate: those of crossings without objects give way, which no trigger on
-    objects sees; where they are too few for that, all do."""
+    """Return weights that add up to the rate. Only those of crossings without objects are scaled, which no
+    trigger on objects accepts; where these are too few, all are scaled."""
     empty, rest = math.fsum(weight[quiet]), math.fsum(weight[~quiet])
     missing = rate_hz - rest
     if empty > 0 and 0.5 < missing / empty < 2.0:

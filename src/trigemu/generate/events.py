@@ -1,7 +1,7 @@
 """Stage two: events as columns, made from stored interactions.
 
-What is random here has a stream of its own per event, drawn from the seed and the event's parent alone: it
-depends neither on other events nor on how they are grouped, and tuning it re-runs no generator.
+Random numbers of an event depend only on the seed and the event's parent, not on other events or on how they
+are grouped. Tuning this stage does not re-run the generator.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from trigemu.support import splitmix64
 
 Array = NDArray[Any]
 
-EVENT_BITS = 56  # of `parent`, for the number of the interaction within its slice
-MANTISSA_BITS = 12  # of momenta: steps of 1.2e-4 to 2.4e-4, a tenth of the best resolution
-ANGLE_STEP = 1 / 2048  # of η and φ: 5e-4, a fiftieth of a calorimeter cell
+EVENT_BITS = 56  # bits of `parent` for the number of the interaction within its slice
+MANTISSA_BITS = 12  # bits of momenta: steps of 1.2e-4 to 2.4e-4, a tenth of the best resolution
+ANGLE_STEP = 1 / 2048  # step of η and φ: 5e-4, a fiftieth of a calorimeter cell
 
-# Names of the streams of random numbers; those of single jets have the jet's place in the event added.
+# Numbers of the streams of random numbers; for a jet, its place in the event is added.
 _MET_RADIUS, _MET_ANGLE, _IS_FAKE, _FAKE_ENERGY = (stream << 32 for stream in range(1, 5))
 
 
@@ -38,7 +38,7 @@ class EventColumns:
 
 
 def make(rows: Interactions, first: int, slice_number: int, seed: int, fakes: Fakes) -> EventColumns:
-    """One event from each interaction; `first` is the number of the first of them within the slice."""
+    """Make an event from each interaction; `first` is the number of the first of them within the slice."""
     number = np.uint64(first) + np.arange(len(rows), dtype=np.uint64)
     parent = np.uint64(slice_number << EVENT_BITS) | number
     objects = {kind: rounded(o) for kind, o in rows.objects.items()}
@@ -58,9 +58,9 @@ def make(rows: Interactions, first: int, slice_number: int, seed: int, fakes: Fa
 
 
 def with_fakes(jets: Objects, photons: Objects, parent: Array, seed: int, fakes: Fakes) -> Objects:
-    """The photons of n events and those that jets fake, in descending pT; the jets stay jets as well.
+    """Return the true and fake photons of n events in descending pT; a jet that fakes one also stays a jet.
 
-    A jet that is a true photon or electron fakes none. parent: uint64[n]."""
+    A jet that is a true photon or electron does not fake one. parent: uint64[n]."""
     event = np.repeat(np.arange(len(parent)), jets.counts)
     place = np.arange(len(event)) - np.repeat(np.cumsum(jets.counts) - jets.counts, jets.counts)
     pt, eta = jets.columns["pt"], jets.columns["eta"]
@@ -83,12 +83,12 @@ def with_fakes(jets: Objects, photons: Objects, parent: Array, seed: int, fakes:
 
 
 def missing_momentum(rows: Interactions, parent: Array, seed: int) -> tuple[Array, Array]:
-    """Magnitude (GeV) and φ in (−π, π] of reconstructed missing momentum, float64[n]."""
+    """Return magnitude (GeV) and φ in (−π, π] of reconstructed missing momentum, float64[n]."""
     return detector.missing_vector(rows.scalars, *normal_pair(seed, parent, _MET_RADIUS, _MET_ANGLE))
 
 
 def normal_pair(seed: int, parent: Array, radius_stream: int, angle_stream: int) -> tuple[Array, Array]:
-    """Two normal numbers per event, float64[n] each (Box and Muller), from two streams of uniform ones."""
+    """Return two normal numbers per event, float64[n] each (Box and Muller), from two uniform streams."""
     # 1 − u keeps the logarithm finite.
     radius = np.sqrt(-2.0 * np.log(1.0 - uniform(seed, parent, radius_stream)))
     angle = 2.0 * np.pi * uniform(seed, parent, angle_stream)
@@ -96,14 +96,14 @@ def normal_pair(seed: int, parent: Array, radius_stream: int, angle_stream: int)
 
 
 def uniform(seed: int, parent: Array, stream: Array | int) -> Array:
-    """Uniform numbers in [0, 1), float64, a pure function of seed, parent (uint64) and stream."""
+    """Return uniform numbers in [0, 1), float64, a pure function of seed, parent (uint64) and stream."""
     start = np.asarray(parent, np.uint64) ^ splitmix64(np.array([seed], np.uint64))
     state = splitmix64(splitmix64(start) + np.asarray(stream, np.uint64))
     return (state >> np.uint64(11)) * 2.0**-53
 
 
 def round_mantissa(values: Array, kept: int = MANTISSA_BITS) -> Array:
-    """float32 rounded to some bits of mantissa: what compresses well and loses nothing of the resolution."""
+    """Round to float32 with a number of mantissa bits, to compress well without loss of resolution."""
     drop = 23 - kept
     bits = np.asarray(values, np.float32).view(np.uint32)
     half = np.uint32(1 << (drop - 1))
@@ -111,11 +111,11 @@ def round_mantissa(values: Array, kept: int = MANTISSA_BITS) -> Array:
 
 
 def centred(values: Array, kept: int = MANTISSA_BITS) -> Array:
-    """float32 in the middle of its step, where steps begin at numbers of so many bits of mantissa.
+    """Round to float32 in the middle of steps, which begin at numbers with `kept` bits of mantissa.
 
-    Thresholds are such numbers. On a value rounded to one, a threshold would have the rate of a whole step
-    exactly on it, half of it below in truth; between values it decides as if they were not rounded. The bit
-    that is always set takes no room in a file."""
+    Thresholds are such numbers. If values were rounded to them, the rate of a whole step would lie exactly on
+    the threshold, though half of it is truly below; with values in the middle of steps, a threshold decides
+    as if they were not rounded. The bit that is always set takes no space in a compressed file."""
     half = np.uint32(1 << (22 - kept))
     bits = np.asarray(values, np.float32).view(np.uint32)
     middle = (bits & ~(2 * half - np.uint32(1))) | half
@@ -123,14 +123,14 @@ def centred(values: Array, kept: int = MANTISSA_BITS) -> Array:
 
 
 def round_angle(values: Array, step: float = ANGLE_STEP) -> Array:
-    """float32 rounded to multiples of a step; an angle stays within (−π, π)."""
+    """Round to multiples of a step, float32; an angle stays within (−π, π)."""
     last = np.floor(np.pi / step)
     steps = np.rint(np.asarray(values, np.float64) / step)
     return (np.clip(steps, -last, last) * step).astype(np.float32)
 
 
 def rounded(objects: Objects, bits: int = MANTISSA_BITS, step: float = ANGLE_STEP) -> Objects:
-    """pT in the middle of steps of some bits of mantissa, η and φ rounded to multiples of a step."""
+    """Round pT to the middle of steps of some bits of mantissa, η and φ to multiples of a step."""
     eta = np.rint(objects.columns["eta"].astype(np.float64) / step) * step
     columns = {
         **objects.columns,
@@ -142,7 +142,7 @@ def rounded(objects: Objects, bits: int = MANTISSA_BITS, step: float = ANGLE_STE
 
 
 def final(kind: str, objects: Objects) -> Objects:
-    """Objects above the final threshold, without what only stage two needs; charges as int32."""
+    """Return objects above the final threshold, without the column `hadronic`; charges as int32."""
     chosen = objects.where(objects.columns["pt"] > detector.FINAL_PT[kind])
     columns = {k: c for k, c in chosen.columns.items() if k != "hadronic"}
     if "charge" in columns:

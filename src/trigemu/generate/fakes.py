@@ -1,13 +1,14 @@
-"""How many photons a crossing fakes, and which of its jets do it: drawn with a bias, weighted by the ratio.
+"""The number of fake photons in a crossing and the jets that fake them, drawn with a bias and weighted.
 
 Jet j of a crossing fakes a photon with probability z·p_j, independently of the others once z is given: z is
-`busy_factor` in the share `busy_fraction` of the crossings and lower in the rest, 1 on average. So fakes come
-together, as they do where a detector is noisy or crowded.
+`busy_factor` in the share `busy_fraction` of the crossings and lower in the rest, 1 on average. So fakes are
+correlated, as in a noisy or crowded detector.
 
-A crossing fakes none, one or several photons with the true probabilities P0, P1 and P2. It is drawn to fake
-with probability q instead of 1 − P0, to fake several with one that is `multiple_boost` times too high, and
-weighs the ratio of the true probability to the one it was drawn with. Given none, one or several, which jets
-fake follows the true distribution, so that nothing else needs a weight, and every crossing is drawn once.
+A crossing has no, one or several fakes with the true probabilities P0, P1 and P2. Fakes are drawn with
+probability q instead of 1 − P0, and several of them with a probability `multiple_boost` times too high; the
+weight of the crossing is the ratio of the true probability to the one used. Given none, one or several, the
+jets that fake follow the true distribution, so that no further weight is needed, and every crossing is drawn
+once.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from trigemu.support import kernel
 Array = NDArray[Any]
 
 MULTIPLE_MAX = 0.5  # the largest share of several fakes among crossings with any
-RARE_SHARE = 0.3  # how often a crossing with a lepton or a hard jet fakes,
-RARE_WEIGHT_HZ = 4.0  # but oftener where it would weigh more than this
+RARE_SHARE = 0.3  # probability of a fake in a crossing with a lepton or a hard jet,
+RARE_WEIGHT_HZ = 4.0  # but higher where a crossing with a fake would weigh more than this
 
 
 @dataclass(frozen=True, slots=True)
 class Multiplicity:
-    """float64[n]: the probabilities of no fake, exactly one, and several."""
+    """The true probabilities of no fake, exactly one, and several, float64[n] each."""
 
     none: Array
     one: Array
@@ -38,58 +39,58 @@ class Multiplicity:
 
     @property
     def any(self) -> Array:
-        """float64[n]: the probability of at least one fake."""
+        """The probability of at least one fake, float64[n]."""
         return np.asarray(self.one + self.several)
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """float64[n]: the probabilities that are drawn from: at least one fake, and several given one."""
+    """The biased probabilities of at least one fake, and of several given one, float64[n] each."""
 
     any: Array
     several: Array
 
     def choose(self, u: Array, v: Array) -> Array:
-        """int64[n]: 0, 1 or 2 (several) fakes, from two uniform numbers per crossing."""
+        """Draw 0, 1 or 2 (several) fakes, int64[n], from two uniform numbers per crossing."""
         return np.where(u >= self.any, 0, np.where(v < self.several, 2, 1))
 
     def ratio(self, true: Multiplicity, chosen: Array) -> Array:
-        """float64[n]: what a crossing with this choice weighs, true over proposed probability."""
+        """Return the weight of each crossing, float64[n]: true over proposed probability of its choice."""
         wanted = np.choose(chosen, [true.none, true.one, true.several])
         drawn = np.choose(chosen, [1.0 - self.any, self.any * (1.0 - self.several), self.any * self.several])
         return np.asarray(wanted / drawn)
 
 
 def busy_modes(model: Crossings) -> tuple[Array, Array]:
-    """The values of z and their probabilities, float64[2] each; the mean of z is 1."""
+    """Return the values of z and their probabilities, float64[2] each; the mean of z is 1."""
     share, factor = model.busy_fraction, model.busy_factor
     quiet = (1.0 - share * factor) / (1.0 - share)
     return np.array([quiet, factor]), np.array([1.0 - share, share])
 
 
 def crowded(offsets: Array, p: Array, fakes_max: float) -> Array:
-    """p with those of each crossing scaled down so that their sum is at most fakes_max."""
+    """Return p, scaled down in each crossing so that its sum is at most fakes_max."""
     crossing = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     total = np.bincount(crossing, p, len(offsets) - 1)
     return np.asarray(p * np.minimum(1.0, fakes_max / np.maximum(total, fakes_max))[crossing])
 
 
 def multiplicity(offsets: Array, p: Array, model: Crossings) -> Multiplicity:
-    """Probabilities for n crossings whose jets fake with p (float64, flat) before z; offsets int64[n + 1]."""
+    """Return probabilities of n crossings whose jets fake with z · p, float64, flat; offsets int64[n + 1]."""
     return Multiplicity(*_probabilities(offsets, p, *busy_modes(model)))
 
 
 def natural(true: Multiplicity) -> Proposal:
-    """No bias at all."""
+    """Return the true probabilities as a proposal, without bias."""
     return Proposal(true.any, _share(true))
 
 
 def propose(true: Multiplicity, weight_hz: Array, real: Array, rare: Array, model: Crossings) -> Proposal:
-    """What to draw from, so that a crossing of weight_hz that fakes weighs photon_weight_hz if it can.
+    """Return a proposal with which a crossing of weight_hz with a fake has the weight photon_weight_hz.
 
-    Never less than the true probability of faking, for that would only add weight; that probability also for
-    crossings with a real photon (bool[n]), and less for those that are rare without (bool[n]): what does not
-    fake weighs 1 / (1 − q).
+    The probability of a fake is never below the true one, which would only increase weights. It is the true
+    one in crossings with a real photon (bool[n]), and limited in rare crossings (bool[n]), since the weight
+    of crossings without a fake grows as 1 / (1 − q).
     """
     with_fakes = weight_hz * true.any
     most = np.where(rare, np.maximum(RARE_SHARE, with_fakes / RARE_WEIGHT_HZ), 1.0)
@@ -101,21 +102,21 @@ def propose(true: Multiplicity, weight_hz: Array, real: Array, rare: Array, mode
 
 
 def _share(true: Multiplicity) -> Array:
-    """float64[n]: several fakes, given any."""
+    """Return the probability of several fakes given any, float64[n]."""
     return np.divide(true.several, true.any, out=np.zeros_like(true.any), where=true.any > 0)
 
 
 def which(offsets: Array, p: Array, chosen: Array, u_mode: Array, u_jet: Array, model: Crossings) -> Array:
-    """bool, flat: the jets that fake, given none, one or several (2) per crossing.
+    """Draw the jets that fake, bool, flat, given none, one or several (2) fakes per crossing.
 
-    Uniform numbers: u_mode per crossing for z, u_jet per jet.
+    u_mode, u_jet: uniform numbers, one per crossing for z, and one per jet.
     """
     return np.asarray(_which(offsets, p, chosen, u_mode, u_jet, *busy_modes(model)))
 
 
 @kernel
 def _tails(p: Array, first: int, stop: int, z: float, tails: Array) -> None:
-    """tails[i, k]: the probability that at least k of the jets from first + i on fake, k = 0, 1, 2."""
+    """Fill tails[i, k], the probability that at least k of the jets from first + i on fake, k = 0, 1, 2."""
     n = stop - first
     tails[n, 0], tails[n, 1], tails[n, 2] = 1.0, 0.0, 0.0
     for i in range(n - 1, -1, -1):
@@ -164,7 +165,7 @@ def _which(
             x = min(z[mode] * p[j], 1.0)
             k = j - first
             if exactly:
-                # of "exactly one from here on": that it is this one, and none after it
+                # given exactly one fake from here on: it is this jet, and none after it
                 this = x * (1.0 - tails[k + 1, 1])
                 fires = need == 1 and u_jet[j] * (tails[k, 1] - tails[k, 2]) < this
             else:
@@ -180,7 +181,7 @@ def _which(
 def _choose_mode(
     p: Array, first: int, stop: int, chosen: int, u: float, z: Array, share: Array, tails: Array
 ) -> int:
-    """z given the number of fakes, by Bayes' theorem."""
+    """Draw z given the number of fakes, by Bayes' theorem."""
     total = 0.0
     for final in range(2):  # first the sum over z, then the place of u in it
         below = 0.0

@@ -1,8 +1,8 @@
-"""Generated interactions as columns, before anything random that tuning may change.
+"""Generated interactions as columns, before the random choices that tuning may change.
 
-One interaction is one pp collision. What is kept of it is what a crossing or an event is later made
-of: reconstructed jets, isolated photons, electrons and muons above thresholds that lie below those of
-the final objects, and the ingredients of missing transverse momentum.
+An interaction is one pp collision. Crossings and events are later made from what is stored of it:
+reconstructed jets, isolated photons, electrons and muons above thresholds that are lower than those of the
+final objects, and the ingredients of missing transverse momentum.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class Objects:
     columns: dict[str, Array]
 
     def of(self, rows: Array) -> Objects:
-        """Those of the interactions where the bool[n] array rows is true."""
+        """Return the objects of the interactions where the bool[n] array rows is true."""
         keep = np.repeat(rows, self.counts)
         return Objects(self.counts[rows], {k: c[keep] for k, c in self.columns.items()})
 
     def where(self, keep: Array) -> Objects:
-        """Those for which keep, a bool array over the objects, is true."""
+        """Return the objects for which keep, a bool array over the objects, is true."""
         event = np.repeat(np.arange(len(self.counts)), self.counts)
         counts = np.bincount(event[keep], minlength=len(self.counts))
         return Objects(counts, {k: c[keep] for k, c in self.columns.items()})
@@ -69,7 +69,7 @@ class Interactions:
         return len(self.scalars["weight"])
 
     def of(self, rows: Array) -> Interactions:
-        """The interactions where the bool[n] array rows is true."""
+        """Return the interactions where the bool[n] array rows is true."""
         return Interactions(
             {k: c[rows] for k, c in self.scalars.items()},
             {k: o.of(rows) for k, o in self.objects.items()},
@@ -78,7 +78,7 @@ class Interactions:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a block needs for its normalisation; cross-sections in pb, sums over accepted interactions."""
+    """Numbers that normalise a block; cross-sections in pb, sums over accepted interactions."""
 
     generated: int
     accepted: int
@@ -115,7 +115,7 @@ def concatenate(parts: list[Interactions]) -> Interactions:
 
 
 def save(block: Block, path: Path, key: str) -> None:
-    """Write a block as npz under a temporary name, then rename it: a block is there whole or not at all."""
+    """Write a block as npz under a temporary name, then rename it, so that a file is always complete."""
     arrays: dict[str, Array] = dict(block.interactions.scalars)
     for kind, objects in block.interactions.objects.items():
         arrays[f"{kind}_n"] = objects.counts.astype(np.uint8)
@@ -128,7 +128,7 @@ def save(block: Block, path: Path, key: str) -> None:
 
 
 def key_of(path: Path) -> str | None:
-    """The key a block was saved with, or None where there is no readable block."""
+    """Return the key that a block was saved with, or None where there is no readable block."""
     try:
         with path.open("rb") as opened, np.load(opened) as file:
             return str(json.loads(str(file["header"]))["key"])

@@ -1,7 +1,7 @@
-"""What the interactions of a crossing add up to: objects side by side, momenta summed.
+"""The overlay of the interactions of a crossing: objects are collected, momenta summed.
 
-Objects are laid over each other as they are: no two are merged, and pile-up adds nothing to the cone of an
-isolated one. Missing momentum is the sum over the interactions, its fluctuation that of their summed ΣE_T.
+Objects are not merged, and pile-up adds nothing to isolation cones. Missing momentum is the sum over the
+interactions, with the fluctuation of their summed ΣE_T.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 class Drawn:
     """Interactions of one pool in n crossings: crossing int64[m] ascending, rows int64[m] of the pool.
 
-    own: whether the pool is that of the crossings' class."""
+    own: whether it is the pool of the crossings' own class."""
 
     pool: Pool
     crossing: Array
@@ -43,7 +43,7 @@ class Crossing:
 
 
 def overlay(drawn: list[Drawn], n: int) -> Crossing:
-    """Put the interactions of n crossings together."""
+    """Combine the interactions of n crossings."""
     return Crossing(
         np.sum([np.bincount(d.crossing, minlength=n) for d in drawn], axis=0),
         {
@@ -58,7 +58,7 @@ def overlay(drawn: list[Drawn], n: int) -> Crossing:
 
 
 def merged(parts: list[tuple[Array, dict[str, Array]]], n: int) -> Objects:
-    """Objects of n crossings in descending pT, from lists of them with the crossing of each."""
+    """Return objects of n crossings in descending pT, from parts of (crossing of each object, columns)."""
     crossing = np.concatenate([of for of, _ in parts])
     columns = {name: np.concatenate([c[name] for _, c in parts]) for name in parts[0][1]}
     order = np.lexsort((-columns["pt"], crossing))
@@ -67,7 +67,7 @@ def merged(parts: list[tuple[Array, dict[str, Array]]], n: int) -> Objects:
 
 
 def crossing_of(objects: Objects) -> Array:
-    """int64, flat: the crossing of each object."""
+    """Return the crossing of each object, int64, flat."""
     return np.repeat(np.arange(len(objects.counts)), objects.counts)
 
 

@@ -1,8 +1,8 @@
-"""Pools of interactions that crossings are drawn from, and how many of them a crossing has.
+"""Pools of interactions that crossings are made from, and the number of interactions in a crossing.
 
 The classes of crossings, lowest first, are the background slices in the order of the configuration. A
 crossing belongs to the highest class of which it has an interaction; µ = σ L / f is the mean number of a
-class in one crossing, f the crossing rate. Every draw is a function of uniform numbers that the caller gives.
+class in one crossing, f the crossing rate. Draws are functions of uniform numbers given by the caller.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ Array = NDArray[Any]
 
 CM2_PER_PB = 1e-36
 
-EXCESS_SLOPE = 3.0  # leading jet over p̂T, above which an interaction may be left out
+EXCESS_SLOPE = 3.0  # interactions whose leading jet is above this multiple of p̂T may be left out
 
-_DECK = 5 << 32  # the stream of random numbers that shuffles
+_DECK = 5 << 32  # the stream of random numbers for shuffling
 
-# Steps of what is stored, worth a fraction of the resolution: bits of mantissa of pT, steps of η and φ.
+# Rounding of stored objects, a fraction of the resolution: bits of mantissa of pT, steps of η and φ.
 PT_BITS = {"jet": 8, "photon": 9, "electron": 11, "muon": 11}
 ANGLE_STEPS = {"jet": 1 / 128, "photon": 1 / 256, "electron": 1 / 1024, "muon": 1 / 1024}
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """All interactions of a slice. number: of the slice within the configuration.
+    """All interactions of a slice. number: that of the slice within the configuration.
 
     weight: float64[n], the generator's with a mean of 1. cross_section_pb: with filter efficiency and
     k-factor. offsets: by kind, where the objects of each interaction begin.
@@ -53,23 +53,23 @@ class Pool:
         return len(self.rows)
 
     def draw(self, u: Array) -> Array:
-        """Rows with probabilities in proportion to their weights, from uniform numbers."""
+        """Draw rows in proportion to their weights, from uniform numbers."""
         at = np.searchsorted(self.cumulative, u * self.cumulative[-1], side="right")
         return np.asarray(np.minimum(at, len(self) - 1))
 
     def deck(self, turns: int, seed: int) -> Array:
-        """Rows in random order, each once per turn: int64[turns · len(self)]."""
+        """Return rows in random order, each once per turn: int64[turns · len(self)]."""
         own = (self.number << EVENT_BITS) + np.arange(len(self), dtype=np.uint64)
         keys = [uniform(seed, own, _DECK + turn) for turn in range(turns)]
         return np.concatenate([np.argsort(key, kind="stable") for key in keys])
 
     def ids(self, rows: Array) -> Array:
-        """uint64: the number of the interaction, unique over all slices."""
+        """Return the numbers of interactions, uint64, unique over all slices."""
         return np.uint64(self.number << EVENT_BITS) | rows.astype(np.uint64)
 
 
 def make_pool(part: Slice, number: int, rows: Interactions, cross_section_pb: float) -> Pool:
-    """A pool of rounded interactions; cross_section_pb includes efficiency and k-factor."""
+    """Make a pool of rounded interactions; cross_section_pb includes efficiency and k-factor."""
     if part.jet_excess_max is not None:
         keep = _excess(rows) <= part.jet_excess_max
         cross_section_pb *= rows.scalars["weight"][keep].sum() / rows.scalars["weight"].sum()
@@ -92,7 +92,7 @@ def make_pool(part: Slice, number: int, rows: Interactions, cross_section_pb: fl
 
 
 def load(config: Config, number: int, folder: Path) -> Pool:
-    """The pool of a slice, from the blocks of stage one."""
+    """Read the pool of a slice from the blocks of stage one."""
     part = config.slices[number]
     parts = list(blocks.read_all(config, part, folder))
     summaries = [block.summary for block in parts]
@@ -105,15 +105,15 @@ def load(config: Config, number: int, folder: Path) -> Pool:
 
 
 def means(pools: list[Pool], config: Config) -> Array:
-    """float64[c]: µ of each class, the mean number of its interactions in a crossing."""
+    """Return µ of each class, the mean number of its interactions in a crossing, float64[c]."""
     scale = CM2_PER_PB * config.luminosity_cm2s / config.crossing_rate_hz
     return np.array([pool.cross_section_pb * scale for pool in pools])
 
 
 def class_rates(mu: Array, crossing_rate: float) -> Array:
-    """float64[c] in the unit of crossing_rate, to which they add up: (1 − e^−µ) Π over higher of e^−µ.
+    """Return the rates of the classes, float64[c]: crossing_rate · (1 − e^−µ) Π over higher ones of e^−µ.
 
-    Crossings without any interaction belong to the lowest class."""
+    They add up to crossing_rate: crossings without any interaction belong to the lowest class."""
     higher = np.concatenate([np.cumsum(mu[::-1])[::-1][1:], [0.0]])
     own = -np.expm1(-mu)
     own[0] = 1.0
@@ -121,7 +121,7 @@ def class_rates(mu: Array, crossing_rate: float) -> Array:
 
 
 def poisson(mu: float, u: Array, *, at_least_one: bool = False) -> Array:
-    """Poisson numbers int64 from uniform ones by inversion; at_least_one: given that there is one."""
+    """Return Poisson numbers, int64, by inversion of uniform ones; at_least_one: given that it is not 0."""
     last = int(mu + 12.0 * math.sqrt(mu) + 40.0)
     k = np.arange(last + 1)
     log_factorial = np.array([math.lgamma(i + 1.0) for i in k])
@@ -133,7 +133,7 @@ def poisson(mu: float, u: Array, *, at_least_one: bool = False) -> Array:
 
 
 def _excess(rows: Interactions) -> Array:
-    """float64[n]: how far, in GeV, an interaction's leading jet lies above EXCESS_SLOPE · p̂T."""
+    """Return how far the leading jet of each interaction is above EXCESS_SLOPE · p̂T in GeV, float64[n]."""
     jets, lead = rows.objects["jet"], np.zeros(len(rows))
     np.maximum.at(lead, np.repeat(np.arange(len(rows)), jets.counts), jets.columns["pt"])
     return np.asarray(lead - EXCESS_SLOPE * rows.scalars["pt_hat"])

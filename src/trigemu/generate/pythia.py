@@ -19,8 +19,8 @@ BATCH = 500  # events in memory at a time; about 600 records of 140 bytes each
 PB_PER_MB = 1e9
 SEED_MAX = 900_000_000  # Pythia's own limit
 
-# Particles living longer than cτ = 10 mm reach the detector (K⁰S, Λ). A π⁰ stays whole: as an energy it is
-# the same, and photons of hadron decays enter through the probability to mistake a jet for a photon.
+# Particles with cτ > 10 mm reach the detector (K⁰S, Λ). A π⁰ does not decay: its energy is the same, and
+# photons from hadron decays enter through the probability that a jet fakes a photon.
 COMMON = (
     "Beams:eCM = 13000.",
     "ParticleDecays:limitTau0 = on",
@@ -34,14 +34,14 @@ DECAY_PRODUCT = 90  # status codes from here on are products of decays
 
 
 class GeneratorError(TrigemuError):
-    """Pythia refuses a setting or cannot be started with the settings of a slice."""
+    """Pythia does not accept a setting, or cannot run with the settings of a slice."""
 
 
 @dataclass(frozen=True, slots=True)
 class Particles:
-    """Final-state particles of n interactions, flat; those of interaction i at offsets[i]:offsets[i+1].
+    """Final-state particles of n interactions, flat; those of interaction i are at offsets[i]:offsets[i+1].
 
-    Momenta float64[m], GeV; id int32[m], PDG; prompt bool[m], not the product of a hadron's or tau's decay.
+    Momenta float64[m], GeV; id int32[m], PDG; prompt bool[m], not from the decay of a hadron or tau.
     Per interaction: weight and pt_hat float64[n], photon bool[n] (the hardest scattering makes a photon).
     """
 
@@ -59,7 +59,7 @@ class Particles:
 
 @dataclass(frozen=True, slots=True)
 class CrossSection:
-    """A generated cross-section and its statistical error, in pb."""
+    """A cross-section by the generator and its statistical error, in pb."""
 
     pb: float
     error_pb: float
@@ -88,13 +88,13 @@ class Generator:
             yield _flatten(batch)
 
     def cross_section(self) -> CrossSection:
-        """The cross-section of what was generated so far, bias weights undone."""
+        """Return the cross-section from the interactions generated so far, corrected for bias weights."""
         info = self._pythia.infoPython()
         return CrossSection(info.sigmaGen() * PB_PER_MB, info.sigmaErr() * PB_PER_MB)
 
 
 def version() -> str:
-    """Pythia's version, as "8.317"."""
+    """Return Pythia's version, as "8.317"."""
     return f"{_module().Pythia('', False).settings.parm('Pythia:versionNumber'):.3f}"
 
 

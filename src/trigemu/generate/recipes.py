@@ -1,9 +1,9 @@
-"""Which interactions make up each crossing of a class, and what weight they bring.
+"""The interactions of each crossing of a class, and the weight of the crossing.
 
-A crossing is built on one interaction of its class, `uses` crossings on each, and takes over that one's
-weight; what it has besides, of its own class and of lower ones, is drawn from the pools with probabilities in
-proportion to the weights and so needs none of its own. Crossings of the lowest class, which is most of the
-rate, are dealt instead: no interaction is in more than `uses` of them.
+A crossing is built on one interaction of its class, each of which serves `uses` crossings, and has its
+weight. The other interactions, of the same class and of lower ones, are drawn from the pools in proportion to
+their weights, and so need no weight. In the lowest class, which has most of the rate, interactions are dealt
+instead: none is in more than `uses` crossings.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from trigemu.generate.pools import Pool, class_rates, means, poisson
 
 Array = NDArray[Any]
 
-# Names of the streams of random numbers; added are the place of a draw within the crossing and the number of
-# its slice, times PLACES.
+# Numbers of the streams of random numbers, to which the place of a draw within the crossing and PLACES times
+# the number of its slice are added.
 _COUNT, _DRAW = 16 << 32, 17 << 32
 PLACES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How to make the crossings of one class.
+    """The recipe for the crossings of one class or of a signal.
 
-    pool: of the class, or of a signal. lower: the pools below and their µ. mu: of the pool, None for a
-    signal, of which a crossing has exactly one. hz: the rate of the class over the number of crossings n.
-    deck: of the lowest class, the interactions in the order they are dealt; dealt: where those of
-    each crossing begin.
+    pool: its interactions. lower: pools of the lower classes and their µ. mu: µ of the pool, None for a
+    signal, of which a crossing has exactly one interaction. rate_hz: the rate of the class. n: the number of
+    crossings. deck: for the lowest class, the interactions in the order in which they are dealt; dealt: where
+    those of each crossing begin.
     """
 
     config: Config
@@ -50,19 +50,21 @@ class Recipe:
 
     @property
     def hz(self) -> float:
+        """The rate of the class over the number of crossings."""
         return self.rate_hz / self.n
 
     @property
     def background(self) -> bool:
+        """Whether this is a class of background crossings."""
         return self.mu is not None
 
     def keys(self, start: int, stop: int) -> Array:
-        """uint64: what random numbers of crossings start to stop depend on."""
+        """Return the keys of the random numbers of crossings start to stop, uint64."""
         return np.uint64(self.pool.number << EVENT_BITS) | np.arange(start, stop, dtype=np.uint64)
 
 
 def recipe(config: Config, pools: list[Pool], pool: Pool) -> Recipe:
-    """The recipe of a class or a signal; pools: of all classes, lowest first."""
+    """Return the recipe of a class or a signal; pools: those of all classes, lowest first."""
     assert config.crossings is not None
     mu = [float(m) for m in means(pools, config)]
     every = list(zip(pools, mu, strict=True))
@@ -73,7 +75,7 @@ def recipe(config: Config, pools: list[Pool], pool: Pool) -> Recipe:
     rate = float(class_rates(np.array(mu), config.crossing_rate_hz)[place])
     if place > 0:
         return Recipe(config, config.crossings, pool, every[:place], mu[place], rate, size)
-    # Six standard deviations of the number of interactions less than the pool has.
+    # The expected number of interactions is six standard deviations below the size of the deck.
     n = max(int((size - 6.0 * math.sqrt(size)) / max(mu[0], 1e-3)), 1)
     keys = np.uint64(pool.number << EVENT_BITS) | np.arange(n, dtype=np.uint64)
     counts = poisson(mu[0], uniform(config.seed, keys, _COUNT + pool.number))
@@ -83,7 +85,7 @@ def recipe(config: Config, pools: list[Pool], pool: Pool) -> Recipe:
 
 
 def contents(what: Recipe, start: int, stop: int) -> tuple[list[Drawn], Array]:
-    """The interactions of crossings start to stop, and the weights (mean 1) they bring: float64[n]."""
+    """Return the interactions of crossings start to stop, and their weights (mean 1), float64[n]."""
     seed, keys = what.config.seed, what.keys(start, stop)
     if what.deck is not None and what.dealt is not None:
         counts = np.diff(what.dealt[start : stop + 1])

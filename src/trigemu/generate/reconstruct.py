@@ -38,11 +38,12 @@ class Candidates:
     phi: Array
 
     def where(self, keep: Array) -> Candidates:
+        """Return the objects where keep is true."""
         return Candidates(*(getattr(self, name)[keep] for name in Candidates.__slots__))
 
 
 def reconstruct(particles: Particles, rng: np.random.Generator) -> Interactions:
-    """What the detector sees of each interaction, jets that fake photons excepted.
+    """Reconstruct the objects of each interaction, except for photons faked by jets.
 
     Random numbers are drawn in a fixed order, so equal particles and generators give equal objects.
     """
@@ -76,7 +77,7 @@ def reconstruct(particles: Particles, rng: np.random.Generator) -> Interactions:
 
 
 def cluster(particles: Particles, keep: Array) -> Candidates:
-    """Anti-kT jets of R = 0.4 from the particles where keep, a bool array over them, is true."""
+    """Return anti-kT jets of R = 0.4 from the particles where keep, a bool array over them, is true."""
     fastjet = fastjet_module()
     event = _events(particles.offsets)
     momenta = ak.zip(
@@ -98,7 +99,7 @@ def cluster(particles: Particles, keep: Array) -> Candidates:
 
 
 def polar(px: Array, py: Array, pz: Array) -> tuple[Array, Array, Array]:
-    """pT, η and φ in (−π, π] of momenta; η is finite also along the beam."""
+    """Return pT, η and φ in (−π, π] of momenta; η is finite also along the beam."""
     pt = np.hypot(px, py)
     eta = np.arcsinh(pz / np.maximum(pt, 1e-12))
     phi = np.arctan2(py, px)
@@ -106,7 +107,7 @@ def polar(px: Array, py: Array, pz: Array) -> tuple[Array, Array, Array]:
 
 
 def pairs(first: Candidates, second: Candidates, n: int) -> tuple[Array, Array, Array]:
-    """All pairs within an interaction: rows of first, rows of second, and their squared distance ΔR²."""
+    """Return all pairs within an interaction: rows of first, rows of second, and their ΔR²."""
     start = np.searchsorted(second.event, np.arange(n + 1))
     count = np.diff(start)[first.event]
     left = np.repeat(np.arange(len(count)), count)
@@ -118,14 +119,14 @@ def pairs(first: Candidates, second: Candidates, n: int) -> tuple[Array, Array, 
 
 
 def cone_pt(objects: Candidates, visible: Candidates, radius: float, n: int) -> Array:
-    """The scalar sum of pT around each object, itself excepted, in GeV."""
+    """Return the scalar sum of pT around each object, itself excluded, in GeV."""
     left, right, dr2 = pairs(objects, visible, n)
     inside = (dr2 < radius**2) & (objects.index[left] != visible.index[right])
     return np.bincount(left[inside], weights=visible.pt[right[inside]], minlength=len(objects.event))
 
 
 def near(objects: Candidates, others: Candidates, n: int) -> Array:
-    """Whether any of the others lies within a jet radius of each object: bool[m]."""
+    """Return whether any of the others is within a jet radius of each object, bool[m]."""
     left, _, dr2 = pairs(objects, others, n)
     close = left[dr2 < detector.JET_RADIUS**2]
     return np.bincount(close, minlength=len(objects.event)) > 0
@@ -195,7 +196,7 @@ def _stored(
     n: int,
     eta_max: float,
 ) -> Objects:
-    """Objects above the storage threshold, in descending reconstructed pT within an interaction."""
+    """Return objects above the storage threshold, in descending reconstructed pT within an interaction."""
     keep = np.flatnonzero((pt > detector.STORED_PT[kind]) & (np.abs(objects.eta) < eta_max))
     keep = keep[np.lexsort((-pt[keep], objects.event[keep]))]
     columns = {"pt": pt[keep], "eta": objects.eta[keep], "phi": objects.phi[keep]}
@@ -214,7 +215,7 @@ def _missing(
     hard: Array,
     em: Array,
 ) -> dict[str, Array]:
-    """The ingredients of missing momentum; a jet that is a photon or electron is taken as well measured."""
+    """Return the ingredients of missing momentum; jets that are photons or electrons are taken as exact."""
     n = len(particles.weight)
     event = _events(particles.offsets)
     unseen = ~calorimeter & (np.abs(particles.id) != MUON)
@@ -236,7 +237,7 @@ def _missing(
 
 @cache
 def fastjet_module() -> Any:
-    """FastJet, past its banner. Raises MissingExtraError."""
+    """Return the module of FastJet, after its banner. Raises MissingExtraError."""
     try:
         import fastjet
     except ImportError:
@@ -250,7 +251,7 @@ def fastjet_module() -> Any:
 
 @contextmanager
 def _silent_stdout() -> Iterator[None]:
-    """FastJet's C++ prints a banner at its first clustering, into what may be a user's pipe."""
+    """Suppress the banner that FastJet's C++ prints to stdout, maybe a user's pipe, when it is first used."""
     sys.stdout.flush()
     saved, sink = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(sink, 1)

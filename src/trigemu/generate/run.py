@@ -1,4 +1,4 @@
-"""Simulated samples: Pythia interactions, a small detector model, and the events made of them.
+"""The two stages of generating a sample.
 
     configuration ──► interactions ──► events or ──► ROOT files + catalogue.toml
     (TOML)            (stage one:      crossings
@@ -40,12 +40,29 @@ def generate(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Path:
-    """Generate a sample and return the path of its catalogue.
+    """Generate a sample: interactions, then events or crossings.
 
-    config is a path, the name of a shipped configuration, or one that is loaded. Interactions go to
-    output/interactions, one ROOT file per slice and catalogue.toml to output. The result depends on the
-    configuration alone, not on workers or interruptions. progress(step, total) counts interactions.
-    Raises ConfigError, pythia.GeneratorError and MissingExtraError.
+    The result depends on the configuration alone, not on workers or interruptions.
+
+    Parameters
+    ----------
+    config : str, Path or Config
+        A path, the name of a shipped configuration, or a configuration that was read.
+    output : Path
+        Folder for one ROOT file per slice and catalogue.toml; interactions go to output/interactions.
+    workers : int
+        Number of processes.
+    progress : callable, optional
+        Is called with the number of further interactions, and of all.
+
+    Returns
+    -------
+    Path
+        The catalogue.
+
+    Raises
+    ------
+    ConfigError, GeneratorError, MissingExtraError
     """
     settings = config if isinstance(config, Config) else load_config(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
@@ -62,7 +79,7 @@ def tune(
 ) -> Config:
     """Adjust luminosity and fakes of a configuration with [crossings] to the paper's rates (`tuning.py`).
 
-    Generates what interactions are missing, then runs stage two alone, once a step; each step is reported.
+    Missing interactions are generated first; then each step runs stage two alone, and is reported.
     """
     settings = config if isinstance(config, Config) else load_config(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
@@ -76,13 +93,13 @@ def generate_interactions(
     workers: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Stage one alone: make the blocks that are missing in output/interactions."""
+    """Run stage one alone: make the blocks that are missing in output/interactions."""
     settings = config if isinstance(config, Config) else load_config(config)
     blocks.make_all(settings, output / INTERACTIONS, workers, progress)
 
 
 def _write(settings: Config, output: Path) -> Path:
-    """Stage two, from the interactions that are in output to its catalogue."""
+    """Run stage two, from the interactions in output to the catalogue, and return its path."""
     samples = []
     for part, columns, norm in _samples(settings, output / INTERACTIONS):
         digest = write.root_file(output / write.file_name(part), columns, norm)
@@ -105,7 +122,7 @@ def _pt_bits(settings: Config) -> dict[str, int]:
 def _samples(
     config: Config, folder: Path
 ) -> Iterator[tuple[Slice, events.EventColumns, write.Normalisation]]:
-    """Stage two: each slice with its events, in order."""
+    """Yield each slice with its events and normalisation, in order."""
     if config.crossings is None:
         for number, part in enumerate(config.slices):
             yield part, *_slice(config, number, folder)

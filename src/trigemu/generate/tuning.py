@@ -1,9 +1,9 @@
-"""Luminosity and fakes such that the rates of the DECADE paper (arXiv:2508.10224) come out.
+"""Tuning of luminosity and fakes to the rates of the DECADE paper (arXiv:2508.10224).
 
-Stage two is run again and again on the same interactions, and its rates are taken by the emulator as a user
-would. The luminosity answers to the jet rate; probability and slope of the fakes to the rate of hard photons
-and of photons at all; the busy factor to the share of crossings with two photons. The random numbers are the
-same in every step, so few steps are needed.
+Stage two is repeated on the same interactions, and its rates are taken with trigemu itself. The luminosity is
+adjusted to the jet rate; probability and slope of the fakes to the rates of hard photons and of any photon;
+the busy factor to the share of crossings with two photons. The random numbers are the same in every step, so
+few steps are needed.
 """
 
 from __future__ import annotations
@@ -21,38 +21,41 @@ from trigemu.menus import read_menu
 from trigemu.rates import Rate, run
 from trigemu.samples import open_catalogue
 
-# Hz. With a photon at all: 1.42 kHz are said to be 0.5 % of it.
+# Hz. Rate with any photon: the paper gives 1.42 kHz as 0.5 % of it.
 PAPER = {"J100": 18.5e3, "G30": 3.28e3, "photon_alone": 270e3, "photon": 284e3}
-# Photons at all and photons without a primary trigger differ by less here than in the paper, so both cannot
-# be met: at this rate of the former the two are off by the same fraction, with opposite signs.
+# The rates of any photon and of photons without a primary trigger differ by less here than in the paper, so
+# both cannot be matched: with this target for the former, the two are off by the same fraction with opposite
+# signs.
 PHOTON_HZ = 278.6e3
 TWO_PHOTON_SHARE = 0.02  # of the crossings with a photon; chosen, see docs/sample.md
-# d ln(rate) / d slope of photons at all and above 30 GeV: the mean of ln(pT / 20 GeV) of the jets that fake.
+# d ln(rate) / d slope of any photon and of photons above 30 GeV: the mean of ln(pT / 20 GeV) of the jets that
+# fake.
 SLOPE_ANY, SLOPE_HARD = -0.45, 0.65
 STEPS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A configuration and what it gives."""
+    """A configuration and its rates."""
 
     config: Config
     rates: dict[str, Rate]
 
     @property
     def two_photon_share(self) -> float:
+        """The fraction of the crossings with a photon that have two."""
         return self.rates["two_photons"].hz / self.rates["photon"].hz
 
 
 def measure(catalogue: Path) -> dict[str, Rate]:
-    """The rates of tuning.toml by trigger."""
+    """Return the rates of the triggers of tuning.toml."""
     menu = read_menu(Path(str(resources.files("trigemu.generate") / "tuning.toml")))
     result = run(menu, open_catalogue(catalogue))
     return {trigger.name: trigger.total for trigger in result.triggers}
 
 
 def tune(config: Config, make: Callable[[Config], Path], report: Callable[[Step], None]) -> Config:
-    """The tuned configuration; make(config) runs stage two and returns the catalogue."""
+    """Return the tuned configuration; make(config) runs stage two and returns the catalogue."""
     if config.crossings is None:
         raise ConfigError(f"{config.name}: only a configuration with [crossings] can be tuned")
     for _ in range(STEPS):
@@ -63,14 +66,16 @@ def tune(config: Config, make: Callable[[Config], Path], report: Callable[[Step]
 
 
 def improved(step: Step) -> Config:
-    """The next guess, from logarithmic derivatives."""
+    """Return the next configuration, from logarithmic derivatives."""
     config, rates = step.config, step.rates
     for name, rate in rates.items():
         if not rate.hz > 0:
-            raise ConfigError(f"{config.name}: no crossing fires {name!r} of the tuning menu; generate more")
+            raise ConfigError(
+                f"{config.name}: no crossing fires {name!r} of the tuning menu; generate more blocks"
+            )
     assert config.crossings is not None
     jets = PAPER["J100"] / rates["J100"].hz
-    # More luminosity means more photons too, before the fakes are asked to make up for it.
+    # More luminosity gives more photons too; the fakes are adjusted to the rest.
     any_, hard = (math.log(target / rate / jets) for target, rate in _photons(rates))
     slope = (hard - any_) / (SLOPE_HARD - SLOPE_ANY)
     probability = math.exp(any_ - SLOPE_ANY * slope)
@@ -91,7 +96,7 @@ def improved(step: Step) -> Config:
 
 
 def tuning_table(step: Step) -> str:
-    """The four rates beside the paper's, and the numbers that give them, for a terminal."""
+    """Return the four rates beside the paper's, and the numbers that give them, as lines of text."""
     config, lines = step.config, [f"{'':14}{'paper':>8}   here (kHz)"]
     assert config.crossings is not None
     for name, paper in PAPER.items():

@@ -29,16 +29,16 @@ NOTE = (
     "is shared makes the true errors of the embedded sample up to 1.1 times as large, 1.25 times for muons "
     "from pile-up: docs/sample.md."
 )
-BASKET = 131_072  # events: large ones read fast, and no larger than what is read at a time
+BASKET = 131_072  # events; large baskets are read fast, and this is what is read at a time
 COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon": "Muon"}
 
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:
-    """What weights a slice: cross-section in pb, and sums over its accepted interactions per block.
+    """The normalisation of a slice: cross-section in pb, and sums over its accepted interactions per block.
 
-    rate_hz: of a class of crossings, whose weights it gives instead of the cross-section. mean_interactions:
-    the mean number of a class's interactions in any crossing."""
+    rate_hz: the rate of a class of crossings, which takes the place of the cross-section. mean_interactions:
+    the mean number of interactions of the class in any crossing."""
 
     cross_section_pb: float
     filter_efficiency: float
@@ -51,7 +51,7 @@ class Normalisation:
 
 
 def root_file(path: Path, events: EventColumns, norm: Normalisation) -> str:
-    """Write trees Events and Runs; returns the sha256. Equal content gives equal bytes."""
+    """Write the trees Events and Runs, and return the sha256. Equal content gives equal bytes."""
     branches: dict[str, Any] = dict(events.scalars)
     for kind, name in COLLECTIONS.items():
         branches[name] = _jagged(events.objects[kind])
@@ -73,8 +73,8 @@ def catalogue(
     samples: list[tuple[Slice, Normalisation, str]],
     pt_bits: dict[str, int],
 ) -> None:
-    """Write the catalogue of (slice, normalisation, sha256 of its file). pt_bits: by kind of object, and of
-    missing momentum ("met"), of the mantissa that pT is stored with (`events.centred`)."""
+    """Write the catalogue of samples, (slice, normalisation, sha256 of its file). pt_bits: bits of mantissa
+    that pT is stored with (`events.centred`), by kind of object and for missing momentum ("met")."""
     means = [norm.mean_interactions for _, norm, _ in samples if norm.mean_interactions is not None]
     head = {
         "name": config.name,
@@ -92,7 +92,7 @@ def catalogue(
 
 
 def file_name(part: Slice) -> str:
-    """The name of a slice's file, relative to the catalogue."""
+    """Return the name of the file of a slice, relative to the catalogue."""
     return f"{part.name}.root"
 
 
@@ -118,7 +118,7 @@ def _jagged(objects: Objects) -> ak.Array:
 
 
 def _reproducible(name: str, trees: dict[str, dict[str, Any]]) -> bytes:
-    """A ROOT file in memory, without the clock and the random identity uproot would put into it."""
+    """Return a ROOT file as bytes, without the time and random identity that uproot would write."""
     identity = uuid.uuid5(uuid.NAMESPACE_URL, f"trigemu/{name}")
     file = io.BytesIO()
     with (
@@ -129,4 +129,4 @@ def _reproducible(name: str, trees: dict[str, dict[str, Any]]) -> bytes:
             made = root.mktree(tree, {k: b[:BASKET] for k, b in branches.items()})
             for start in range(BASKET, len(next(iter(branches.values()))), BASKET):
                 made.extend({k: b[start : start + BASKET] for k, b in branches.items()})
-        return file.getvalue()  # here, because uproot closes what it was given
+        return file.getvalue()  # inside, because uproot closes the stream

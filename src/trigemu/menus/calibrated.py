@@ -1,4 +1,4 @@
-"""A menu whose budgets are solved, written as a menu with cuts."""
+"""Writing a calibrated menu: cuts in place of rate budgets."""
 
 from __future__ import annotations
 
@@ -12,8 +12,19 @@ from trigemu.support import insert_after, replace_key, write_text
 
 
 def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
-    """Write the file of a solved menu with cuts in place of budgets, fitted on the catalogue of that
-    name. Comments stay; paths of model cards are made relative to the new file."""
+    """Write the file of a calibrated menu, with cuts in place of rate budgets.
+
+    Comments are kept; paths of model cards are made relative to the new file.
+
+    Parameters
+    ----------
+    menu : Menu
+        A menu whose budgets are solved (`solve_budgets`).
+    path : Path
+        The file to write.
+    fitted_on : str
+        The name of the catalogue on which the cuts were found; it is written beside each of them.
+    """
     document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:

@@ -1,4 +1,4 @@
-"""Compiling a trigger of a menu on trial: all its mistakes at once, each at the key it comes from."""
+"""Trial compilation of a trigger: all mistakes at once, each reported at the key that causes it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trigemu.triggers import Compiled, Context, Kind
 
 
 class _Checking(Context):
-    """Notes what has no meaning and goes on, so that all mistakes of a trigger are told at once."""
+    """A context that records mistakes and continues, so that all of a trigger are reported at once."""
 
     def __init__(self, scope: Scope, folder: Path) -> None:
         super().__init__(scope, folder)
@@ -43,7 +43,7 @@ class _Checking(Context):
 def try_compile(
     document: Document, description: Kind, scope: Scope, table: dict[str, Any], key: Key, where: str
 ) -> None:
-    """Compile a description to see whether it can be; its mistakes stand at the keys they come from."""
+    """Compile a description on trial and report its mistakes at the keys that cause them."""
     context = _Checking(scope, document.path.parent)
     try:
         compiled = description.compile(context)
@@ -69,7 +69,7 @@ def try_compile(
 
 
 def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
-    """All texts in a table, and the keys that lead to them."""
+    """Yield all strings in a table with the keys that lead to them."""
     if isinstance(value, str):
         yield key, value
     elif isinstance(value, dict | list):
@@ -78,6 +78,6 @@ def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
 
 
 def failed(document: Document, what: str, error: Exception, key: Key, where: str) -> None:
-    """Note that the code of a kind, perhaps a plugin's, did not work."""
+    """Report that the code of a kind, perhaps of a plugin, raised an error."""
     reason = f"{type(error).__name__}: {error}"
     document.problem(key, where, f"its kind failed to {what} it: {reason}")

@@ -1,4 +1,4 @@
-"""What a menu is: frozen descriptions of triggers and of what their names mean."""
+"""The menu: frozen descriptions of its triggers, and the objects and sums that their names refer to."""
 
 from __future__ import annotations
 
@@ -15,21 +15,38 @@ from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, Plugin,
 
 @dataclass(frozen=True)
 class Budget:
-    """The rate in Hz, unique in the menu or total, that a threshold shall give."""
+    """The rate for which the threshold of a trigger is to be found.
+
+    Attributes
+    ----------
+    quantity : {"unique", "total"}
+        Whether the rate is unique to the trigger in its menu, or its total rate.
+    hz : float
+        The rate in Hz.
+    """
 
     quantity: Literal["unique", "total"]
     hz: float
 
     @property
     def key(self) -> str:
-        """How a menu writes it."""
+        """The key of a menu that holds this budget: `unique_rate_hz` or `total_rate_hz`."""
         return f"{self.quantity}_rate_hz"
 
 
 @dataclass(frozen=True)
 class Solution:
-    """The cut that meets a budget, and by how much it would move with the statistical error of the rate.
-    tie_hz: the rate at the one score on which the budget is reached, if several events share it."""
+    """The cut that meets a budget.
+
+    Attributes
+    ----------
+    cut : float
+        The cut on the score.
+    error : float
+        By how much the cut moves if the rate changes by its statistical error.
+    tie_hz : float
+        The rate in Hz of the events at the score where the budget is reached, if several share it; else 0.
+    """
 
     cut: float
     error: float
@@ -40,13 +57,41 @@ class Solution:
 class Trigger:
     """One trigger of a menu.
 
-    prescale: the kind's own and the menu's, ≥ 1. coherent: triggers of one such name share their
-    prescale counter. enabled: whether it is part of the menu; one that is not still lends its raw
-    decision to `logic` and `seed`. budget: what the cut on its score is found from, by calibration, whose
-    result is the `solution`. fitted_on: the catalogue, by name, on which `above` was once found. stored:
-    how samples call its recorded decisions, if not by its name. prescales: one for each of the menu's
-    columns, 0 or less where it is off; none: its prescale in all; where it is off, `prescale` is infinite.
-    level: one of the menu's, if it has any. place: file and line, for messages.
+    Attributes
+    ----------
+    name : str
+        Its name, unique in the menu.
+    kind : str
+        The name of its kind.
+    description : Kind or BitKind
+        The keys of its kind.
+    group : str or None
+        The group that it belongs to.
+    prescale : float
+        The product of the prescales of the kind and of the menu, ≥ 1; infinite where a column of prescales
+        switches the trigger off.
+    coherent : str or None
+        Triggers with the same name here share their prescale counter.
+    enabled : bool
+        Whether it is part of the menu. The raw decision of a disabled trigger can still be used by `logic`
+        and `seed`.
+    seed : Expression or None
+        The expression over other triggers that must be true for it to accept an event.
+    place : str
+        File and line, for messages.
+    budget : Budget or None
+        The rate from which calibration finds the cut on its score.
+    fitted_on : str or None
+        The name of the catalogue on which `above` was found.
+    solution : Solution or None
+        The cut that calibration found from the budget.
+    stored : str or None
+        The name of its recorded decisions in samples, if it differs from `name`.
+    prescales : tuple of float
+        One prescale for each column of the menu, 0 or negative where the trigger is off; empty if `prescale`
+        holds in all columns.
+    level : str or None
+        The level of the menu that it belongs to, if the menu has levels.
     """
 
     name: str
@@ -66,19 +111,29 @@ class Trigger:
     level: str | None = None
 
     def inputs(self) -> tuple[str, ...]:
-        """The triggers whose decisions it reads."""
+        """Return the names of the triggers whose decisions it reads."""
         own = self.description.inputs() if isinstance(self.description, BitKind) else ()
         return (*own, *(self.seed.names() if self.seed else ()))
 
     def solved(self, solution: Solution) -> Trigger:
-        """The same trigger with the cut of a solution."""
+        """Return the same trigger with the cut of a solution."""
         assert isinstance(self.description, ScoreKind)
         return replace(self, description=self.description.at(solution.cut), solution=solution)
 
 
 @dataclass(frozen=True)
 class PrescaleColumns:
-    """Columns of prescales, by name. path, sha256: of the CSV file they are from, if not of the menu."""
+    """The columns of prescales of a menu.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names of the columns.
+    path : Path or None
+        The CSV file that they were read from; None if they are part of the menu.
+    sha256 : str or None
+        The SHA-256 of that file.
+    """
 
     names: tuple[str, ...] = ()
     path: Path | None = None
@@ -87,9 +142,31 @@ class PrescaleColumns:
 
 @dataclass(frozen=True)
 class Menu:
-    """What a menu file says. `triggers` stand in the order of the file, `order` names them so that
-    each comes after those whose decisions it reads. levels: in the order in which they decide, none where all
-    triggers are of one."""
+    """A trigger menu, as read from its file.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    crossing_rate_hz : float
+        The rate of bunch crossings in Hz.
+    plugins : tuple of Plugin
+        The plugins that define its kinds, besides the built-in ones.
+    scope : Scope
+        The objects and sums that names in expressions refer to.
+    triggers : tuple of Trigger
+        The triggers, in the order of the file.
+    order : tuple of str
+        The names of the triggers, each after those whose decisions it reads.
+    path : Path
+        The file of the menu.
+    sha256 : str
+        The SHA-256 of that file.
+    columns : PrescaleColumns
+        Its columns of prescales.
+    levels : tuple of str
+        The trigger levels in the order in which they decide; empty if there is only one.
+    """
 
     name: str
     crossing_rate_hz: float
@@ -103,13 +180,25 @@ class Menu:
     levels: tuple[str, ...] = ()
 
     def trigger(self, name: str) -> Trigger:
-        """TrigemuError names the nearest known trigger."""
+        """Return the trigger with a name.
+
+        Raises
+        ------
+        TrigemuError
+            If there is none; the message suggests the closest name.
+        """
         if name in self._by_name:
             return self._by_name[name]
         raise TrigemuError(f"unknown trigger {name!r}{nearest(name, (t.name for t in self.triggers))}")
 
     def extent(self, trigger: Trigger) -> Extent | None:
-        """In which events one of its triggers fires, without its seed; None where that is not known."""
+        """Return in which events one of its triggers fires, ignoring its seed; None if that is not known.
+
+        Raises
+        ------
+        PluginError
+            If the code of the kind fails.
+        """
         kind = trigger.description
         if not isinstance(kind, Kind):
             return None
@@ -125,12 +214,12 @@ class Menu:
 
     @cached_property
     def enabled(self) -> tuple[Trigger, ...]:
-        """The triggers that make up the menu."""
+        """The enabled triggers, in the order of the file."""
         return tuple(trigger for trigger in self.triggers if trigger.enabled)
 
     @cached_property
     def used(self) -> tuple[Trigger, ...]:
-        """The triggers whose decisions count: enabled, or read by others."""
+        """The triggers whose decisions are needed: those that are enabled or read by others."""
         read = {name for trigger in self.triggers for name in trigger.inputs()}
         return tuple(trigger for trigger in self.triggers if trigger.enabled or trigger.name in read)
 
@@ -140,18 +229,18 @@ class Menu:
         return tuple(t for t in self.enabled if t.budget and not t.solution)
 
     def solved(self, solutions: Mapping[str, Solution]) -> Menu:
-        """The menu with the cuts of some triggers, by name."""
+        """Return the menu with the cuts of some triggers, given by name."""
         triggers = (t.solved(solutions[t.name]) if t.name in solutions else t for t in self.triggers)
         return replace(self, triggers=tuple(triggers))
 
 
 def own_prescale(description: Kind | BitKind, crossing_rate_hz: float) -> float:
-    """What a kind prescales by itself."""
+    """Return the factor by which a kind reduces its own rate."""
     return description.own_prescale(crossing_rate_hz) if isinstance(description, BitKind) else 1.0
 
 
 def check_names(menus: Sequence[Menu]) -> None:
-    """TrigemuError where menus that are told apart by their names share one."""
+    """Raise TrigemuError if two menus have the same name."""
     names = [menu.name for menu in menus]
     if len(set(names)) < len(names):
         paths = ", ".join(str(menu.path) for menu in menus)

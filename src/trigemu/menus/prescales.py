@@ -1,4 +1,4 @@
-"""Columns of prescales, as experiments have one for each luminosity: in the menu, or in a CSV file.
+"""Columns of prescales, typically one for each luminosity: in the menu, or in a CSV file.
 
     [menu]                                          name,2.0e34,1.5e34
     prescale_columns = ["2.0e34", "1.5e34"]         G30,7.5,5
@@ -7,8 +7,8 @@
     name = "G30"
     prescales = [7.5, 5]
 
-0 or a negative number switches a trigger off in that column; a trigger that has no columns of its own in the
-menu has its `prescale` in all of them. What is not enabled in the menu stays off.
+0 or a negative number switches a trigger off in that column. A trigger without `prescales` in the menu has
+its `prescale` in all columns. A trigger that is not enabled in the menu stays off.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from pathlib import Path
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.support import TrigemuError, nearest
 
-#: What stands for every column where names are asked for.
+#: Selects every column where names of columns are given.
 ALL_COLUMNS = "all"
 
-#: Name → line and prescales of a row.
+#: Name of a trigger → line and prescales of its row.
 Rows = dict[str, tuple[int, tuple[float, ...]]]
 
 
 def prescale_mistake(value: float) -> str | None:
-    """What is wrong with a prescale of a column."""
+    """Return the mistake in a prescale of a column, or None."""
     if value <= 0 or 1 <= value < math.inf:
         return None
-    return f"{value:g} is no prescale: expected a number from 1, or 0 or a negative one for off"
+    return f"{value:g} is not a prescale: expected a number ≥ 1, or 0 or a negative number for off"
 
 
 def name_mistakes(names: Sequence[str]) -> Iterator[str]:
-    """What is wrong with the names of columns."""
+    """Yield the mistakes in the names of columns."""
     for name in dict.fromkeys(names):
         if not name.strip():
             yield "a column has no name"
@@ -49,8 +49,13 @@ def name_mistakes(names: Sequence[str]) -> Iterator[str]:
 
 
 def read_prescales(menu: Menu, path: Path) -> Menu:
-    """The menu with the columns of a CSV file in place of its own; TrigemuError with all mistakes of the
-    file, each with its line."""
+    """Return the menu with the columns of a CSV file in place of its own.
+
+    Raises
+    ------
+    TrigemuError
+        With all mistakes of the file, each with its line.
+    """
     try:
         content = path.read_bytes()
         lines = content.decode("utf-8-sig").splitlines()
@@ -58,9 +63,9 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise TrigemuError(f"cannot read {path}: it is not a text in UTF-8") from None
+        raise TrigemuError(f"cannot read {path}: it is not UTF-8 text") from None
     except csv.Error as error:
-        raise TrigemuError(f"cannot read {path}: it is no CSV file: {error}") from None
+        raise TrigemuError(f"cannot read {path}: it is not a CSV file: {error}") from None
     known = [trigger.name for trigger in menu.triggers]
     problems += [
         (line, f"the menu {menu.path} has no trigger {name!r}{nearest(name, known)}")
@@ -85,11 +90,11 @@ def _with(trigger: Trigger, rows: Rows, crossing_rate_hz: float) -> Trigger:
 
 
 def _parse(lines: Sequence[str]) -> tuple[tuple[str, ...], Rows, list[tuple[int, str]]]:
-    """Names of the columns, their rows, and what is wrong in which line."""
+    """Return the names of the columns, the rows, and the mistakes as (line, message)."""
     reader = csv.reader(lines)
     first, *names = [cell.strip() for cell in next(reader, [""])] or [""]
     if first != "name" or not names:
-        return (), {}, [(1, "expected a header of 'name' and the names of columns, as name,2.0e34,1.5e34")]
+        return (), {}, [(1, "expected a header: 'name', then the names of columns, as in name,2.0e34,1.5e34")]
     problems = [(1, mistake) for mistake in name_mistakes(names)]
     rows: Rows = {}
     for cells in reader:
@@ -119,12 +124,17 @@ def _number(text: str) -> float:
 
 
 def _mistake(text: str, number: float) -> str | None:
-    return f"{text!r} is no number" if math.isnan(number) else prescale_mistake(number)
+    return f"{text!r} is not a number" if math.isnan(number) else prescale_mistake(number)
 
 
 def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
-    """Some columns of a menu by name, or all; TrigemuError names the nearest one known, and the columns
-    in which nothing is on."""
+    """Return the selected columns of a menu, by name; `ALL_COLUMNS` selects all.
+
+    Raises
+    ------
+    TrigemuError
+        If the menu has no columns, a name is unknown, or a column switches every trigger off.
+    """
     known = menu.columns.names
     if not known:
         raise TrigemuError(
@@ -142,7 +152,7 @@ def chosen_columns(menu: Menu, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def at_column(menu: Menu, name: str) -> Menu:
-    """The menu with the prescales of one of its columns."""
+    """Return the menu with the prescales of one of its columns."""
     number = menu.columns.names.index(name)
 
     def at(trigger: Trigger) -> Trigger:

@@ -1,4 +1,4 @@
-"""A menu in TOML, read and checked.
+"""Reading and checking a menu in TOML.
 
 All mistakes of a file are reported at once, each with its line, trigger, value and what is allowed.
 """
@@ -37,13 +37,13 @@ BUDGETS = ("unique_rate_hz", "total_rate_hz")
 
 @dataclass(frozen=True)
 class Kinds:
-    """The kinds that a menu may use, and the folders of further plugins."""
+    """The kinds that a menu may use, and the folders with further plugins."""
 
     table: Mapping[str, type[Kind] | type[BitKind]]
     path: tuple[Path, ...]
 
     def unknown(self, kind: str) -> str:
-        """What to do about a name that is none of them."""
+        """Return the message for an unknown kind, with a remedy if there is one."""
         remedy = nearest(kind, self.table)
         if kind in plugin_finder.available(self.path):
             remedy = f"; there is a plugin of this name: list it as plugins = [{kind!r}] under [menu]"
@@ -95,7 +95,24 @@ class TriggerTable(TomlTable, frozen=True):
 
 
 def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Menu:
-    """Read and check a menu; TableError holds all its mistakes, PluginError a plugin that fails."""
+    """Read and check a menu.
+
+    Parameters
+    ----------
+    path : Path or str
+        The TOML file.
+    plugin_path : iterable of Path, optional
+        The folders in which plugins are looked for; by default those of the search path.
+
+    Returns
+    -------
+    Menu
+
+    Raises
+    ------
+    TableError
+        With all mistakes of the file, plugins that fail among them.
+    """
     document = load_toml(Path(path))
     for key in document.data:
         if key not in _KEYS:
@@ -133,7 +150,7 @@ def _scope(document: Document) -> Scope:
 
 
 def _plugin_names(head: Any) -> tuple[str, ...]:
-    """Those of a [menu] with mistakes: its kinds are known all the same."""
+    """Return the plugins that a [menu] with mistakes lists, so that their kinds are known all the same."""
     names = head.get("plugins") if isinstance(head, dict) else None
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
@@ -191,8 +208,8 @@ def _trigger(
     struct = kinds.table.get(kind) if isinstance(kind, str) else None
     own = {name: value for name, value in table.items() if name not in common}
     head_table = {name: value for name, value in table.items() if name in common}
-    head = read_table(document, head_table, TriggerTable, key, where)
-    head = head or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
+    said = read_table(document, head_table, TriggerTable, key, where)
+    head = said or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
     seed = None
     try:
         if isinstance(table.get("seed"), str):
@@ -220,6 +237,8 @@ def _trigger(
         document.problem((*key, name), where, message)
     if isinstance(description, Kind):
         try_compile(document, description, scope, own, key, where)
+    if said is None:
+        return None
     place = f"{document.path}:{document.lines.get(key, 1)}"
     return Trigger(
         name=head.name,
@@ -240,12 +259,12 @@ def _trigger(
 
 
 def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:
-    """A score needs one thing to be cut by; what has no score has no budget. The table may have other
-    mistakes."""
+    """Yield (key, message) unless a kind with a score has either a cut or one budget, and any other kind
+    has no budget. The table may have other mistakes."""
     budgets = [key for key in BUDGETS if key in table]
     if not isinstance(description, ScoreKind):
         yield from ((key, f"{key}: the kind {table['kind']!r} has no score to cut on") for key in budgets)
     elif description.above is None and not budgets:
-        yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz, total_rate_hz"
+        yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz or total_rate_hz"
     elif description.above is not None and budgets:
         yield "above", f"above and {budgets[0]}: give the cut or the rate to find it from, not both"

@@ -1,5 +1,5 @@
-"""What the triggers of a menu ask of each other, checked: names, levels, counters, and in which order they
-decide."""
+"""Checks of how the triggers of a menu depend on each other: names, levels, prescale counters, and the order
+in which they decide."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trigemu.support import Document, nearest
 
 
 def check_columns(document: Document, triggers: Iterable[Trigger], names: Sequence[str]) -> None:
-    """Each trigger with prescales has one for every column."""
+    """Check that each trigger with prescales has one for every column."""
     for trigger in triggers:
         if trigger.prescales and len(trigger.prescales) != len(names):
             message = f"prescales: {len(trigger.prescales)} for the {len(names)} prescale_columns of [menu]"
@@ -19,7 +19,7 @@ def check_columns(document: Document, triggers: Iterable[Trigger], names: Sequen
 
 
 def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str]) -> None:
-    """Names in logic and seeds; those of triggers that could not be read are left alone."""
+    """Check the names in logic and seeds, except those of triggers that could not be read."""
     budgets = {trigger.name: trigger.budget for trigger in triggers if trigger.budget}
     for trigger in triggers:
         for name in dict.fromkeys(trigger.inputs()):
@@ -40,7 +40,7 @@ def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str
 
 
 def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]:
-    """The names of the triggers, each after those whose decisions it reads."""
+    """Return the names of the triggers, each after those whose decisions it reads."""
     by_name = {trigger.name: trigger for trigger in triggers}
     order: dict[str, None] = {}
 
@@ -63,8 +63,8 @@ def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]
 
 
 def check_levels(document: Document, triggers: Sequence[Trigger], levels: Sequence[str]) -> None:
-    """Each trigger is of a level, none is seeded by a later one, each group is within one, and the last
-    level has a trigger that is enabled."""
+    """Check that each trigger belongs to a level and is not seeded by a later one, that each group lies
+    within one level, and that the last level has an enabled trigger."""
     place = {level: number for number, level in enumerate(levels)}
     of_group: dict[str, Trigger] = {}
     by_name = {trigger.name: trigger for trigger in triggers}
@@ -101,7 +101,7 @@ def _level_mistake(trigger: Trigger, levels: Sequence[str]) -> str | None:
 
 
 def check_counters(document: Document, triggers: Sequence[Trigger]) -> None:
-    """The counter of a seeded trigger is independent of its seeds': they are not coherent."""
+    """Check that no trigger shares its prescale counter with one of its seeds."""
     by_name = {trigger.name: trigger for trigger in triggers}
     for trigger in triggers:
         if not trigger.coherent:
@@ -124,6 +124,6 @@ def _problem(document: Document, trigger: Trigger, key: str, message: str) -> No
 
 
 def _number(document: Document, name: str) -> int:
-    """The place in the file of the first trigger of that name."""
+    """Return the position in the file of the first trigger with a name."""
     tables = document.data["trigger"]
     return next(i for i, table in enumerate(tables) if isinstance(table, dict) and table.get("name") == name)

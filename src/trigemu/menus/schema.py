@@ -21,7 +21,25 @@ _REFERENCE = "#/$defs/{name}"
 def menu_schema(
     plugin_names: Iterable[str] = (), plugin_path: Iterable[Path] | None = None
 ) -> dict[str, Any]:
-    """JSON Schema (2020-12) of a menu file that may use some plugins."""
+    """Describe menu files in JSON Schema (2020-12), for editors.
+
+    Parameters
+    ----------
+    plugin_names : iterable of str
+        Plugins whose kinds a menu may use.
+    plugin_path : iterable of Path, optional
+        Folders that plugins are looked for in; by default those of `TRIGEMU_PLUGIN_PATH`, else plugins/.
+
+    Returns
+    -------
+    dict
+        The schema.
+
+    Raises
+    ------
+    PluginError
+        If a plugin is not found or cannot be loaded.
+    """
     kinds = dict(KINDS)
     for name in plugin_names:
         kinds |= plugins.find(name, plugin_path).kinds()

@@ -1,4 +1,4 @@
-"""What is computed of an event: selections of objects, expressions, conditions, the inputs of models.
+"""Quantities computed per event: selections of objects, expressions, conditions, the inputs of models.
 
 in: texts of menus and cards, `Events`
 out: `Number`, `Condition`, `Derivation`, evaluated in a `Workspace`

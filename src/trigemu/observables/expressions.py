@@ -1,9 +1,8 @@
-"""Per-event numbers and conditions, evaluated; `language.py` makes them from text.
+"""Per-event numbers and conditions, and their evaluation; `language.py` makes them from text.
 
-An observable is a tree of frozen nodes in which every object is a derivation, so equal content means equal
-work and a `Workspace` evaluates each node once. Objects are massless and counted from 0 in falling pT; Δφ
-is signed, in (−π, π]. A missing object has no value, which is NaN here: a comparison with it is false.
-Derived quantities are float64.
+An observable is a tree of frozen nodes that compare by content, so a `Workspace` evaluates equal nodes once.
+Objects are massless and counted from 0 in descending pT; Δφ is signed, in (−π, π]. The value of a missing
+object is NaN, and any comparison with it is false. Derived quantities are float64.
 """
 
 from __future__ import annotations
@@ -24,15 +23,17 @@ from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
 @dataclass(frozen=True)
 class Number:
-    """A number an event: `evaluate` gives float64[n], NaN where there is no value."""
+    """A number per event, as a node of an expression; two nodes with equal content are equal."""
 
     def evaluate(self, work: Workspace) -> FloatArray:
+        """Return the value of each event, float64[n]; NaN if it has none. Each workspace computes it once."""
         return work.once(self, lambda: self._evaluate(work))
 
     def _evaluate(self, work: Workspace) -> FloatArray:
         raise NotImplementedError
 
     def needs(self) -> Iterator[Need]:
+        """Yield the columns of the sample that the number reads."""
         return iter(())
 
 
@@ -46,7 +47,7 @@ class Constant(Number):
 
 @dataclass(frozen=True)
 class Scalar(Number):
-    """One of the sample's own columns with a value an event."""
+    """A column of the sample with one value per event."""
 
     name: str
 
@@ -70,7 +71,7 @@ class Count(Number):
 
 @dataclass(frozen=True)
 class Element(Number):
-    """A column of the object that is number `index` in pT."""
+    """A column of object number `index`, counted from 0 in descending pT."""
 
     of: Derivation
     index: int
@@ -90,7 +91,7 @@ class Element(Number):
 
 @dataclass(frozen=True)
 class ScalarSum(Number):
-    """Σ pT of all objects of some collections."""
+    """The scalar sum of pT over all objects of some collections: HT."""
 
     of: tuple[Derivation, ...]
 
@@ -122,15 +123,17 @@ class Arithmetic(Number):
 
 @dataclass(frozen=True)
 class Condition:
-    """Yes or no an event: `evaluate` gives bool[n]."""
+    """A condition on an event, as a node of an expression; two nodes with equal content are equal."""
 
     def evaluate(self, work: Workspace) -> BoolArray:
+        """Return whether each event satisfies it, bool[n]. Each workspace computes it once."""
         return work.once(self, lambda: self._evaluate(work))
 
     def _evaluate(self, work: Workspace) -> BoolArray:
         raise NotImplementedError
 
     def needs(self) -> Iterator[Need]:
+        """Yield the columns of the sample that the condition reads."""
         raise NotImplementedError
 
 
@@ -154,7 +157,7 @@ class Relation(Condition):
 
 @dataclass(frozen=True)
 class Junction(Condition):
-    """`and`, `or` of any number of conditions, `not` of one."""
+    """`and` or `or` of any number of conditions, or `not` of one."""
 
     operation: str
     operands: tuple[Condition, ...]
@@ -199,7 +202,8 @@ def _counts(offsets: IntArray) -> FloatArray:
 
 @kernel
 def _element(column: Array, offsets: IntArray, index: int) -> FloatArray:
-    """Some element is read where there is none too: without a branch, which nobody could predict."""
+    """Return element `index` of each event, NaN if there is none. Some element is always read, to avoid an
+    unpredictable branch."""
     values = np.full(len(offsets) - 1, math.nan)
     last = len(column) - 1
     if last < 0:
@@ -213,7 +217,7 @@ def _element(column: Array, offsets: IntArray, index: int) -> FloatArray:
 
 @kernel
 def _selected_element(column: Array, rows: IntArray, offsets: IntArray, index: int) -> FloatArray:
-    """The same of selected rows: a column of which one element is read need not be gathered."""
+    """Variant of `_element` for selected rows, which avoids gathering the column."""
     values = np.full(len(offsets) - 1, math.nan)
     last = len(rows) - 1
     if last < 0:

@@ -1,4 +1,4 @@
-"""A menu's [integer]: the scales of objects in a trigger's hardware, and the digits that it computes with.
+"""A menu's [integer] tables: hardware scales of objects, and the precision of hardware computations.
 
     [integer.jet]
     pt = { first = 0.0, step = 0.5, bins = 2046 }     # GeV
@@ -7,8 +7,8 @@
     [integer.digits]
     jet-jet = { delta = 3, mass = 1, pt = 1, trigonometry = 3 }
 
-Cuts on pairs of objects that it names are then computed as the hardware does, from the columns `hw_pt`,
-`hw_eta` and `hw_phi` of the sample (`triggers/integer.py`).
+Cuts on pairs of objects with a scale are computed as in the hardware, from the columns `hw_pt`, `hw_eta` and
+`hw_phi` of the sample (`triggers/combination/integer.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Digits = Annotated[int, msgspec.Meta(ge=0, le=9)]
 
 
 class LinearScale(TomlTable, frozen=True):
-    """Bin i begins at first + i · step; what is above the last one counts as one bin more."""
+    """A linear scale: bin i begins at first + i · step; higher values are in one further bin."""
 
     first: float
     step: _Positive
@@ -36,21 +36,21 @@ class LinearScale(TomlTable, frozen=True):
 
 
 class EtaScale(TomlTable, frozen=True):
-    """Bin i begins at i · step; if centred, it is around i · step."""
+    """A scale in η: bin i begins at i · step or, if centred, has its centre there."""
 
     step: _Positive
     centred: bool = False
 
 
 class PhiScale(TomlTable, frozen=True):
-    """So many bins a turn, from 0."""
+    """A scale in φ: the number of bins in 2π, starting at 0."""
 
     bins: _Bins
 
 
 class Scale(TomlTable, frozen=True):
-    """[integer.NAME]: what the integers of an object mean, in GeV and radians. upt: of a second pT, in the
-    column `hw_upt`."""
+    """[integer.NAME]: the scales of an object's integers, in GeV and radians. upt: the scale of a second pT,
+    in the column `hw_upt`."""
 
     pt: LinearScale
     eta: EtaScale | None = None
@@ -59,8 +59,11 @@ class Scale(TomlTable, frozen=True):
 
 
 class Digits(TomlTable, frozen=True):
-    """Decimal digits that are kept, for two types of objects: of Δη and Δφ; of the limits of M²/2; of pT and
-    of cosh and cos in a mass; of pT and its limits, and of cos and sin, in the pT of a pair."""
+    """Decimal digits that the hardware keeps, for a pair of object types.
+
+    delta: of Δη and Δφ. mass: of the limits on M²/2. pt, trigonometry: of pT, and of cosh and cos, in a mass.
+    two_body_pt, two_body_trigonometry: of pT and its limits, and of cos and sin, in the pT of a pair.
+    """
 
     delta: _Digits | None = None
     mass: _Digits | None = None
@@ -72,7 +75,7 @@ class Digits(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class Integers:
-    """By collections of the sample: scales, and the digits of pairs in either order."""
+    """Scales by collection of the sample, and digits by pair of collections, in either order."""
 
     scales: tuple[tuple[str, Scale], ...]
     digits: tuple[tuple[frozenset[str], Digits], ...]
@@ -81,13 +84,13 @@ class Integers:
         return next((scale for name, scale in self.scales if name == base), None)
 
     def of_pair(self, *bases: str) -> Digits:
-        """Those that are given; none if the pair does not stand there."""
+        """Return the digits of a pair; all are None if the pair is not listed."""
         return next((digits for pair, digits in self.digits if pair == frozenset(bases)), Digits())
 
 
 def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers | None:
-    """[integer] of a menu, mistakes noted in the document; None where it has none. `base_of` an object of the
-    menu is the sample's collection that it is taken from."""
+    """Read [integer] of a menu and record mistakes in the document; return None if there is no such table.
+    `base_of` maps an object of the menu to the collection of the sample that it is taken from."""
     if "integer" not in document.data:
         return None
     tables = document.data["integer"]
@@ -104,7 +107,7 @@ def read_integers(document: Document, base_of: Callable[[str], str]) -> Integers
         scale = read_table(document, table, Scale, key, f"[integer.{name}]")
         if base and scale:
             if scales.setdefault(base, scale) != scale:
-                document.problem(key, f"[integer.{name}]", f"another scale of {base!r} stands above")
+                document.problem(key, f"[integer.{name}]", f"{base!r} already has a different scale above")
             bases[name] = base
     return Integers(tuple(scales.items()), tuple(_digits(document, tables, bases)))
 
@@ -131,7 +134,7 @@ def _digits(
 
 
 def needed(of: Digits, pair: tuple[str, str], *names: str) -> tuple[int, ...]:
-    """Some digits of a pair; TrigemuError says which are missing."""
+    """Return the named digits of a pair; raise TrigemuError that lists the missing ones."""
     missing = [name for name in names if getattr(of, name) is None]
     if missing:
         keys = ", ".join(f"{name} = …" for name in missing)

@@ -1,10 +1,10 @@
-"""The one small language for per-event numbers and conditions: text → observables.
+"""The observable language: per-event numbers and conditions from text.
 
     jet[0].pt    n_photon    ht    mht    met    m(photon[0], photon[1])    pt(photon[0] + photon[1])
     dr(jet[0], photon[0])    abs(dphi(jet[0], met)) > 0.4 and not (n_jet >= 2 or ht < 50)
 
-Python's own parser reads the text; only what is named here is made of it, and nothing is ever executed.
-`+` of two objects is the sum of their four-vectors; a name that is no object is a scalar of the sample.
+Python's own parser reads the text, which is never executed; only the constructs above are accepted. `+` of
+two objects is the sum of their four-vectors; a name that is not an object is a scalar of the sample.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from trigemu.support import TrigemuError, nearest
 
 #: Function → the number of vectors it takes.
 _VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
-#: No event has as many objects.
+#: Larger than the number of objects in any event.
 MAX_INDEX = 9999
 
 
 def parse_observable(text: str, scope: Scope) -> Number:
-    """The number a text stands for; TrigemuError says what of it is not in the language."""
+    """Parse a number per event; raise TrigemuError that quotes the part outside of the language."""
     with quoting(text):
         return _Reader(text, scope).number(parse_tree(text))
 
 
 def parse_condition(text: str, scope: Scope) -> Condition:
-    """The condition a text stands for; TrigemuError says what of it is not in the language."""
+    """Parse a condition; raise TrigemuError that quotes the part outside of the language."""
     with quoting(text):
         return _Reader(text, scope).condition(parse_tree(text))
 
 
 @contextmanager
 def quoting(text: str) -> Iterator[None]:
-    """What goes wrong with a text is told after the text itself."""
+    """Prefix errors with the text they refer to."""
     try:
         yield
     except TrigemuError as error:
@@ -58,7 +58,7 @@ def quoting(text: str) -> Iterator[None]:
 
 
 def parse_tree(text: str) -> ast.expr:
-    """The syntax tree of an expression, on one line or several; TrigemuError where it is none."""
+    """Return the syntax tree of an expression on one or more lines; raise TrigemuError if it is not one."""
     if not text.strip():
         raise TrigemuError("is empty")
     try:
@@ -70,13 +70,13 @@ def parse_tree(text: str) -> ast.expr:
 
 
 def _in_one(text: str) -> str:
-    """In parentheses if it goes over several lines, which is how Python continues one."""
+    """Put a text of several lines into parentheses, which is how Python continues a line."""
     text = text.strip()
     return f"({text}\n)" if "\n" in text else text
 
 
 class _Reader:
-    """Python's syntax tree → the nodes above, all names resolved."""
+    """Convert Python's syntax tree to expression nodes, with all names resolved."""
 
     def __init__(self, text: str, scope: Scope) -> None:
         self.text, self.scope = _in_one(text), scope
@@ -107,7 +107,7 @@ class _Reader:
                 return self._binary(op, left, right)
             case ast.Compare(left=left, ops=ops, comparators=rights):
                 return self._comparison([left, *rights], ops)
-        raise TrigemuError(f"{self._source(node)!r} is not in the language")
+        raise TrigemuError(f"{self._source(node)!r} is not part of the observable language")
 
     def _source(self, node: ast.expr) -> str:
         return ast.get_source_segment(self.text, node) or self.text
@@ -119,7 +119,7 @@ class _Reader:
         if isinstance(made, MissingMomentum):
             return OfVectors("pt", (made,))
         if not isinstance(made, Number):
-            raise TrigemuError(f"{self._source(node)!r} is not a number an event, such as jet[0].pt")
+            raise TrigemuError(f"{self._source(node)!r} is not a number per event, such as jet[0].pt")
         return made
 
     def condition(self, node: ast.expr) -> Condition:
@@ -182,7 +182,7 @@ class _Reader:
                 return VectorSum((*parts, second))
         signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
         if type(op) not in signs:
-            raise TrigemuError(f"the operator of {self._source(left)!r} … is not + - * /")
+            raise TrigemuError(f"the operator after {self._source(left)!r} is not + - * /")
         return Arithmetic(signs[type(op)], (self.number(left), self.number(right)))
 
     def _comparison(self, sides: list[ast.expr], ops: list[ast.cmpop]) -> Condition:
@@ -196,7 +196,7 @@ class _Reader:
         }
         unknown = [op for op in ops if type(op) not in names]
         if unknown:
-            raise TrigemuError(f"comparisons are {' '.join(names.values())}")
+            raise TrigemuError(f"expected one of the comparisons {' '.join(names.values())}")
         numbers = [self.number(side) for side in sides]
         parts = tuple(Relation(names[type(op)], numbers[i], numbers[i + 1]) for i, op in enumerate(ops))
         return parts[0] if len(parts) == 1 else Junction("and", parts)

@@ -1,7 +1,8 @@
-"""What a model reads of each event: numbers in the observable language, in the order of its card.
+"""The inputs of a model: numbers in the observable language, in the order of its card.
 
-Models read many elements of few collections. Those of one column are written together, event by event,
-straight into the rows that the model reads: an array for each of them would cost ten times that.
+Models read many elements of few collections. Elements of the same column are written together, event by
+event, directly into the rows that the model reads; an intermediate array for each would cost ten times as
+much.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ from trigemu.observables.workspace import Workspace
 from trigemu.support import Array, BoolArray, FloatArray, IntArray, SampleError, delta_phi, kernel
 
 Features = npt.NDArray[np.float32]
-#: A column, and the φ from which its distance is taken, if it is that.
+#: A column, and the reference φ if the input is a Δφ.
 _Source = tuple[Derivation, Column, Number | None]
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """numbers: k observables, and texts, how the card writes them. padding: what stands for a missing
-    value, None where an event without it cannot be scored."""
+    """The k inputs of a model.
+
+    numbers: the observables. texts: as written in the card. padding: the replacement for a missing value;
+    None if an event without that value cannot be scored.
+    """
 
     numbers: tuple[Number, ...]
     texts: tuple[str, ...]
@@ -38,8 +42,8 @@ class Inputs:
         return len(self.numbers)
 
     def evaluate(self, work: Workspace) -> tuple[Features, BoolArray]:
-        """float32[n, k], never NaN, and bool[n]: which events have all values that they need.
-        SampleError names the event and the input of a value that is infinite."""
+        """Return float32[n, k], never NaN, and bool[n], the events with all required values. Raises a
+        SampleError that names event and input if a value is infinite."""
         features = np.empty((len(work.events), len(self)), np.float32)
         features[:] = [padding or 0.0 for padding in self.padding]
         complete = np.ones(len(work.events), np.bool_)
@@ -54,14 +58,15 @@ class Inputs:
         return features, complete
 
     def within(self, other: Inputs) -> IntArray | None:
-        """int64[k]: the columns of another model's features that are these, None if one is not among them."""
+        """Return the columns int64[k] of another model's features that equal these; None if one is
+        missing."""
         known = {key: at for at, key in enumerate(zip(other.numbers, other.padding, strict=True))}
         found = [known.get(key, -1) for key in zip(self.numbers, self.padding, strict=True)]
         return None if -1 in found else np.array(found, np.int64)
 
     @cached_property
     def _parts(self) -> tuple[_Values | _Elements, ...]:
-        """What is written together."""
+        """Groups of inputs that are written together."""
         parts: list[_Values | _Elements] = []
         groups: dict[_Source, list[tuple[int, int, bool]]] = {}
         for at, (number, padding) in enumerate(zip(self.numbers, self.padding, strict=True)):
@@ -76,7 +81,7 @@ class Inputs:
 
 
 def _element(number: Number) -> tuple[_Source, int] | None:
-    """Of a value of one object of a collection: what it is for any of them, and which one it is."""
+    """Split a property of one object of a collection into the property and the index of the object."""
     if isinstance(number, Element):
         return (number.of, number.column, None), number.index
     if isinstance(number, OfVectors) and number.function == "dphi":
@@ -88,21 +93,21 @@ def _element(number: Number) -> tuple[_Source, int] | None:
 
 @dataclass(frozen=True)
 class _Values:
-    """Any number, for column `at`. needed: an event without it is not complete."""
+    """Any number, for column `at`. needed: whether an event without it is incomplete."""
 
     number: Number
     at: int
     needed: bool
 
     def fill(self, work: Workspace, features: Features, complete: BoolArray) -> bool:
-        """Writes the values that there are; whether all are finite."""
+        """Write the existing values; return whether all are finite."""
         return _fill(features, complete, self.number.evaluate(work), self.at, self.needed)
 
 
 @dataclass(frozen=True)
 class _Elements:
-    """A column's values, or their Δφ to `phi`, of the objects number `index`, int64[i], rising, for the
-    columns `at`, int64[i]. needed: bool[i], as above."""
+    """A column, or its Δφ to `phi`, for the objects number `index`, int64[i], ascending, written to the
+    columns `at`, int64[i]. needed: bool[i], as in `_Values`."""
 
     of: Derivation
     column: Column
@@ -112,7 +117,7 @@ class _Elements:
     needed: BoolArray
 
     def fill(self, work: Workspace, features: Features, complete: BoolArray) -> bool:
-        """Writes the values that there are; whether all are finite."""
+        """Write the existing values; return whether all are finite."""
         objects = work.objects(self.of)
         rows = _ALL if objects.rows is None else objects.rows
         column = work.base_column(self.of.base, self.column)
@@ -121,7 +126,7 @@ class _Elements:
         return _fill_elements(features, complete, column, rows, objects.offsets, *where, phi)
 
 
-#: The rows of objects of which all are taken. (Where there are none, they are never looked at.)
+#: Stands for the rows of a collection that is taken whole. (If it has no objects, rows are never read.)
 _ALL = np.empty(0, np.int64)
 _NONE = np.empty(0)
 

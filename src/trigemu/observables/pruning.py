@@ -1,9 +1,9 @@
-"""Shortcuts that keep decisions, not scores: no object below all cuts on it, no sum where a bound is below
-the cut.
+"""Shortcuts that preserve decisions, not scores: drop objects below all cuts, and skip a sum if an upper
+bound on it is below the cut.
 
-A trigger on the leading jet above 100 GeV decides the same when jets begin at 100 GeV, since objects descend
-in pT. So a derivation of which nobody needs the softer objects gets a further window, and most events have
-nothing in it.
+A trigger on the leading jet above 100 GeV makes the same decision if jets start at 100 GeV, since objects are
+in descending pT. A derivation whose softer objects are never needed therefore gets an additional window,
+which leaves most events without objects.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
 from trigemu.support import FloatArray
 
-#: Objects that are looked at, and the pT in GeV below which they make no difference; −inf: all matter.
+#: Objects that are used, and the pT in GeV below which they make no difference; −inf: all matter.
 Use = tuple[Derivation, float]
-#: Rounding of a vector sum, many times over.
+#: Allowance for the rounding of a vector sum, with a wide margin.
 _SLACK = 1 + 1e-9
 
 
 def all_uses(content: object) -> Iterator[Use]:
-    """All derivations in an observable, a condition or a compiled trigger, every object of each."""
+    """Yield all derivations in an observable, a condition or a compiled trigger, as uses of every object."""
     if isinstance(content, Derivation):
         yield content, -math.inf
     elif is_dataclass(content):
@@ -40,7 +40,7 @@ def all_uses(content: object) -> Iterator[Use]:
 
 
 def lowest_pt(uses: Iterable[Use]) -> dict[Derivation, float]:
-    """The pT below which no use of a derivation, or of one that starts from it, looks."""
+    """Return the pT in GeV below which no use needs objects of a derivation, or of one derived from it."""
     lowest: dict[Derivation, float] = {}
     pending = list(uses)
     while pending:
@@ -54,8 +54,8 @@ def lowest_pt(uses: Iterable[Use]) -> dict[Derivation, float]:
 
 
 def without_soft_objects(derivation: Derivation, lowest: Mapping[Derivation, float]) -> Derivation:
-    """The same without objects below the lowest pT that matters, wherever they would be compared with
-    others."""
+    """Return the derivation without objects below the lowest pT that matters, wherever it or one of its
+    sources removes overlaps."""
     source = derivation.source and without_soft_objects(derivation.source, lowest)
     floor = lowest.get(derivation, -math.inf) if derivation.overlap else -math.inf
     further = (("pt", Window(min=floor)),) if floor > -math.inf else ()
@@ -63,13 +63,13 @@ def without_soft_objects(derivation: Derivation, lowest: Mapping[Derivation, flo
 
 
 def cheap(number: Number, work: Workspace) -> bool:
-    """Whether to look at all events costs no more than to choose some of them."""
+    """Whether evaluating all events costs no more than selecting some of them."""
     return isinstance(number, (Constant, Scalar, Element, Count, ScalarSum)) or work.has(number)
 
 
 def ceiling(number: Number, work: Workspace) -> FloatArray | None:
-    """float64[n] that a number does not exceed, where that is known at much less than its own cost: a
-    missing momentum is at most the scalar sum."""
+    """Return an upper bound float64[n] on a number, if one is available at much lower cost than the number
+    itself, else None: missing momentum is at most the scalar sum."""
     if not isinstance(number, OfVectors) or number.function != "pt" or work.has(number):
         return None
     (vector,) = number.vectors

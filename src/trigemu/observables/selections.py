@@ -1,6 +1,6 @@
 """A menu's [objects] and [sums]: working collections, derived from those of the sample.
 
-A derivation is known by its content, itself and what it depends on: menus with the same definitions share
+Derivations compare by content, including all they depend on. Menus with the same definitions therefore share
 the work, and menus with different ones can be evaluated in one pass (`workspace.py`).
 """
 
@@ -34,7 +34,7 @@ STANDARD = ("jet", "photon", "electron", "muon", "tau")
 
 
 class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
-    """Objects closer than `dr` in (η, φ) to any object of `with` are removed."""
+    """Removal of objects closer than `dr` in (η, φ) to any object of `with`."""
 
     with_: str
     dr: float
@@ -45,8 +45,8 @@ class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
 
 
 class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
-    """[objects.NAME]: `from` a collection, windows on its columns, alternatives of which one must hold,
-    overlap removal, and columns that are scaled from pT."""
+    """[objects.NAME]: the collection it starts `from`, windows on its columns, alternatives of which one must
+    hold, overlap removal, and columns scaled from pT."""
 
     further: ClassVar[str | None] = "windows"
 
@@ -66,7 +66,7 @@ class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
 
 
 class SumTable(TomlTable, frozen=True):
-    """[sums.NAME]: the objects that enter."""
+    """[sums.NAME]: the objects that enter the sum."""
 
     of: tuple[str, ...]
 
@@ -77,9 +77,12 @@ class SumTable(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class Derivation:
-    """What a working collection is: the sample's collection `base`, cut by windows on its columns,
-    and by alternatives of which one must hold, then cleared of objects within dR of others; `source` is
-    the derivation it starts from, `scaled` what columns it has of its own."""
+    """The definition of a working collection.
+
+    base: the collection of the sample. source: the derivation it starts from; None: all of `base`. windows:
+    windows on its columns, all of which must hold. overlap: objects within this ΔR of those of another
+    derivation are then removed. any_of: alternatives, one of which must hold. scaled: additional columns.
+    """
 
     base: str
     source: Derivation | None = None
@@ -89,18 +92,19 @@ class Derivation:
     scaled: tuple[Scaled, ...] = ()
 
     def column(self, name: str) -> Column:
-        """What a name means for its objects."""
+        """Return the column of that name."""
         for scaled in self.scaled:
             if scaled.name == name:
                 return scaled
         return self.source.column(name) if self.source else name
 
     def named(self, windows: Mapping[str, Window | AnyOf]) -> Windows:
-        """Windows on its columns."""
+        """Resolve the names of columns in windows."""
         return tuple((self.column(name), window) for name, window in sorted(windows.items()))
 
     def needs(self) -> Iterator[tuple[str, str]]:
-        """(collection, column) pairs of the sample that this reads; pT carries the order."""
+        """Yield the (collection, column) pairs of the sample that it reads; always pT, which orders
+        objects."""
         yield self.base, "pt"
         for windows in (self.windows, *self.any_of):
             yield from windows_need(self.base, windows)
@@ -114,8 +118,17 @@ class Derivation:
 
 @dataclass(frozen=True)
 class Scope:
-    """What the names of a menu (or of a model card) mean: derivations by name, of which objects `ht` and
-    `mht` are the sums, and which pairs of objects are computed in the integers of the hardware."""
+    """The meaning of names in a menu or a model card.
+
+    Attributes
+    ----------
+    objects : tuple of (str, Derivation)
+        Working collections, by name.
+    ht, mht : tuple of Derivation
+        Collections that enter HT and MHT.
+    integers : Integers or None
+        Hardware scales, for pairs of objects that are computed in integers.
+    """
 
     objects: tuple[tuple[str, Derivation], ...]
     ht: tuple[Derivation, ...]
@@ -123,7 +136,7 @@ class Scope:
     integers: Integers | None = None
 
     def object(self, name: str) -> Derivation:
-        """The derivation of a name; TrigemuError names the nearest known one."""
+        """Return the derivation of that name; raise TrigemuError, with the closest known name, if unknown."""
         for known, derivation in self.objects:
             if known == name:
                 return derivation
@@ -131,11 +144,12 @@ class Scope:
         raise TrigemuError(f"unknown object {name!r}{nearest(name, known_names)}")
 
     def has_object(self, name: str) -> bool:
+        """Return whether there is an object of that name."""
         return any(known == name for known, _ in self.objects)
 
 
 def read_scope(document: Document) -> Scope:
-    """[objects] and [sums] of a menu or of a model card, mistakes noted in the document."""
+    """Read [objects] and [sums] of a menu or a model card, and record mistakes in the document."""
     return make_scope(
         _tables(document, "objects", ObjectTable),
         _tables(document, "sums", SumTable),
@@ -157,7 +171,7 @@ def _tables(document: Document, section: str, struct: type[T]) -> dict[str, T | 
 def _derivation(
     table: ObjectTable, source: Derivation, kept: bool, overlap: tuple[Derivation, float] | None
 ) -> Derivation:
-    """From a source which is another object of the menu, and kept, or a whole collection."""
+    """Make a derivation from a source: another object of the menu (kept), or a whole collection."""
     scaled = tuple(
         Scaled(name, tuple((p.slope, p.offset, source.named(p.windows)) for p in pieces))
         for name, pieces in sorted(table.scaled.items())
@@ -173,12 +187,12 @@ Report = Callable[[tuple[str, ...], str], None]
 def make_scope(
     objects: Mapping[str, ObjectTable | None], sums: Mapping[str, SumTable | None], report: Report
 ) -> Scope:
-    """Resolve [objects] and [sums], None where a table has mistakes; further ones go to
+    """Resolve [objects] and [sums]; a table with mistakes is None, further mistakes go to
     `report(key, message)`.
 
-    `from` means another object of the menu, or else the sample's collection of that name; `with` means
-    the menu's object. HT and MHT are made of the jets unless [sums] says otherwise, and each follows
-    the other's definition where it has none.
+    `from` refers to another object of the menu, or else to the sample's collection of that name; `with`
+    refers to the menu's object. HT and MHT are sums over jets unless [sums] defines them; if it defines only
+    one of them, the other uses the same objects.
     """
     made: dict[str, Derivation] = {}
 

@@ -1,4 +1,4 @@
-"""Vectors of objects and of missing momentum, and the observables that are made of them."""
+"""Vectors of objects and of missing momentum, and the observables derived from them."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from trigemu.support import (
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector an event. `components` gives px, py, pz, E in GeV as float64[n], pz and E None if it is
-    known in the transverse plane only."""
+    """A vector per event."""
 
     def components(self, work: Workspace) -> tuple[FloatArray, ...]:
+        """Return px, py, pz, E in GeV, float64[n] each; only px, py for a transverse vector."""
         return work.once(self, lambda: self._components(work))
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
@@ -85,7 +85,7 @@ class VectorSum(Vector):
 
 @dataclass(frozen=True)
 class MissingMomentum(Vector):
-    """Minus the vector sum of pT of all objects of some collections: MHT."""
+    """The negative vector sum of pT over all objects of some collections: MHT."""
 
     of: tuple[Derivation, ...]
 
@@ -148,7 +148,7 @@ class OfVectors(Number):
         return _delta_rs(eta1, phi1, eta2, phi2)
 
     def _pair_mass(self, work: Workspace) -> FloatArray:
-        """Of two objects from their own columns, so that nothing cancels."""
+        """Return the mass of two objects from their own columns, which avoids cancellation."""
         objects = cast("tuple[ObjectVector, ...]", self.vectors)
         return _pair_masses(*(o.element(c).evaluate(work) for o in objects for c in ("pt", "eta", "phi")))
 

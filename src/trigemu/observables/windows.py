@@ -1,4 +1,4 @@
-"""Windows on the columns of objects, and columns that are made of pT."""
+"""Windows on the columns of objects, and columns that are derived from pT."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trigemu.support import TomlTable
 
 
 class Range(TomlTable, frozen=True):
-    """min ≤ v ≤ max, above < v < below; all that are given must hold."""
+    """A range of values v: min ≤ v ≤ max, above < v < below; all given limits must hold."""
 
     min: float | None = None
     max: float | None = None
@@ -26,7 +26,7 @@ class Range(TomlTable, frozen=True):
         yield from self.contradictions()
 
     def contradictions(self, prefix: str = "") -> Iterator[tuple[str, str]]:
-        """Whether nothing lies within its limits or those with a prefix."""
+        """Yield a mistake if no value is within the limits, or within those with a prefix."""
         lows = [prefix + name for name in ("min", "above") if getattr(self, prefix + name) is not None]
         highs = [prefix + name for name in ("max", "below") if getattr(self, prefix + name) is not None]
         low, high = closed(*(getattr(self, prefix + name) for name in ("min", "above", "max", "below")))
@@ -38,13 +38,13 @@ class Range(TomlTable, frozen=True):
             yield first, f"{first} = {one} {relation} {last} = {other}"
 
     def span(self) -> tuple[float, float]:
-        """The smallest and the largest v."""
+        """Return the smallest and the largest v."""
         return closed(self.min, self.above, self.max, self.below)
 
 
 class Window(Range, frozen=True):
-    """min ≤ v ≤ max, above < v < below, the same of |v|, v among any_of, all of its bits set; all that are
-    given must hold.
+    """A window on values v: min ≤ v ≤ max, above < v < below, the same for |v| (abs_…), v one of any_of, all
+    of `bits` set in v; all given conditions must hold.
 
     For `phi`, a min above the max is a window that wraps around at π.
     """
@@ -64,11 +64,11 @@ class Window(Range, frozen=True):
             yield "bits", f"bits = {self.bits}: expected a number above 0, whose bits must be set"
 
     def abs_span(self) -> tuple[float, float]:
-        """The smallest and the largest |v|."""
+        """Return the smallest and the largest |v|."""
         return closed(self.abs_min, self.abs_above, self.abs_max, self.abs_below)
 
     def contains(self, other: Window) -> bool:
-        """Whether all that lies in the other lies in this one; False too where only one wraps around."""
+        """Whether every value in the other window is in this one; False too if only one wraps around."""
         low, high = other.span()
         if self == other or low > high or self._wraps:
             return self == other
@@ -95,7 +95,8 @@ def _covers(one: tuple[float, float], other: tuple[float, float]) -> bool:
 def closed(
     least: float | None, above: float | None, most: float | None, below: float | None
 ) -> tuple[float, float]:
-    """The smallest and the largest float64 within limits of which some, above and below, are excluded."""
+    """Return the smallest and the largest float64 within the limits, of which `above` and `below` are
+    exclusive."""
     low = -math.inf if least is None else least
     high = math.inf if most is None else most
     if above is not None:
@@ -112,25 +113,25 @@ Windows = tuple[tuple["Column", Window | AnyOf], ...]
 
 
 def any_of(windows: Window | AnyOf) -> AnyOf:
-    """The windows on a column of which one must hold."""
+    """Return the windows on a column, one of which must hold."""
     return (windows,) if isinstance(windows, Window) else windows
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """A column that is made of pT, in its precision: Σ of slope × pT + offset over the pieces, each of
-    (slope, offset, windows), whose windows hold; 0 where none do."""
+    """A column derived from pT, in the precision of pT: the sum of slope × pT + offset over those pieces
+    (slope, offset, windows) whose windows hold; 0 if none does."""
 
     name: str
     pieces: tuple[tuple[float, float, Windows], ...]
 
 
-#: A column of a sample, by name, or one that is made.
+#: A column of a sample, by name, or a derived one.
 Column = str | Scaled
 
 
 def column_needs(base: str, column: Column) -> Iterator[tuple[str, str]]:
-    """(collection, column) pairs of the sample that a column of a collection is made of."""
+    """Yield the (collection, column) pairs of the sample that a column of a collection depends on."""
     if isinstance(column, str):
         yield base, column
         return
@@ -145,7 +146,7 @@ def windows_need(base: str, windows: Windows) -> Iterator[tuple[str, str]]:
 
 
 class Piece(TomlTable, frozen=True):
-    """slope × pT + offset, for objects within windows."""
+    """A term slope × pT + offset, for objects within windows."""
 
     further: ClassVar[str | None] = "windows"
 
@@ -171,7 +172,8 @@ class Alternative(TomlTable, frozen=True):
 
 
 def window_mistakes(windows: Mapping[str, Window | AnyOf]) -> Iterator[tuple[str, str]]:
-    """Only φ wraps around: elsewhere a min above the max lets nothing pass."""
+    """Yield mistakes in windows. Only φ wraps around: for other columns, a min above the max passes
+    nothing."""
     for name, of in windows.items():
         if not of:
             yield name, f"{name} = []: expected one window or more"

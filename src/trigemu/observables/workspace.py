@@ -1,4 +1,4 @@
-"""Everything derived from one range of events, each thing made when first asked for, once."""
+"""A workspace: quantities derived from one range of events, each computed once, on first use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trigemu.support import Array, BoolArray, IntArray, SampleError, delta_phi, 
 
 T = TypeVar("T")
 
-#: The fraction of events that a part is of, at most.
+#: Maximum fraction of events for which `part` copies them.
 _PART = 0.25
 #: Distances in (η, φ) that differ by less are compared in full; rounding is a million times smaller.
 _CLOSE_CALL = 1e-9
@@ -24,7 +24,7 @@ _CLOSE_CALL = 1e-9
 
 @dataclass(frozen=True)
 class Objects:
-    """A working collection: offsets int64[n + 1] from 0, rows int64[m] of the base's columns (None:
+    """A working collection: offsets int64[n + 1] from 0, and rows int64[m] of the sample's collection (None:
     all of them)."""
 
     offsets: IntArray
@@ -32,14 +32,20 @@ class Objects:
 
 
 class Workspace:
-    """Everything derived from one range of events, each thing made once."""
+    """A cache of everything derived from one range of events; each quantity is computed once.
+
+    Parameters
+    ----------
+    events : Events
+        The n events, also available as attribute.
+    """
 
     def __init__(self, events: Events) -> None:
         self.events = events
         self._made: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` returned when this key was first asked for."""
+        """Return the value of a key; the first call computes it with `make`."""
         try:
             return cast(T, self._made[key])
         except KeyError:
@@ -47,31 +53,32 @@ class Workspace:
             return value
 
     def has(self, key: Hashable) -> bool:
-        """Whether it was asked for."""
+        """Return whether the value of a key has been computed."""
         return key in self._made
 
     def part(self, chosen: BoolArray) -> Workspace | None:
-        """A workspace of the chosen events alone, bool[n]; None where they are so many that to take them
-        out would cost more than it saves."""
+        """Return a workspace of the chosen events, bool[n]; None if there are so many of them that copying
+        would cost more than it saves."""
         rows = np.flatnonzero(chosen)
         return Workspace(self.events.part(rows)) if len(rows) <= _PART * len(chosen) else None
 
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
-        """A workspace of the chosen events alone, bool[n]: what is made there costs the others nothing.
-        `key` stands for the choice."""
+        """Return a workspace of the chosen events, bool[n], made once for each `key`, which identifies the
+        choice."""
         if chosen.all():
             return self
         return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
 
     def objects(self, derivation: Derivation) -> Objects:
+        """Return a working collection, as offsets and rows."""
         return self.once(derivation, lambda: self._derive(derivation))
 
     def column(self, derivation: Derivation, name: Column) -> Array:
-        """A column of a working collection, aligned with its offsets."""
+        """Return a column of a working collection, aligned with its offsets."""
         return self.once((derivation, name), lambda: self._gather(derivation, name))
 
     def rows(self, derivation: Derivation) -> IntArray:
-        """int64[m]: where each object stands among those of the sample's collection."""
+        """Return the position int64[m] of each object in the sample's collection."""
         rows = self.objects(derivation).rows
         if rows is not None:
             return rows
@@ -79,18 +86,18 @@ class Workspace:
         return self.once(("rows", derivation), lambda: np.arange(count))
 
     def scalar(self, name: str) -> Array:
-        """A column with one value an event."""
+        """Return a column with one value per event; raise SampleError if the sample lacks it."""
         try:
             return self.events.scalars[name]
         except KeyError:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
 
     def passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
-        """bool[m]: which objects lie in all windows."""
+        """Return which objects are within all windows, bool[m]."""
         return self.once((derivation, windows), lambda: self._passing(derivation, windows))
 
     def passing_any(self, derivation: Derivation, alternatives: tuple[Windows, ...]) -> BoolArray:
-        """bool[m]: which objects lie in all windows of one of the alternatives."""
+        """Return which objects are within all windows of at least one alternative, bool[m]."""
         passing = self.passing(derivation, alternatives[0])
         for windows in alternatives[1:]:
             passing = passing | self.passing(derivation, windows)
@@ -109,7 +116,8 @@ class Workspace:
         return SampleError(f"sample {self.events.sample!r} has no {what}{hint}{reason}")
 
     def base_column(self, base: str, name: Column) -> Array:
-        """A column of the sample's own collection, from the first object of these events on."""
+        """Return a column of the sample's collection, for the objects of these events; raise SampleError if
+        the sample lacks it."""
         if isinstance(name, Scaled):
             return self.once((base, name), lambda: self._scaled(base, name))
         _, rows = self._base(base)
@@ -181,7 +189,7 @@ class Workspace:
         return passing
 
     def _narrow(self, passing: BoolArray, base: str, name: Column, column: Array, window: Window) -> None:
-        """Leave only what lies in a window on a column."""
+        """Keep only objects within a window on a column."""
         low, high = window.span()
         if low > high:  # φ wraps around
             passing &= (column >= np.float64(low)) | (column <= np.float64(high))
@@ -198,7 +206,7 @@ class Workspace:
     def _has_bits(self, base: str, name: Column, column: Array, bits: int) -> BoolArray:
         if not np.issubdtype(column.dtype, np.integer):
             where = f"sample {self.events.sample!r}: {base}.{name}"
-            raise SampleError(f"{where} has no bits: its values are no whole numbers")
+            raise SampleError(f"{where} has no bits: its values are not integers")
         values = column.astype(np.int64, copy=False)
         has: BoolArray = np.equal(values & bits, bits)
         return has
@@ -231,14 +239,13 @@ def _among(column: Array, values: IntArray, passing: BoolArray) -> None:
 
 
 def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:
-    """Where the passing rows of each event start among them, int64[n + 1], and which they are, int64[m]
-    (None: all of them)."""
+    """Return offsets int64[n + 1] of the passing rows, and these rows, int64[m] (None: all of them)."""
     return (offsets, None) if passing.all() else _selected(offsets, passing)
 
 
 @kernel
 def _selected(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
-    """Without a loop over the objects of an event: its end is a branch that nobody can predict."""
+    """Select without a loop over the objects of each event, whose end is an unpredictable branch."""
     before = np.empty(len(passing) + 1, np.int64)
     rows = np.empty(len(passing) + 1, np.int64)
     count = 0
@@ -263,7 +270,7 @@ def _clear(
     near_phi: Array,
     dr: float,
 ) -> BoolArray:
-    """bool[m]: which objects are not within dR of an object of the other collection."""
+    """Return which objects have no object of the other collection within ΔR, bool[m]."""
     starts = event_starts(offsets)
     event = 0
     clear = np.empty(len(eta), np.bool_)
@@ -279,7 +286,7 @@ def _clear(
 
 @kernel
 def _within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
-    """hypot(Δη, Δφ) < ΔR, computed in full only where squares do not tell."""
+    """Whether hypot(Δη, Δφ) < ΔR; computed in full only if the squares are too close to decide."""
     d_phi = abs(phi1 - phi2)
     nearer = min(d_phi, 2 * math.pi - d_phi)
     square = d_eta * d_eta + nearer * nearer

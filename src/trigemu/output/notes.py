@@ -13,9 +13,9 @@ from trigemu.output.numbers import in_unit, rejection_text, short, with_error
 from trigemu.rates import MenuRates, Rate, TriggerRates
 from trigemu.samples import HALF_NAMES
 
-#: A pile-up distribution that lacks less than this fraction is complete.
+#: Missing fraction of a pile-up distribution from which on it is mentioned.
 _MISSING_TOLD = 1e-4
-#: Of triggers whose unique rate is 0 by construction: so many are named.
+#: Largest number of triggers with a unique rate of 0 by construction that are named.
 _NAMED = 8
 
 
@@ -28,11 +28,12 @@ class Note(NamedTuple):
 
 
 def texts(notes: Iterable[Note]) -> Iterator[str]:
+    """Return the texts of notes."""
     return (note.text for note in notes)
 
 
 def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[Note]:
-    """A line for each mark that the rates of triggers, of groups and of menus show."""
+    """Yield a line for each mark that the rates of triggers, of groups and of menus show."""
     every = [*menus, *(r.rates[quantity] for r in rates for quantity in LISTED)]
     if any(rate.upper_limit_hz is not None for rate in every):
         yield Note("<: no event; upper limit at 68 %.")
@@ -40,7 +41,7 @@ def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[Not
     if contained:
         more = f" and {len(contained) - _NAMED} more" if len(contained) > _NAMED else ""
         yield Note(
-            f"0: by construction; what the trigger accepts, those in brackets accept too: "
+            f"0: by construction; those in brackets accept every event that the trigger accepts: "
             f"{', '.join(contained[:_NAMED])}{more}."
         )
     unseen = sorted({name for rate in every for name in rate.unseen})
@@ -58,6 +59,7 @@ def _contained(rates: TriggerRates) -> str:
 
 
 def notes(result: MenuRates) -> Iterator[Note]:
+    """Yield the notes below the rates of a menu."""
     samples = " + ".join(sample.name for sample in result.catalogue.background)
     kind = result.catalogue.table.convention
     yield Note("")
@@ -78,12 +80,12 @@ def notes(result: MenuRates) -> Iterator[Note]:
         if not pileup.known:
             yield Note(
                 "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
-                "its own distribution is divided out, and the errors include how that fluctuates."
+                "the sample's own distribution is divided out, and the errors include its fluctuations."
             )
         if pileup.missing >= _MISSING_TOLD:
             yield Note(
                 f"{100 * pileup.missing:.2g} % of that distribution are missing, because there are too few "
-                f"crossings with so few or so many interactions; the others are scaled up for them."
+                f"crossings with very few or very many interactions; the others are scaled up for them."
             )
     yield from half_used(result)
     yield from solutions(result.menu)
@@ -91,7 +93,7 @@ def notes(result: MenuRates) -> Iterator[Note]:
 
 
 def half_used(result: MenuRates) -> Iterator[Note]:
-    """Say which half of each sample the rates are from, if not all of it."""
+    """Yield a note where the rates are from one half of each sample only."""
     if result.half:
         yield Note(
             f"Rates are from the {HALF_NAMES[result.half.number]} half of each sample, scaled to all of it: "
@@ -100,7 +102,7 @@ def half_used(result: MenuRates) -> Iterator[Note]:
 
 
 def rejections(result: MenuRates) -> Iterator[Note]:
-    """A line for each level but the first."""
+    """Yield a line for each level but the first."""
     for before, level in pairwise(result.levels):
         if level.rejection is not None:
             yield Note(f"Rejection from {before.name} to {level.name}: {rejection_text(level)}.")
@@ -111,7 +113,7 @@ def rejections(result: MenuRates) -> Iterator[Note]:
 
 
 def of_equal_weight(result: MenuRates) -> Iterator[Note]:
-    """What the events of a file that is no catalogue count as."""
+    """Yield the rate that each event of a file without a catalogue counts as."""
     for sample in result.catalogue.background:
         if not sample.weighted:
             each = in_unit(result.menu.crossing_rate_hz / sample.entries, 0.0)
@@ -124,7 +126,7 @@ def of_equal_weight(result: MenuRates) -> Iterator[Note]:
 
 
 def solutions(menu: Menu) -> Iterator[Note]:
-    """A line for each threshold that was found from a budget, and how far they hold for other data."""
+    """Yield a line for each threshold found from a budget, and a caution about other data."""
     solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
     for name, budget, solution in solved:
         yield Note(
@@ -134,13 +136,13 @@ def solutions(menu: Menu) -> Iterator[Note]:
         )
     if solved:
         yield Note(
-            "Such a rate is true by construction on this half; as a prediction for other data its error is "
-            "about √2 times the one printed."
+            "On this half, such a rate equals its budget by construction; as a prediction for other data, "
+            "its error is about √2 times the one printed."
         )
 
 
 def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
-    """The notes of a report, once for all menus."""
+    """Return the notes of a report, once for all menus."""
     found = [
         "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
         "Events: those in the total, and their effective number in brackets."

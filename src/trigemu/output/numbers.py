@@ -7,23 +7,23 @@ from collections.abc import Sequence
 
 from trigemu.rates import LevelRates, Rate
 
-#: Those of 40 MHz over 1 Hz, without an exponent.
+#: Enough to write 40 MHz / 1 Hz without an exponent.
 _PRESCALE_DIGITS = 8
 
-#: Units with their scales, falling; the last is for all that is smaller.
+#: Units with their scales, descending; smaller values have the last one.
 HZ = (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0), ("mHz", 1e-3))
 NS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
 
 def unit_of(size: float, units: Sequence[tuple[str, float]]) -> tuple[str, float]:
-    """The largest of some falling units that a number reaches, and its scale."""
+    """Return the largest unit, of units in descending order, that a number reaches, and its scale."""
     return next((unit for unit in units if size >= unit[1]), units[-1])
 
 
 def format_rate(rate: Rate) -> str:
-    """`18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %; `0` where it is 0 by
-    construction."""
+    """Format a rate as `18.7 ± 1.4 kHz`, the error with two digits; as `< 12 Hz` for an upper limit at 68 %;
+    as `0` where it is 0 by construction."""
     if rate.contained_in:
         return "0"
     if rate.upper_limit_hz is not None:
@@ -32,7 +32,7 @@ def format_rate(rate: Rate) -> str:
 
 
 def in_unit(hz: float, error_hz: float) -> str:
-    """`18.7 ± 1.4 kHz`, without the error where it is 0."""
+    """Format a rate as `18.7 ± 1.4 kHz`, without the error where it is 0."""
     size = float(f"{max(abs(hz), abs(error_hz)):.3g}")
     if not size:
         return "0 Hz"
@@ -43,7 +43,7 @@ def in_unit(hz: float, error_hz: float) -> str:
 
 
 def with_error(value: float, error: float) -> str:
-    """`18.7 ± 1.4`, the error with two digits."""
+    """Format a number as `18.7 ± 1.4`, the error with two digits."""
     if error <= 0:
         return f"{value:.6g}"
     digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
@@ -52,27 +52,27 @@ def with_error(value: float, error: float) -> str:
 
 
 def prescale_text(prescale: float | None) -> str:
-    """Nothing for 1."""
+    """Format a prescale; empty for 1."""
     return "" if prescale in (None, 1.0) else f"{prescale:.{_PRESCALE_DIGITS}g}"
 
 
 def marked(rate: Rate) -> str:
-    """Narrow, so that a table fits 100 columns; with a mark, or its room, so that numbers stand below
-    each other."""
+    """Format a rate for a table of 100 columns, with its mark or a space, so that numbers are aligned."""
     return format_rate(rate).replace(" ± ", "±") + ("*" if rate.unseen else " ")
 
 
 def events_text(rate: Rate) -> str:
+    """Format the raw and, in brackets, the effective number of events."""
     return f"{short(rate.events)} ({short(rate.effective_events)})"
 
 
 def short(count: float) -> str:
-    """Three digits: 37900 is 37.9k."""
+    """Format a number with three digits: 37900 as 37.9k."""
     size = float(f"{count:.3g}")
     unit, scale = unit_of(size, PREFIXES)
     return f"{size / scale:.3g}{unit}"
 
 
 def rejection_text(level: LevelRates) -> str:
-    """The rate of the level before over that of this one; nothing where this one has none."""
+    """Format the rejection, the rate of the level before over that of this one; empty where there is none."""
     return "" if level.rejection is None else with_error(level.rejection, level.rejection_error or 0.0)

@@ -1,4 +1,4 @@
-"""Every rate of a menu with its uncertainty, from the pattern table alone.
+"""All rates of a menu with their uncertainties, from the pattern table alone.
 
 in: an `Emulation`
 out: `MenuRates`

@@ -1,9 +1,10 @@
-"""Which triggers can accept nothing that others do not accept too: their unique rate is 0 by construction.
+"""Triggers whose unique rate is 0 by construction, because others accept everything that they accept.
 
-What a trigger accepts is written as a sum of products of literals: its own decision (unless it is made of
-decisions), its prescale counter (unless its prescale is 1), and by its seed those of others. One literal may
-imply another: a decision by the extents of both triggers (`triggers/extent.py`), a counter within a coherent
-set. A product lies within a trigger if it contradicts each product of what that one does not accept.
+The events that a trigger accepts are written as a sum of products of literals: its own decision (unless it is
+computed from other decisions), its prescale counter (unless its prescale is 1), and through its seed the
+literals of others. One literal may imply another: a decision by the extents of both triggers
+(`triggers/extent.py`), a counter within a coherent set. A product is contained in a trigger if it contradicts
+each product of the events that the trigger does not accept.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from trigemu.menus import Menu, Trigger
 from trigemu.rates.results import TriggerRates
 from trigemu.triggers import Expression, Extent, Logic, parse_expression
 
-#: Of longer sums nothing is claimed.
+#: Containment is not claimed for longer sums.
 _TERMS = 64
 
 
 class _Literal(NamedTuple):
-    """That a trigger fires by itself, or that its prescale counter lets an event pass; or that not."""
+    """The statement that a trigger fires by itself, or that its prescale counter lets an event pass, or the
+    negation of either."""
 
     of: str
     counter: bool
@@ -37,7 +39,7 @@ _ALWAYS: _Sum = frozenset([frozenset()])
 
 
 class _Reading(Protocol):
-    """Where a trigger, by name, accepts or fires; or where it does not."""
+    """The condition, as a sum of products, for a trigger to accept or fire; or not to, if `true` is false."""
 
     def __call__(self, name: str, true: bool) -> _Sum: ...
 
@@ -47,8 +49,8 @@ class _TooLongError(Exception):
 
 
 def with_containment(menu: Menu, found: Iterable[TriggerRates]) -> Iterator[TriggerRates]:
-    """Rates of triggers and groups of a menu, in which 0 takes the place of an upper limit on a unique rate
-    that is 0 by construction: among the enabled triggers of its level."""
+    """Yield the rates of triggers and groups, without the upper limit on a unique rate that is 0 by
+    construction among the enabled triggers of its level, and with the triggers that contain it."""
     containments: dict[str | None, Containment] = {}
     for rates in found:
         if rates.unique.events:
@@ -65,7 +67,7 @@ def with_containment(menu: Menu, found: Iterable[TriggerRates]) -> Iterator[Trig
 
 
 class Containment:
-    """What a menu shows of which triggers contain others. among: where those that contain are looked for."""
+    """Containment between the triggers of a menu. among: the triggers that may contain others."""
 
     def __init__(self, menu: Menu, among: Sequence[Trigger]) -> None:
         self._menu, self._among = menu, [trigger.name for trigger in among]
@@ -74,8 +76,8 @@ class Containment:
         self._refused: dict[str, _Sum] = {}
 
     def of(self, names: Collection[str]) -> tuple[str, ...]:
-        """Other triggers that between them accept all that some triggers accept, one alone if possible; none
-        where the menu does not show that there are any."""
+        """Return the names of other triggers that together accept everything that the given triggers accept,
+        a single one if possible; empty if the menu does not show that there are any."""
         try:
             terms = _joined([self._accepts(name, True) for name in names], False)
         except _TooLongError:
@@ -90,7 +92,7 @@ class Containment:
         return tuple(name for name in self._among if name in found)
 
     def _inside(self, term: _Term, name: str) -> bool:
-        """Whether a trigger accepts wherever a term holds."""
+        """Whether a trigger accepts every event for which a term holds."""
         try:
             if name not in self._refused:
                 self._refused[name] = self._accepts(name, False)
@@ -119,8 +121,8 @@ class Containment:
         return self._extents[name]
 
     def _accepts(self, name: str, true: bool) -> _Sum:
-        """Given which of its seeds accept. A trigger that is not enabled is read before prescales, one that a
-        column of prescales switches off never accepts."""
+        """Return when a trigger accepts, given which of its seeds accept. A disabled trigger is read before
+        prescales; one that a column of prescales switches off never accepts."""
         trigger = self._menu.trigger(name)
         if trigger.prescale == math.inf:
             return _NEVER if true else _ALWAYS
@@ -134,26 +136,26 @@ class Containment:
         return _joined(parts, true)
 
     def _fires(self, name: str, true: bool) -> _Sum:
-        """Before prescales."""
+        """Return when a trigger fires, before prescales."""
         trigger = self._menu.trigger(name)
         seeds = [_read(trigger.seed, true, self._fires)] if trigger.seed else []
         return _joined([self._decides(trigger, true), *seeds], true)
 
     def _decides(self, trigger: Trigger, true: bool) -> _Sum:
-        """Without its seed."""
+        """Return when a trigger fires, ignoring its seed."""
         if isinstance(trigger.description, Logic):
             return _read(parse_expression(trigger.description.expression), true, self._fires)
         return frozenset([frozenset([_Literal(trigger.name, False, true)])])
 
 
 def _counts_with(one: Trigger, other: Trigger) -> bool:
-    """Whether the counter of the other lets pass all that the one's does."""
+    """Whether the counter of `other` lets every event pass that the counter of `one` does."""
     shared = one.coherent is not None and one.coherent == other.coherent
     return shared and one.prescale >= other.prescale
 
 
 def _read(expression: Expression, true: bool, reading: _Reading) -> _Sum:
-    """Where an expression is true, or where it is not."""
+    """Return when an expression is true, or when it is not."""
     if not expression.operation:
         return reading(expression.name, true)
     inner = true != (expression.operation == "not")
@@ -164,7 +166,7 @@ def _read(expression: Expression, true: bool, reading: _Reading) -> _Sum:
 
 
 def _joined(parts: Iterable[_Sum], all_: bool) -> _Sum:
-    """Where all of some sums hold, or any of them."""
+    """Return when all of some sums hold, or any of them."""
     joined = _ALWAYS if all_ else _NEVER
     for part in parts:
         joined = frozenset(one | other for one, other in product(joined, part)) if all_ else joined | part

@@ -1,8 +1,9 @@
-"""Every rate of a menu and its uncertainty, from the pattern table alone.
+"""All rates of a menu and their uncertainties, from the pattern table alone.
 
-Each rate is Σ w f, with f one of `quantities.py`; its uncertainty is √Σ_parent (Σ w f)², the inner sum over
-the events made from one interaction, √(Σ w² f²) where none is shared: weighted events are treated as
-Poisson, which is conservative where the fraction of events that pass is near 1.
+Each rate is Σ w f, with f one of `quantities.py`. Its uncertainty is √Σ_parent (Σ w f)², the inner sum
+running over the events made from one interaction; where no interaction is shared, this is √(Σ w² f²).
+Weighted events are treated as Poisson, which is conservative where the fraction of events that pass is near
+1.
 """
 
 from __future__ import annotations
@@ -41,12 +42,30 @@ from trigemu.triggers import Random, ScoreKind
 
 #: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
 ZERO_EVENTS_LIMIT = 1.14
-#: A menu that takes more of the crossings than this cannot be summed over interactions.
+#: The largest share of the crossings that a menu may take if rates are summed over single interactions.
 MAX_LUMINOSITY_SHARE = 0.01
 
 
 def rates_of(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
-    """The rates of a menu of an emulation, its only one by default."""
+    """Compute all rates of a menu.
+
+    Parameters
+    ----------
+    emulation : Emulation
+        The emulation that the menu is part of.
+    menu : Menu, optional
+        One of its menus, as given or with its budgets solved; by default the first.
+
+    Returns
+    -------
+    MenuRates
+
+    Raises
+    ------
+    SampleError
+        If the menu has a random trigger and the events are interactions (convention 'luminosity'), or if a
+        sample has no weight in the half that rates are computed on.
+    """
     number = 0 if menu is None else _number(emulation, menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     catalogue = emulation.catalogue
@@ -73,24 +92,51 @@ def rates_of(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
 
 
 def _number(emulation: Emulation, menu: Menu) -> int:
-    """Menus are known as they were given and with their budgets solved."""
+    """Return the position of a menu, given as it was or with its budgets solved."""
     known = emulation.given if menu in emulation.given else emulation.menus
     return known.index(menu)
 
 
 def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, MenuRates]:
-    """The rates of the only menu of an emulation with the prescales of each of some of its columns."""
+    """Compute the rates of a menu for several columns of prescales.
+
+    Parameters
+    ----------
+    emulation : Emulation
+        An emulation of one menu.
+    columns : sequence of str
+        Names of prescale columns of that menu.
+
+    Returns
+    -------
+    dict of str to MenuRates
+        The rates, by the name of the column.
+    """
     (menu,) = emulation.menus
     return {name: rates_of(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
 
 
 def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:
-    """The rates of one menu on a catalogue, the embedded one by default."""
+    """Emulate one menu and compute its rates.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    catalogue : Catalogue, optional
+        The samples; by default the embedded ones.
+    workers : int
+        The number of processes.
+
+    Returns
+    -------
+    MenuRates
+    """
     return rates_of(emulate([menu], catalogue or open_catalogue(), workers=workers))
 
 
 class _Sums:
-    """Running sums of one menu over blocks of patterns, of all its rates."""
+    """Running sums over blocks of patterns, for all rates of one menu."""
 
     def __init__(self, menu: Menu, catalogue: Catalogue, table: PatternTable, scales: FloatArray) -> None:
         self._menu, self._catalogue, self._table = menu, catalogue, table
@@ -167,8 +213,8 @@ class _Sums:
         return self._ratio(unique, total, covered)
 
     def _ratio(self, a: Label, b: Label, difference: Label) -> tuple[float, float] | None:
-        """A / B of two rates and its error, None where B is not above 0. They are of the same events: those
-        of A, B and A − B, or B − A, give their covariance."""
+        """Return A / B of two rates and its error, or None if B is not above 0. Both use the same events; the
+        variances of A, B and A − B, or B − A, give their covariance."""
         hz, variance = self._result
         i, j, k = (self._column[label] for label in (a, b, difference))
         if not hz[j] > 0:
@@ -179,12 +225,13 @@ class _Sums:
         return float(ratio), float(np.sqrt(max(square, 0.0)))
 
     def overlap(self) -> tuple[FloatArray, FloatArray]:
-        """float64[t, t] in Hz and its uncertainty."""
+        """Return the overlap float64[t, t] in Hz and its uncertainty."""
         hz, square = (upper + np.triu(upper, 1).T for upper in self._overlap.result())
         return hz, np.sqrt(square)
 
     def rate(self, label: Label, largest: float | None = None) -> Rate:
-        """`largest`: the largest weight × acceptance that could have entered; any by default."""
+        """Return the rate of a label. largest: the largest weight × acceptance in Hz that an event could have
+        had, for the upper limit; by default that of the whole menu."""
         column = self._column[label]
         hz, variance = (float(values[column]) for values in self._result)
         error = float(np.sqrt(variance))
@@ -207,8 +254,8 @@ class _Sums:
     def _rates_of(
         self, what: Literal["trigger", "group"], name: str, triggers: Sequence[Trigger]
     ) -> dict[str, Rate]:
-        """By quantity. Where a trigger accepts something, what is unique to it cannot weigh more than
-        that."""
+        """Return the rates by quantity. If a trigger accepts something, no event that is unique to it can
+        weigh more than the heaviest event that it accepts."""
         could_enter = float(self._largest.max(initial=0.0)) / min(trigger.prescale for trigger in triggers)
         own = float(self._largest_entered[self._column[Label(what, name, "total")]]) or could_enter
         return {
@@ -233,14 +280,14 @@ def _warnings(menu: Menu, catalogue: Catalogue, triggers: tuple[TriggerRates, ..
     limit = MAX_LUMINOSITY_SHARE * menu.crossing_rate_hz
     if catalogue.table.convention == "luminosity" and summed > limit:
         warnings.append(
-            f"the triggers' rates sum to {summed:g} Hz, more than 1 % of the crossing rate: the sample "
-            f"counts interactions one by one, so what needs several in one crossing is missing or "
-            f"counted twice"
+            f"the triggers' rates sum to {summed:g} Hz, more than 1 % of the crossing rate: the events of "
+            f"the sample are single interactions, so crossings in which several interactions contribute are "
+            f"missing or counted twice"
         )
     for trigger in menu.enabled:
         seeds = [menu.trigger(name) for name in trigger.seed.names()] if trigger.seed else []
         if seeds and all(seed.prescale == math.inf for seed in seeds):
-            warnings.append(f"{trigger.name!r} has only seeds that this column of prescales switches off")
+            warnings.append(f"all seeds of {trigger.name!r} are switched off in this column of prescales")
     total = sum(sample.rate_hz for sample in catalogue.background)
     if (
         catalogue.table.convention == "crossing"

@@ -1,4 +1,4 @@
-"""What a menu's rates are."""
+"""The rates of a menu: immutable results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,26 @@ from trigemu.support import FloatArray
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate and what stands behind it.
+    """A rate, its uncertainty and the statistics behind it.
 
-    hz ± error_hz. events: how many events enter; effective_events: (Σwf)²/Σ(wf)². upper_limit_hz: at 68 %,
-    None where there are events. unseen: samples of which no event enters, by chance, although one would weigh
-    more than error_hz, so that the error may be too small (`unseen.py`). contained_in: of a unique rate that
-    is 0 by construction, the triggers that between them accept all that this one accepts.
+    Attributes
+    ----------
+    hz : float
+        The rate Σ w f in Hz.
+    error_hz : float
+        Its statistical uncertainty in Hz.
+    events : int
+        The number of events that contribute.
+    effective_events : float
+        The effective number of events, `hz`² over `error_hz`²: (Σwf)²/Σ(wf)² where no interaction is shared.
+    upper_limit_hz : float or None
+        The upper limit at 68 % in Hz if no event contributes; else None.
+    unseen : tuple of str
+        Samples that contribute no event by chance, although a single one would weigh more than `error_hz`,
+        which may therefore be underestimated (`unseen.py`).
+    contained_in : tuple of str
+        For a unique rate that is 0 by construction: triggers that together accept everything that this one
+        accepts.
     """
 
     hz: float
@@ -31,7 +45,20 @@ class Rate:
 
 @dataclass(frozen=True)
 class LevelRates:
-    """The rate that a level of a menu accepts. rejection: the rate of the level before over this one."""
+    """The rate that a level of a menu accepts.
+
+    Attributes
+    ----------
+    name : str
+        The name of the level.
+    rate : Rate
+        The rate that it accepts.
+    rejection : float or None
+        The rate of the previous level divided by that of this one; None for the first level, or if this rate
+        is not above 0.
+    rejection_error : float or None
+        The statistical uncertainty of the rejection.
+    """
 
     name: str
     rate: Rate
@@ -41,11 +68,29 @@ class LevelRates:
 
 @dataclass(frozen=True)
 class TriggerRates:
-    """The rates of a trigger or (kind "group") of a group, within its level. threshold: the cut on its
-    score, if any; threshold_error: of one that was found from a rate budget. rates: by the names of
-    `counting.quantities`. lost: what the last level would
-    lose without a trigger of an earlier one, below 0 if it would gain. unique_fraction: unique over total
-    rate and its error, None where the total is not above 0."""
+    """The rates of a trigger, or of a group (kind "group"), within its level.
+
+    Attributes
+    ----------
+    name : str
+        The name of the trigger or group.
+    kind : str
+        The kind of the trigger, or "group".
+    group : str or None
+        The group that the trigger belongs to; the name itself for a group.
+    level : str or None
+        The level of the menu, if the menu has levels.
+    prescale : float or None
+        The prescale of the trigger; None for a group.
+    threshold : float or None
+        The cut on the score of the trigger, if it has one.
+    threshold_error : float or None
+        The uncertainty of a cut that was found from a rate budget.
+    rates : mapping of str to Rate
+        The rates, by the names of `counting.quantities`.
+    unique_fraction : tuple of float, or None
+        The unique rate divided by the total rate, and its error; None if the total is not above 0.
+    """
 
     name: str
     kind: str
@@ -58,29 +103,42 @@ class TriggerRates:
     unique_fraction: tuple[float, float] | None = None
 
     def with_rate(self, quantity: str, rate: Rate) -> TriggerRates:
+        """Return the same rates with one of them replaced."""
         return replace(self, rates={**self.rates, quantity: rate})
 
     @property
     def total(self) -> Rate:
+        """The rate of all events that it accepts."""
         return self.rates["total"]
 
     @property
     def unique(self) -> Rate:
+        """The rate of the events that no other trigger of its level accepts."""
         return self.rates["unique"]
 
     @property
     def share(self) -> Rate:
+        """Its share of the rate of its level; these shares add up to that rate."""
         return self.rates["share"]
 
     @property
     def lost(self) -> Rate | None:
+        """For a trigger of an earlier level: what the last level would lose without it, below 0 if it would
+        gain; None otherwise."""
         return self.rates.get("lost")
 
 
 @dataclass(frozen=True)
 class Half:
-    """The half of the samples that rates are from, and by what each sample, in the order of the
-    catalogue, is scaled to stand for all of it."""
+    """The half of the samples that rates are computed on.
+
+    Attributes
+    ----------
+    number : int
+        The number of the half.
+    scales : tuple of float
+        For each sample, in the order of the catalogue, the factor that scales its half to the whole sample.
+    """
 
     number: int
     scales: tuple[float, ...]
@@ -88,10 +146,34 @@ class Half:
 
 @dataclass(frozen=True)
 class MenuRates:
-    """All rates of a menu. rate: that of the last level. levels: none where the menu has none. overlap,
-    overlap_error: float64[t, t] in Hz over the enabled triggers, the diagonal being their totals. half: None
-    where all events count. models: the files of its models → sha256. warnings: what a user should know
-    before using the numbers."""
+    """All rates of a menu.
+
+    Attributes
+    ----------
+    menu : Menu
+        The menu, with its budgets solved.
+    catalogue : Catalogue
+        The samples.
+    rate : Rate
+        The rate of the menu, which is that of its last level.
+    levels : tuple of LevelRates
+        The rates of its levels; empty if it has none.
+    triggers : tuple of TriggerRates
+        The rates of the enabled triggers, in the order of the menu.
+    groups : tuple of TriggerRates
+        The rates of the groups.
+    overlap : ndarray
+        float64[t, t], the rate in Hz that two of the t enabled triggers accept together; the diagonal holds
+        their total rates.
+    overlap_error : ndarray
+        float64[t, t], the uncertainty of `overlap` in Hz.
+    half : Half or None
+        The half of the samples that the rates are computed on; None if all events are used.
+    models : mapping of str to str
+        The files of its models and their SHA-256.
+    warnings : tuple of str
+        What a user should know before using the numbers.
+    """
 
     menu: Menu
     catalogue: Catalogue

@@ -1,4 +1,5 @@
-"""Thresholds at values to which a sample is rounded, where the rate of a whole step is exactly on the cut."""
+"""Thresholds at values to which the columns of a sample are rounded: the events of a whole rounding step then
+lie exactly on the cut."""
 
 from __future__ import annotations
 
@@ -9,17 +10,18 @@ from trigemu.menus import Menu, Trigger
 from trigemu.observables import Scalar, any_of
 from trigemu.samples import Catalogue, Rounding
 
-#: The step over the threshold from which on it is told. Those of jets and photons are below in the embedded
-#: sample, and what is on their thresholds is like the statistical error of the rates.
+#: The ratio of step to threshold from which on a warning is given. Jets and photons of the embedded sample
+#: are below it; the rate on their thresholds is comparable with the statistical error of the rates.
 COARSE = 0.005
-#: The part of a rate that is on a threshold, over that: 3 to 6 for jets, 15 where missing momentum falls.
+#: The fraction of a rate that lies on a threshold, divided by that ratio: 3 to 6 for jets, 15 in the falling
+#: spectrum of missing momentum.
 STEEPEST = 15.0
-#: So many thresholds are named.
+#: The number of thresholds that a warning names.
 _NAMED = 4
 
 
 def on_stored_values(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
-    """One line, if there are such thresholds on a pT or on another number of the sample."""
+    """Yield a warning if there are such thresholds on a pT or on another number of the sample."""
     known = catalogue.table.rounding
     found: dict[str, float] = {}
     for trigger in menu.enabled if known else ():
@@ -32,13 +34,13 @@ def on_stored_values(menu: Menu, catalogue: Catalogue) -> Iterator[str]:
         named = ", ".join([*found][:_NAMED]) + more
         share = 100 * min(1.0, STEEPEST * max(found.values()))
         yield (
-            f"the sample is rounded, and events lie exactly on the cuts of {named}: up to some {share:.0f} % "
-            f"of the rate, which 'above' leaves out and 'min' keeps"
+            f"the sample is rounded, and events lie exactly on the cuts of {named}: up to about "
+            f"{share:.0f} % of the rate, which 'above' rejects and 'min' keeps"
         )
 
 
 def _lowest(menu: Menu, trigger: Trigger) -> Iterator[tuple[str, float]]:
-    """From where on a trigger accepts the pT of a collection, or a number of the sample."""
+    """Yield the lowest pT of a collection, or value of a number of the sample, that a trigger accepts."""
     if extent := menu.extent(trigger):
         for span in extent.spans:
             if isinstance(span.of, Scalar):
@@ -50,7 +52,7 @@ def _lowest(menu: Menu, trigger: Trigger) -> Iterator[tuple[str, float]]:
 
 
 def _stored(low: float, rounding: Rounding) -> float | None:
-    """The smallest value that is accepted, or the largest that is not, if it is stored so."""
+    """Return the smallest accepted value, or the largest rejected one, if rounding can give it; else None."""
     for value in (math.nextafter(low, -math.inf), low):
         if 0 < value < math.inf:
             steps = value / _step(value, rounding)

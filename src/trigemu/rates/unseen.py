@@ -1,10 +1,10 @@
-"""Samples of which a rate has no event by chance alone, so that its error may be too small.
+"""Samples that contribute no event to a rate by chance alone, so that its error may be underestimated.
 
-A sample without an event in a rate is told if one event would weigh more than the error, and if fewer than
-`TELLING` were to be expected of it, supposing that its events pass as often as those of the others. Where
-more were to be expected, the sample is not like the others, and an event that it can hardly have is none to
-reckon with. The weight is the largest among the sample's events that the menu accepts, or among all if it
-accepts none, times the largest fraction that enters of any event.
+A sample without an event in a rate is reported if a single event would weigh more than the error, and if
+fewer than `TELLING` events were expected from it, assuming that its events pass as often as those of the
+other samples. If more were expected, the sample differs from the others, and is unlikely to contribute at
+all. The weight of the single event is the largest among the sample's events that the menu accepts, or among
+all if it accepts none, times the largest fraction with which any event enters.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from trigemu.counting import PatternTable, SampleScales, exact
 from trigemu.support import FloatArray
 
-#: So many expected events and none found happens by chance once in twenty times: e⁻³.
+#: With this number of expected events, the probability to find none is e⁻³, one in twenty.
 TELLING = 3.0
 
 
 class Unseen:
-    """Sums over a pattern table for so many samples and columns of accepted fractions, the first of which is
-    that of the menu."""
+    """Sums over a pattern table, for each sample and column of accepted fractions; the first column is that
+    of the menu."""
 
     def __init__(self, table: PatternTable, scale: SampleScales, samples: int, columns: int) -> None:
         self._table, self._scale = table, scale
@@ -30,7 +30,7 @@ class Unseen:
         self._whole, self._heaviest, self._accepted = np.zeros((3, samples))
 
     def add(self, rows: slice, fractions: FloatArray) -> None:
-        """fractions: float64[m, columns] of the entries in `rows`."""
+        """Add the fractions float64[m, columns] of the entries in `rows`."""
         numbers = self._table.sample[rows]
         factor = self._scale.of_sample[numbers] * self._scale.everything
         hz = exact.to_float(self._table.weight[rows]) * factor
@@ -47,7 +47,7 @@ class Unseen:
         np.maximum(self._fraction, np.abs(fractions).max(axis=0, initial=0.0), out=self._fraction)
 
     def of(self, column: int, error_hz: float) -> list[int]:
-        """The numbers of the samples to be told at a rate with this error."""
+        """Return the numbers of the samples to report for a rate with this error."""
         weight = np.where(self._accepted > 0, self._accepted, self._heaviest) * self._fraction[column]
         others = self._whole.sum() - self._whole
         with np.errstate(divide="ignore", invalid="ignore"):

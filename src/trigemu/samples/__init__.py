@@ -1,4 +1,4 @@
-"""Samples of events: which files there are, what they hold, and what their weights are in Hz.
+"""Samples of events: their files, their columns, and their weights in Hz.
 
 in: catalogues, files of events (`formats`, one file a format)
 out: `Catalogue`, `Sample`, `Events`

@@ -1,4 +1,4 @@
-"""Samples of events: a catalogue in TOML says which files there are and what their weights mean."""
+"""Catalogues: TOML files that list the samples, their files, and how their weights are normalised."""
 
 from __future__ import annotations
 
@@ -22,21 +22,35 @@ from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_pe
 from trigemu.samples.open_data import completed
 from trigemu.support import Document, Key, SampleError, TrigemuError, load_toml, nearest, read_table
 
-#: What the errors of rates take as independent.
+#: The units that the errors of rates treat as independent.
 Errors = Literal["interactions", "events"]
 
-#: How many interactions a crossing has.
+#: The number of interactions in a crossing.
 INTERACTIONS: Need = ("", "n_interaction")
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Files of one process. number: its place in the catalogue, the key of the pattern table.
-    hz_per_weight: what a generator weight of 1 is worth. rate_hz: all its events, kept or not.
-    sha256: of each file, None for those that are not on this machine and have none in the catalogue.
-    weighted: whether generator weights count; else every event is 1.
-    per_interactions: what the weight of a crossing is multiplied by, for each number of interactions that
-    there is; if it is empty, 1.
+    """Event files of one process.
+
+    Attributes
+    ----------
+    number : int
+        Position in the catalogue, which identifies the sample in pattern tables.
+    table : SampleTable
+        Entry of the catalogue.
+    sources : tuple of Source
+        The files.
+    hz_per_weight : float
+        Rate of a generator weight of 1, in Hz.
+    rate_hz : float
+        Rate of all generated events, including those that a skim dropped.
+    sha256 : tuple of str or None
+        Digest of each file; None for remote files without a digest in the catalogue.
+    weighted : bool
+        Whether generator weights are used; otherwise every event has weight 1.
+    per_interactions : tuple of float
+        Factors on the weight of a crossing, by its number of interactions; empty: no reweighting.
     """
 
     number: int
@@ -50,15 +64,17 @@ class Sample:
 
     @property
     def name(self) -> str:
+        """The name of the sample."""
         return self.table.name
 
     @property
     def entries(self) -> int:
+        """The number of events in all files."""
         return sum(source.entries for source in self.sources)
 
     @property
     def schema(self) -> Schema:
-        """Of all its files, which may differ in the decisions they have stored."""
+        """The columns that all files have; the files may differ in their stored decisions."""
         scalars = (source.schema.scalars for source in self.sources)
         return Schema(self.sources[0].schema.collections, frozenset.intersection(*scalars))
 
@@ -69,12 +85,34 @@ class Sample:
 
     @property
     def has_parents(self) -> bool:
-        """Whether several of its events may have been made from one interaction."""
+        """Whether several events may originate from the same generated interaction."""
         return any(source.has_parents for source in self.sources)
 
     def read(self, source: int, start: int, stop: int, needs: Iterable[Need], margin: int = 0) -> Events:
-        """Events `start` to `stop` of a file, with the needed columns and their weights in Hz; and up to
-        `margin` neighbouring crossings on either side, which do not count."""
+        """Read a range of events of one file.
+
+        Parameters
+        ----------
+        source : int
+            Index of the file.
+        start, stop : int
+            Range of entries.
+        needs : iterable of Need
+            Columns to read.
+        margin : int
+            Number of neighbouring crossings to add on either side, where the file has them; they are outside
+            of `Events.core`.
+
+        Returns
+        -------
+        Events
+            The events, with weights in Hz.
+
+        Raises
+        ------
+        SampleError
+            If the file cannot be read; the message names sample and file.
+        """
         reweighted = {INTERACTIONS} if self.per_interactions else set()
         file, wanted = self.sources[source], tuple({*needs, *reweighted})
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
@@ -100,9 +138,24 @@ class Sample:
 
 @dataclass(frozen=True)
 class Catalogue:
-    """Samples whose weights add up. crossing_rate_hz: R0, the rate that a `crossing` background sums to.
-    pileup: what its background was reweighted to, if it was. errors: what fluctuates alone, an interaction
-    with all events that were made from it (`parent`), or each event."""
+    """Samples whose rates add up.
+
+    Attributes
+    ----------
+    table : CatalogueTable
+        The [catalogue] table.
+    samples : tuple of Sample
+        The samples, in the order of the catalogue.
+    path : Path
+        The catalogue, or the event file that stands for one.
+    sha256 : str
+        Digest of that file; empty if it is remote.
+    pileup : Pileup or None
+        Pileup reweighting that was applied to the background.
+    errors : {"interactions", "events"}
+        Units that fluctuate independently: a generated interaction with all events made from it (`parent`),
+        or each event.
+    """
 
     table: CatalogueTable
     samples: tuple[Sample, ...]
@@ -112,35 +165,38 @@ class Catalogue:
     errors: Errors = "interactions"
 
     def with_errors(self, errors: Errors) -> Catalogue:
-        """The same with errors of the other kind. TrigemuError for one that there is not."""
+        """Return a copy with another choice of independent units; raise TrigemuError for an unknown one."""
         if errors not in get_args(Errors):
             raise TrigemuError(f"errors = {errors!r}: expected one of {', '.join(get_args(Errors))}")
         return replace(self, errors=errors)
 
     @property
     def with_parents(self) -> frozenset[int]:
-        """The numbers of the samples whose errors ask which events share an interaction."""
+        """The numbers of the samples whose errors depend on which events share an interaction."""
         chosen = self.samples if self.errors == "interactions" else ()
         return frozenset(sample.number for sample in chosen if sample.has_parents)
 
     @property
     def strata(self) -> int:
-        """Numbers of interactions whose total weight in the background was made to be what it is; 1 for
-        none."""
+        """How many numbers of interactions have a total background weight fixed by pileup reweighting; 1
+        without such a constraint."""
         if not self.pileup or self.pileup.known:
             return 1
         return max(len(sample.per_interactions) for sample in self.background)
 
     @property
     def background(self) -> tuple[Sample, ...]:
+        """The samples with the role "background"."""
         return tuple(sample for sample in self.samples if sample.table.role == "background")
 
     @property
     def crossing_rate_hz(self) -> float:
+        """R0 in Hz, the rate that a background in the convention `crossing` sums to."""
         return self.table.crossing_rate_hz
 
     def sample(self, name: str) -> Sample:
-        """SampleError names the nearest known sample."""
+        """Return the sample of that name; raise SampleError, with the closest known name, if there is
+        none."""
         for sample in self.samples:
             if sample.name == name:
                 return sample
@@ -148,14 +204,31 @@ class Catalogue:
 
 
 def embedded_catalogue() -> Path:
-    """The catalogue of the sample that comes with the package."""
+    """Return the path of the catalogue that is shipped with the package."""
     return Path(str(resources.files("trigemu.samples").joinpath("embedded", "catalogue.toml")))
 
 
 def open_catalogue(path: Path | str | None = None) -> Catalogue:
-    """Open the files of a catalogue, the embedded one by default; TableError or SampleError names what
-    is wrong. Files whose sha256 stands in the catalogue are verified. What does not end in .toml is a file of
-    events itself (`catalogue_of`). `locations` says what is opened."""
+    """Open the files of a catalogue.
+
+    Parameters
+    ----------
+    path : Path, str or None
+        A catalogue (.toml), or an event file, which is opened by `catalogue_of`. None: the catalogue shipped
+        with the package.
+
+    Returns
+    -------
+    Catalogue
+        The opened samples. Files with a sha256 in the catalogue are verified.
+
+    Raises
+    ------
+    TableError
+        If the catalogue has mistakes.
+    SampleError
+        If a file cannot be used, or its location is not allowed (see `samples/locations.py`).
+    """
     where = located(embedded_catalogue() if path is None else path)
     if isinstance(where, str) and where.endswith(".toml"):
         raise SampleError(f"{where}: catalogues are read from this machine only: fetch it")
@@ -194,7 +267,7 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
 
 
 def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) -> dict[str, Any]:
-    """With what is known of its dataset; as it is, and the mistake noted, where that cannot be had."""
+    """Return an entry completed from its dataset; if that fails, record the mistake and return it without."""
     try:
         return completed(entry)
     except TrigemuError as error:
@@ -203,11 +276,24 @@ def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) 
 
 
 def catalogue_of(path: Path | str, format: str | None = None) -> Catalogue:
-    """One file, local or remote, as a background of crossings that all count the same, whatever their
-    generator weights: n events of R0 / n each. SampleError where it cannot be read, or is not opened
-    (`locations`).
+    """Open one event file as a background of crossings of equal weight, R0 / n each for n events.
 
-    format: one of FORMATS; told from what stands in the file where it is None.
+    Parameters
+    ----------
+    path : Path or str
+        A local file or a URL. Its generator weights are ignored.
+    format : str or None
+        Name of its format; None: recognised from its content.
+
+    Returns
+    -------
+    Catalogue
+        A catalogue with this one sample, in the convention `crossing`, with R0 = 40 MHz.
+
+    Raises
+    ------
+    SampleError
+        If the file cannot be read, or its location is not allowed (see `samples/locations.py`).
     """
     name = Path(path).name.split(".")[0]
     if format is not None and format not in FORMATS:
@@ -247,7 +333,7 @@ def _open(
             entries, _, _ = source.entries, source.schema, source.boundaries
         if not _alike(source, sources[0]):
             raise SampleError(
-                f"sample {table.name!r}: {source.path} has other branches than {sources[0].path}"
+                f"sample {table.name!r}: {source.path} has different branches from {sources[0].path}"
             )
         if not entries and len(sources) == 1:
             raise SampleError(f"sample {table.name!r}: {source.path} has no events")
@@ -257,7 +343,7 @@ def _open(
 
 
 def _alike(one: Source, other: Source) -> bool:
-    """Whether they have the same columns, decisions aside: menus change from run to run."""
+    """Whether they have the same columns apart from stored decisions, which change with the menu."""
     differing = one.schema.scalars ^ other.schema.scalars
     alike = one.schema.collections == other.schema.collections
     return alike and (not differing or differing <= {*one.stored, *other.stored})
@@ -271,13 +357,14 @@ def _verify(sample: str, path: str, expected: str | None) -> str | None:
     if expected is not None and digest != expected.lower():
         raise SampleError(
             f"sample {sample!r}: {path} has sha256 {digest}, its catalogue says {expected}: the file is "
-            f"damaged or another one"
+            f"damaged or a different one"
         )
     return digest
 
 
 def _digest(path: str) -> str:
-    """sha256 of a file; of a folder, that of its files *.parquet one after another, ordered by name."""
+    """Return the sha256 of a file; for a folder, of its files *.parquet concatenated in order of their
+    names."""
     digest = hashlib.sha256()
     for file in parts(path):
         with opened(file) as stream:
@@ -288,16 +375,18 @@ def _digest(path: str) -> str:
 
 @contextmanager
 def _naming(sample: str, path: str) -> Iterator[None]:
-    """Whatever goes wrong with a file, of whichever library, names the sample and the file."""
+    """Turn any error of a file, from any library, into a SampleError that names sample and file."""
     try:
         yield
     except TrigemuError as error:
         raise SampleError(f"sample {sample!r}: {path}: {error}") from error
     except ImportError as error:
-        raise SampleError(f"sample {sample!r}: {path} needs a package that is not there: {error}") from error
+        raise SampleError(
+            f"sample {sample!r}: {path} needs a package that is not installed: {error}"
+        ) from error
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise SampleError(
-            f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete, "
-            f"and of this format?"
+            f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "
+            f"and in this format?"
         ) from error

@@ -1,4 +1,4 @@
-"""Which format a file is in, by what stands in it."""
+"""Recognise the format of a file from its content."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from trigemu.support import SampleError
 
 
 def format_of(path: str) -> str:
-    """Name the format of a file or folder. SampleError where none recognises it; any error of what opens
-    it."""
+    """Return the name of the format of a file or folder. Raises SampleError if no format recognises it;
+    errors on opening the file are passed on."""
     beginning = _beginning(path)
     for name, source in FORMATS.items():
         if source.recognises(beginning):
@@ -22,7 +22,7 @@ def format_of(path: str) -> str:
         found = ", ".join(sorted(set(beginning.trees))) or "nothing"
         raise SampleError(f"a ROOT file without any of {wanted} (there is: {found})")
     raise SampleError(
-        "its format cannot be told: it is neither ROOT, Parquet, HDF5 nor text; name it in a catalogue"
+        "unknown format: it is neither ROOT, Parquet, HDF5 nor text; name the format in a catalogue"
     )
 
 

@@ -1,7 +1,7 @@
-"""Events: columns of objects and weights in Hz, validated once where they are made.
+"""Events: columns of objects and weights in Hz, validated once on construction.
 
-Everything is flat: a collection is one array a column and the offsets at which its events begin, so a
-kernel sees arrays and a range of rows, and `events[a:b]` is a view that copies nothing.
+Everything is flat: a collection is one array per column plus the offsets at which its events begin. Kernels
+therefore see arrays and a range of rows, and `events[a:b]` is a view without copies.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from trigemu.support import Array, FloatArray, IntArray, SampleError, kernel
 
 T = TypeVar("T")
 
-#: Weights are rates: nothing that crosses at 40 MHz comes near this, and exact sums rely on it.
+#: Upper limit of a weight: far above any rate at a 40 MHz crossing rate. Exact sums rely on it.
 MAX_WEIGHT_HZ = 2.0**40
 
 
 class _Taken(Mapping[str, T]):
-    """What `take` makes of the values of a mapping, when first asked for."""
+    """A mapping that applies `take` to a value on first access."""
 
     def __init__(self, values: Mapping[str, T], take: Callable[[T], T]) -> None:
         self._values, self._take, self._taken = values, take, dict[str, T]()
@@ -41,11 +41,15 @@ class _Taken(Mapping[str, T]):
 
 @dataclass(frozen=True)
 class Collection:
-    """The objects of one kind, ragged over events.
+    """The objects of one kind, ragged over n events.
 
-    offsets: int64[n + 1], event i owns the rows offsets[i]:offsets[i + 1] of every column.
-    columns: float32, float64, int32 or int64 each; `pt`, `eta`, `phi` in GeV and radians, and any
-        further one. The objects of one event descend in pT.
+    Attributes
+    ----------
+    offsets : int64[n + 1]
+        Event i has the rows offsets[i]:offsets[i + 1] of every column.
+    columns : mapping of str to array
+        `pt` (GeV), `eta`, `phi` (radians) and any others, each float32, float64, int32 or int64. The objects
+        of an event are in descending pT.
     """
 
     offsets: IntArray
@@ -59,24 +63,36 @@ class Collection:
         return Collection(self.offsets[start : stop + 1], self.columns)
 
     def take(self, rows: IntArray) -> Collection:
-        """The objects of some events, in the order given."""
+        """Copy the objects of the events `rows`, int64[m], in that order."""
         taken = self.part(rows)
         return replace(taken, columns=dict(taken.columns))
 
     def part(self, rows: IntArray) -> Collection:
-        """The same for a short time: a column is copied when it is first asked for."""
+        """Lazy variant of `take`: a column is copied when it is first used."""
         offsets, objects = objects_of(self.offsets, rows)
         return Collection(offsets, _Taken(self.columns, lambda column: column[objects]))
 
 
 @dataclass(frozen=True)
 class Events:
-    """A range of events of one sample.
+    """A range of n events of one sample.
 
-    sample: its name. weight: float64[n] in Hz. id, parent: uint64[n]; `parent` is shared by events made
-    from one generated interaction, and every split of a sample hashes it. collections: by singular
-    name (`jet`, `photon`, …). scalars: one number an event (`met`, `met_phi`, …), float or integer.
-    core: the rows that count; those outside are neighbouring crossings, visible and never counted.
+    Attributes
+    ----------
+    sample : str
+        Name of the sample.
+    weight : float64[n]
+        Weights in Hz.
+    id : uint64[n]
+        Event numbers.
+    parent : uint64[n]
+        Identifies the generated interaction that an event was made from; every split of a sample hashes it.
+    collections : mapping of str to Collection
+        Objects, by singular name (`jet`, `photon`, …).
+    scalars : mapping of str to array[n]
+        Numbers per event (`met` in GeV, `met_phi` in radians, …), float or integer.
+    core : slice
+        The rows that count; the others are neighbouring crossings, visible to triggers but never counted.
     """
 
     sample: str
@@ -91,7 +107,7 @@ class Events:
         return len(self.weight)
 
     def __getitem__(self, rows: slice) -> Events:
-        """A view of some rows, all of which count."""
+        """Return a view of some rows, all of which count."""
         return replace(
             self,
             weight=self.weight[rows],
@@ -103,21 +119,20 @@ class Events:
         )
 
     def around(self, start: int, stop: int, margin: int) -> Events:
-        """A view of rows start to stop, all of which count, and of so many on either side, where there are
-        any."""
+        """Return a view of the rows start to stop, which count, plus up to `margin` rows on either side."""
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view
 
     def take(self, rows: IntArray) -> Events:
-        """A copy of some rows, in the order given, all of which count."""
+        """Copy the events `rows`, int64[m], in that order; all of them count."""
         collections = {name: collection.take(rows) for name, collection in self.collections.items()}
         taken = self.part(rows)
         return replace(taken, collections=collections, scalars=dict(taken.scalars))
 
     def part(self, rows: IntArray) -> Events:
-        """The same for a short time: a collection is copied when it is first asked for, and until then
-        all events stay in memory."""
+        """Lazy variant of `take`: columns are copied when first used, and until then all events stay in
+        memory."""
         return replace(
             self,
             weight=self.weight[rows],
@@ -139,10 +154,33 @@ def make_events(
     parent: Array | None = None,
     first: int = 0,
 ) -> Events:
-    """Check and normalise columns once; `first` is the number of the first event, for messages.
+    """Make events from columns, after checking and normalising them.
 
-    SampleError names sample, column and first event for NaN, infinite or oversized weights, lengths
-    that do not fit and objects that do not descend in pT.
+    Parameters
+    ----------
+    sample : str
+        Name of the sample.
+    weight : array[n]
+        Weights in Hz.
+    collections : mapping of str to Collection
+        Objects, by singular name; pT in descending order within an event.
+    scalars : mapping of str to array[n], optional
+        Numbers per event.
+    id, parent : array[n], optional
+        Event numbers and numbers of the generated interactions; by default first, first + 1, …
+    first : int
+        Number of the first event.
+
+    Returns
+    -------
+    Events
+        Events with contiguous columns in native byte order.
+
+    Raises
+    ------
+    SampleError
+        For NaN, for infinite or too large weights, for lengths that differ, and for objects that are not in
+        descending pT; the message names the sample, the column and the first such event.
     """
     n = len(weight)
     numbers = np.arange(first, first + n, dtype=np.uint64)
@@ -170,7 +208,8 @@ def make_events(
 
 
 def native(column: Array) -> Array:
-    """The column as float32, float64, int32 or int64 in native byte order, whichever holds it."""
+    """Convert a column to the smallest of float32, float64, int32, int64 that holds it, in native byte
+    order."""
     kind, size = column.dtype.kind, column.dtype.itemsize
     if kind == "f":
         return np.ascontiguousarray(column, np.float32 if size <= 4 else np.float64)
@@ -195,7 +234,7 @@ def _checked_collection(sample: str, name: str, c: Collection, n: int, first: in
         event = first_unordered(offsets, columns["pt"])
         if event >= 0:
             where = f"sample {sample!r}, event {first + event}"
-            raise SampleError(f"{where}: {name}.pt objects do not descend in pT")
+            raise SampleError(f"{where}: {name}.pt objects are not in descending pT")
     return Collection(offsets, columns)
 
 
@@ -219,7 +258,7 @@ def _check_finite(sample: str, name: str, column: Array, first: int) -> None:
 
 @kernel
 def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Offsets int64[m + 1] of m chosen events, and int64[o]: the rows of their objects."""
+    """Return offsets int64[m + 1] of m chosen events and int64[o], the rows of their objects."""
     chosen = np.zeros(len(rows) + 1, np.int64)
     for i in range(len(rows)):
         chosen[i + 1] = chosen[i] + offsets[rows[i] + 1] - offsets[rows[i]]
@@ -232,9 +271,9 @@ def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
 
 @kernel
 def event_starts(offsets: IntArray) -> IntArray:
-    """int64[m + 1], for offsets from 0: the event that begins at each object, 0 where none does, so that
-    the event of an object is the largest up to there. With it one loop over all objects takes the place
-    of one over those of each event, whose end is a branch that nobody can predict."""
+    """Return int64[m + 1], for offsets from 0: the event that begins at each object, 0 if none does. The
+    running maximum is the event of each object. A single loop over all objects can then replace nested loops
+    over events and their objects, whose inner end is an unpredictable branch."""
     starts = np.zeros(offsets[-1] + 1, np.int64)
     for event in range(len(offsets) - 1):
         starts[offsets[event]] = event
@@ -243,7 +282,7 @@ def event_starts(offsets: IntArray) -> IntArray:
 
 @kernel
 def first_nan(column: Array) -> int:
-    """The first row that is NaN, or −1."""
+    """Return the first row that is NaN, or −1."""
     if not any_nan(column):
         return -1
     for i in range(len(column)):
@@ -254,7 +293,7 @@ def first_nan(column: Array) -> int:
 
 @kernel
 def any_nan(column: Array) -> bool:
-    """Without an early exit, so that it is vectorised."""
+    """Whether any value is NaN; without an early exit, so that the loop is vectorised."""
     found = False
     for i in range(len(column)):
         found |= column[i] != column[i]
@@ -263,7 +302,7 @@ def any_nan(column: Array) -> bool:
 
 @kernel
 def first_unordered(offsets: IntArray, pt: Array) -> int:
-    """The first event whose objects do not descend in pT, or −1."""
+    """Return the first event whose objects are not in descending pT, or −1."""
     if _ascents_within(offsets, pt) == 0:
         return -1
     for event in range(len(offsets) - 1):
@@ -275,7 +314,7 @@ def first_unordered(offsets: IntArray, pt: Array) -> int:
 
 @kernel
 def _ascents_within(offsets: IntArray, pt: Array) -> int:
-    """All ascents but those from one event to the next; one flat loop, which is vectorised."""
+    """Count the ascents in pT within events, in one flat loop that is vectorised."""
     ascents = 0
     for i in range(offsets[0] + 1, offsets[-1]):
         ascents += pt[i] > pt[i - 1]
@@ -286,5 +325,5 @@ def _ascents_within(offsets: IntArray, pt: Array) -> int:
     return ascents
 
 
-#: (collection, column) of the sample, or ("", scalar).
+#: A column to read: (collection, column) of the sample, or ("", scalar).
 Need = tuple[str, str]

@@ -1,7 +1,8 @@
 """Where events may be read from: paths on this machine, and URLs of a few schemes.
 
-Catalogues come from other people. fsspec, with which files are opened, also knows schemes that read what a
-file names or run what it says (reference, zip, data, …), and chains of them. So one rule says what is opened:
+Catalogues come from other people. fsspec, which opens the files, also supports schemes that read other files
+named in a file or run instructions in it (reference, zip, data, …), and chains of schemes. Therefore only
+these locations are opened:
 
 a path               → absolute; ~ and $NAME are characters like others
 file:///path         → the same; %20 and the like are decoded, the host is none or localhost
@@ -9,8 +10,8 @@ http, https, root    → the URL, its scheme in lower case
 anything with ::     → refused, also as a part of a path: libraries take it for a chain
 any other scheme     → refused, and with it a colon before the first / of a path: write ./ before it
 
-Redirects add nothing to this: of http and https they are followed to http and https only, by aiohttp. Nor
-does uproot, which reads URLs of some servers through a copy (simplecache::) of what was judged here.
+Redirects do not extend this list: aiohttp follows http and https only to http and https. Neither does uproot,
+which reads URLs of some servers through a cached copy (simplecache::) of the location checked here.
 """
 
 from __future__ import annotations
@@ -26,14 +27,15 @@ from trigemu.support import SampleError
 
 REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
-#: Of a value, in messages: data in a URL may be long.
+#: Characters of a value shown in messages: data in a URL may be long.
 _SHOWN = 100
 
 
 def located(given: Path | str, folder: Path | None = None) -> Path | str:
-    """An absolute path, or a URL of one of `REMOTE`. SampleError says what is opened instead.
+    """Return an absolute path, or a URL with one of the schemes in `REMOTE`. Raises SampleError for any other
+    location.
 
-    folder: what a relative path is relative to; the current one if it is None.
+    folder: base of relative paths; None: the current folder.
     """
     text = os.fspath(given)
     if "::" in text:
@@ -44,7 +46,7 @@ def located(given: Path | str, folder: Path | None = None) -> Path | str:
         return _path(folder or Path(), text)
     known, rest = scheme.lower(), text.removeprefix(f"{scheme}://")
     if rest == text or known not in ("file", *REMOTE):
-        reason = "has no // after it" if known in ("file", *REMOTE) else "is no scheme that is opened"
+        reason = "has no // after it" if known in ("file", *REMOTE) else "is not a supported scheme"
         advice = "fetch the file and give its path, or write ./ before a name with a colon"
         raise _refused(text, f"{_quoted(scheme + colon)} {reason}", advice)
     if known != "file":
@@ -56,8 +58,8 @@ def located(given: Path | str, folder: Path | None = None) -> Path | str:
 
 
 def found(pattern: str, folder: Path) -> list[str]:
-    """The URL itself, or the files that a path with wildcards means, ordered by name. SampleError where there
-    are none."""
+    """Return the URL itself, or the files that match a path with wildcards, ordered by name. Raises
+    SampleError if no file matches."""
     where = located(pattern, folder)
     if isinstance(where, str):
         return [where]
@@ -70,7 +72,7 @@ def found(pattern: str, folder: Path) -> list[str]:
 
 
 def opened(given: Path | str, compression: str | None = None) -> Any:
-    """The bytes of a file, in a `with`; any error of what opens it. compression: "infer" is by its ending."""
+    """Open a file for reading bytes, as a context manager. compression: "infer" uses the file's suffix."""
     return fsspec.open(str(located(given)), "rb", compression=compression, expand=False)
 
 
@@ -80,7 +82,7 @@ def is_folder(given: Path | str) -> bool:
 
 
 def parts(given: Path | str) -> list[str]:
-    """The file itself, or the files *.parquet of a folder, ordered by name."""
+    """Return the file itself, or the files *.parquet of a folder, ordered by name."""
     where = located(given)
     if isinstance(where, Path) and where.is_dir():
         return sorted(map(str, where.glob("*.parquet")))

@@ -15,8 +15,8 @@ from trigemu.support import Array
 def around(
     neighbours: Literal["none", "line", "orbit"], entries: int, start: int, stop: int, margin: int
 ) -> tuple[list[tuple[int, int]], slice]:
-    """Ranges of entries to read one after the other, and which of their rows are `start` to `stop`. After the
-    last crossing of an orbit comes the first."""
+    """Return the ranges of entries to read in sequence, and which of their rows are `start` to `stop`. The
+    last crossing of an orbit is followed by the first."""
     if neighbours == "none" or not margin:
         return [(start, stop)], slice(None)
     if neighbours == "line":
@@ -33,7 +33,7 @@ def around(
 
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
-    """Events with the same columns, one after the other."""
+    """Concatenate events with the same columns."""
     first = parts[0]
     if len(parts) == 1:
         return replace(first, core=core)

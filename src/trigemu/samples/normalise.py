@@ -1,4 +1,5 @@
-"""Weights → Hz. A total comes from the sample's own metadata, never from what survived a skim."""
+"""Normalise weights to Hz. Sums of weights come from the sample's metadata, never from the events that
+survived a skim."""
 
 from __future__ import annotations
 
@@ -18,18 +19,43 @@ Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class Rounding(TomlTable, frozen=True):
-    """How a pT is stored: rounded to numbers of so many bits of mantissa, or in the middle between two of
-    these (`centred`)."""
+    """Rounding of a stored pT.
+
+    Attributes
+    ----------
+    bits : int
+        Bits of the mantissa, 1 to 22.
+    centred : bool
+        Whether stored values are in the middle between two such numbers, instead of on them.
+    """
 
     bits: Annotated[int, msgspec.Meta(ge=1, le=22)]
     centred: bool = False
 
 
 class CatalogueTable(TomlTable, frozen=True):
-    """[catalogue]. In the convention `crossing` one event is one bunch crossing and the background adds
-    up to `crossing_rate_hz`; in `luminosity` one event is one interaction at `luminosity_cm2s`.
-    `mean_interactions` is the mean number of interactions of a crossing, where it is known; `rounding` that
-    of the pT of collections, and of `met`; `note` what `trigemu samples` says about the sample."""
+    """The [catalogue] table.
+
+    Attributes
+    ----------
+    name : str
+        Name of the catalogue.
+    convention : {"crossing", "luminosity"}
+        Whether an event is a bunch crossing, with a background that adds up to `crossing_rate_hz`, or an
+        interaction at `luminosity_cm2s`.
+    luminosity_cm2s : float or None
+        Instantaneous luminosity in cm⁻² s⁻¹.
+    crossing_rate_hz : float
+        Rate of bunch crossings in Hz.
+    mean_interactions : float or None
+        Mean number of interactions per crossing, if known.
+    generated_by : str or None
+        The program that generated the events.
+    note : str or None
+        A remark about the sample, shown by `trigemu samples`.
+    rounding : dict of str to Rounding
+        Rounding of the stored pT, by collection, and of `met`.
+    """
 
     name: str
     convention: Literal["crossing", "luminosity"]
@@ -42,9 +68,33 @@ class CatalogueTable(TomlTable, frozen=True):
 
 
 class SampleTable(TomlTable, frozen=True):
-    """[[sample]]. `rate_hz` is what its crossings amount to, `cross_section_pb` × `filter_efficiency` ×
-    `k_factor` what its interactions do. `sum_of_weights` is that of all its generated events, for files that
-    do not say it. `dataset` is of ATLAS Open Data. `require` is the default denominator of efficiencies."""
+    """A [[sample]] entry of a catalogue.
+
+    Attributes
+    ----------
+    name : str
+        Name of the sample.
+    role : {"background", "signal"}
+        Whether the sample counts in rates, or is used for efficiencies.
+    files : tuple of str
+        Paths, with wildcards, or URLs; relative paths are relative to the catalogue.
+    format : str
+        Name of the file format.
+    sha256 : tuple of str
+        Digest of each file, in order; empty: not verified.
+    rate_hz : float or None
+        Rate of all its crossings, in Hz (convention `crossing`).
+    cross_section_pb, filter_efficiency, k_factor : float
+        Their product is the cross-section of all its interactions, in pb (convention `luminosity`).
+    sum_of_weights : float or None
+        Sum over all generated events, for files that do not store it.
+    dataset : int, str or None
+        A dataset of ATLAS Open Data, which completes the entry.
+    require : str or None
+        Default condition for the denominator of efficiencies.
+    description : str
+        Free text.
+    """
 
     name: str
     role: Literal["background", "signal"]
@@ -61,6 +111,7 @@ class SampleTable(TomlTable, frozen=True):
     description: str = ""
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        """Yield (key, message) for a missing or unsupported location of files."""
         if not self.files and self.dataset is None:
             yield "files", "files = []: name at least one file"
         for number, file in enumerate(self.files):
@@ -72,13 +123,23 @@ class SampleTable(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class Pileup:
-    """What a background was reweighted to, and what it is worth then.
+    """Pileup reweighting of a background, and the statistics that remain.
 
-    mean: of the Poisson distribution of interactions per crossing; sample_mean: what it was. missing: the
-    share of that distribution for which the sample has too few crossings. known: whether the mean that the
-    sample was made with is known, so that weights are ratios of two Poisson distributions; if not, what the
-    sample has of each number of interactions is divided out, and fluctuates. events, of which so many of
-    equal weight are left (effective_events) of so many before (effective_before), (Σw)² / Σw².
+    Attributes
+    ----------
+    mean : float
+        Mean of the target Poisson distribution of interactions per crossing.
+    sample_mean : float
+        Mean before reweighting.
+    missing : float
+        Fraction of the target distribution for which the sample has too few crossings.
+    known : bool
+        Whether the mean that the sample was generated with is known. If so, weights are ratios of two Poisson
+        distributions; if not, they are divided by the sample's own distribution, which fluctuates.
+    events : int
+        Number of events.
+    effective_events, effective_before : float
+        Effective number of events (Σw)² / Σw² after and before reweighting.
     """
 
     mean: float
@@ -91,7 +152,7 @@ class Pileup:
 
 
 def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_weights: float) -> float:
-    """What a generator weight of 1 is worth in Hz, or 1 for a signal without a cross-section.
+    """Return the rate in Hz of a generator weight of 1; 1 for a signal without a cross-section.
 
     crossing: rate_hz / Σw; luminosity: σ ε k L / Σw, with Σw over all generated events.
     """
@@ -110,7 +171,7 @@ def hz_per_unit_weight(catalogue: CatalogueTable, sample: SampleTable, sum_of_we
         raise _missing(sample, "cross_section_pb", "luminosity")
     if catalogue.luminosity_cm2s is None:
         raise SampleError(
-            f"sample {sample.name!r} has a cross-section, its catalogue no luminosity_cm2s: give it "
+            f"sample {sample.name!r} has a cross-section, but its catalogue has no luminosity_cm2s: give it "
             f"under [catalogue], in cm⁻² s⁻¹"
         )
     effective = sample.cross_section_pb * sample.filter_efficiency * sample.k_factor

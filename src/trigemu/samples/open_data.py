@@ -1,12 +1,12 @@
-"""ATLAS Open Data: what the package atlasopenmagic knows of a dataset completes its catalogue entry.
+"""ATLAS Open Data: complete a catalogue entry with the metadata of its dataset, from atlasopenmagic.
 
 [[sample]]
 name = "Zprime_ee"
 role = "signal"
 dataset = 301204        # → files, cross_section_pb, filter_efficiency, k_factor
 
-Its release is that of atlasopenmagic (ATLAS_RELEASE, 2024r-pp by default). What the entry says itself counts;
-with all of it in the entry nobody is asked.
+The release is the one set for atlasopenmagic (ATLAS_RELEASE, 2024r-pp by default). Keys in the entry take
+precedence; if all are given, nothing is looked up.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import Any
 
 from trigemu.support import MissingExtraError, SampleError
 
-#: Key of the catalogue → field of atlasopenmagic.
+#: Key in the catalogue → field in atlasopenmagic.
 FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}
 
 
 def completed(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry of a catalogue with `dataset`, and what it does not say itself; others as they are.
+    """Complete a catalogue entry that has a `dataset`; return other entries unchanged. Raises
     MissingExtraError, or a SampleError that says what to write instead."""
     dataset = entry.get("dataset")
     wanted = [key for key in ("files", *FIELDS) if key not in entry]
@@ -38,7 +38,7 @@ def completed(entry: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # of requests, or of the server's answer
         reason = " ".join(str(error).split())[:200]
         raise SampleError(
-            f"dataset = {dataset!r}: atlasopenmagic gives nothing ({type(error).__name__}: {reason}); "
+            f"dataset = {dataset!r}: atlasopenmagic returned nothing ({type(error).__name__}: {reason}); "
             f"without it write {', '.join(wanted)} in the entry"
         ) from error
     found = {key: known.get(field) for key, field in FIELDS.items()} | {"files": files}

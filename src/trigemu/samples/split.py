@@ -1,6 +1,6 @@
-"""The two halves of a sample: models are fitted on one, the other stays unseen.
+"""The two halves of a sample: models are trained on one, the other remains unseen.
 
-Events made from one generated interaction share their `parent` and so stay together.
+Events made from the same generated interaction share their `parent` and are in the same half.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ HALF_NAMES = ("training", "evaluation")
 
 
 def half_of(parent: npt.NDArray[np.uint64]) -> IntArray:
-    """int64[n], TRAINING or EVALUATION."""
+    """Return the half of each event, int64[n]: TRAINING or EVALUATION."""
     return (splitmix64(parent) >> np.uint64(63)).astype(np.int64)
 
 
 def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
-    """bool[n]: a quarter of either half, such as stops a fit early."""
+    """Select a quarter of each half, bool[n], for example for early stopping."""
     quarter = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3)
     chosen: BoolArray = quarter == 0
     return chosen

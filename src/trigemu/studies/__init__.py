@@ -1,8 +1,8 @@
-"""What is asked of menus beyond their rates: comparisons, scans, efficiencies, exclusive rates, rates in
-bins, validation against recorded decisions, timing (`timing`).
+"""Studies of menus beyond their rates: comparisons, scans, efficiencies, exclusive rates, rates in bins,
+validation against recorded decisions, timing (`timing`).
 
 in: `Menu`s, a `Catalogue`, an `Emulation`
-out: a result a study, numbers only
+out: one result per study, numbers only
 """
 
 from trigemu.studies.comparison import Change, Common, Comparison, Difference, Gain, compare

@@ -1,8 +1,8 @@
-"""Variants of a menu, compared on the same events.
+"""Comparison of menu variants on the same events.
 
-Of each event a variant accepts a fraction f: of the menu, or(M); of a trigger, total and unique as in
-`quantities.py`. A difference is Σ w (f_A − f_B) and its uncertainty that of any rate, with f_A − f_B event by
-event: what both accept cancels, unlike in a sum in quadrature.
+A variant accepts a fraction f of each event: or(M) for the menu, total and unique as in `quantities.py` for a
+trigger. A difference is Σ w (f_A − f_B), and its uncertainty is computed as for any rate, with f_A − f_B
+event by event: events that both accept cancel, unlike in a sum in quadrature.
 """
 
 from __future__ import annotations
@@ -35,8 +35,22 @@ from trigemu.support import FloatArray, TrigemuError, Words
 
 @dataclass(frozen=True)
 class Difference:
-    """Variant a less variant b, in Hz; what: "menu", "level" with its name, or a trigger, which counts as 0
-    where it is absent."""
+    """The difference of a rate between two variants, a − b.
+
+    Attributes
+    ----------
+    a, b : str
+        The names of the variants.
+    what : str
+        "menu", "level" followed by its name, or the name of a trigger, whose rate is 0 in a variant without
+        it.
+    quantity : str
+        The compared rate: "rate_hz", or "total_hz" or "unique_hz" of a trigger.
+    difference_hz : float
+        The difference in Hz.
+    error_hz : float
+        Its statistical uncertainty in Hz, including the correlation.
+    """
 
     a: str
     b: str
@@ -48,9 +62,21 @@ class Difference:
 
 @dataclass(frozen=True)
 class Gain:
-    """What variant b accepts and a does not, in Hz: of each event, by what its accepted fraction is higher.
-    Prescaled, that is the least which any arrangement of prescale counters gives, and nothing where both
-    accept alike."""
+    """The rate that variant b accepts and variant a does not: the sum over events of the increase of the
+    accepted fraction, where there is one.
+
+    With prescales, this is the lower bound over all arrangements of prescale counters, and 0 for events that
+    both accept with equal probability.
+
+    Attributes
+    ----------
+    a, b : str
+        The names of the variants.
+    hz : float
+        The rate in Hz.
+    error_hz : float
+        Its statistical uncertainty in Hz.
+    """
 
     a: str
     b: str
@@ -59,8 +85,22 @@ class Gain:
 
 
 class Common(NamedTuple):
-    """What trigger of_a of variant a and of_b of b both accept, in Hz, at the lower of their crossing rates.
-    Triggers of one coherent set, or of one name and of none, share their prescale counter."""
+    """The rate that a trigger of variant a and a trigger of variant b accept together.
+
+    Triggers of the same coherent set share their prescale counter, as do triggers of the same name outside of
+    coherent sets.
+
+    Attributes
+    ----------
+    a, b : str
+        The names of the variants.
+    of_a, of_b : str
+        The names of the triggers.
+    hz : float
+        The rate in Hz, at the lower of the crossing rates of the two variants.
+    error_hz : float
+        Its statistical uncertainty in Hz.
+    """
 
     a: str
     b: str
@@ -72,7 +112,17 @@ class Common(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """A trigger, or the "menu" itself, that differs between two variants: how, in words."""
+    """A difference in the definitions of two variants.
+
+    Attributes
+    ----------
+    a, b : str
+        The names of the variants.
+    what : str
+        The name of the trigger, or "menu".
+    how : str
+        The difference, in words.
+    """
 
     a: str
     b: str
@@ -82,7 +132,21 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Variants by the names of their menus, which differ."""
+    """The comparison of two or more variants of a menu, known by the names of their menus.
+
+    Attributes
+    ----------
+    variants : tuple of MenuRates
+        The rates of each variant.
+    differences : tuple of Difference
+        The differences of rates, for each pair of variants.
+    gained : tuple of Gain
+        The gains, for each ordered pair of variants.
+    common : tuple of Common
+        The common rates of their triggers, for each pair of variants.
+    changes : tuple of Change
+        The differences of their definitions, for each pair of variants.
+    """
 
     variants: tuple[MenuRates, ...]
     differences: tuple[Difference, ...]
@@ -92,7 +156,22 @@ class Comparison:
 
 
 def compare(emulation: Emulation) -> Comparison:
-    """The menus of an emulation, in pairs. TrigemuError for one menu alone, or two of one name."""
+    """Compare the menus of an emulation, in pairs.
+
+    Parameters
+    ----------
+    emulation : Emulation
+        An emulation of at least two menus with different names.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    TrigemuError
+        If there is only one menu, or two have the same name.
+    """
     menus = emulation.menus
     if len(menus) < 2:
         raise TrigemuError(f"{menus[0].path}: a comparison needs at least two menus")
@@ -114,8 +193,8 @@ def compare(emulation: Emulation) -> Comparison:
 
 
 class _Pair:
-    """The differences of two menus of an emulation, what each gains over the other, and what two triggers
-    accept together."""
+    """The differences of two menus of an emulation, their gains over each other, and the common rates of
+    their triggers."""
 
     def __init__(self, emulation: Emulation, i: int, j: int) -> None:
         self._menus = a, b = emulation.menus[i], emulation.menus[j]
@@ -150,7 +229,7 @@ class _Pair:
 
     @property
     def gained(self) -> tuple[Gain, Gain]:
-        """From the first to the second, and back."""
+        """The gain of the second menu over the first, and of the first over the second."""
         a, b = (menu.name for menu in self._menus)
         return Gain(a, b, *self._values[-2]), Gain(b, a, *self._values[-1])
 
@@ -164,7 +243,7 @@ class _Pair:
 
 
 def _labels(menu: Menu) -> Iterator[Label]:
-    """The rates that are compared, in the order of the menu."""
+    """Yield the labels of the compared rates, in the order of the menu."""
     yield MENU
     yield from (Label("level", level, "rate") for level in menu.levels)
     for trigger in menu.enabled:
@@ -176,7 +255,8 @@ def _what(label: Label) -> str:
 
 
 def _fractions(words: Words, menu: Menu, bits: Mapping[str, int], ratio: float) -> dict[Label, FloatArray]:
-    """Of the triggers by name, so that menus with the same triggers in another order differ by nothing."""
+    """Return the fractions times `ratio`, computed with the triggers sorted by name, so that menus with the
+    same triggers in another order have a difference of exactly 0."""
     by_name = replace(menu, triggers=tuple(sorted(menu.triggers, key=lambda trigger: trigger.name)))
     found = fractions(by_name, acceptances(words, by_name, bits), COMPARED)
     return {label: ratio * values for label, values in found.items()}

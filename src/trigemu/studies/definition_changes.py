@@ -1,4 +1,4 @@
-"""What two variants of a menu define differently, in words."""
+"""Differences between the definitions of two menu variants, in words."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
-    """(trigger or "menu", how) for what differs from menu i to menu j of an emulation. Triggers are
-    matched by name, also those that are not enabled but read by others."""
+    """Yield (trigger or "menu", difference in words) from menu i to menu j of an emulation. Triggers are
+    matched by name, including disabled ones that others read."""
     a, b = emulation.menus[i], emulation.menus[j]
     if a.crossing_rate_hz != b.crossing_rate_hz:
         yield "menu", f"crossing_rate_hz: {_text(a.crossing_rate_hz)} → {_text(b.crossing_rate_hz)}"
@@ -34,7 +34,7 @@ def changes(emulation: Emulation, i: int, j: int) -> Iterator[tuple[str, str]]:
 
 
 def _content(emulation: Emulation, i: int, j: int, name: str) -> str | None:
-    """Of triggers that read alike: why they are not the same, if that can be known."""
+    """Return why two triggers with equal definitions are not the same, if that can be known."""
     plan, (a, b) = emulation.plan, (emulation.menus[i], emulation.menus[j])
     if plan.bits[i].get(name) == plan.bits[j].get(name):
         return None
@@ -48,7 +48,7 @@ def _definition(first: Trigger, second: Trigger) -> Iterator[str]:
 
 
 def _keys(trigger: Trigger) -> dict[str, object]:
-    """As the menu has them, a solved cut beside its budget."""
+    """Return the keys of a trigger as the menu has them, with a solved cut beside its budget."""
     keys = {
         key: getattr(trigger, key) for key in ("kind", "enabled", "group", "prescale", "coherent", "seed")
     }
@@ -63,7 +63,7 @@ def _plain(table: TomlTable) -> dict[str, object]:
 
 
 def _differences(key: str, before: object, after: object) -> Iterator[str]:
-    """Down to the entry of a list, or the key of a table, that is another one."""
+    """Yield the differences of two values, down to the entries of lists and the keys of tables."""
     first, second = (_plain(side) if isinstance(side, TomlTable) else side for side in (before, after))
     if isinstance(first, dict) and isinstance(second, dict):
         for name in dict.fromkeys((*first, *second)):
@@ -99,7 +99,7 @@ def _expression(expression: Expression) -> str:
 
 
 def _names(first: Trigger, second: Trigger, a: Menu, b: Menu) -> Iterator[str]:
-    """The objects and sums in its definition that mean something else."""
+    """Yield the objects and sums in the definition of a trigger that the two menus define differently."""
     words = {
         word.removeprefix("n_")
         for trigger in (first, second)
@@ -109,7 +109,7 @@ def _names(first: Trigger, second: Trigger, a: Menu, b: Menu) -> Iterator[str]:
     meanings = _meanings(a.scope), _meanings(b.scope)
     for name in sorted(words & (meanings[0].keys() | meanings[1].keys())):
         if meanings[0].get(name) != meanings[1].get(name):
-            yield f"{name} means something else"
+            yield f"{name} is defined differently"
 
 
 def _meanings(scope: Scope) -> dict[str, object]:

@@ -1,5 +1,5 @@
-"""Efficiency of menus and triggers on signal samples, against observables, in categories; `intervals.py` says
-what an efficiency of weighted events is."""
+"""Efficiency of menus and triggers on signal samples, against observables, in categories; `intervals.py`
+defines the efficiency of weighted events."""
 
 from __future__ import annotations
 
@@ -29,13 +29,21 @@ from trigemu.studies.intervals import Curve, Sums
 from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, nearest
 from trigemu.triggers import Context
 
-#: Categories are the bits of a number, which an axis must hold beside its bins.
+#: Categories are the bits of a number that shares the axis with the bins.
 MAX_CATEGORIES = 16
 
 
 @dataclass(frozen=True)
 class Profile:
-    """An observable in the language of the menus, and the edges of its bins, ascending."""
+    """An observable and its bins.
+
+    Attributes
+    ----------
+    observable : str
+        The observable, in the language of the menus.
+    edges : tuple of float
+        The edges of the bins, ascending.
+    """
 
     observable: str
     edges: tuple[float, ...]
@@ -43,8 +51,23 @@ class Profile:
 
 @dataclass(frozen=True)
 class Turnon:
-    """The curves against one observable in one category. events: int64[bins], effective_events:
-    float64[bins]. selected: how many events are in the category, those outside of the bins included."""
+    """The efficiency curves against one observable in one category.
+
+    Attributes
+    ----------
+    profile : Profile
+        The observable and its bins.
+    category : str
+        The condition of the category, or "all".
+    selected : int
+        The number of events in the category, including those outside of the bins.
+    events : ndarray
+        int64[bins], the number of events.
+    effective_events : ndarray
+        float64[bins], the effective number of events.
+    curves : tuple of Curve
+        The curves of the menus and triggers.
+    """
 
     profile: Profile
     category: str
@@ -56,9 +79,23 @@ class Turnon:
 
 @dataclass(frozen=True)
 class Efficiencies:
-    """menus: as evaluated, their budgets solved on the background. require: the condition that events
-    enter by. halved: the samples of which only the half counts that nothing was fitted to. warnings: what a
-    user should know before using the numbers."""
+    """Efficiencies of menus and triggers on samples.
+
+    Attributes
+    ----------
+    menus : tuple of Menu
+        The menus as evaluated, with their budgets solved on the background.
+    samples : tuple of str
+        The names of the samples.
+    require : str or None
+        The condition that an event must fulfil to be counted; None: all events are counted.
+    halved : tuple of str
+        The samples of which only the half is used that nothing was fitted to.
+    turnons : tuple of Turnon
+        The curves, for each observable and category.
+    warnings : tuple of str
+        What a user should know before using the numbers.
+    """
 
     menus: tuple[Menu, ...]
     samples: tuple[str, ...]
@@ -82,11 +119,39 @@ def efficiencies(
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
 ) -> Efficiencies:
-    """Efficiencies of menus, and of some triggers of those that have them, on samples of a catalogue.
+    """Measure efficiencies of menus, and of some of their triggers, on samples of a catalogue.
 
-    Conditions and observables are in the names of `scope`, by default the first menu's, which is also the
-    reference of gains. Without categories, all events are one; `require` is by default that of the first
-    sample's catalogue entry. TrigemuError where nothing is selected, or a name is unknown.
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus; the first is the reference of gains.
+    catalogue : Catalogue
+        The samples, and the background on which budgets are solved.
+    samples : sequence of str
+        The names of the samples to measure on.
+    profiles : sequence of Profile
+        The observables and their bins.
+    categories : sequence of str
+        The conditions of the categories; if empty, all events are one category.
+    require : str, optional
+        The condition that an event must fulfil to be counted; by default that of the first sample's catalogue
+        entry.
+    triggers : sequence of str
+        The names of triggers to measure, in the menus that have them.
+    scope : Scope, optional
+        The objects and sums that names in conditions and observables refer to; by default those of the first
+        menu.
+    workers, chunk_events, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    Efficiencies
+
+    Raises
+    ------
+    TrigemuError
+        If no event is selected, or a name is unknown.
     """
     chosen = [catalogue.sample(name) for name in dict.fromkeys(samples)]
     _check(menus, chosen, profiles, categories, triggers)
@@ -130,7 +195,8 @@ def efficiencies(
 
 
 def _negative(catalogue: Catalogue, table: PatternTable, first: int) -> Iterator[str]:
-    """What of each sample has negative weights: bins of the axis from `first` on."""
+    """Yield a warning for each sample with negative weights, which fill the bins of the axis from `first`
+    on."""
     weight = np.abs(exact.to_float(table.weight))
     for number in np.unique(table.sample):
         own = table.sample == number
@@ -149,7 +215,7 @@ def _check(
     categories: Sequence[str],
     triggers: Sequence[str],
 ) -> None:
-    """What can be known to be wrong before any event is read."""
+    """Raise TrigemuError for mistakes that can be found before any event is read."""
     check_names(menus)
     if not (menus and samples and profiles):
         raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
@@ -157,7 +223,7 @@ def _check(
         raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
     for profile in profiles:
         if len(profile.edges) < 2 or any(high <= low for low, high in pairwise(profile.edges)):
-            raise TrigemuError(f"{profile.observable!r}: expected at least two edges of bins, that rise")
+            raise TrigemuError(f"{profile.observable!r}: expected at least two ascending bin edges")
     known = [trigger.name for menu in menus for trigger in menu.enabled]
     for trigger in triggers:
         if trigger not in known:
@@ -173,9 +239,9 @@ def _check_columns(sample: Sample, context: Context) -> None:
 
 @dataclass(frozen=True)
 class _CountProfiles:
-    """For each profile a pattern table, whose axis is categories × (bins + 1) + bin: the categories as
-    bits, and one more for negative weights; the last bin for what lies outside. halved: samples that
-    something was fitted to, of which only the other half enters."""
+    """The task that makes a pattern table for each profile. Its axis is categories × (bins + 1) + bin: the
+    categories are bits, with one more for negative weights; the last bin is for values outside. halved:
+    samples that something was fitted to, of which only the other half is counted."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
     categories: tuple[Condition, ...]
@@ -210,7 +276,8 @@ class _CountProfiles:
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
-    """int64[n]: low ≤ v < high, the last bin with its upper edge; len(edges) − 1 for all others."""
+    """Return the bin of each value, int64[n]: low ≤ v < high, the last bin including its upper edge;
+    len(edges) − 1 for all other values."""
     bins = np.searchsorted(edges, values, "right") - 1
     bins[values == edges[-1]] = len(edges) - 2
     inside = (bins >= 0) & (bins < len(edges) - 1)
@@ -238,11 +305,11 @@ def _turnons(
     inside_of = inside_of or [(np.ones(len(mask), np.bool_), "all")]
     for inside, category in inside_of:
         if not inside.any():
-            raise SampleError(f"no event is in the category {category!r}: is the condition meant so?")
+            raise SampleError(f"no event is in the category {category!r}: check the condition")
     if (bin_[mask > 0 if categories else slice(None)] == n - 1).all():
         first, last = profile.edges[0], profile.edges[-1]
         raise SampleError(
-            f"{profile.observable!r} has no value from {first:g} to {last:g} in any event selected"
+            f"{profile.observable!r} has no value from {first:g} to {last:g} in any selected event"
         )
     for inside, category in inside_of:
         sums = Sums(table, bin_, inside, n)

@@ -1,12 +1,12 @@
-"""A set of efficiency profiles in TOML: which menus on which samples, against what, in which categories,
-and the numbers that others have published for them.
+"""A set of efficiency profiles in TOML: menus, samples, observables and categories, and published reference
+numbers.
 
     [profile]
-    menus = ["primary.toml", "decade.toml"]     # paths from this file; the first is the reference of gains
+    menus = ["primary.toml", "decade.toml"]     # relative to this file; the first is the reference of gains
     samples = ["yy"]
 
-    [sums.ht]                                   # [objects] and [sums] as in a menu: what names mean below;
-    of = ["jet", "photon"]                      # without both, what they mean in the first menu
+    [sums.ht]                                   # [objects] and [sums] as in a menu, for the expressions
+    below; of = ["jet", "photon"]                      # without both, those of the first menu are used
 
     [[observable]]
     expression = "jet[0].pt"
@@ -47,8 +47,8 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class ProfileTable(TomlTable, frozen=True):
-    """[profile]. `require` is the condition that events enter by, by default that of the first sample's
-    catalogue entry; `triggers` are looked at beside the whole menus."""
+    """[profile]. `require` is the condition that an event must fulfil to be counted, by default that of the
+    first sample's catalogue entry; `triggers` are measured in addition to the menus."""
 
     menus: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     samples: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -58,7 +58,7 @@ class ProfileTable(TomlTable, frozen=True):
 
 
 class Observable(TomlTable, frozen=True):
-    """[[observable]]. What figures call it: `label`, by default the expression, and `unit`."""
+    """[[observable]]. Figures show its `label`, by default the expression, and its `unit`."""
 
     expression: str
     bins: str | tuple[float, ...]
@@ -81,7 +81,7 @@ class Observable(TomlTable, frozen=True):
 
 
 class Category(TomlTable, frozen=True):
-    """[[category]]. What figures call it: `label`, by default the condition."""
+    """[[category]]. Figures show its `label`, by default the condition."""
 
     condition: str
     label: str = ""
@@ -92,9 +92,9 @@ class Category(TomlTable, frozen=True):
 
 
 class Reference(TomlTable, frozen=True):
-    """[[reference]]: a published number of a menu, by its name, or of one of its triggers.
-    `unique_fraction` is the unique over the total rate, `unique_ceiling` that of any decision that is
-    independent of the other triggers."""
+    """[[reference]]: a published number of a menu, given by name, or of one of its triggers.
+    `unique_fraction` is the unique over the total rate, `unique_ceiling` the value of that for any decision
+    that is independent of the other triggers."""
 
     menu: str
     quantity: Literal["rate_hz", "total_hz", "unique_hz", "unique_fraction", "unique_ceiling"]
@@ -104,13 +104,13 @@ class Reference(TomlTable, frozen=True):
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if (self.trigger is None) != (self.quantity == "rate_hz"):
-            yield "quantity", f"quantity = {self.quantity!r}: rate_hz is of a menu, the others of a trigger"
+            yield "quantity", f"quantity = {self.quantity!r}: rate_hz is for a menu, the others for a trigger"
 
 
 @dataclass(frozen=True)
 class ProfileSet:
-    """menus: paths, as seen from the current folder. scope: what the names of observables and conditions
-    mean; None: what they mean in the first menu."""
+    """A set of efficiency profiles. menus: paths relative to the current folder. scope: the objects and sums
+    that names in observables and conditions refer to; None: those of the first menu."""
 
     name: str
     menus: tuple[Path, ...]
@@ -126,7 +126,7 @@ class ProfileSet:
 
     @property
     def labels(self) -> dict[str, str]:
-        """What figures and tables call observables and categories, by their expressions."""
+        """The labels of observables and categories in figures and tables, by their expressions."""
         found = {observable.expression: observable.name for observable in self.observables}
         return found | {category.condition: category.name for category in self.categories}
 
@@ -138,7 +138,7 @@ class ProfileSet:
         workers: int = 1,
         progress: Progress | None = None,
     ) -> Efficiencies:
-        """The efficiencies that it describes, of these menus."""
+        """Measure the efficiencies of this set for some menus."""
         return efficiencies(
             menus,
             catalogue,
@@ -153,21 +153,27 @@ class ProfileSet:
         )
 
     def of(self, menu: str) -> tuple[Reference, ...]:
-        """The published numbers of a menu, by its name."""
+        """Return the published numbers of a menu, given by name."""
         return tuple(reference for reference in self.references if reference.menu == menu)
 
 
 def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
-    """The edges, from `0:100:5` or from themselves; TrigemuError where they do not rise."""
+    """Return bin edges, given as `0:100:5` or as a list. TrigemuError if they are not ascending."""
     edges = parse_values(bins) if isinstance(bins, str) else bins
     if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
-        raise TrigemuError(f"bins {bins!r}: expected at least two edges that rise")
+        raise TrigemuError(f"bins {bins!r}: expected at least two ascending edges")
     return edges
 
 
 def read_profiles(path: Path | str) -> ProfileSet:
-    """Read and check a set of profiles; TableError holds all its mistakes. Of the menus only names are
-    looked at: whether they can be run is for `read_menu` to say."""
+    """Read and check a set of profiles. Only the names of menus and triggers are checked in the menus;
+    `read_menu` checks whether the menus can be run.
+
+    Raises
+    ------
+    TableError
+        With all mistakes of the file.
+    """
     document = load_toml(Path(path))
     for key in document.data:
         if key not in _SECTIONS:
@@ -202,7 +208,7 @@ def read_profiles(path: Path | str) -> ProfileSet:
 
 
 def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
-    """Those without mistakes, by their place in the file."""
+    """Return the entries of a section without mistakes, by their position in the file."""
     entries = document.data.get(section, [])
     if not isinstance(entries, list):
         document.problem((section,), "", f"expected entries [[{section}]]")
@@ -215,7 +221,7 @@ def _entries(document: Document, section: str, struct: type[S]) -> dict[int, S]:
 
 
 def _menus(document: Document, head: ProfileTable) -> list[Document]:
-    """The files of the menus that can be read, if all can: else none."""
+    """Return the files of the menus if all can be read, else an empty list."""
     made = [
         document.attempt(lambda menu=menu: load_toml(document.path.parent / menu), ("profile", "menus", i))  # type: ignore[misc]
         for i, menu in enumerate(head.menus)
@@ -261,7 +267,7 @@ def _check_references(document: Document, references: Mapping[int, Reference], m
 
 
 def _names(menu: Document) -> tuple[str, list[str]]:
-    """Of a menu and of its triggers, whatever else may be wrong with it."""
+    """Return the names of a menu and of its triggers, even if the menu has mistakes."""
     head, triggers = menu.data.get("menu"), menu.data.get("trigger")
     name = head.get("name") if isinstance(head, dict) else None
     listed = triggers if isinstance(triggers, list) else []

@@ -1,10 +1,10 @@
-"""Which combinations of triggers take which rate: those that accept an event together, and no other does.
+"""Exclusive rates of combinations of triggers: of events that exactly these triggers accept.
 
 With the acceptances a of `acceptance.py`, exactly the triggers S accept an event with probability
 
     exactly(S) = Π over coherent sets C of max(0, min of a_t, t in S ∩ C  −  max of a_t, t in C without S)
 
-an empty minimum being 1 and an empty maximum 0. Over all S that are not empty this adds up to or(M).
+an empty minimum being 1 and an empty maximum 0. The sum over all non-empty S is or(M).
 """
 
 from __future__ import annotations
@@ -30,13 +30,24 @@ from trigemu.emulation import Emulation, crossing_scale
 from trigemu.menus import Menu
 from trigemu.support import BoolArray, FloatArray
 
-#: Of the events of a pattern: combinations that fewer of them are in do not decide which are the largest.
+#: A combination that holds a smaller fraction of the events of a pattern is ignored when the largest are
+#: chosen.
 NEGLIGIBLE = 1e-6
 
 
 @dataclass(frozen=True)
 class ExclusiveRate:
-    """hz ± error_hz of events that these triggers accept and no other of the menu does."""
+    """The rate of events that a combination of triggers accepts together and no other trigger accepts.
+
+    Attributes
+    ----------
+    triggers : tuple of str
+        The names of the triggers.
+    hz : float
+        The rate in Hz.
+    error_hz : float
+        Its statistical uncertainty in Hz.
+    """
 
     triggers: tuple[str, ...]
     hz: float
@@ -45,7 +56,17 @@ class ExclusiveRate:
 
 @dataclass(frozen=True)
 class ExclusiveRates:
-    """The largest, by falling rate; how many others occur, and what they take together in Hz."""
+    """The exclusive rates of a menu.
+
+    Attributes
+    ----------
+    largest : tuple of ExclusiveRate
+        The combinations with the highest rates, in descending order.
+    others : int
+        The number of other combinations that occur.
+    others_hz : float
+        The sum of their rates in Hz.
+    """
 
     largest: tuple[ExclusiveRate, ...]
     others: int
@@ -53,8 +74,27 @@ class ExclusiveRates:
 
 
 def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 15) -> ExclusiveRates:
-    """The combinations of a menu of an emulation, its only one by default, with the highest rates. Of a menu
-    with levels, those of triggers of the last one."""
+    """Find the combinations of triggers with the highest exclusive rates.
+
+    Parameters
+    ----------
+    emulation : Emulation
+        The emulation that the menu is part of.
+    menu : Menu, optional
+        One of its menus; by default the first. If it has levels, only triggers of the last level are
+        combined.
+    most : int
+        The largest number of combinations to return.
+
+    Returns
+    -------
+    ExclusiveRates
+
+    Notes
+    -----
+    Exactly the triggers S accept an event with probability
+    Π over coherent sets C of max(0, min of a_t, t in S ∩ C − max of a_t, t in C without S).
+    """
     known = emulation.given if menu in emulation.given else emulation.menus
     number = 0 if menu is None else known.index(menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
@@ -84,7 +124,8 @@ def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 
 
 
 def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> FloatArray:
-    """float64[m]: the probability that the members, bool[t], accept and no other `within` bool[t] does."""
+    """Return float64[m], the probability that the members, bool[t], accept and no other trigger in `within`,
+    bool[t], does."""
     accepted = acceptance.total
     probability = np.ones(len(accepted))
     for together in acceptance.sets:
@@ -102,7 +143,7 @@ def exactly(acceptance: Acceptance, members: BoolArray, within: BoolArray) -> Fl
 def _add_approximate(
     rates: dict[tuple[int, ...], float], acceptance: Acceptance, hz: FloatArray, within: BoolArray
 ) -> None:
-    """Add the rate in Hz of every combination, by the places of its triggers, up to rounding."""
+    """Add the rate in Hz of every combination, given by the positions of its triggers, up to rounding."""
     bound = acceptance.seeded.combination if acceptance.seeded else np.zeros(len(hz), np.int64)
     key = np.column_stack([acceptance.total, bound])
     _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
@@ -114,7 +155,8 @@ def _add_approximate(
 
 
 def _outcomes(parts: Sequence[Part], likely: float = 1.0) -> Iterator[tuple[tuple[int, ...], float]]:
-    """The combinations that may accept an event, each with its probability, from its independent parts."""
+    """Yield the combinations that may accept an event, with their probabilities, from its independent
+    parts."""
     if not parts:
         yield (), likely
         return
@@ -125,7 +167,7 @@ def _outcomes(parts: Sequence[Part], likely: float = 1.0) -> Iterator[tuple[tupl
 
 
 def _of_sets(row: FloatArray, sets: Sets, likely: float) -> Iterator[tuple[tuple[int, ...], float]]:
-    """The same for the acceptances float64[t], with the triggers of a set bound by a common counter."""
+    """Yield the same from acceptances float64[t], where the triggers of a set share a counter."""
     if not sets:
         yield (), likely
         return

@@ -1,10 +1,10 @@
 """Efficiencies of weighted events, and their intervals.
 
-Of n weighted events that a condition selects, ε = Σ w a / Σ w, a being the fraction of an event that is
-accepted. Its interval is Wilson's for n_eff = ε (1 − ε) / Var events of weight 1, with
-Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)², and (Σw)² / Σw² where ε is 0 or 1 (Wilson, JASA 22, 209).
-Where weights have both signs, ε may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from one
-interaction add the products of their w (a − ε), or of their w, to the variance (`shared.py`).
+The efficiency of weighted events is ε = Σ w a / Σ w, where a is the fraction of an event that is accepted.
+Its interval is Wilson's for n_eff = ε (1 − ε) / Var events of weight 1, with Var = [(1 − ε)² Σ w² a + ε² Σ w²
+(1 − a)] / (Σ w)², and (Σw)² / Σw² where ε is 0 or 1 (Wilson, JASA 22, 209). Where weights have both signs, ε
+may lie outside of 0 to 1, and its interval is ε ± √Var. Events made from one interaction add the products of
+their w (a − ε), or of their w, to the variance (`shared.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ from trigemu.support import BoolArray, FloatArray, IntArray
 
 @dataclass(frozen=True)
 class Overall:
-    """An efficiency, its interval at 68 %, and the gain over the first menu with its error."""
+    """An efficiency over all events of a category.
+
+    Attributes
+    ----------
+    value : float
+        The efficiency.
+    low, high : float
+        Its interval at 68 %.
+    gain : float
+        The efficiency minus that of the first menu, or of its trigger with the same name.
+    gain_error : float
+        The statistical uncertainty of the gain.
+    """
 
     value: float
     low: float
@@ -32,10 +44,25 @@ class Overall:
 class Curve:
     """Efficiencies of a menu, or of one of its triggers, in the bins of an observable.
 
-    value, low, high: float64[bins], the efficiency and its interval at 68 %; NaN where there is no event.
-    gain, gain_error: float64[bins], paired: the same events, less what the first menu accepts, or its
-    trigger of that name, nothing where it has none.
-    overall: over all events of the category, those outside of the bins included.
+    Attributes
+    ----------
+    menu : str
+        The name of the menu.
+    trigger : str or None
+        The name of the trigger; None: the whole menu.
+    value : ndarray
+        float64[bins], the efficiencies; NaN in bins without events.
+    low, high : ndarray
+        float64[bins], their intervals at 68 %.
+    gain, gain_error : ndarray
+        float64[bins], the efficiency minus that of the first menu, or of its trigger with the same name, 0 if
+        it has none; and its uncertainty. Both use the same events.
+    overall : Overall
+        The efficiency over all events of the category, including those outside of the bins.
+
+    Notes ----- ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is
+    Wilson's (JASA 22, 209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)]
+    / (Σ w)².
     """
 
     menu: str
@@ -49,19 +76,20 @@ class Curve:
 
 
 def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Low and high end of the interval of z standard deviations, for so many events of weight 1."""
+    """Return the low and high ends of the Wilson interval at z standard deviations, for an effective number
+    of events."""
     efficiency = np.clip(efficiency, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         shrink = 1.0 + z**2 / effective
         centre = (efficiency + z**2 / (2 * effective)) / shrink
         half = z / shrink * np.sqrt(efficiency * (1 - efficiency) / effective + z**2 / (4 * effective**2))
-    # It holds the efficiency itself, which rounding may not know.
+    # Rounding must not exclude the efficiency itself from its interval.
     return np.clip(centre - half, 0.0, efficiency), np.clip(centre + half, efficiency, 1.0)
 
 
 class Sums:
-    """Sums over the patterns of one category, for each of n bins and, last, for all of them. The weights of a
-    pattern have one sign."""
+    """Sums over the patterns of one category, for each of n bins and, in the last place, for all of them. The
+    weights of a pattern have one sign."""
 
     def __init__(self, table: PatternTable, bins: IntArray, inside: BoolArray, n: int) -> None:
         self._bins, self._inside, self._n = bins[inside], inside, n
@@ -84,7 +112,8 @@ class Sums:
         return np.append(sums, sums.sum())
 
     def _shared(self, fraction: FloatArray, mean: FloatArray) -> FloatArray:
-        """float64[n + 1]: what shared interactions add to the variance of Σ w (fraction − mean)."""
+        """Return float64[n + 1], the contribution of shared interactions to the variance of
+        Σ w (fraction − mean)."""
         sums = Covariance(self._table.shared, len(self._table), self._n + 1)
         if not sums:
             return np.zeros(self._n + 1)
@@ -98,6 +127,8 @@ class Sums:
         return sums.result()
 
     def curve(self, menu: str, trigger: str | None, accepted: FloatArray, reference: FloatArray) -> Curve:
+        """Return the curve of a menu or trigger from the accepted fractions, float64[m] over the entries of
+        the table, of itself and of the reference."""
         a, r = accepted[self._inside], reference[self._inside]
         with np.errstate(divide="ignore", invalid="ignore"):
             value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))

@@ -1,8 +1,9 @@
 """Rates against an observable, such as the number of interactions, from one pass over the events.
 
-In a bin that a part of the crossings falls into, a trigger has a rate; over that part, it is the rate that it
-would have if all crossings were like these: R0 · Σ w f / Σ w. Its uncertainty is that of R0 Σ w (f − ε) / Σ w
-with ε = Σ w f / Σ w: what fluctuates in both sums are the same events.
+Each bin contains part of the crossings and a rate of each trigger. The ratio of the two, rescaled to all
+crossings, is the rate that the trigger would have if all crossings were like those in the bin: R0 · Σ w f / Σ
+w. Its uncertainty is that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w, because both sums use the same
+events.
 """
 
 from __future__ import annotations
@@ -27,11 +28,20 @@ from trigemu.triggers import Context
 
 @dataclass(frozen=True)
 class Bin:
-    """low ≤ observable < high, the last bin with its upper edge.
+    """The rates in one bin of an observable, low ≤ observable < high; the last bin includes its upper edge.
 
-    crossings: the rate of all events in the bin. rates: of the menu in the bin. menu_if_all, if_all: what
-    the rate of the menu and the total of each trigger would be if all crossings were like those in the bin.
-    The last three are None or empty where no event is in the bin.
+    Attributes
+    ----------
+    low, high : float
+        The edges of the bin.
+    crossings : Rate
+        The rate of all events in the bin.
+    rates : MenuRates or None
+        The rates of the menu in the bin; None if the rate of all events in the bin is not above 0.
+    menu_if_all : Rate or None
+        The rate of the menu in the bin, rescaled to all crossings; None as for `rates`.
+    if_all : tuple of Rate
+        The total rate of each enabled trigger in the bin, rescaled to all crossings; empty as for `rates`.
     """
 
     low: float
@@ -44,8 +54,21 @@ class Bin:
 
 @dataclass(frozen=True)
 class BinnedRates:
-    """whole: the rates of the menu on all events, in the bins or not. crossings: the rate of all events.
-    outside: that of those without a value in the bins."""
+    """The rates of a menu in the bins of an observable.
+
+    Attributes
+    ----------
+    observable : str
+        The observable, in the language of the menu.
+    whole : MenuRates
+        The rates of the menu on all events, including those outside of the bins.
+    crossings : Rate
+        The rate of all events.
+    outside : Rate
+        The rate of the events without a value in the bins.
+    bins : tuple of Bin
+        The bins.
+    """
 
     observable: str
     whole: MenuRates
@@ -64,10 +87,37 @@ def binned_rates(
     chunk_events: int = CHUNK_EVENTS,
     progress: Progress | None = None,
 ) -> BinnedRates:
-    """Rates of a menu in the bins of an observable in its language. TrigemuError where the observable is
-    unknown, or has no value in the bins in any event."""
+    """Compute the rates of a menu in the bins of an observable.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    observable : str
+        The observable, in the language of the menu.
+    edges : sequence of float
+        The edges of the bins, ascending.
+    catalogue : Catalogue
+        The samples.
+    workers, chunk_events, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    BinnedRates
+
+    Raises
+    ------
+    TrigemuError
+        If the observable is unknown or has no value in the bins in any event, or the edges are not ascending.
+
+    Notes
+    -----
+    The rate rescaled to all crossings is R0 · Σ w f / Σ w over the events of the bin, and its uncertainty
+    that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w.
+    """
     if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
-        raise TrigemuError(f"{observable!r}: expected at least two edges of bins, that rise")
+        raise TrigemuError(f"{observable!r}: expected at least two ascending bin edges")
     axis = _Bins(Context(menu.scope).observable(observable), tuple(edges))
     _check_columns(catalogue, observable, axis)
     emulation = emulate(
@@ -86,7 +136,7 @@ def binned_rates(
 
 @dataclass(frozen=True)
 class _Bins:
-    """The last bin is for what lies outside."""
+    """The axis of an observable; its last bin is for values outside of the edges."""
 
     number: Number
     edges: tuple[float, ...]
@@ -116,7 +166,7 @@ def _check_columns(catalogue: Catalogue, observable: str, axis: _Bins) -> None:
 
 
 def _crossings(part: Emulation) -> Rate:
-    """The rate of all events, accepted or not."""
+    """Return the rate of all events, accepted or not."""
     table, scales = part.counted(0)
     sums = RateSums(table, SampleScales(scales, crossing_scale(part.menus[0], part.catalogue)), 1)
     for rows in pattern_blocks(table):
@@ -145,7 +195,7 @@ def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: f
 
 
 def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
-    """The error of Σ w (f − ε) in Hz of the menu and of each trigger."""
+    """Return the error of Σ w (f − ε) in Hz, for the menu and each trigger."""
     menu, bits = part.menus[0], part.plan.bits[0]
     table, scales = part.counted(0)
     scale = SampleScales(scales, crossing_scale(menu, part.catalogue))

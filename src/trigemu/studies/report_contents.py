@@ -1,4 +1,4 @@
-"""What a report is about: rates, differences, exclusive rates, scans and efficiencies of some menus."""
+"""The contents of a report: rates, differences, exclusive rates, scans and efficiencies of some menus."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ from trigemu.studies.exclusive import ExclusiveRates, exclusive_rates
 from trigemu.studies.threshold_scan import Scan, Steps, parse_values, scan
 from trigemu.support import TrigemuError, load_toml, nearest
 
-#: A threshold that was found from a budget is scanned by so many of its errors to either side.
+#: A threshold that was found from a budget is scanned over this many of its errors, in this many steps, to
+#: either side.
 ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
-#: The turn-ons of a report without profiles, as far as menus and signal have such objects: GeV.
+#: The turn-ons of a report without profiles, for the objects that menus and signal have: bins in GeV.
 OBJECTS = {"jet": "0:200:10", "photon": "0:100:5", "electron": "0:100:5", "muon": "0:100:5", "tau": "0:100:5"}
 
 
-#: Turn-ons that nobody asked for are left out with fewer events.
+#: Turn-ons of a report without profiles are left out if they have fewer events.
 FEW_EVENTS = 50
 
 
 @dataclass(frozen=True)
 class Profiles:
-    """Which efficiencies a report shows: `given` holds what a file says, if there is one."""
+    """The efficiencies that a report shows. given: the set of profiles that they were measured for, if a file
+    was given."""
 
     observables: tuple[Observable, ...]
     efficiencies: Efficiencies
@@ -41,10 +43,10 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Contents:
-    """All numbers of a report; `variants` and `combinations` have an entry for each menu.
+    """All numbers of a report; `variants` and `combinations` have one entry per menu.
 
-    comparison: None for one menu alone. scans: the menu and a scan of one of its triggers. command: as it was
-    typed, for the provenance.
+    comparison: None for a single menu. scans: pairs of a menu and a scan of one of its triggers. command: the
+    command line, for the provenance.
     """
 
     variants: tuple[MenuRates, ...]
@@ -70,9 +72,9 @@ def collect_contents(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Contents:
-    """Everything about some menus. Without `scans`, thresholds that were found from rate budgets are
-    scanned; without `profiles`, signals that the menus can be run on show the turn-ons of their leading
-    objects. TrigemuError says what cannot be done."""
+    """Compute the contents of a report on some menus. Without `scans`, thresholds that were found from rate
+    budgets are scanned. Without `profiles`, turn-ons of leading objects are measured on the first signal
+    sample that has such objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
     for step in scans:
         _check_scanned(step, menus)
     emulation = emulate(menus, catalogue, workers=workers, progress=progress)
@@ -93,13 +95,13 @@ def collect_contents(
 
 
 def passes_over_events(menus: Sequence[Menu], scans: Sequence[Steps]) -> int:
-    """How often `collect_contents` reads the background, and tells of its progress."""
+    """Return how often `collect_contents` reads the background, and reports its progress."""
     scanned = sum(len(_of_menu(scans, menu)) if scans else len(menu.budgeted) for menu in menus)
     return 1 + any(menu.budgeted for menu in menus) + scanned
 
 
 def parse_scan(text: str) -> Steps:
-    """`J100=60:160:5`; TrigemuError says what is wrong."""
+    """Read a scan such as `J100=60:160:5`. TrigemuError if the text is not one."""
     trigger, equals, values = text.rpartition("=")
     if not equals or not trigger:
         raise TrigemuError(f"scan {text!r}: expected TRIGGER=FIRST:LAST:STEP, or TRIGGER=VALUE,VALUE,…")
@@ -107,8 +109,8 @@ def parse_scan(text: str) -> Steps:
 
 
 def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> ProfileSet | None:
-    """The first profile file, by name, in the folder of the first menu that is about all of these menus
-    and no other, and about samples of the catalogue."""
+    """Return the first profile set, by file name, in the folder of the first menu that uses exactly these
+    menus, and only samples of the catalogue; None if there is none."""
     known = {sample.name for sample in catalogue.samples}
     wanted = {menu.resolve() for menu in menus}
     for file in sorted(menus[0].parent.glob("*.toml")):
@@ -117,7 +119,7 @@ def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> ProfileSet |
             about = {(file.parent / menu).resolve() for menu in head["menus"]}
             samples = set(head["samples"])
         except (TrigemuError, KeyError, TypeError):
-            continue  # it is for those who ask for it to hear what is wrong with it
+            continue  # mistakes are reported to users who give this file explicitly
         if about == wanted and samples <= known:
             return read_profiles(file)
     return None
@@ -135,7 +137,8 @@ def _of_menu(scans: Sequence[Steps], menu: Menu) -> list[Steps]:
 
 
 def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:
-    """A scan forgets how a threshold was found; here it counts the same events as the rates beside it."""
+    """Return the menu marked as fitted on the catalogue. A scan drops the solution of a threshold; with the
+    mark it uses the same half of the events as the rates shown beside it."""
     name = catalogue.table.name
     triggers = (replace(t, fitted_on=name) if t.solution else t for t in menu.triggers)
     return replace(menu, triggers=tuple(triggers))
@@ -146,7 +149,7 @@ def _around_solutions(menu: Menu) -> list[Steps]:
 
 
 def _around(trigger: Trigger) -> Steps | None:
-    """The threshold itself is one of the values."""
+    """Return the steps around a threshold that was found from a budget, which is one of the values itself."""
     if not trigger.solution or not trigger.solution.error > 0:
         return None
     width = ERRORS_SCANNED * trigger.solution.error / STEPS_SCANNED
@@ -168,14 +171,14 @@ def _turnons(emulation: Emulation, given: ProfileSet | None, workers: int) -> Pr
         profiles = [observable.profile for observable in observables]
         found = efficiencies(emulation.menus, emulation.catalogue, [signal], profiles, workers=workers)
     except TrigemuError:
-        return None  # nobody asked for it
+        return None  # these turn-ons were not requested, so a failure is not an error
     return Profiles(observables, found, None)
 
 
 def _leading_objects(
     emulation: Emulation, collections: Mapping[str, frozenset[str]]
 ) -> tuple[Observable, ...]:
-    """Of the objects that the menus look at and the signal has."""
+    """Return the leading pT of each object that the menus read and the signal has."""
     read = {collection for collection, _ in make_plan(emulation.menus).needs}
     return tuple(
         Observable(expression=f"{name}[0].pt", bins=bins, label=f"leading {name} pT", unit="GeV")
@@ -185,7 +188,8 @@ def _leading_objects(
 
 
 def shown_turnons(profiles: Profiles) -> list[int]:
-    """Which turn-ons have events in their bins; where nobody asked for them, some."""
+    """Return the indices of the turn-ons with events in their bins: at least one if profiles were given, else
+    `FEW_EVENTS`."""
     least = 1 if profiles.given else FEW_EVENTS
     turnons = profiles.efficiencies.turnons
     return [i for i, turnon in enumerate(turnons) if np.sum(turnon.events) >= least]

@@ -1,4 +1,4 @@
-"""Spectra of a catalogue's samples: what is in them, in Hz."""
+"""Spectra of the samples of a catalogue, in Hz."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from trigemu.triggers import Context
 
 @dataclass(frozen=True)
 class Quantity:
-    """What is filled: an observable, or "weight"; edges: float64[bins + 1] in `unit`."""
+    """The quantity of a spectrum: an observable, or "weight". edges: float64[bins + 1] in `unit`."""
 
     name: str
     label: str
@@ -27,8 +27,8 @@ class Quantity:
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Of each sample, by name: Σw and its variance in Hz and Hz², float64[bins]. What lies above the last
-    edge is counted in the last bin, so that a spectrum adds up to its rate."""
+    """A spectrum of each sample, by name: sum_w and variance, float64[bins] in Hz and Hz². Values above the
+    last edge are counted in the last bin."""
 
     quantity: Quantity
     sum_w: Mapping[str, FloatArray]
@@ -54,7 +54,7 @@ QUANTITIES = (
 
 
 def sample_spectra(catalogue: Catalogue) -> tuple[Spectrum, ...]:
-    """All quantities that the samples have, in one pass over the catalogue."""
+    """Fill the spectra of all quantities that the samples have, in one pass over the catalogue."""
     context = Context(make_scope({}, {}, lambda key, message: None))
     wanted = {
         number: None if quantity.name == "weight" else context.observable(quantity.name)
@@ -76,7 +76,7 @@ def _of_sample(
     known |= {("", scalar) for scalar in sample.schema.scalars}
     offered = {q: o for q, o in wanted.items() if o is None or set(o.needs()) <= known}
     needs = {need for observable in offered.values() if observable for need in observable.needs()}
-    import hist  # which takes a tenth of a second, for this alone
+    import hist  # here, because the import takes a tenth of a second and is needed nowhere else
 
     filled = {q: hist.Hist(hist.axis.Variable(QUANTITIES[q].edges), storage="Weight") for q in offered}
     shared: dict[int, list[tuple[Parents, IntArray, FloatArray]]] = {q: [] for q in offered}
@@ -100,8 +100,8 @@ def _of_sample(
 
 
 def _of_parents(parts: Sequence[tuple[Parents, IntArray, FloatArray]], n: int) -> FloatArray:
-    """float64[n]: Σ over parents of (Σw)², from parents, bins and weights of events; what lies above the
-    last bin is in it."""
+    """Return Σ over parents of (Σw)² in each bin, float64[n], from parents, bins and weights of events.
+    Values above the last bin are counted in it."""
     parent, bins, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
     bins = np.minimum(bins, n - 1)
     inside = bins >= 0

@@ -1,7 +1,7 @@
-"""Rates against one threshold, or over the plane of two, from one pass over the events.
+"""Rates as a function of one or more thresholds, from one pass over the events.
 
-The axis of the pattern table counts how many of the values an event's score is above; for each value the
-decision is put in afterwards, so that a scan equals separate runs to the last bit.
+The axis of the pattern table counts how many of the scanned values the score of an event is above. The
+decision at each value is inserted afterwards, so that a scan agrees with separate runs to the last bit.
 """
 
 from __future__ import annotations
@@ -22,13 +22,21 @@ from trigemu.samples import Catalogue, Need
 from trigemu.support import BoolArray, IntArray, TrigemuError
 from trigemu.triggers import ScoreKind
 
-#: Each costs a sum over all patterns.
+#: The largest number of points of a scan; each needs a sum over all patterns.
 MAX_POINTS = 10_000
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The values, ascending, that the threshold of a trigger takes."""
+    """The values of one threshold in a scan.
+
+    Attributes
+    ----------
+    trigger : str
+        The name of the trigger.
+    values : tuple of float
+        The values of its threshold, ascending.
+    """
 
     trigger: str
     values: tuple[float, ...]
@@ -36,7 +44,15 @@ class Steps:
 
 @dataclass(frozen=True)
 class Scan:
-    """Rates at all combinations of the values, those of the last trigger varying fastest."""
+    """The rates of a menu at all combinations of thresholds.
+
+    Attributes
+    ----------
+    steps : tuple of Steps
+        The scanned thresholds.
+    points : tuple of MenuRates
+        The rates at each combination of values, those of the last trigger varying fastest.
+    """
 
     steps: tuple[Steps, ...]
     points: tuple[MenuRates, ...]
@@ -44,9 +60,23 @@ class Scan:
 
 @dataclass(frozen=True)
 class Met:
-    """Where a rate is a budget: of the scanned `trigger` between the neighbouring values low and high, whose
-    rates are low_hz and high_hz; both are one value where it is met exactly. quantity: "total_hz" or
-    "unique_hz" of the trigger, "rate_hz" of the menu. at: the values of the other scanned triggers."""
+    """A pair of neighbouring thresholds between which a rate meets a budget.
+
+    Attributes
+    ----------
+    budget_hz : float
+        The budget in Hz.
+    quantity : str
+        The rate: "total_hz" or "unique_hz" of the trigger, or "rate_hz" of the menu.
+    trigger : str
+        The name of the scanned trigger.
+    low, high : float
+        The two thresholds; equal if the budget is met exactly.
+    low_hz, high_hz : float
+        The rates in Hz at `low` and `high`.
+    at : tuple of (str, float)
+        The names and thresholds of the other scanned triggers.
+    """
 
     budget_hz: float
     quantity: str
@@ -66,8 +96,31 @@ def scan(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Scan:
-    """Rates of a menu for values of the thresholds of some triggers; budgets of others are solved once,
-    with these triggers as the menu has them. TrigemuError where a trigger has no threshold."""
+    """Compute the rates of a menu for several values of one or more thresholds.
+
+    Rate budgets of other triggers are solved once, with the scanned triggers as the menu defines them.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    steps : sequence of Steps
+        The triggers to scan, each with its values.
+    catalogue : Catalogue
+        The samples.
+    workers, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    Scan
+
+    Raises
+    ------
+    TrigemuError
+        If a trigger is unknown, disabled, has no threshold or is given twice, if its values are not
+        ascending, or if there are too many combinations of values.
+    """
     check_steps(menu, steps)
     axis = _Above(tuple(steps))
     if any(trigger.name not in axis.triggers for trigger in menu.budgeted):
@@ -80,7 +133,8 @@ def scan(
 
 
 def parse_values(text: str) -> tuple[float, ...]:
-    """`60:160:5`, first, last and step, or values with commas; TrigemuError says what is wrong."""
+    """Return the values of a text: `60:160:5` (first, last, step), or values separated by commas.
+    TrigemuError if the text is neither."""
     try:
         if ":" not in text:
             values = [float(part) for part in text.split(",")]
@@ -94,7 +148,7 @@ def parse_values(text: str) -> tuple[float, ...]:
             values = [float(first + step * i) for i in range(steps + 1)]
     except (ValueError, ArithmeticError):
         raise TrigemuError(
-            f"values {text!r}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, or values with commas"
+            f"values {text!r}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, or VALUE,VALUE,…"
         ) from None
     if not np.isfinite(values).all():
         raise TrigemuError(f"values {text!r}: expected finite numbers")
@@ -102,7 +156,21 @@ def parse_values(text: str) -> tuple[float, ...]:
 
 
 def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
-    """Where total, unique and menu rate meet a budget; over a plane the menu rate, along the last trigger."""
+    """Find where the rates of a scan meet a budget.
+
+    Parameters
+    ----------
+    scan : Scan
+        The scan.
+    budget_hz : float
+        The budget in Hz.
+
+    Returns
+    -------
+    tuple of Met
+        For one scanned trigger, where its total and unique rates and the rate of the menu meet the budget.
+        For several, where the rate of the menu does, along the values of the last trigger.
+    """
     *others, last = scan.steps
     n = len(last.values)
     found = []
@@ -117,7 +185,7 @@ def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
 
 
 def quantities(points: Sequence[MenuRates], trigger: str) -> dict[str, list[float]]:
-    """Total and unique rate of a trigger and rate of the menu, in Hz, at each point."""
+    """Return the total and unique rates of a trigger and the rate of the menu, in Hz, at each point."""
     own = [next(t for t in point.triggers if t.name == trigger) for point in points]
     return {
         "total_hz": [rates.total.hz for rates in own],
@@ -137,7 +205,7 @@ def _between(
 
 
 def check_steps(menu: Menu, steps: Sequence[Steps]) -> None:
-    """TrigemuError for a trigger that cannot be scanned."""
+    """Raise TrigemuError if a trigger cannot be scanned, or there are too many combinations of values."""
     names = [step.trigger for step in steps]
     for step in steps:
         trigger = menu.trigger(step.trigger)
@@ -149,14 +217,14 @@ def check_steps(menu: Menu, steps: Sequence[Steps]) -> None:
         if names.count(step.trigger) > 1:
             raise TrigemuError(f"{where} is scanned twice: give each trigger its values once")
         if not step.values or any(high <= low for low, high in pairwise(step.values)):
-            raise TrigemuError(f"{where}: expected at least one value to scan, and that they rise")
+            raise TrigemuError(f"{where}: expected at least one value to scan, in ascending order")
     points = int(np.prod([len(step.values) for step in steps]))
     if points > MAX_POINTS:
         raise TrigemuError(f"{points} combinations of values: at most {MAX_POINTS} can be scanned")
 
 
 def _at_first(menu: Menu, steps: Iterable[Steps]) -> Menu:
-    """The menu with the scanned triggers at their first values, which nothing was fitted to."""
+    """Return the menu with the scanned triggers at their first values, without budgets and solutions."""
     triggers = {trigger.name: trigger for trigger in menu.triggers}
     for step in steps:
         cut = _cut(triggers[step.trigger], step.values[0])
@@ -171,7 +239,8 @@ def _cut(trigger: Trigger, cut: float) -> Trigger:
 
 @dataclass(frozen=True)
 class _Above:
-    """bin: of each trigger, how many of its values the score is above, as the digits of one number."""
+    """The axis of a scan. The bin of an event encodes, for each scanned trigger, how many of its values the
+    score is above, as the digits of one number."""
 
     steps: tuple[Steps, ...]
 
@@ -198,14 +267,14 @@ class _Above:
         return number
 
     def above(self, number: IntArray, position: int, value: int) -> BoolArray:
-        """bool[m]: whether the score of a trigger is above one of its values."""
+        """Return bool[m], whether the score of a trigger is above one of its values, from bin numbers."""
         below = int(np.prod([len(step.values) + 1 for step in self.steps[position + 1 :]]))
         return number // below % (len(self.steps[position].values) + 1) > value
 
 
 def _at(emulation: Emulation, axis: _Above, chosen: Sequence[int]) -> Emulation:
-    """The emulation with the thresholds at their chosen values. Each scanned trigger gets a bit of its
-    own: in the plan, one of equal content would share it."""
+    """Return the emulation with the thresholds at their chosen values. Each scanned trigger gets a bit of its
+    own, since in the plan it may share one with an identical trigger."""
     (menu,), table, plan = emulation.menus, emulation.table, emulation.plan
     number = emulation.bin
     own = np.zeros((len(table), 1), np.uint64)

@@ -1,4 +1,4 @@
-"""Emulated decisions, before prescales, against those that a sample has stored."""
+"""Validation of emulated decisions, before prescales, against those recorded in a sample."""
 
 from __future__ import annotations
 
@@ -15,16 +15,29 @@ from trigemu.samples import Catalogue, Events, Need
 from trigemu.support import BoolArray, IntArray, TrigemuError, Words
 from trigemu.triggers import Compiled, Context, Kind, Random
 
-#: Of each trigger: how many events that differ are shown.
+#: The number of differing events that are kept for each trigger.
 SHOWN = 3
-#: Of `inject`: the same decisions every time.
+#: The seed of `inject`, so that every run flips the same decisions.
 _SEED = 20161026
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """An event on which a trigger differs. entry: its number in the file. events: itself, with what the
-    trigger looks at, and the neighbouring crossings that it looks at."""
+    """An event on which the emulated and the stored decision of a trigger differ.
+
+    Attributes
+    ----------
+    sample : str
+        The name of the sample.
+    path : str
+        The file.
+    entry : int
+        The position of the event in the file.
+    emulated : bool
+        The emulated decision.
+    events : Events
+        The event with the columns that the trigger needs, and the neighbouring crossings that it looks at.
+    """
 
     sample: str
     path: str
@@ -35,8 +48,23 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Checked:
-    """Of a trigger: on how many events both agree, and on how many only one fires. first: events that
-    differ. skipped: why it was not checked."""
+    """The validation of one trigger.
+
+    Attributes
+    ----------
+    name : str
+        The name of the trigger.
+    agree : int
+        The number of events on which the emulated and the stored decision agree.
+    only_emulated : int
+        The number of events on which only the emulated decision is positive.
+    only_stored : int
+        The number of events on which only the stored decision is positive.
+    first : tuple of Disagreement
+        The first events that differ.
+    skipped : str or None
+        Why the trigger was not checked; None if it was.
+    """
 
     name: str
     agree: int = 0
@@ -47,13 +75,29 @@ class Checked:
 
     @property
     def differ(self) -> int:
+        """The number of events on which the two decisions differ."""
         return self.only_emulated + self.only_stored
 
 
 @dataclass(frozen=True)
 class DecisionCheck:
-    """crossings: how many events. triggers: the enabled ones of the menu, in its order. injected: how many
-    stored decisions were flipped, of which `found` made the difference that they should."""
+    """The validation of a menu.
+
+    Attributes
+    ----------
+    menu : Menu
+        The menu.
+    catalogue : Catalogue
+        The samples.
+    crossings : int
+        The number of events.
+    triggers : tuple of Checked
+        The enabled triggers of the menu, in its order.
+    injected : int
+        The number of stored decisions that were flipped on purpose.
+    found : int
+        The number of these whose flip changed the outcome of the comparison, as it should.
+    """
 
     menu: Menu
     catalogue: Catalogue
@@ -64,6 +108,7 @@ class DecisionCheck:
 
     @property
     def differ(self) -> int:
+        """The number of differing decisions of all triggers."""
         return sum(trigger.differ for trigger in self.triggers)
 
 
@@ -75,10 +120,29 @@ def check_decisions(
     chunk_events: int = CHUNK_EVENTS,
     progress: Callable[[int], None] | None = None,
 ) -> DecisionCheck:
-    """Check the enabled triggers of a menu on all samples of a catalogue.
+    """Compare the emulated decisions of a menu with the stored ones, on all samples of a catalogue.
 
-    `inject` flips so many stored decisions, to see that the check finds them. TrigemuError where no
-    trigger can be checked.
+    Parameters
+    ----------
+    menu : Menu
+        The menu; its enabled triggers are checked, before prescales.
+    catalogue : Catalogue
+        Samples with stored decisions.
+    inject : int
+        The number of stored decisions to flip, as a test that the check finds them.
+    chunk_events : int
+        The largest number of events that are processed at a time.
+    progress : callable, optional
+        Called after each chunk with the number of its events.
+
+    Returns
+    -------
+    DecisionCheck
+
+    Raises
+    ------
+    TrigemuError
+        If no trigger can be checked, or there are fewer decisions than are to be flipped.
     """
     reasons = {trigger.name: _reason(menu, trigger, catalogue) for trigger in menu.enabled}
     checked = [trigger for trigger in menu.enabled if reasons[trigger.name] is None]
@@ -102,12 +166,12 @@ def check_decisions(
 
 
 def stored_name(trigger: Trigger) -> str:
-    """How samples call its recorded decisions."""
+    """Return the name of the recorded decisions of a trigger in samples."""
     return trigger.name if trigger.stored is None else trigger.stored
 
 
 def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue) -> str | None:
-    """Why a trigger cannot be checked."""
+    """Return why a trigger cannot be checked, or None if it can."""
     of = [menu.trigger(name) for name in _closure(menu, [trigger])]
     if any(isinstance(part.description, Random) for part in of):
         return "it is random"
@@ -125,7 +189,7 @@ def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue) -> str | None:
 
 
 def _closure(menu: Menu, triggers: Iterable[Trigger]) -> set[str]:
-    """The names of some triggers and of all whose decisions they read."""
+    """Return the names of some triggers and of all triggers whose decisions they read."""
     names: set[str] = set()
     waiting = [trigger.name for trigger in triggers]
     while waiting:
@@ -137,14 +201,15 @@ def _closure(menu: Menu, triggers: Iterable[Trigger]) -> set[str]:
 
 
 def _with_inputs(menu: Menu, triggers: Sequence[Trigger]) -> Menu:
-    """The menu of these triggers alone."""
+    """Return the menu with only these triggers and those whose decisions they read."""
     names = _closure(menu, triggers)
     kept = tuple(trigger for trigger in menu.triggers if trigger.name in names)
     return replace(menu, triggers=kept, order=tuple(name for name in menu.order if name in names))
 
 
 def _compiled(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
-    """A trigger and those whose decisions it reads, and the columns they need together."""
+    """Return the columns that a trigger and those whose decisions it reads need, and the compiled
+    triggers."""
     context = Context(menu.scope, menu.path.parent)
     descriptions = (menu.trigger(name).description for name in _closure(menu, [trigger]))
     compiled = [part.compile(context) for part in descriptions if isinstance(part, Kind)]
@@ -156,17 +221,15 @@ def _decided(plan: Plan, sample: int, events: Events) -> Words:
 
 
 def _slots(inject: int, crossings: int, triggers: int) -> IntArray:
-    """Which decisions to flip, counted event by event."""
+    """Return the positions of the decisions to flip, counted event by event."""
     if inject > crossings * triggers:
-        raise TrigemuError(
-            f"{inject} decisions to flip: the sample has {crossings * triggers} that are checked"
-        )
+        raise TrigemuError(f"{inject} decisions to flip: only {crossings * triggers} decisions are checked")
     chosen = np.random.default_rng(_SEED).choice(crossings * triggers, inject, replace=False)
     return np.sort(chosen)
 
 
 class _Tally:
-    """What agrees and what differs, chunk after chunk."""
+    """Running counts of agreeing and differing decisions."""
 
     def __init__(self, catalogue: Catalogue, triggers: Sequence[Trigger], slots: IntArray) -> None:
         self.catalogue, self.triggers, self.slots = catalogue, triggers, slots
@@ -211,7 +274,7 @@ class _Tally:
     def _difference(
         self, needs: set[Need], margin: int, sample: int, source: int, entry: int, emulated: bool
     ) -> Disagreement:
-        """With the columns that the trigger needs, and where its objects are."""
+        """Read a differing event, with the columns that the trigger needs and η and φ of its objects."""
         of = self.catalogue.samples[sample]
         offered = of.schema.collections
         needs = needs | {(name, c) for name, _ in needs if name for c in offered[name] & {"eta", "phi"}}

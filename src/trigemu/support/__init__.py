@@ -1,5 +1,5 @@
-"""What every room needs and that knows nothing of triggers: errors, whole files, kernels, array types, TOML
-with line numbers, the machine.
+"""What every room needs, with no knowledge of triggers: errors, atomic file writing, kernels, array types,
+TOML with line numbers, the machine.
 
 in: files, numbers
 out: messages, typed tables, compiled kernels

@@ -1,4 +1,4 @@
-"""Files that are whole or not there."""
+"""Atomic writing: a file is either complete or absent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trigemu.support.errors import TrigemuError
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write under a temporary name beside the file, then rename; TrigemuError where that fails."""
+    """Write to a temporary file next to the target, then rename it; raise TrigemuError if that fails."""
     target = Path(path)
     check_writable(target)
     with replacing(target) as temporary:
@@ -21,8 +21,8 @@ def write_text(path: Path | str, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name with the same ending beside a file; what is written there becomes the file at
-    the end, and is removed if anything fails. TrigemuError where the file cannot be written."""
+    """Yield a temporary path next to a file, with the same suffix. What is written there replaces the file at
+    the end, or is removed if anything fails. Raises TrigemuError if the file cannot be written."""
     temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
     try:
         yield temporary
@@ -35,7 +35,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def check_writable(path: Path | str) -> None:
-    """TrigemuError where a file of that name cannot be, before work is spent on what it shall hold."""
+    """Raise TrigemuError if the file cannot be written; to be called before its content is computed."""
     target = Path(path)
     if target.is_dir():
         raise TrigemuError(f"cannot write {target}: it is a folder")
@@ -47,10 +47,10 @@ def check_writable(path: Path | str) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside one that is not there yet; what is written into it becomes that folder at the
-    end, and is removed if anything fails. TrigemuError where that cannot be."""
+    """Yield a temporary folder next to one that does not exist yet. At the end it is renamed to that folder,
+    or removed if anything fails. Raises TrigemuError if the folder exists or cannot be written."""
     if path.exists() or path.is_symlink():
-        raise TrigemuError(f"cannot write {path}: it is there already: remove it or choose another name")
+        raise TrigemuError(f"cannot write {path}: it already exists: remove it or choose another name")
     check_writable(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:

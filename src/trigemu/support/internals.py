@@ -1,7 +1,7 @@
-"""The private names of other libraries that trigemu cannot do without, all in this file.
+"""Private names of other libraries that trigemu depends on, all in this file.
 
-They may change with any version: where one is missing, the message says which, and with which versions it was
-checked.
+They may change with any release. If one is missing, the error names it and the version of the library that
+trigemu was checked with.
 """
 
 from __future__ import annotations
@@ -22,25 +22,25 @@ CHECKED = {"numba": "0.68", "tomlkit": "0.15", "uproot": "5.7", "conifer": "1.11
 
 
 def stamp_cache(compiled: Callable[..., Any], digest: str) -> None:
-    """Make what numba keeps of a kernel out of date when a digest changes, not only when its file does."""
-    if isinstance(compiled, Dispatcher):  # not where compilation is switched off
+    """Invalidate numba's cache of a kernel when a digest changes, not only when its source file does."""
+    if isinstance(compiled, Dispatcher):  # false if compilation is disabled
         kept = _needed("numba", _needed("numba", compiled, "_cache"), "_cache_file")
         kept._source_stamp = _needed("numba", kept, "_source_stamp"), digest
 
 
 def replace_key(table: Table, key: str, new: str, value: Any) -> None:
-    """Put another key and value in the place of one, with its comment."""
+    """Replace a key and its value, and keep its place and comment."""
     _needed("tomlkit", table.value, "_replace")(key, new, value)
 
 
 def insert_after(table: Table, key: str, new: str, value: Any) -> None:
-    """Put a key right behind another, not behind comments on what follows."""
+    """Insert a key directly after another, before any comments on what follows."""
     _needed("tomlkit", table.value, "_insert_after")(key, new, value)
 
 
 @contextmanager
 def without_clock() -> Iterator[None]:
-    """Let uproot write no time into its files, so that equal contents are equal files."""
+    """Keep uproot from writing the time into its files, so that equal contents give identical files."""
     known = _needed("uproot", uproot._util, "datetime_to_code")
     uproot._util.datetime_to_code = lambda time: 0
     try:
@@ -50,7 +50,7 @@ def without_clock() -> Iterator[None]:
 
 
 def without_origin(model: Any) -> None:
-    """Let a model of conifer note neither the time nor machine, user and folder."""
+    """Keep a conifer model from recording the time, machine, user and folder."""
     for name, value in (("_stamp", 0), ("_metadata", [])):
         _needed("conifer", model, name)
         setattr(model, name, value)

@@ -1,12 +1,12 @@
 """The numba policy, in one place, and the four-momentum kernels that several modules share.
 
 Kernels are compiled once and cached on disk, release the GIL, and never use fastmath: decisions are
-compared bit by bit with brute force and with recorded ones, so IEEE semantics (NaN, rounding) count.
-Columns have one of four types (float32, float64, int32, int64), so few signatures serve every menu.
+compared bit by bit with brute force and with recorded ones, so IEEE semantics (NaN, rounding) matter.
+Columns have one of four types (float32, float64, int32, int64), so a few signatures serve every menu.
 Comparisons and derived quantities are computed in float64 whatever the column's type.
 
-What batches and single events (`stream`) both compute is a scalar kernel here: NumPy's own functions differ
-from it in the last bit.
+Quantities computed both in batches and for single events (`stream`) are scalar kernels here, because NumPy's
+own functions differ from them in the last bit.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from trigemu.support.internals import stamp_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: What is opposite up to rounding is at +π: an object alone and its missing momentum are, and rounding must
-#: not turn a network's input around.
+#: Directions that are opposite up to rounding are at +π, as a single object and the missing momentum it
+#: causes. Otherwise rounding could flip the sign of a network's input.
 _OPPOSITE = math.pi - 1e-12
 
 
@@ -38,16 +38,16 @@ def kernel(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """The same for a small one in the loops of others, which becomes a part of them: a call with arrays among
-    its arguments takes longer than a few operations."""
+    """Compile a small function that is inlined into the loops of other kernels: a call with array arguments
+    takes longer than a few operations."""
     return _compile(function, forceinline=True)
 
 
 def _compile(function: F, **options: bool) -> F:
     compiled = numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy", **options)(function)
     _MADE_OF[compiled] = _digest(function)
-    # What numba keeps is out of date, for numba, when the file of the function changes, but not when only a
-    # file changes that kernels or constants are imported from, which are compiled into it.
+    # numba invalidates its cache when the file of the function changes, but not when only a file changes from
+    # which kernels or constants are imported, although these are compiled into it.
     stamp_cache(compiled, _MADE_OF[compiled])
     return compiled  # type: ignore[no-any-return]
 
@@ -56,7 +56,7 @@ _MADE_OF: dict[Callable[..., Any], str] = {}
 
 
 def _digest(function: Callable[..., Any]) -> str:
-    """Of a function, and of the kernels and constants that it names."""
+    """Return a digest of a function and of the kernels and constants that it names."""
     code: CodeType = function.__code__
     parts: list[object] = [code.co_code, code.co_names]
     parts += [c.co_code if isinstance(c, CodeType) else c for c in code.co_consts]
@@ -75,8 +75,8 @@ def _digest(function: Callable[..., Any]) -> str:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer(typing: Any, address: Any) -> Any:
-    """What `numba.carray` makes an array of, from an address: unlike an array among the arguments of a
-    kernel, it costs no allocation. The memory must be kept alive elsewhere."""
+    """Turn an address into the pointer that `numba.carray` takes. Unlike an array argument of a kernel, it
+    costs no allocation. The memory must be kept alive elsewhere."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
@@ -86,7 +86,7 @@ def pointer(typing: Any, address: Any) -> Any:
 
 @kernel
 def delta_phi(phi1: float, phi2: float) -> float:
-    """φ1 − φ2 in (−π, π], in radians."""
+    """Return φ1 − φ2 in (−π, π], in radians."""
     difference = phi1 - phi2
     if abs(difference) > math.pi:
         difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
@@ -95,7 +95,7 @@ def delta_phi(phi1: float, phi2: float) -> float:
 
 @kernel
 def delta_r(eta1: float, phi1: float, eta2: float, phi2: float) -> float:
-    """Distance in (η, φ)."""
+    """Return the distance in (η, φ)."""
     return math.hypot(eta1 - eta2, delta_phi(phi1, phi2))
 
 
@@ -116,7 +116,7 @@ def momentum_z(pt: float, eta: float) -> float:
 
 @kernel
 def energy(pt: float, eta: float) -> float:
-    """Of a massless object."""
+    """Return the energy of a massless object."""
     return pt * math.cosh(eta)
 
 
@@ -133,6 +133,6 @@ def mass(px: float, py: float, pz: float, e: float) -> float:
 
 @kernel
 def pair_mass(pt1: float, eta1: float, phi1: float, pt2: float, eta2: float, phi2: float) -> float:
-    """Invariant mass in GeV of two massless objects: m² = 2 pT1 pT2 (cosh Δη − cos Δφ)."""
+    """Return the invariant mass in GeV of two massless objects: m² = 2 pT1 pT2 (cosh Δη − cos Δφ)."""
     square = 2.0 * pt1 * pt2 * (math.cosh(eta1 - eta2) - math.cos(phi1 - phi2))
     return 0.0 if square < 0.0 else math.sqrt(square)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-#: What the time of an event depends on, besides Python.
+#: Libraries, besides Python, that the time per event depends on.
 LIBRARIES = ("numpy", "numba", "onnxruntime", "treelite", "tl2cgen")
 
 _EMPTY_INTERVALS = 10_001
@@ -23,8 +23,28 @@ _clock = time.perf_counter_ns
 
 @dataclass(frozen=True)
 class Environment:
-    """Where times were taken. cores: those this process may use. load: the average over 1, 5 and 15
-    minutes, before and after, of all that waited for the cores; None where the system does not say."""
+    """The machine and software on which times were measured.
+
+    Attributes
+    ----------
+    cpu : str
+        Model of the processor.
+    cores : int
+        Cores that this process may use.
+    system : str
+        Operating system and architecture.
+    python : str
+        Version of Python.
+    versions : mapping of str to str
+        Versions of the libraries that the times depend on, by name.
+    load_before, load_after : tuple of three floats, or None
+        Load averages over 1, 5 and 15 minutes before and after the measurement; None if the system does not
+        provide them.
+    timer_resolution_ns, timer_overhead_ns : float
+        Resolution of the clock and median time of reading it, in ns.
+    garbage_collection : str
+        State of Python's garbage collection during the measurement.
+    """
 
     cpu: str
     cores: int
@@ -39,7 +59,7 @@ class Environment:
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -48,7 +68,7 @@ def load_average() -> tuple[float, float, float] | None:
 
 
 def environment(load_before: tuple[float, float, float] | None) -> Environment:
-    """Of this process, now."""
+    """Describe the machine and the software of this process, now."""
     return Environment(
         cpu=_cpu(),
         cores=cores(),
@@ -64,7 +84,7 @@ def environment(load_before: tuple[float, float, float] | None) -> Environment:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """Without garbage collection."""
+    """Suspend garbage collection."""
     enabled = gc.isenabled()
     gc.collect()
     gc.disable()
@@ -76,13 +96,13 @@ def undisturbed() -> Iterator[None]:
 
 
 def timer_overhead_ns() -> float:
-    """The median of intervals in which nothing is done."""
+    """Return the median of empty intervals, in ns."""
     with undisturbed():
         return float(np.median([-(_clock() - _clock()) for _ in range(_EMPTY_INTERVALS)]))
 
 
 def _cpu() -> str:
-    """The model of the processor."""
+    """Return the model of the processor."""
     listed = Path("/proc/cpuinfo")
     lines = listed.read_text().splitlines() if listed.is_file() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]

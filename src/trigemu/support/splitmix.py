@@ -1,4 +1,4 @@
-"""SplitMix64, a hash of whole numbers (Steele, Lea and Flood, doi:10.1145/2660193.2660195)."""
+"""SplitMix64, a hash of integers (Steele, Lea and Flood, doi:10.1145/2660193.2660195)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TOML tables → frozen structs, with every mistake of a file at once and the line of each.
+"""Read TOML tables into frozen structs; report all mistakes of a file at once, each with its line.
 
 Menus, catalogues and configs are described by `msgspec.Struct`s. A struct that takes any further key (a
 window on any column of an object) names the field that gathers them in the class attribute `further`.
@@ -28,18 +28,19 @@ T = TypeVar("T")
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What a TOML table may hold. `further` names the field that gathers all other keys."""
+    """The keys that a TOML table may have. `further` names the field that collects all other keys."""
 
     further: ClassVar[str | None] = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        """(key, message) for what the types of the fields cannot say; a key or those that lead to it."""
+        """Yield (key, message) for mistakes that the field types cannot express. A key may be a path of
+        keys."""
         return iter(())
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: where it stands and what to do about it."""
+    """One mistake: its location and what to do about it."""
 
     file: str
     line: int
@@ -52,7 +53,13 @@ class Problem:
 
 
 class TableError(TrigemuError):
-    """All mistakes of one file."""
+    """All mistakes in one TOML file.
+
+    Attributes
+    ----------
+    problems : list of Problem
+        The mistakes, ordered by line.
+    """
 
     def __init__(self, problems: list[Problem]) -> None:
         self.problems = sorted(problems, key=lambda problem: problem.line)
@@ -61,7 +68,7 @@ class TableError(TrigemuError):
 
 @dataclass
 class Document:
-    """A TOML file, where its keys stand, and what is wrong with it."""
+    """A TOML file, the line of each key, and the mistakes found so far."""
 
     path: Path
     data: dict[str, Any]
@@ -70,13 +77,13 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def problem(self, key: Key, where: str, message: str) -> None:
-        """Note a mistake at a key, or at the nearest enclosing one that has a line."""
+        """Record a mistake at a key, or at the nearest enclosing key that has a line."""
         while key and key not in self.lines:
             key = key[:-1]
         self.problems.append(Problem(str(self.path), self.lines.get(key, 1), where, message))
 
     def attempt(self, make: Callable[[], T], key: Key) -> T | None:
-        """What is made, or None and a mistake noted at a key where that fails."""
+        """Return `make()`; if it raises TrigemuError, record the mistake at the key and return None."""
         try:
             return make()
         except TrigemuError as error:
@@ -84,13 +91,13 @@ class Document:
             return None
 
     def finish(self) -> None:
-        """Raise TableError if anything was wrong."""
+        """Raise TableError if any mistakes were recorded."""
         if self.problems:
             raise TableError(self.problems)
 
 
 def load_toml(path: Path) -> Document:
-    """Read a TOML file; TableError for one that is missing or no TOML."""
+    """Read a TOML file; raise TableError if it cannot be read or is not valid TOML."""
     try:
         content = path.read_bytes()
         text = content.decode()
@@ -111,8 +118,8 @@ def load_toml(path: Path) -> Document:
 def read_table(
     document: Document, table: Any, struct: type[S], key: Key, where: str, also: Iterable[str] = ()
 ) -> S | None:
-    """Make a struct of a table, noting every mistake in the document; None if there was any. `also`
-    are names that may be meant by an unknown key."""
+    """Convert a table to a struct and record every mistake in the document; return None if there were any.
+    `also` are further names to suggest for an unknown key."""
     before = len(document.problems)
     fields = {f.encode_name: f for f in msgspec.structs.fields(struct) if f.name != struct.further}
     if not isinstance(table, dict):
@@ -149,7 +156,7 @@ def read_table(
 
 
 def _further(document: Document, value: Any, kind: Any, key: Key, where: str, fields: Iterable[str]) -> Any:
-    """An entry that may have any name: where it cannot be read, its name may be a misspelt field."""
+    """Convert an entry of any name. If that fails, its name may be a misspelt field."""
     before = len(document.problems)
     made = _value(document, value, kind, key, where)
     close = difflib.get_close_matches(str(key[-1]), fields, n=1, cutoff=0.75)
@@ -186,10 +193,10 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
         return None
 
 
-#: What msgspec calls the types of values, and what a reader of TOML does.
+#: Names of types in msgspec → names for users of TOML.
 _IN_TOML = {
     "str": "a string",
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
     "bool": "true or false",
     "array": "a list",
@@ -208,12 +215,12 @@ def _is_table(kind: Any) -> bool:
 
 
 def _inner(kind: Any) -> tuple[Any, ...]:
-    """A type, or those of the entries of a list."""
+    """Return a type, or the types of the entries if it is a list."""
     return typing.get_args(kind) if typing.get_origin(kind) is tuple else (kind,)
 
 
 def dotted(key: Key) -> str:
-    """`legs[1].pt` for ("trigger", 3, "legs", 1, "pt"): the part below the entry that `where` names."""
+    """Return `legs[1].pt` for ("trigger", 3, "legs", 1, "pt"): the path below the entry named by `where`."""
     if len(key) > 2 and isinstance(key[1], int):
         key = key[2:]
     text = ""
@@ -225,7 +232,7 @@ def dotted(key: Key) -> str:
 class _Lines:
     """The line of every key and array element of a text that is known to be valid TOML.
 
-    TOML libraries keep no positions; validity lets this scanner be short.
+    TOML libraries do not keep positions; relying on valid TOML keeps this scanner short.
     """
 
     _blank = re.compile(r"(?:[ \t\r]|#[^\n]*)*")
@@ -247,7 +254,7 @@ class _Lines:
                 self._pair(table)
 
     def _skip(self, *, newlines: bool) -> bool:
-        """Pass over blanks and comments; False at the end of the text."""
+        """Skip blanks and comments; return False at the end of the text."""
         while True:
             self._take(self._blank)
             if self.at < len(self.text) and self.text[self.at] == "\n" and newlines:

@@ -1,4 +1,4 @@
-"""TOML as a person would write it: short tables on one line, lists of tables one a line."""
+"""Write TOML in a readable layout: short tables on one line, lists of tables with one table per line."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ WIDTH = 110
 
 
 def table(header: str, entries: Mapping[str, Any]) -> str:
-    """`header`, as in [menu] or [[trigger]], and a line or more for each entry; None is left out."""
+    """Return the header, such as [menu] or [[trigger]], and the entries; entries that are None are
+    omitted."""
     lines = [header]
     lines += [entry(key, item) for key, item in entries.items() if item is not None]
     return "\n".join(lines) + "\n"
 
 
 def entry(key: str, item: Any) -> str:
-    """`key = value`, on several lines where one would be too long or a text has several."""
+    """Return `key = value`, on several lines if one would be too long or the text has several lines."""
     start = f"{_key(key)} = "
     if isinstance(item, str) and "\n" in item:
         return f'{start}"""\n' + "\n".join(_quoted(line)[1:-1] for line in item.split("\n")) + '"""'
@@ -28,7 +29,7 @@ def entry(key: str, item: Any) -> str:
 
 
 def value(item: Any) -> str:
-    """On one line. Floats keep every bit."""
+    """Return a value on one line. Floats keep every bit."""
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, int | float):
@@ -42,7 +43,8 @@ def value(item: Any) -> str:
 
 
 def comment(text: str) -> str:
-    """Lines that begin with #, whatever the text holds, broken where they would be too long."""
+    """Return the text as comment lines beginning with #, wrapped at the line width; control characters become
+    blanks."""
     lines: list[str] = []
     for word in re.sub(r"[\x00-\x1f\x7f]+", " ", text).split(" "):
         if lines and len(lines[-1]) + 1 + len(word) <= WIDTH:
@@ -57,5 +59,5 @@ def _key(name: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """JSON's escapes are TOML's, but for the one sign that JSON does not escape."""
+    """Quote a text. JSON's escapes are TOML's, except for one character that JSON does not escape."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,7 +1,7 @@
-"""Trigger kinds, one a file; `base` is the contract. Plugins bring more.
+"""Trigger kinds, one per module; `base` is the contract. Plugins add more kinds.
 
 in: tables of a menu, a `Context`
-out: `Kind`, and what it compiles to: `Compiled`, which gives decisions or scores
+out: `Kind`, which compiles to `Compiled`, which gives decisions or scores
 """
 
 from trigemu.triggers.anomaly import (

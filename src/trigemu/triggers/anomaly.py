@@ -1,10 +1,10 @@
-"""`anomaly`: an event that a neural network finds unusual, by the score of an ONNX model.
+"""`anomaly`: anomaly detection, a cut on the score of an ONNX model.
 
     card = "autoencoder.toml"           # relative to the menu
-    requires = "n_photon >= 1"          # optional: the other events are not asked, and cost nothing
+    requires = "n_photon >= 1"          # optional: the model is not evaluated on other events
     unique_rate_hz = 1350.0             # or above = …
 
-The card says what the model reads; standardisation and masks are inside of the model.
+The card lists the inputs of the model; standardisation and masks are part of the model.
 
     [network]
     file = "autoencoder.onnx"
@@ -13,9 +13,9 @@ The card says what the model reads; standardisation and masks are inside of the 
     [[network.inputs]]
     observables = ["n_jet", "ht"]       # an event without one of these has no score
 
-    [[network.inputs]]                  # the entries of one object, which are there or missing together
+    [[network.inputs]]                  # the entries of one object, which are present or missing together
     observables = ["jet[0].pt", "jet[0].eta"]
-    padding = 0.0                       # what the model reads in place of a missing value
+    padding = 0.0                       # replaces a missing value
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from trigemu.triggers.models.card import CardTable, ModelFile, open_card
 from trigemu.triggers.models.network import Network
 from trigemu.triggers.models.single_row import Row, score_at, settled_decision
 
-#: Events whose features are built at a time, so that they stay in the caches until the network reads them.
+#: Events per block of features, which stays in the CPU caches until the network reads it.
 BLOCK = 4096
 
 
 class InputBlock(TomlTable, frozen=True):
-    """Inputs that follow each other, and what stands for them where their object is missing."""
+    """Consecutive inputs, and the padding that replaces them if their object is missing."""
 
     observables: tuple[str, ...]
     padding: float | None = None
@@ -50,7 +50,7 @@ class InputBlock(TomlTable, frozen=True):
 
 
 class NetworkTable(ModelFile, frozen=True):
-    """[network]"""
+    """[network]: the ONNX model and its inputs."""
 
     inputs: tuple[InputBlock, ...]
 
@@ -66,7 +66,7 @@ class AnomalyCard(CardTable, frozen=True):
 
 
 class Anomaly(ScoreKind, frozen=True):
-    """The score is what the model of a card gives."""
+    """The trigger kind `anomaly`: its score is the output of the model in a card."""
 
     card: str
     sha256: str | None = None
@@ -104,7 +104,7 @@ class CompiledAnomaly(Compiled):
 
 
 class SingleScore:
-    """The model of one event: the score against a cut."""
+    """The single-event model: the score against a cut."""
 
     def __init__(self, row: Row, cut: float) -> None:
         self._run = row.run
@@ -115,7 +115,7 @@ class SingleScore:
         return _settle(*self._settle)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """The network runs on the features that were made last."""
+        """Give its pieces for timing; the network runs on the features that were written last."""
         return {
             "features": features,
             "autoencoder": lambda event: self(),
@@ -130,7 +130,7 @@ def _settle(address: int, size: int, cut: float, near: float) -> int:
 
 
 def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
-    """A workspace of the events that a condition chooses, and which they are, bool[n]."""
+    """Return a workspace of the events that satisfy a condition, and which they are, bool[n]."""
     if requires is None:
         return work, np.ones(len(work.events), np.bool_)
     chosen = requires.evaluate(work)
@@ -138,7 +138,8 @@ def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, Bo
 
 
 def scores_among(chosen: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
-    """float64[n]: the scores of the chosen events, −inf for the others. In few events none may be chosen."""
+    """Return float64[n]: the scores of the chosen events, −inf for the others. `scores` is not called if no
+    event is chosen."""
     everywhere = np.full(len(chosen), -np.inf)
     if chosen.any():
         everywhere[chosen] = scores()
@@ -147,7 +148,7 @@ def scores_among(chosen: BoolArray, scores: Callable[[], FloatArray]) -> FloatAr
 
 @dataclass(frozen=True)
 class Scorer:
-    """A network and what it reads; known by the content of its model."""
+    """A network and its inputs; compared by the content of the model file."""
 
     inputs: Inputs
     sha256: str
@@ -160,11 +161,13 @@ class Scorer:
         return hash(self.sha256)
 
     def scores(self, work: Workspace) -> FloatArray:
-        """float64[n] of all events of a workspace; −inf where an input is missing that has no padding."""
+        """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
+        missing."""
         return work.once(self, lambda: self.scores_of(map(self.inputs.evaluate, event_blocks(work))))
 
     def scores_of(self, made: Iterable[tuple[Features, BoolArray]]) -> FloatArray:
-        """float64[n] of what `inputs.evaluate` gives for some blocks of events."""
+        """Return the scores float64[n] for the results of `inputs.evaluate` on consecutive blocks of
+        events."""
         lanes = self.network.lanes()
         whole = [np.empty(0, np.bool_)]
         for features, complete in made:
@@ -173,7 +176,7 @@ class Scorer:
         return np.where(np.concatenate(whole), lanes.scores(), -np.inf)
 
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
-        """Its pieces, by name, on all of these events."""
+        """Give its pieces for timing, by name, on all of these events."""
         features, _ = self.inputs.evaluate(Workspace(events))
         return {
             "features": lambda: [self.inputs.evaluate(block) for block in event_blocks(Workspace(events))],
@@ -183,7 +186,7 @@ class Scorer:
 
 
 def event_blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
-    """The events in parts."""
+    """Split the events of a workspace into blocks."""
     n = len(work.events)
     if n <= size:
         return [work]
@@ -191,7 +194,7 @@ def event_blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
 
 
 def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
-    """The network of a card; TableError or TrigemuError says what is wrong with card or model."""
+    """Open the network of a card; raise TableError or TrigemuError for mistakes in card or model."""
     card = open_card(context, name, sha256, AnomalyCard)
     table = card.table.network
     inputs = read_inputs(
@@ -208,8 +211,8 @@ def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
 
 
 def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:
-    """The inputs of some blocks. parse(text, block, position) gives a number, or None where it noted
-    that the text is none."""
+    """Read the inputs of some blocks. parse(text, block, position) returns a number, or None after recording
+    that the text is not one."""
     numbers: list[Number] = []
     texts: list[str] = []
     padding: list[float | None] = []

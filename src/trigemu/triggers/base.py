@@ -1,13 +1,13 @@
-"""What a trigger kind is.
+"""The contract of trigger kinds.
 
-A kind is a frozen description, made from its TOML table and picklable, with `compile(context)`. What
-cannot be pickled (a session of a neural network, a loaded library) lives only in what `compile` returns.
+A kind is a frozen description, made from its TOML table and picklable, with `compile(context)`. Anything that
+cannot be pickled (a neural-network session, a loaded library) exists only in the result of `compile`.
 
     class AlphaT(ScoreKind, frozen=True):              # the fields are the keys of the TOML table
         object: str = "jet"
         def compile(self, context: Context) -> Compiled: ...
 
-Two compiled triggers that compare equal are evaluated once, whichever menus they come from.
+Compiled triggers that compare equal are evaluated only once, even if they come from different menus.
 """
 
 from __future__ import annotations
@@ -42,17 +42,40 @@ from trigemu.triggers.models.precision import TreeModel
 
 
 class TrainedOn(TomlTable, frozen=True):
-    """Where a model was fitted: on the training half of the events in these files, known by sha256."""
+    """The events that a model was trained on: the training half of the events in some files.
+
+    Attributes
+    ----------
+    catalogue : str
+        Name of the catalogue.
+    files : tuple of str
+        sha256 of each file.
+    """
 
     catalogue: str
     files: tuple[str, ...] = ()
 
 
 class Context:
-    """What the names of a menu mean to a kind that compiles, and where its files are.
+    """The context in which a kind is compiled: the meaning of names in the menu, and the folder of its files.
 
-    It notes which columns are needed, which files of models were read (path → sha256), and on what
-    they were trained.
+    It records which columns are needed, which model files were read, and what these were trained on.
+
+    Parameters
+    ----------
+    scope : Scope
+        Working collections and sums, by name.
+    folder : Path
+        Base of the relative paths in the menu or card.
+
+    Attributes
+    ----------
+    needs : set of Need
+        Columns of the sample that have been requested.
+    models : dict of str to str
+        sha256 of each model file that was read, by path.
+    trained : list of TrainedOn
+        Training events of these models.
     """
 
     def __init__(self, scope: Scope, folder: Path = Path()) -> None:
@@ -62,25 +85,26 @@ class Context:
         self.trained: list[TrainedOn] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
-        """The context of a file that has names of its own; what it notes is noted here too."""
+        """Return the context of a file with its own names; what it records is also recorded here."""
         inner = Context(scope, folder)
         inner.needs, inner.models, inner.trained = self.needs, self.models, self.trained
         return inner
 
     def observable(self, text: str) -> Number:
-        """A number an event, in the observable language; TrigemuError where it cannot be read."""
+        """Parse a number per event in the observable language; raise TrigemuError if it is not one."""
         number = parse_observable(text, self.scope)
         self.needs.update(number.needs())
         return number
 
     def condition(self, text: str) -> Condition:
-        """A condition, in the observable language; TrigemuError where it cannot be read."""
+        """Parse a condition in the observable language; raise TrigemuError if it is not one."""
         condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
         return condition
 
     def objects(self, name: str, *columns: str) -> Derivation:
-        """The working collection of that name, of which some columns will be read."""
+        """Return the working collection of that name, and request some of its columns; raise TrigemuError for
+        an unknown name."""
         derivation = self.scope.object(name)
         self.needs.update(derivation.needs())
         for column in columns:
@@ -88,7 +112,7 @@ class Context:
         return derivation
 
     def scalar(self, name: str) -> str:
-        """A column of the sample with one value an event, as it is stored."""
+        """Request a column of the sample with one value per event, and return its name."""
         self.needs.add(("", name))
         return name
 
@@ -185,22 +209,29 @@ class Compiled(ABC):
 
 
 class Model(Protocol):
-    """What decides an event whose inputs stand where it reads them."""
+    """A model that decides one event at a time, on inputs that were written to its memory."""
 
     def __call__(self) -> int:
-        """1: it fires; 0: it does not; −1: not to be said from this event alone, ask `evaluate`."""
+        """Return 1 if it fires, 0 if it does not, −1 if undecided: fall back to `evaluate`."""
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Its pieces, by name, each for the number of one of n events; `features` puts the inputs of an
-        event in place."""
+        """Give its pieces for timing, by name. Each takes the number of one of n events; `features` writes
+        the inputs of that event."""
 
 
 @dataclass(frozen=True)
 class ModelCall:
-    """A model that decides one event at a time, with memory of its own.
+    """A model that decides one event at a time, and the memory that it reads.
 
-    requires: None: every event asks. reads: what it reads, and float32[k] where it reads it; an event
-    that lacks a value without padding is not asked.
+    Attributes
+    ----------
+    requires : Condition or None
+        The events that the model is evaluated on; None: all.
+    reads : tuple of (Inputs, float32[k])
+        Inputs, and the memory to write them to. The model is not evaluated on an event that lacks an input
+        without padding.
+    model : Model
+        The model.
     """
 
     requires: Condition | None
@@ -209,54 +240,84 @@ class ModelCall:
 
 
 class Kind(TomlTable, frozen=True):
-    """A kind that looks at events."""
+    """Base class of kinds that evaluate events. The fields of a subclass are the keys of its TOML table."""
 
     def compile(self, context: Context) -> Compiled:
-        """TrigemuError says what of the description has no meaning in this context."""
+        """Compile the description.
+
+        Parameters
+        ----------
+        context : Context
+            The meaning of names, and the folder of files.
+
+        Returns
+        -------
+        Compiled
+            The trigger, ready to be evaluated.
+
+        Raises
+        ------
+        TrigemuError
+            If a part of the description has no meaning in this context.
+        """
         raise NotImplementedError
 
     def extent(self, context: Context) -> Extent | None:
-        """In which events it fires, None where its description does not show that: from this follows which
-        trigger can accept nothing that another does not. A description is only asked if it compiles."""
+        """Describe in which events it fires, to find triggers that only accept events of another one; None if
+        this cannot be derived. Only called for descriptions that compile."""
         return None
 
 
 class ScoreKind(Kind, frozen=True, kw_only=True):
-    """A kind that gives a score; it fires where the score is above a cut, which may be found from a
-    rate budget (`calibrate.py`)."""
+    """Base class of kinds that give a score. They fire on scores above a cut, which may be solved from a rate
+    budget (`emulation/budgets.py`).
+
+    Attributes
+    ----------
+    above : float or None
+        The cut on the score; None if it is to be solved from a budget.
+    """
 
     above: float | None = None
 
     @property
     def cut(self) -> float:
-        """Infinite, so that it never fires, until a budget is solved."""
+        """The cut on the score; infinite, so that the trigger never fires, until a budget is solved."""
         return math.inf if self.above is None else self.above
 
     def extent(self, context: Context) -> Extent | None:
-        """Of scores that differ in nothing but the cut, the one with the lower cut fires wherever the other
-        does."""
+        """Describe the trigger by its score and cut: of two that differ only in the cut, the one with the
+        lower cut fires wherever the other does."""
         return Extent((self._span(above=None),))
 
     def _span(self, **changes: None) -> Span:
-        """Its score above the cut; what is changed has no part in the score."""
+        """Return the span of scores above the cut; the changed fields do not affect the score."""
         return Span(msgspec.structs.replace(self, **changes), math.nextafter(self.cut, math.inf))
 
     def at(self, cut: float) -> Self:
-        """The same with this cut."""
+        """Return the same trigger with another cut."""
         return msgspec.structs.replace(self, above=cut)
 
 
 class BitKind(TomlTable, frozen=True):
-    """A kind that acts on the raw decisions of other triggers, and costs no event loop."""
+    """Base class of kinds that act on the raw decisions of other triggers and do not read events."""
 
     def inputs(self) -> tuple[str, ...]:
-        """The triggers whose raw decisions it reads."""
+        """Return the names of the triggers whose raw decisions it reads."""
         return ()
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
-        """bool[n] from the raw decisions of `inputs`, bool[n] each."""
+        """Return the decisions bool[n] for n events.
+
+        Parameters
+        ----------
+        raw : mapping of str to bool[n]
+            Raw decisions of the triggers in `inputs`, by name.
+        n : int
+            Number of events.
+        """
         raise NotImplementedError
 
     def own_prescale(self, crossing_rate_hz: float) -> float:
-        """By how much the kind itself reduces its rate."""
+        """Return the factor by which the kind itself reduces its rate, given the crossing rate in Hz."""
         return 1.0

@@ -1,7 +1,7 @@
-"""In which events a trigger fires, as far as its description shows, and whether these contain another's.
+"""Extents: in which events a trigger fires, to decide whether they include those of another trigger.
 
-A kind that can say so gives an `Extent`: spans of numbers, choices of objects, and further conditions. It
-fires where all of them hold, and only there. What cannot be seen to be contained counts as not contained.
+A kind may describe itself by an `Extent`: spans of numbers, choices of objects, and further conditions. It
+fires if and only if all of them hold. Inclusion is claimed only if it can be shown.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from trigemu.observables import (
 from trigemu.triggers.combination.legs import CompiledLeg
 from trigemu.triggers.combination.pairs import OF_ALL, Cut
 
-#: Of a longer choice of objects than this, and after so many steps, nothing is claimed.
+#: For a choice of more objects than this, or after this many steps, no inclusion is claimed.
 _LEGS = 32
 _STEPS = 10_000
 
 
 @dataclass(frozen=True)
 class Span:
-    """low ≤ a number ≤ high. of: the number, or what stands for it: equal ones are the same number."""
+    """low ≤ number ≤ high. of: the number, or anything that identifies it by equality."""
 
     of: object
     low: float
@@ -45,13 +45,14 @@ class Span:
 
 @dataclass(frozen=True)
 class Choice:
-    """Different objects, one a leg, that pass cuts together."""
+    """Different objects, one per leg, that satisfy common cuts."""
 
     legs: tuple[CompiledLeg, ...]
     cuts: tuple[Cut, ...] = ()
 
     def contains(self, other: Choice) -> bool:
-        """Whether other legs, each within one of its own, make a choice wherever there is the other one."""
+        """Whether this choice exists in every event with the other choice: some of the other's legs satisfy
+        all of its legs and cuts."""
         if not self._wanted <= other._wanted:
             return False
         candidates = [
@@ -61,20 +62,20 @@ class Choice:
 
     @cached_property
     def _wanted(self) -> Counter[tuple[str, int]]:
-        """How many objects of each collection and crossing."""
+        """The number of objects wanted of each collection and crossing."""
         return Counter((leg.objects.base, leg.crossing) for leg in self.legs)
 
 
 @dataclass(frozen=True)
 class Extent:
-    """The trigger fires where all of this holds. conditions: equal ones hold in the same events."""
+    """Conditions that all hold if and only if the trigger fires. conditions: compared by equality."""
 
     spans: tuple[Span, ...] = ()
     choices: tuple[Choice, ...] = ()
     conditions: tuple[object, ...] = ()
 
     def contains(self, other: Extent) -> bool:
-        """Whether it holds wherever the other does; False where that cannot be seen."""
+        """Whether it holds wherever the other does; False if that cannot be shown."""
         return (
             all(_span_contains(span, other.spans) for span in self.spans)
             and all(any(own.contains(choice) for choice in other.choices) for own in self.choices)
@@ -83,7 +84,7 @@ class Extent:
 
 
 def extent_of(conditions: Iterable[Condition], spans: Iterable[Span] = ()) -> Extent:
-    """Where all of some conditions hold, and numbers are in spans."""
+    """Return the extent in which all conditions hold and all numbers are within their spans."""
     objects: dict[Derivation, list[float]] = {}
     found, others = list(spans), []
     for condition in (part for whole in conditions for part in _conjuncts(whole)):
@@ -108,7 +109,7 @@ _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "=="}
 
 
 def _span(condition: Condition) -> Span | None:
-    """Of a number that is compared with a constant."""
+    """Return the span of a number that is compared with a constant; None for other conditions."""
     if not isinstance(condition, Relation) or condition.operation not in _MIRRORED:
         return None
     operation, number, limit = condition.operation, condition.left, condition.right
@@ -127,8 +128,8 @@ def _span(condition: Condition) -> Span | None:
 
 
 def _as_objects(span: Span, objects: dict[Derivation, list[float]]) -> bool:
-    """Whether a span asks for objects from a pT on and no more; if so, its pT is noted, of each derivation
-    that of the leading object, of the second …, falling."""
+    """Whether a span only requires objects above some pT. If so, record the lowest pT of the leading object
+    of the derivation, of the second …, in descending order."""
     number, floor = span.of, span.low
     if isinstance(number, Count):
         least, floor = min(math.ceil(max(floor, 0.0)), 2.0 * _LEGS), -math.inf
@@ -157,7 +158,7 @@ def _span_contains(wide: Span, others: Iterable[Span]) -> bool:
 
 
 def _leg_contains(wide: CompiledLeg, narrow: CompiledLeg) -> bool:
-    """Whether each object for the narrow leg is one for the wide leg."""
+    """Whether every object that passes the narrow leg also passes the wide leg."""
     if wide.crossing != narrow.crossing or not _among(narrow.objects, wide.objects):
         return False
     known = list(_all_windows(narrow))
@@ -187,7 +188,7 @@ def _windows_contain(wide: Window | AnyOf, narrow: Window | AnyOf) -> bool:
 
 
 def _matches(candidates: list[list[int]]) -> Iterator[list[int]]:
-    """A different candidate for each leg, in all ways, as far as a number of steps leads."""
+    """Yield all assignments of a different candidate to each leg, up to a maximum number of steps."""
     chosen: list[int] = []
     turns = [iter(candidates[0])]
     for _ in range(_STEPS):
@@ -205,10 +206,10 @@ def _matches(candidates: list[list[int]]) -> Iterator[list[int]]:
 
 
 def _passes(wide: Choice, narrow: Choice, chosen: list[int]) -> bool:
-    """Whether the cuts of the narrow choice make its chosen legs pass those of the wide one."""
+    """Whether the cuts of the narrow choice imply that its chosen legs pass the cuts of the wide one."""
 
     def same(cut: Cut, other: Cut) -> bool:
-        if cut.quantity & OF_ALL:  # sums round otherwise in another order
+        if cut.quantity & OF_ALL:  # sums in another order are rounded differently
             return chosen == list(range(len(narrow.legs))) and cut.legs == other.legs
         return {chosen[leg] for leg in cut.legs} == {*other.legs}
 
@@ -218,7 +219,7 @@ def _passes(wide: Choice, narrow: Choice, chosen: list[int]) -> bool:
 
 
 def _cut_contains(wide: Cut, narrow: Cut) -> bool:
-    """Of the same objects. What follows the limits says how the quantity is computed."""
+    """Whether a cut implies another on the same objects. The numbers after the limits define the quantity."""
     meant, other = ((cut.quantity, cut.outside, cut.numbers[2:]) for cut in (wide, narrow))
     if meant != other:
         return False

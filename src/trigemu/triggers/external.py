@@ -1,10 +1,10 @@
-"""`external`: a bit of the words that a sample stores beside its objects.
+"""`external`: an external signal, a bit of the words that a sample stores with its objects.
 
     bit = 35
-    crossing = -2           # optional: of the crossing two earlier, −2 … 2
+    crossing = -2           # optional: the relative crossing, −2 … 2; here two crossings earlier
     word = "external"       # optional: bit b is bit b % 64 of the column external_0, external_1, …
 
-It is not set in a crossing that the sample does not have.
+The bit is 0 in a crossing that is not in the sample.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BITS = 64
 
 
 class External(Kind, frozen=True):
-    """A signal that is an input of the trigger, as it is."""
+    """The trigger kind `external`: it fires if the bit is set."""
 
     bit: Annotated[int, msgspec.Meta(ge=0)]
     crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0
@@ -52,14 +52,14 @@ class CompiledExternal(Compiled):
 
     @property
     def margin(self) -> int:
-        """How many crossings before and after its own it looks at."""
+        """The number of crossings before and after its own that it needs."""
         return abs(self.crossing)
 
     def evaluate(self, work: Workspace) -> BoolArray:
         return _bit(work.scalar(self.column), self.bit, self.crossing)
 
     def single(self) -> CompiledExternal:
-        """Nothing more is known of it."""
+        """Return the trigger itself, which `decisions.stream` supports directly."""
         return self
 
 

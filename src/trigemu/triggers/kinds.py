@@ -1,4 +1,4 @@
-"""The trigger kinds of the core: what a menu calls each."""
+"""The trigger kinds of the core, by their names in menus."""
 
 from trigemu.triggers.anomaly import Anomaly
 from trigemu.triggers.base import BitKind, Kind

@@ -2,7 +2,7 @@
 
     expression = "J100 and not (G30 or 'HLT-with-signs')"
 
-The same expressions serve as the `seed` of any trigger.
+The same expressions are used for the `seed` of any trigger.
 """
 
 from __future__ import annotations
@@ -20,27 +20,37 @@ from trigemu.triggers.base import BitKind
 
 @dataclass(frozen=True)
 class Expression:
-    """`operation` is "and", "or", "not" or, for a trigger's own decision, empty."""
+    """A Boolean expression over trigger decisions.
+
+    Attributes
+    ----------
+    operation : str
+        "and", "or", "not", or empty for the decision of a trigger.
+    operands : tuple of Expression
+        What the operation is applied to.
+    name : str
+        The trigger, if the operation is empty.
+    """
 
     operation: str
     operands: tuple[Expression, ...] = ()
     name: str = ""
 
     def names(self) -> tuple[str, ...]:
-        """The triggers in it, each once, in their order."""
+        """Return the names of its triggers, each once, in order of appearance."""
         inner = (name for operand in self.operands for name in operand.names())
         return tuple(dict.fromkeys((self.name,) if self.name else inner))
 
     @property
     def text(self) -> str:
-        """As a menu writes it, with brackets around every part that is joined."""
+        """The expression as written in a menu, with brackets around nested `and` and `or`."""
         if not self.operation:
             return self.name if self.name.isidentifier() else repr(self.name)
         parts = [f"({part.text})" if len(part.operands) > 1 else part.text for part in self.operands]
         return f"not {parts[0]}" if self.operation == "not" else f" {self.operation} ".join(parts)
 
     def evaluate(self, raw: Mapping[str, BoolArray]) -> BoolArray:
-        """bool[n] from the decisions bool[n] of every name."""
+        """Return bool[n] from the decisions bool[n] of its triggers, by name."""
         if not self.operation:
             return raw[self.name]
         values = [operand.evaluate(raw) for operand in self.operands]
@@ -52,7 +62,7 @@ class Expression:
 
 
 def parse_expression(text: str) -> Expression:
-    """TrigemuError where a text is not trigger names joined by and, or, not."""
+    """Parse an expression of trigger names joined by and, or, not; raise TrigemuError for anything else."""
     with quoting(text):
         return _read(parse_tree(text))
 
@@ -67,12 +77,13 @@ def _read(node: ast.expr) -> Expression:
             operation = "and" if isinstance(op, ast.And) else "or"
             return Expression(operation, tuple(_read(value) for value in values))
     raise TrigemuError(
-        f"{ast.unparse(node)!r} is not a trigger name, and, or, not; quote names with other signs"
+        f"{ast.unparse(node)!r} is not a trigger name joined by and, or, not; "
+        f"quote names with other characters"
     )
 
 
 class Logic(BitKind, frozen=True):
-    """A decision made of decisions."""
+    """The trigger kind `logic`: it fires if the expression is true."""
 
     expression: str
 

@@ -1,10 +1,10 @@
-"""Kinds from outside the core: installed packages and folders on the plugin path.
+"""Plugins: trigger kinds from installed packages and from folders on the plugin path.
 
 A plugin is a Python module or package with a literal table `KINDS = {"name": Kind, …}`. A menu gives its
-name, never a path: a menu alone cannot make code run that the user did not install or put on the path
-(`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). A package with a
-module `cli` that holds a click command `command` brings `trigemu NAME`; one with a module `report` that has
-a function `sections(contents)` adds those to reports (`output/report/section.py`).
+name, never a path, so a menu alone cannot run code that the user did not install or put on the path
+(`--plugin-path`, the variable TRIGEMU_PLUGIN_PATH, else `plugins/` in the current folder). A package may also
+have a module `cli` with a click command `command`, which adds the command `trigemu NAME`, and a module
+`report` with a function `sections(contents)`, which adds sections to reports (`output/report/section.py`).
 """
 
 from __future__ import annotations
@@ -29,25 +29,35 @@ PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
 
 @dataclass(frozen=True)
 class Plugin:
-    """Where a plugin is and what it contains; loading it in another process gives the same."""
+    """The location and digest of a plugin, from which every process loads the same code.
+
+    Attributes
+    ----------
+    name : str
+        Name of the plugin.
+    file : Path
+        The module, or the `__init__.py` of the package.
+    sha256 : str
+        Digest of the module, or of all Python files of the package.
+    """
 
     name: str
     file: Path
     sha256: str
 
     def load(self) -> ModuleType:
-        """Import it, once a process, from whichever folder; PluginError if that fails."""
+        """Import the plugin, once per process; raise PluginError if that fails."""
         module_name = f"trigemu_plugin_{self.name}"
         loaded = sys.modules.get(module_name)
         if loaded is not None and self._is(Path(loaded.__file__ or "")):
             return loaded
         spec = importlib.util.spec_from_file_location(module_name, self.file)
         if spec is None or spec.loader is None:
-            raise PluginError(f"plugin {self.name!r}: {self.file} is no Python module")
+            raise PluginError(f"plugin {self.name!r}: {self.file} is not a Python module")
         module = importlib.util.module_from_spec(spec)
         for part in [known for known in sys.modules if known.startswith(f"{module_name}.")]:
-            del sys.modules[part]  # of another plugin of this name
-        sys.modules[module_name] = module  # pickles of its kinds are found under this name
+            del sys.modules[part]  # belongs to another plugin with this name
+        sys.modules[module_name] = module  # pickles of its kinds refer to this name
         try:
             spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:
@@ -60,7 +70,7 @@ class Plugin:
         return file == self.file or (file.exists() and _digest(file) == self.sha256)
 
     def kinds(self) -> dict[str, type[Kind] | type[BitKind]]:
-        """Its table of kinds; PluginError for a table that is none."""
+        """Return its table KINDS; raise PluginError if it is missing or invalid."""
         table = getattr(self.load(), "KINDS", None)
         if not isinstance(table, dict) or not all(
             isinstance(kind, type) and issubclass(kind, Kind | BitKind) for kind in table.values()
@@ -71,15 +81,16 @@ class Plugin:
         return table
 
     def has(self, part: str) -> bool:
-        """Whether it is a package with a module of this name; nothing is loaded."""
+        """Return whether it is a package with a module of this name, without loading it."""
         return self.file.name == "__init__.py" and self.file.with_name(f"{part}.py").exists()
 
     def command(self) -> Any:
-        """The click command in its module `cli`; PluginError if that cannot be loaded."""
+        """Return the click command in its module `cli`; raise PluginError if it cannot be loaded."""
         return self._part("cli", "command")
 
     def sections(self, contents: Any) -> list[Any]:
-        """What it adds to a report; PluginError if that fails."""
+        """Return the sections that it adds to a report, given the report's contents; raise PluginError if
+        that fails."""
         if not self.has("report"):
             return []
         try:
@@ -91,7 +102,7 @@ class Plugin:
             raise PluginError(f"plugin {self.name!r} ({self.file}): its report fails: {reason}") from error
 
     def _part(self, part: str, name: str) -> Any:
-        """What has that name in one of its modules."""
+        """Return the object of that name in one of its modules."""
         self.load()
         try:
             return getattr(importlib.import_module(f"trigemu_plugin_{self.name}.{part}"), name)
@@ -102,7 +113,7 @@ class Plugin:
 
 
 def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """The folders in which plugins are looked for."""
+    """Return the folders that are searched for plugins."""
     variable = os.environ.get(PATH_VARIABLE)
     if given:
         return tuple(given)
@@ -112,7 +123,7 @@ def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
 
 
 def find(name: str, path: Iterable[Path] | None = None) -> Plugin:
-    """The plugin of that name; PluginError if there is none, or two that differ."""
+    """Return the plugin of that name; raise PluginError if there is none, or several that differ."""
     folders = search_path() if path is None else tuple(path)
     known = available(folders)
     found = known.get(name)
@@ -129,12 +140,12 @@ def find(name: str, path: Iterable[Path] | None = None) -> Plugin:
 
 
 def available(folders: Iterable[Path]) -> dict[str, list[Plugin]]:
-    """All plugins that can be found, by name."""
+    """Return all plugins that can be found, by name."""
     files: list[tuple[str, Path]] = []
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         try:
             spec = importlib.util.find_spec(point.value.partition(":")[0])
-        except Exception:  # its package cannot be imported: that must not hide the others
+        except Exception:  # a package that cannot be imported must not hide the others
             continue
         if spec and spec.origin:
             files.append((point.name, Path(spec.origin)))
@@ -149,12 +160,12 @@ def available(folders: Iterable[Path]) -> dict[str, list[Plugin]]:
 
 
 def with_commands(folders: Iterable[Path]) -> list[str]:
-    """The plugins that bring a command of their name: packages with a module `cli`. None is loaded."""
+    """Return the names of plugins with a command: packages with a module `cli`. None is loaded."""
     return sorted(name for name, found in available(folders).items() if found[0].has("cli"))
 
 
 def _digest(file: Path) -> str:
-    """Of a module, or of all Python files of a package."""
+    """Return the digest of a module, or of all Python files of a package."""
     files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
     digest = hashlib.sha256()
     for part in files:

@@ -1,4 +1,4 @@
-"""`random`: crossings at a fixed rate, whatever is in them.
+"""`random`: crossings at a fixed rate, independent of their content.
 
 rate_hz = 1000.0
 """
@@ -14,7 +14,7 @@ from trigemu.triggers.base import BitKind
 
 
 class Random(BitKind, frozen=True):
-    """Every event fires, prescaled by the crossing rate over `rate_hz`."""
+    """The trigger kind `random`: it fires on every event, prescaled by the crossing rate over `rate_hz`."""
 
     rate_hz: float
 

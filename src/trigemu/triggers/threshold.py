@@ -2,10 +2,10 @@
 
     observable = "jet[0].pt"
     above = 100.0
-    requires = "n_photon >= 1"      # optional: the other events are not asked
+    requires = "n_photon >= 1"      # optional: other events never fire
 
-The template for a kind of your own is plugins/alpha_t.py, which leaves out what this one overrides to decide
-faster (`Compiled`) and to show what it has in common with others (`extent`).
+To write your own kind, start from plugins/alpha_t.py. It omits the optional methods overridden here, which
+speed up decisions (`Compiled`) and show which other triggers it includes (`extent`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from trigemu.triggers.extent import Extent, extent_of
 
 
 class Threshold(ScoreKind, frozen=True):
-    """The score is the observable."""
+    """The trigger kind `threshold`: its score is the observable."""
 
     observable: str
     requires: str | None = None
@@ -69,7 +69,7 @@ class CompiledThreshold(Compiled):
         return score
 
     def score_above(self, work: Workspace, cut: float) -> FloatArray:
-        """Of few events more is asked than whether a bound is above the cut."""
+        """Evaluate in full only the events with an upper bound above the cut, if there are few of them."""
         if self.requires and cheap(self.observable, work):
             bound: FloatArray | None = self.observable.evaluate(work)
         else:
@@ -101,7 +101,7 @@ class CompiledThreshold(Compiled):
 
 
 def _of(chosen: BoolArray, score: FloatArray) -> FloatArray:
-    """float64[n] from the score of the chosen events."""
+    """Return float64[n]: the scores of the chosen events, −inf for the others."""
     everywhere = np.full(len(chosen), -np.inf)
     everywhere[chosen] = score
     return everywhere

@@ -139,7 +139,7 @@ def test_what_cannot_be_had_is_left_out_by_name(tmp_path: Path) -> None:
 def test_a_newer_grammar_is_a_warning(tmp_path: Path) -> None:
     assert imported(tmp_path, ["MU3"], "0.13")[0].warnings == ()
     (warning,) = imported(tmp_path, ["MU3"], "0.14")[0].warnings
-    assert "has the grammar 0.14, 0.13 is the newest one known" in warning
+    assert "has the grammar 0.14; the newest known one is 0.13" in warning
 
 
 def test_all_mistakes_are_told_with_algorithm_and_line(tmp_path: Path) -> None:

@@ -206,9 +206,9 @@ def test_masses_of_2016_end_where_its_emulator_did(tmp_path: Path) -> None:
     [
         (
             "MU3p25",
-            "threshold of MU3p25 is 3.25, which is no edge of a bin: expected -0.5 … 50 in steps of 0.5",
+            "threshold of MU3p25 is 3.25, which is not the edge of a bin: expected -0.5 … 50 in steps of 0.5",
         ),
-        ("EG2000", "threshold of EG2000 is 2000, which is no edge"),
+        ("EG2000", "threshold of EG2000 is 2000, which is not the edge"),
         ("TOWERCOUNT5", "scale TOWERCOUNT ET is missing"),
         ("EXT_BPTX_ANT.v0", "unknown external signal 'EXT_BPTX_ANT.v0'; did you mean 'BPTX_AND.v0'"),
         ("MU0[MU-QLTY_DBLE]", "cut 'MU-QLTY_DBLE' of MU0 is not among the cuts of this algorithm"),
@@ -232,13 +232,13 @@ def test_what_is_refused(tmp_path: Path, expression: str, message: str) -> None:
             "MU-ETA_1p2",
             "+1.2016875",
             "+1.2000000",
-            r"maximum of cut 'MU-ETA_1p2' \(line \d+\) is 1.2, which is no edge",
+            r"maximum of cut 'MU-ETA_1p2' \(line \d+\) is 1.2, which is not the edge",
         ),
         (
             "MU-QLTY_SNGL",
             "12,13,14,15",
             "12;13",
-            r"cut 'MU-QLTY_SNGL' \(line \d+\): '12;13', expected whole numbers",
+            r"cut 'MU-QLTY_SNGL' \(line \d+\): '12;13', expected integers",
         ),
         ("MU-CHG_NEG", ">negative<", ">minus<", r"cut 'MU-CHG_NEG' \(line \d+\): 'minus'"),
     ],

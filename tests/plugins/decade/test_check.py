@@ -142,12 +142,12 @@ def test_another_decade_trigger_counts_among_the_others(models: Models, catalogu
 
 def test_which_one_must_be_said(models: Models, catalogue: Catalogue) -> None:
     menu = models.menu(MENU + AD2)
-    with pytest.raises(TrigemuError, match=r"menu.toml: .*'decade' \(AD, AD2\), name one with --trigger"):
+    with pytest.raises(TrigemuError, match=r"menu.toml: .*'decade' \(AD, AD2\): choose one with --trigger"):
         scored_events(menu, catalogue)
-    with pytest.raises(TrigemuError, match=r"menu.toml: .*\(AD, AD2\), 'J60' is none"):
+    with pytest.raises(TrigemuError, match=r"menu.toml: .*\(AD, AD2\): 'J60' is not one of them"):
         scored_events(menu, catalogue, "J60")
     off = models.menu(MENU, ("above = 0.0", "above = 0.0\nenabled = false"))
-    with pytest.raises(TrigemuError, match=r"menu.toml: .*'decade' \(\), there is none"):
+    with pytest.raises(TrigemuError, match=r"menu.toml: .*'decade' \(\): there is none"):
         scored_events(off, catalogue)
 
 

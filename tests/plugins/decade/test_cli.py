@@ -190,7 +190,7 @@ def test_check_of_one_of_several(place: Models, trigemu: Run) -> None:
     status, text = trigemu(*CHECK)
     assert status == 2
     assert text.startswith("trigemu: menu.toml: ")
-    assert "(AD, AD2), name one with --trigger" in text
+    assert "(AD, AD2): choose one with --trigger" in text
     assert trigemu(*CHECK, "--trigger", "AD2")[0] == 0
 
 
@@ -214,7 +214,7 @@ def test_check_finds_plugins_where_it_is_told_to(place: Models, trigemu: Run) ->
         (("--json", "."), "cannot write .: it is a folder"),
         (("--figures", "train.toml"), "train.toml"),
         (("--figures", "train.toml/below"), "train.toml"),
-        (("--trigger", "no"), "(AD), 'no' is none"),
+        (("--trigger", "no"), "(AD): 'no' is not one of them"),
         (("--samples", "none.toml"), "none.toml:1: cannot read: No such file"),
     ],
 )

@@ -111,7 +111,7 @@ def test_all_mistakes_are_told_with_their_lines(configured: Configured) -> None:
     starts = [
         "4: 'n_photon >='",
         "8: unknown key 'epoch'; did you mean 'epochs'?",
-        "9: autoencoder.batch_size = 0: expected a whole number >= 1",
+        "9: autoencoder.batch_size = 0: expected an integer >= 1",
         "19: 'jat[0].pt': unknown object 'jat'; did you mean 'jet'?",
         "19: 'ht +'",
         "23: ",
@@ -131,14 +131,17 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
     "no menu": (('menu = "menus/some.toml"\n', ""), ":2: the key 'menu' is missing"),
     "rate": (("1350.0", "0"), ":5: training.unique_rate_hz = 0: expected a number > 0"),
     "rate is infinite": (("1350.0", "inf"), ":5: training.unique_rate_hz = inf: expected a finite number"),
-    "seed": (("1350.0", '1.0\nseed = "a"'), ":6: training.seed = 'a': expected a whole number, got a string"),
-    "epochs": (("epochs = 3", "epochs = 0"), ":8: autoencoder.epochs = 0: expected a whole number >= 1"),
+    "seed": (("1350.0", '1.0\nseed = "a"'), ":6: training.seed = 'a': expected an integer, got a string"),
+    "epochs": (("epochs = 3", "epochs = 0"), ":8: autoencoder.epochs = 0: expected an integer >= 1"),
     "hidden": (("epochs = 3", "hidden = [3, 0]"), ":8: autoencoder.hidden = [3, 0]: expected"),
     "test fraction": (("epochs = 3", "test_fraction = 1"), ":8: autoencoder.test_fraction = 1: expected"),
-    "card and inputs": (("epochs = 3", 'card = "a.toml"'), "give the inputs of an autoencoder to train, or"),
+    "card and inputs": (
+        ("epochs = 3", 'card = "a.toml"'),
+        "give either the inputs of an autoencoder to train, or",
+    ),
     "depth": (
         ('"met"]', '"met"]\nmax_depth = -1'),
-        ":19: quantile.max_depth = -1: expected a whole number >= 1",
+        ":19: quantile.max_depth = -1: expected an integer >= 1",
     ),
     "x": (('x = ["jet[0].pt", "met"]', "x = []"), ":18: quantile.x = []: expected a list of length >= 1"),
     "padding": (("padding = 0.0", "padding = -1.0"), ":15: padding = -1.0: expected 0.0, which is what"),
@@ -163,7 +166,7 @@ def test_a_mistake_is_told_with_its_line(configured: Configured, kind: str) -> N
 def test_no_autoencoder_at_all(configured: Configured) -> None:
     start, stop = CONFIG.index("epochs"), CONFIG.index("[quantile]")
     with pytest.raises(
-        TableError, match=r"train.toml:7: give the inputs of an autoencoder to train, or the card"
+        TableError, match=r"train.toml:7: give either the inputs of an autoencoder to train, or the card"
     ):
         configured((CONFIG[start:stop], ""))
 

@@ -463,13 +463,13 @@ X = 'x = ["jet[0].pt", "photon[0].pt"]'
 WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
     "sha256 of the card": (
         wrong_menu_digest,
-        r"decade.toml has sha256 \w{64}, not 0{64}: it is another",
+        r"decade.toml has sha256 \w{64}, not 0{64}: it is a different",
     ),
     "no card": (lambda m: (m.folder / "decade.toml").unlink(), r"decade.toml:1: cannot read: No such file"),
     "card is no TOML": (spoil("decade.toml", lambda c: b"[[["), r"decade.toml:1: not valid TOML"),
     "sha256 of the network's card": (
         spoil("network.toml", lambda c: c + b"\n"),
-        r"network.toml has sha256 [0-9a-f]{64}, not [0-9a-f]{64}: it is another card",
+        r"network.toml has sha256 [0-9a-f]{64}, not [0-9a-f]{64}: it is a different card",
     ),
     "no network's card": (
         lambda m: (m.folder / "network.toml").unlink(),
@@ -477,11 +477,11 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
     ),
     "sha256 of the network": (
         spoil("model.onnx", lambda c: c[:-1]),
-        r"network.toml:\d+: .*model.onnx has sha256 .*: it is damaged or another file",
+        r"network.toml:\d+: .*model.onnx has sha256 .*: it is damaged or a different file",
     ),
     "sha256 of the BDT": (
         spoil("quantile.json", lambda c: c[:-1]),
-        r"decade.toml:\d+: .*quantile.json has sha256 .*: it is damaged or another file",
+        r"decade.toml:\d+: .*quantile.json has sha256 .*: it is damaged or a different file",
     ),
     "no BDT": (
         lambda m: (m.folder / "quantile.json").unlink(),
@@ -489,11 +489,11 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
     ),
     "truncated BDT": (
         lambda m: m.write_card(bdt=m.booster.save_raw("json")[:2000]),
-        r"decade.toml:17: quantile.json is no XGBoost model in JSON, or not all of one",
+        r"decade.toml:17: quantile.json is not a complete XGBoost model in JSON",
     ),
     "other JSON": (
         lambda m: m.write_card(bdt=b'{"a": 1}'),
-        r"decade.toml:17: quantile.json is no XGBoost model in JSON, or not all of one",
+        r"decade.toml:17: quantile.json is not a complete XGBoost model in JSON",
     ),
     "another objective": (
         lambda m: m.write_card(bdt=m.booster.save_raw("json").replace(b"quantileerror", b"squarederror")),
@@ -509,7 +509,7 @@ WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
         other_network(onnx_toys.autoencoder(5, (2,), "Tanh")),
         r"network.toml:\d+: model.onnx reads 5 features an event, but the card names 6 inputs",
     ),
-    "no network": (other_network(b"hello"), r"network.toml:\d+: model.onnx is no ONNX model"),
+    "no network": (other_network(b"hello"), r"network.toml:\d+: model.onnx is not an ONNX model"),
     "unknown object": (other_card((X, 'x = ["jt[0].pt", "met"]')), r"decade.toml:20: .*'jt'.*mean 'jet'"),
     "no x": (other_card((X, "x = []")), r"decade.toml:20: quantile.x = \[\]: expected .* length >= 1"),
     "x is no list": (other_card((X, 'x = "met"')), r"decade.toml:20: quantile.x = 'met': expected a list"),

@@ -258,7 +258,7 @@ def test_tools_that_are_missing_are_named_before_any_work(
     ("arguments", "message"),
     [
         (("precision", "menu.toml", "--trigger", "AD"), "trigger 'AD' has no precision: --auto chooses one"),
-        (("precision", "menu.toml", "--trigger", "AD", "--input-bits", "9"), "are for --auto"),
+        (("precision", "menu.toml", "--trigger", "AD", "--input-bits", "9"), "need --auto"),
         (("precision", "menu.toml", "--trigger", "J60", "--auto"), "the kind 'threshold' has no trees"),
         (("scan", "menu.toml", "--trigger", "AD", "--bits", "9:8"), "bits '9:8': expected"),
         (

@@ -79,7 +79,7 @@ def first_tree(learner: Any) -> Any:
     return learner["gradient_booster"]["model"]["trees"][0]
 
 
-NO_MODEL = "is no XGBoost model in JSON, or not all of one"
+NO_MODEL = "is not a complete XGBoost model in JSON"
 BAD = {
     "empty": (lambda: b"", NO_MODEL),
     "list": (lambda: b"[]", NO_MODEL),
@@ -101,7 +101,7 @@ BAD = {
     ),
     "linear": (
         lambda: edited(lambda m: m["gradient_booster"].update(name="gblinear")),
-        "is no model that treelite can read",
+        "is not a model that treelite can read",
     ),
     "fewer": (lambda: content(train_quantile(1, trees=2)), "reads 1 features, but the card names 2 in x"),
     "more": (lambda: content(train_quantile(3, trees=2)), "reads 3 features, but the card names 2 in x"),

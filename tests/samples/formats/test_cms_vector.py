@@ -184,7 +184,7 @@ def test_mistakes_name_line_and_column(tmp_path: Path) -> None:
             good,
             " ".join([*columns[:9], "0000000g", *columns[10:]]),
         ],
-        "line 1, column 1: '0x1' is no crossing number": [" ".join(["0x1", *columns[1:]])],
+        "line 1, column 1: '0x1' is not a crossing number": [" ".join(["0x1", *columns[1:]])],
         "line 1, column 48: '-' is not hexadecimal": [" ".join([*columns[:-1], "-"])],
         "has no crossings": ["| nothing", ""],
     }

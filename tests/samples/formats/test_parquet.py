@@ -184,7 +184,7 @@ def test_files_that_follow_each_other_are_no_folder(tmp_path: Path) -> None:
     with pytest.raises(SampleError, match=r"equal numbers of events \(a\.parquet: 5, b\.parquet: 6\)"):
         _ = Parquet(str(tmp_path)).entries
     ak.to_parquet(ak.Array({"a": np.arange(5)}), tmp_path / "b.parquet")
-    with pytest.raises(SampleError, match=r"a stands in a\.parquet as a and in b\.parquet as a"):
+    with pytest.raises(SampleError, match=r"a is in a\.parquet as a and in b\.parquet as a"):
         _ = Parquet(str(tmp_path)).schema
 
 

@@ -133,7 +133,7 @@ def test_a_decision_that_depends_on_company_is_told(tmp_path: Path, size: int) -
     text = MENU + '[[trigger]]\nname = "BAD"\nkind = "company"\nabove = 1.0\n'
     with pytest.raises(PluginError) as told:
         bench(emulation(tmp_path, text), batches=(size,), events=200)
-    assert "trigger 'BAD' (kind 'company') decides otherwise in batches of" in str(told.value)
+    assert "trigger 'BAD' (kind 'company') decides differently in batches of" in str(told.value)
     assert f"of {size} than of 200, on event" in str(told.value)
 
 
@@ -148,7 +148,7 @@ def test_a_stream_that_is_wrong_is_told(emulated: Emulation, monkeypatch: pytest
                 self.words[0] ^= np.uint64(1 << bit)
 
     monkeypatch.setattr(contenders, "Stream", Wrong)
-    with pytest.raises(PluginError, match=r"trigger 'MU' .* decides otherwise in batches of 1 than of 200"):
+    with pytest.raises(PluginError, match=r"trigger 'MU' .* decides differently in batches of 1 than of 200"):
         bench(emulated, batches=(1,), events=200)
 
 
@@ -178,16 +178,16 @@ def test_a_menu_that_looks_at_no_event(tmp_path: Path) -> None:
 def test_a_background_without_rate_is_told(tmp_path: Path) -> None:
     made = emulation(tmp_path)
     empty = memory_catalogue({"toy": [event | {"weight": 0.0} for event in EVENTS]})
-    with pytest.raises(SampleError, match="weights of the background are all 0"):
+    with pytest.raises(SampleError, match="all weights of the background are 0"):
         bench(replace(made, catalogue=empty), batches=BATCHES, events=200)
 
 
 @pytest.mark.parametrize(
     ("batches", "events", "threads", "message"),
     [
-        ((0,), 100, 1, "a batch of 0 events: it needs at least one"),
-        ((1, 101), 100, 1, "a batch of 101 events cannot be had from 100: ask for more --events"),
-        ((40,), 100, 3, "a batch of 40 events for each of 3 threads cannot be had from 100"),
+        ((0,), 100, 1, "a batch of 0 events: expected at least one"),
+        ((1, 101), 100, 1, "a batch of 101 events cannot be made from 100: request more --events"),
+        ((40,), 100, 3, "a batch of 40 events for each of 3 threads cannot be made from 100"),
     ],
 )
 def test_nothing_to_measure_is_told_at_once(

@@ -319,7 +319,7 @@ MUONS = (Leg(object="muon"), Leg(object="muon"))
         (
             Combination(legs=MUONS, pairs=(Pair(legs=(0, 1), mass=Range(min=4.0)),)),
             changed(digits=Digits(mass=1, pt=6, trigonometry=6)),
-            "with so many digits, numbers exceed 64 bits",
+            "with this many digits, numbers exceed 64 bits",
         ),
         (
             Combination(
@@ -333,7 +333,7 @@ MUONS = (Leg(object="muon"), Leg(object="muon"))
                 legs=(Leg(object="tau"), Leg(object="jet")), pairs=(Pair(legs=(0, 1), dr=Range(max=1.0)),)
             ),
             SCOPE,
-            r"pairs\[0\].dr: 'jet' stands under \[integer\], 'tau' does not",
+            r"pairs\[0\].dr: \[integer\] has 'jet' but not 'tau'",
         ),
         (
             Combination(legs=(Leg(object="jet"),) * 2, pairs=(Pair(legs=(0, 1), mass_upt=Range(max=1.0)),)),
@@ -343,12 +343,12 @@ MUONS = (Leg(object="muon"), Leg(object="muon"))
         (
             Combination(legs=MUONS, pairs=(Pair(legs=(0, 1), dr=Range(below=1.0)),)),
             SCOPE,
-            "limits of integers are included, give min or max",
+            "integer limits are inclusive, give min or max",
         ),
         (
             Combination(legs=(Leg(object="tau"), *MUONS), mass3=Range(max=1.0)),
             SCOPE,
-            r"mass3: 'muon' stands under \[integer\], 'tau' does not",
+            r"mass3: \[integer\] has 'muon' but not 'tau'",
         ),
         (
             Combination(legs=MUONS, pairs=(Pair(legs=(0, 1), dphi=Range(max=1.0)),)),
@@ -360,7 +360,7 @@ MUONS = (Leg(object="muon"), Leg(object="muon"))
                 legs=(Leg(object="jet"), Leg(object="muon")), pairs=(Pair(legs=(0, 1), dphi=Range(max=1.0)),)
             ),
             changed(scales=SCALES | {"jet": Scale(pt=SCALES["jet"].pt, phi=PhiScale(bins=100))}),
-            "576 bins of phi are no multiple of 100",
+            "576 bins of phi are not a multiple of 100",
         ),
     ],
 )

@@ -93,7 +93,7 @@ def test_another_card_than_the_one_meant(tmp_path: Path, menu_scope: Scope) -> N
     with pytest.raises(TrigemuError) as error:
         read(Context(menu_scope, tmp_path), digest)
     now = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert f"{path} has sha256 {now}, not {digest}: it is another card" in str(error.value)
+    assert f"{path} has sha256 {now}, not {digest}: it is a different card" in str(error.value)
 
 
 def test_another_model_than_the_card_means(tmp_path: Path, menu_scope: Scope) -> None:
@@ -105,7 +105,9 @@ def test_another_model_than_the_card_means(tmp_path: Path, menu_scope: Scope) ->
     line = next(i for i, text in enumerate(path.read_text().splitlines(), 1) if text.startswith("sha256"))
     assert (problem.file, problem.line) == (str(path), line)
     there, said = (hashlib.sha256(linear([c])).hexdigest() for c in (2.0, 1.0))
-    expected = f"{tmp_path / 'model.onnx'} has sha256 {there}, the card says {said}: it is damaged or another"
+    expected = (
+        f"{tmp_path / 'model.onnx'} has sha256 {there}, the card says {said}: it is damaged or a different"
+    )
     assert expected in problem.message
 
 

@@ -1,4 +1,4 @@
-"""Instructions and the arrays that they work on, put together for some events."""
+"""Assembly of instructions and the arrays that they work on, for some events."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from trigemu.triggers import MAX_LEGS
 
 #: Bits of a half word.
 HALF = 32
-#: Every whole number below is a float64.
+#: Every integer below this is exactly a float64.
 _EXACT = 2**53
 
 
 class NoFormError(Exception):
-    """Something cannot be said in instructions."""
+    """Raised for an expression that has no form in instructions."""
 
 
 class Assembly:
-    """Registers, columns and selections, each made once; `finish` lays them out for the machine."""
+    """Registers, columns and selections, each created once; `finish` lays them out for the machine."""
 
     def __init__(self, events: Events) -> None:
         self._events = events
@@ -47,17 +47,17 @@ class Assembly:
         return self._known[key]
 
     def constant(self, *values: float) -> int:
-        """The register of the first; the others follow."""
+        """Put values into consecutive registers and return the first register."""
         self._registers += values
         return len(self._registers) - len(values)
 
     def put(self, *values: int) -> int:
-        """Where operands of any number begin in the pool."""
+        """Put operands into the pool and return the position of the first."""
         self._pool += values
         return len(self._pool) - len(values)
 
     def compute(self, op: int, *operands: int, results: int = 1) -> int:
-        """The (first) register of the result."""
+        """Add an instruction and return the (first) register of its result."""
         register = self.constant(*[math.nan] * results)
         self.add(op, register, *operands)
         return register
@@ -69,11 +69,11 @@ class Assembly:
         return (*instruction, *[0] * (do.WIDTH - len(instruction)))
 
     def scalar(self, name: str) -> int:
-        """Where the column begins."""
+        """Return the start of a scalar column."""
         return self._kept("", name, lambda: self._events.scalars[name])
 
     def half_word(self, name: str, half: int) -> int:
-        """Where the lower (0) or upper (1) half of the bits of a column of whole numbers begins."""
+        """Return the start of the lower (0) or upper (1) half of the bits of an integer column."""
 
         def bits() -> Array:
             return self._events.scalars[name].astype(np.int64) >> HALF * half & (1 << HALF) - 1
@@ -81,7 +81,7 @@ class Assembly:
         return self._kept(f"half {half}", name, bits)
 
     def column(self, collection: str, name: Column) -> int:
-        """Where the column of a collection begins."""
+        """Return the start of a column of a collection."""
         if isinstance(name, Scaled):
             raise NoFormError(f"{name.name}, which is made of pT")
 
@@ -100,7 +100,8 @@ class Assembly:
         return self._begin[need]
 
     def selection(self, derivation: Derivation, crossing: int = 0) -> int:
-        """Where it says how many rows it keeps; they follow. `crossing`: of a neighbour of the event."""
+        """Return the position of the number of rows that a derivation keeps, which the rows follow. crossing:
+        the offset of the crossing from the event."""
         return self.once((derivation, crossing), lambda: self._derive(derivation, crossing))
 
     def _derive(self, derivation: Derivation, crossing: int) -> int:
@@ -123,7 +124,7 @@ class Assembly:
         return rows
 
     def within(self, rows: int, base: str, windows: Windows) -> int:
-        """The selection of those that lie in all windows."""
+        """Return the selection of the objects that lie in all windows."""
 
         def select() -> int:
             tests = [test for name, of in windows for test in self._tests(base, name, any_of(of))]
@@ -132,7 +133,7 @@ class Assembly:
         return self.once((rows, windows), select) if windows else rows
 
     def _tests(self, base: str, name: Column, windows: AnyOf) -> Iterator[tuple[int, ...]]:
-        """Of the windows on a column, any of which must hold."""
+        """Yield the tests of the windows on a column, any of which must hold."""
         for i, window in enumerate(windows, start=1):
             tests = list(self._tests_of(base, name, window))
             for k, test in enumerate(tests, start=1):
@@ -152,7 +153,7 @@ class Assembly:
             yield column, do.ABSOLUTELY, self.constant(low), self.constant(high)
         if w.any_of is not None:
             if any(abs(value) >= _EXACT for value in w.any_of):
-                raise NoFormError(f"{name} among whole numbers that are no float64")
+                raise NoFormError(f"{name} among integers that are not exactly float64")
             yield column, do.AMONG, self.constant(*map(float, w.any_of)), len(w.any_of)
 
     def _new(self, op: int, *operands: int) -> int:
@@ -167,7 +168,8 @@ class Assembly:
         return self._collections.index(name)
 
     def finish(self, decisions: Words) -> int:
-        """Lay everything out; the address of the machine's table. Decisions go to the words given."""
+        """Lay everything out and return the address of the machine's table. Decisions go to the given
+        words."""
         used = [self._events.collections[name].offsets for name in self._collections]
         arrays: dict[int, Array] = {
             do.CODE: np.array(self._code, np.int64).reshape(-1),

@@ -1,4 +1,4 @@
-"""Instructions that make a number of numbers."""
+"""Instructions that compute a number from numbers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from trigemu.support import (
 
 @kernel
 def compute(op: int, i: IntArray, r: FloatArray) -> float:
-    """Of registers alone."""
+    """Return the result of an instruction whose operands are all registers."""
     a: float = r[i[2]]
     b: float = r[i[3]]
     if op == do.ADD:

@@ -1,9 +1,10 @@
-"""One event through a program: instructions in a flat table, interpreted by one kernel that knows no menu.
+"""The interpreter of programs: one kernel, independent of the menu, runs the instructions of a flat table on
+one event.
 
-A program works on registers (float64; NaN: no value; conditions are 1 and 0) and on selections: how many
-objects a derivation keeps in the event at hand, then their rows. All arrays are made once, and kernels are
-given a table of their addresses: an array among the arguments of a call from Python is an allocation, and
-several of them, from kernel to kernel, take longer than most instructions.
+A program works on registers (float64; NaN: no value; conditions are 1 and 0) and on selections: the number of
+objects that a derivation keeps in the current event, then their rows. All arrays are created once, and
+kernels get a table of their addresses: an array among the arguments of a call from Python costs an
+allocation, and passing several of them from kernel to kernel takes longer than most instructions.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ def _floats(table: IntArray, number: int) -> FloatArray:
 
 @kernel
 def _store(address: int, value: float, padding: float) -> int:
-    """Write a float32. 1, or 0 where the value is missing and nothing stands for it, or REFUSED where it is
-    infinite."""
+    """Write a float32. Return 1, or 0 if the value is missing and there is no padding, or REFUSED if the
+    float32 is infinite."""
     single = carray(pointer(address), (1,), np.float32)
     missing = value != value
     lacking = missing and padding != padding
@@ -70,7 +71,7 @@ def _missing(t: IntArray, i: IntArray) -> None:
 
 @kernel
 def _all(t: IntArray, i: IntArray, event: int) -> None:
-    """Of a collection whose offsets begin at i[2], in the crossing that is i[3] later."""
+    """Select all objects of a collection whose offsets begin at i[2], in the crossing that is i[3] later."""
     offsets, rows = _integers(t, do.OFFSETS), _integers(t, do.ROWS)
     at = event + i[3]
     if at < 0 or at >= t[0]:
@@ -85,7 +86,8 @@ def _all(t: IntArray, i: IntArray, event: int) -> None:
 
 @kernel
 def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> bool:
-    """first, second: registers of the bounds; for AMONG, of the first value, and how many there are."""
+    """Whether a value passes a test. first, second: the registers of the bounds; for AMONG, the register of
+    the first value, and the number of values."""
     if mode == do.WITHIN:
         return bool(r[first] <= value <= r[second])
     if mode == do.ABSOLUTELY:
@@ -100,8 +102,8 @@ def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> 
 
 @kernel
 def _within_windows(t: IntArray, i: IntArray) -> None:
-    """Of selection i[2], what passes i[4] tests: the pool has (column, mode, first, second, what follows) for
-    each."""
+    """Select the objects of selection i[2] that pass i[4] tests: the pool has (column, mode, first, second,
+    what follows) for each."""
     pool, columns, r = _integers(t, do.POOL), _floats(t, do.COLUMNS), _floats(t, do.REGISTERS)
     rows = _integers(t, do.ROWS)
     kept = i[1] + 1
@@ -123,7 +125,8 @@ def _within_windows(t: IntArray, i: IntArray) -> None:
 
 @kernel
 def _clear(t: IntArray, i: IntArray) -> None:
-    """Of selection i[2], what is not within dR of an object of i[3]; i[4:8]: the columns of η and φ."""
+    """Select the objects of selection i[2] that are not within dR of an object of i[3]; i[4:8]: the columns
+    of η and φ."""
     columns, rows, dr = _floats(t, do.COLUMNS), _integers(t, do.ROWS), _floats(t, do.REGISTERS)[i[8]]
     kept = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
@@ -144,8 +147,8 @@ def _clear(t: IntArray, i: IntArray) -> None:
 def _choice(t: IntArray, i: IntArray) -> float:
     """Whether any choice of objects fits a combination of i[3] legs and i[4] cuts.
 
-    The pool has the collection and the twin of each leg, then of each leg its selection and columns (−1: not
-    read), then the cuts; their numbers are the i[6] registers from i[5] on.
+    The pool holds the collection and the twin of each leg, then for each leg its selection and columns (−1:
+    not read), then the cuts, whose numbers are the i[6] registers from i[5] on.
     """
     pool, columns, rows = _integers(t, do.POOL), _floats(t, do.COLUMNS), _integers(t, do.ROWS)
     starts = _integers(t, do.STARTS).reshape(-1, 2)
@@ -177,7 +180,7 @@ def _choice(t: IntArray, i: IntArray) -> float:
 
 @kernel
 def _look(t: IntArray, i: IntArray, event: int) -> None:
-    """Of the event's columns and selections."""
+    """Run an instruction that reads the columns and selections of the event."""
     r, op = _floats(t, do.REGISTERS), i[0]
     if op == do.SCALAR:
         r[i[1]] = _floats(t, do.COLUMNS)[i[2] + event]
@@ -203,8 +206,8 @@ def _look(t: IntArray, i: IntArray, event: int) -> None:
 
 @kernel
 def run(address: int, event: int) -> int:
-    """Write what the program decides about an event into DECISIONS, and what models read to where they read
-    it. The models that the event asks for, one a bit, or REFUSED; `address`: of the table."""
+    """Run the program on an event: write its decisions into DECISIONS and the inputs of models to their
+    memory. Return the models to run, one per bit, or REFUSED. address: that of the table."""
     t = carray(pointer(address), (do.TABLE,), np.int64)
     if event < 0 or event >= t[0]:
         return do.REFUSED

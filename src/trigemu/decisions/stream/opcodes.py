@@ -1,11 +1,11 @@
-"""What instructions do, and where a program finds its arrays."""
+"""The instructions of the machine, and the layout of its table of arrays."""
 
 from __future__ import annotations
 
-#: Numbers an instruction: what it does, where its result goes, up to seven operands.
+#: The length of an instruction: its opcode, where its result goes, up to seven operands.
 WIDTH = 9
 
-# The machine tells groups apart by their order. What operands mean stands where they are read.
+# The machine distinguishes groups by their order. The operands are described where they are read.
 # Registers a, b, … → one register.
 (ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, ABSOLUTE) = range(6)
 (ABOVE, AT_LEAST, BELOW, AT_MOST, EQUAL, UNEQUAL, AND, OR, NOT) = range(6, 15)
@@ -18,18 +18,20 @@ WIDTH = 9
 # → outside.
 (SKIP, STORE, ASK, FIRE) = range(36, 40)
 
-#: How a value is held against a window: low ≤ v ≤ high, the same of |v|, φ that wraps, one of some values.
+#: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
+#: values.
 (WITHIN, ABSOLUTELY, AROUND, AMONG) = range(4)
-#: What follows such a comparison: more of the same window, another window that may hold instead, all else.
+#: What follows such a comparison: another test of the same window, an alternative window, or the end.
 (MORE, OTHERWISE, END) = range(3)
-#: Numbers of a comparison: column, how, two operands, what follows.
+#: The length of a comparison: column, how, two operands, what follows.
 TEST = 5
 
-#: The arrays, in the order of the table: how many events there are, then address and length of each array.
+#: The arrays, in the order of the table, which holds the number of events, then address and length of each
+#: array.
 (CODE, POOL, REGISTERS, COLUMNS, OFFSETS, ROWS, DECISIONS, STARTS, OBJECTS, CHOSEN, FIRED) = range(11)
 TABLE = 23
 #: Lines of OBJECTS: row, pt, eta, phi, z0, charge, upt.
 LINES = 7
 
-#: In place of the models asked for: nothing that one event's program can do.
+#: Returned in place of the models to run: the program cannot decide this event.
 REFUSED = -1

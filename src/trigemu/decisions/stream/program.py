@@ -1,4 +1,5 @@
-"""Compiled triggers as a program for one event: each node and each derivation becomes instructions once."""
+"""Translation of compiled triggers into a program for single events; each node and each derivation becomes
+instructions once."""
 
 from __future__ import annotations
 
@@ -33,15 +34,15 @@ from trigemu.triggers import COLUMNS, Compiled, CompiledCombination, CompiledExt
 
 
 class Program(Assembly):
-    """What the slots of a plan make of one event."""
+    """The program of the slots of a plan."""
 
     def fire(self, bit: int, condition: Condition | Compiled) -> None:
-        """Decision `bit` is this condition."""
+        """Set decision `bit` if the condition holds."""
         self.add(do.FIRE, bit, self.register(condition))
 
     def ask(self, number: int, asked: ModelCall) -> None:
-        """Where its condition holds and nothing that it needs is missing, model `number` is asked for, with
-        its inputs in place."""
+        """Request model `number`, with its inputs written, if its condition holds and no required input is
+        missing."""
         requires = None if asked.requires is None else self.register(asked.requires)
         known, length = self._known.copy(), len(self._code)
         try:
@@ -53,7 +54,7 @@ class Program(Assembly):
             del self._code[length:]
             raise
         finally:
-            self._known = known  # what is skipped is not known elsewhere
+            self._known = known  # instructions that may be skipped cannot be reused elsewhere
 
     @contextmanager
     def _only_if(self, register: int | None) -> Iterator[None]:
@@ -72,7 +73,7 @@ class Program(Assembly):
             self.add(do.STORE, address, self.register(number), stand_in)
 
     def register(self, node: Number | Condition | Compiled) -> int:
-        """Where its value is."""
+        """Return the register of the value of a node."""
         return self.once(node, lambda: self._emit(node))
 
     def _emit(self, node: Number | Condition | Compiled) -> int:
@@ -81,14 +82,14 @@ class Program(Assembly):
         return _EMIT[type(node)](self, node)
 
     def component(self, vector: Vector, axis: int) -> int:
-        """The register of px, py, pz or E."""
+        """Return the register of px, py, pz or E of a vector."""
         if type(vector) not in _COMPONENTS:
             raise NoFormError(type(vector))
         return self.once((vector, axis), lambda: _COMPONENTS[type(vector)](self, vector, axis))
 
 
 def _of_vectors(program: Program, node: OfVectors) -> int:
-    """As `OfVectors` does it in batches."""
+    """Compute a function of vectors in the same way as `OfVectors` does in batches."""
     first, function = node.vectors[0], node.function
     if function == "m" and len(node.vectors) == 2:
         objects = cast("tuple[ObjectVector, ...]", node.vectors)
@@ -149,7 +150,7 @@ def _junction(program: Program, node: Junction) -> int:
 
 
 def _chain(program: Program, op: int, operands: Sequence[int]) -> int:
-    """From left to right."""
+    """Combine operands from left to right."""
     result = operands[0]
     for operand in operands[1:]:
         result = program.compute(op, result, operand)
@@ -197,7 +198,7 @@ _COMPARISONS = {
     "==": do.EQUAL,
     "!=": do.UNEQUAL,
 }
-#: Of one vector: the instruction, and how many of px, py, pz, E it takes.
+#: Functions of one vector: the instruction, and how many of px, py, pz, E it takes.
 _FUNCTIONS = {
     "pt": (do.TRANSVERSE, 2),
     "phi": (do.AZIMUTH, 2),

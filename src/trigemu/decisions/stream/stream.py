@@ -1,12 +1,13 @@
-"""Decisions one event at a time, the same as those of `decide`: memory is made once, and an event allocates
+"""Decisions one event at a time, identical to those of `decide`. Memory is allocated once; an event allocates
 nothing but what ONNX Runtime needs for a run.
 
     stream = Stream(plan, events)
     stream.decide(17)
-    stream.words                    # those of event 17
+    stream.words                    # the decisions of event 17
 
-What a compiled trigger says of a single event (`triggers/base.py`) becomes part of one program (`program.py`,
-`assembly.py`), which one kernel interprets (`machine.py`); then the models run that the event asks for.
+The form of each compiled trigger for single events (`Compiled.single` in `triggers/base.py`) becomes part of
+one program (`program.py`, `assembly.py`), which one kernel interprets (`machine.py`); then the models run
+that the event needs.
 """
 
 from __future__ import annotations
@@ -25,15 +26,31 @@ from trigemu.samples import Events
 from trigemu.support import Words
 from trigemu.triggers import Model, ModelCall
 
-#: Bits of what the machine answers, less its sign.
+#: The machine returns the requested models as the bits of an int64, whose sign is not available.
 _MAX_MODELS = 63
 
 
 class Stream:
-    """The slots of a plan on a range of events. words: uint64[plan.words], the decisions of the event that
-    was decided last.
+    """Decides the triggers of a plan on single events of a range.
 
-    Not picklable, and for one thread at a time. TrigemuError where the events lack a column.
+    A stream cannot be pickled, and can be used by one thread at a time.
+
+    Parameters
+    ----------
+    plan : Plan
+        The compiled triggers.
+    events : Events
+        The events.
+
+    Attributes
+    ----------
+    words : uint64[plan.words]
+        The decisions of the last decided event, as in `decide`.
+
+    Raises
+    ------
+    TrigemuError
+        If the events lack a column.
     """
 
     def __init__(self, plan: Plan, events: Events) -> None:
@@ -51,7 +68,7 @@ class Stream:
         self._table = self._program.finish(self.words)
 
     def _add(self, bit: int) -> bool:
-        """Whether a slot has a form for single events."""
+        """Add the form of a slot for single events; return whether it has one."""
         form = self._plan.slots[bit].compiled.single()
         if isinstance(form, ModelCall):
             self._asked.append((bit, form))
@@ -64,7 +81,7 @@ class Stream:
         return form is not None
 
     def _add_model(self, bit: int, asked: ModelCall) -> None:
-        """Behind all else, which models may share."""
+        """Add a model, after all conditions, whose results its inputs may share."""
         try:
             if len(self._models) == _MAX_MODELS:
                 raise NoFormError
@@ -74,14 +91,26 @@ class Stream:
             self._others.append(bit)
 
     def decide(self, event: int) -> None:
-        """Decide one event, 0 ≤ event < len(events), else IndexError; further errors are those of
-        `decisions.decide`."""
+        """Decide one event and write its decisions to `words`.
+
+        Parameters
+        ----------
+        event : int
+            The position of the event, 0 ≤ event < len(events).
+
+        Raises
+        ------
+        IndexError
+            If there is no such event.
+        PluginError, SampleError
+            As raised by `decide`.
+        """
         asked = run(self._table, event)
         if asked or self._others:
             self._decide_further(asked, event)
 
     def _decide_further(self, asked: int, event: int) -> None:
-        """With the models that are asked for, and the slots without a form for single events."""
+        """Run the requested models, and the slots without a form for single events."""
         if asked == REFUSED:
             return self._decide_in_batch(event)
         for mask, bit, model in self._models:
@@ -102,20 +131,24 @@ class Stream:
         self.words[bit // 64] |= np.uint64(1 << bit % 64)
 
     def _decide_in_batch(self, event: int) -> None:
-        """Where a single event does not settle it, or there is an error to be told."""
+        """Decide an event with `decide`, if the program or a model could not, or if there is an error to
+        raise."""
         if not 0 <= event < len(self._events):
             raise IndexError(f"event {event} of {len(self._events)}")
         self.words[:] = self._decide_alone(event, self._plan)
 
     def _decide_alone(self, event: int, plan: Plan) -> Words:
-        """uint64[plan.words], of a range of one event and its neighbours."""
+        """Return uint64[plan.words] of one event, evaluated with its neighbouring crossings."""
         events = self._events.around(event, event + 1, plan.margin)
         words: Words = decide(events, plan)[events.core][0]
         return words
 
     def stages(self, bit: int) -> Mapping[str, Callable[[int], object]]:
-        """The pieces of a slot, by name, each for the number of an event, with memory of their own: where its
-        compiled trigger has a model, else none. An event that does not ask has stages of no meaning."""
+        """Return the parts of a slot for timing, by name, each a function of the position of an event.
+
+        Only a slot whose compiled trigger has a model has parts. They have memory of their own, and are
+        meaningful only for events that the trigger asks for.
+        """
         alone = Stream(replace(self._plan, slots=(self._plan.slots[bit],)), self._events)
         if not alone._models:
             return {}
@@ -123,5 +156,5 @@ class Stream:
         return model.stages(alone._fill, len(self._events))
 
     def _fill(self, event: int) -> None:
-        """Everything of an event but its models."""
+        """Run the program on an event, without the models."""
         run(self._table, event)

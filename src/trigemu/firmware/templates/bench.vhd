@@ -1,5 +1,5 @@
--- Sends a row of words a clock and writes for each score the clock at which it is there, counted from the
--- one at which its event was taken, and its word.
+-- Sends a row of words per clock, and writes for each score its latency in clocks, counted from the clock at
+-- which its event was taken, and its word.
 
 library ieee;
 use ieee.std_logic_1164.all;
@@ -31,7 +31,7 @@ begin
     variable sent, seen : natural := 0;
     variable clock      : natural := 0;
   begin
-    -- What is in the pipeline before the first event comes out as not valid.
+    -- Scores that leave the pipeline before that of the first event are not valid.
     while (not endfile(words) or seen < sent) and clock < sent + $patience loop
       x_valid <= '0';
       if not endfile(words) then

@@ -1,5 +1,5 @@
-// conifer's C++ model as a program: rows of doubles from the standard input, words of the scores to the
-// standard output, as int64; with an argument after the model, a word for each tree instead.
+// conifer's C++ model as a program: reads rows of doubles from standard input, writes words of the scores to
+// standard output, as int64; with an argument after the model, writes a word for each tree instead.
 #include "ap_fixed.h"
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// conifer's HLS sources as a program: rows of doubles from the standard input, words of the scores to the
-// standard output, as int64; with an argument, a word for each tree instead.
+// conifer's HLS sources as a program: reads rows of doubles from standard input, writes words of the scores to
+// standard output, as int64; with an argument, writes a word for each tree instead.
 #include <cmath>
 #include <cstdint>
 #include <iostream>

@@ -1,5 +1,5 @@
-// The test bench of Vitis HLS, for C simulation and co-simulation: fails where a score is not the word that
-// trigemu's emulation has.
+// The test bench for Vitis HLS, for C simulation and co-simulation: fails if a score differs from the word that
+// trigemu's emulation gives.
 #include <cmath>
 #include <fstream>
 #include <iostream>

@@ -4,6 +4,6 @@
 #include "BDT.h"
 #include "parameters.h"
 
-// The function that is synthesised; the score is score[0].
+// The top-level function; the score is score[0].
 void $project(input_arr_t x, score_arr_t score);
 #endif

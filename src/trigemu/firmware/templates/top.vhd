@@ -1,5 +1,5 @@
--- The trees with ports of the widths that firmware has: words of the inputs, the first in the lowest bits,
--- and the word of the score. A new event may come with every clock.
+-- The trees with ports of the widths of their types: words of the inputs, the first in the lowest bits, and
+-- the word of the score. A new event may come with every clock.
 
 library ieee;
 use ieee.std_logic_1164.all;

@@ -1,4 +1,4 @@
--- Gives one row of words to each tree and writes the word of each, of which the adders know nothing.
+-- Gives one row of words to each tree, and writes the word of each tree before they are added.
 
 library ieee;
 use ieee.std_logic_1164.all;

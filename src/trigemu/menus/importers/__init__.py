@@ -1,1 +1,1 @@
-"""Menus of experiments → menus in TOML that a person can read and edit."""
+"""Import of the menus of experiments as menus in TOML, to be read and edited by people."""

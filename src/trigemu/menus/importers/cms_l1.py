@@ -1,7 +1,7 @@
-"""A CMS Level-1 menu in XML → a menu in TOML with the same decisions.
+"""Conversion of a CMS Level-1 menu in XML into a menu in TOML with the same decisions.
 
-An algorithm that is one condition becomes a trigger of the kind `combination` or `external`; one of several
-becomes `logic` over conditions, which are triggers with `enabled = false` and shared between algorithms.
+An algorithm of one condition becomes a trigger of the kind `combination` or `external`. An algorithm of
+several conditions becomes `logic` over triggers with `enabled = false`, which algorithms share.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from trigemu.menus.importers.cms_l1_xml import Algorithm, Mistakes, XMLMenu, rea
 from trigemu.observables import STANDARD
 from trigemu.support import TrigemuError, toml_text
 
-#: The last version of the grammar that was looked at.
+#: The latest version of the grammar that this importer was written for.
 NEWEST_GRAMMAR = (0, 13)
 
 
@@ -46,7 +46,8 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Imported:
-    """toml: the menu. algorithms: how many are in it. conditions: how many these share."""
+    """The result of an import. toml: the text of the menu. algorithms: the number of algorithms in it.
+    conditions: the number of conditions of which algorithms with several are made."""
 
     toml: str
     algorithms: int
@@ -56,7 +57,8 @@ class Imported:
 
 
 def import_cms_l1(path: Path) -> Imported:
-    """Read and convert a menu; TableError with all its mistakes, each with its line."""
+    """Read and convert a menu. TableError with all its mistakes, each with its line; TrigemuError if no
+    algorithm can be emulated."""
     menu = read_xml(path)
     mistakes = Mistakes(path)
     assembly = _Assembly(menu, mistakes)
@@ -79,12 +81,12 @@ def _warnings(menu: XMLMenu) -> Iterator[str]:
     version = tuple(int(part) for part in re.findall(r"\d+", menu.grammar))
     if version > NEWEST_GRAMMAR:
         newest = ".".join(map(str, NEWEST_GRAMMAR))
-        yield f"{menu.path} has the grammar {menu.grammar}, {newest} is the newest one known"
+        yield f"{menu.path} has the grammar {menu.grammar}; the newest known one is {newest}"
 
 
 @dataclass
 class _Assembly:
-    """What becomes of the algorithms. conditions: by what their tables say, their names and tables."""
+    """The converted algorithms. conditions: names and tables of conditions, by the content of the table."""
 
     menu: XMLMenu
     mistakes: Mistakes
@@ -118,7 +120,7 @@ class _Assembly:
         return made
 
     def _named(self, condition: Condition, made: Made) -> str:
-        """The name of the trigger with this table, which is new or another algorithm's too."""
+        """Return the name of the trigger with this table, a new one or one of another algorithm."""
         key = repr(made.table)
         if key not in self.conditions:
             taken = {name for name, _ in self.conditions.values()} | {a.name for a in self.menu.algorithms}
@@ -142,9 +144,7 @@ class _Assembly:
             comment = toml_text.comment(f"{algorithm.index}: {algorithm.expression}")
             yield comment + self._trigger({"name": algorithm.name, "stored": str(algorithm.index)}, made)
         if self.conditions:
-            yield toml_text.comment(
-                "What algorithms of several conditions are made of; no items of the menu."
-            )
+            yield toml_text.comment("Conditions that algorithms consist of; they are not items of the menu.")
         for name, made in self.conditions.values():
             yield self._trigger({"name": name, "enabled": False}, made)
         for out in self.left_out:
@@ -163,7 +163,7 @@ class _Assembly:
         yield from (made for _, made in self.conditions.values())
 
     def types(self) -> set[str]:
-        """The objects of the algorithms, as the XML calls them."""
+        """Return the types of the objects that the algorithms use, as named in the XML."""
         return {kind for kind, name in OBJECTS.items() if name in self._objects()}
 
     def _objects(self) -> set[str]:
@@ -190,7 +190,7 @@ def _conditions(term: Term) -> Iterator[Condition]:
 
 
 def _logic(term: Term, names: dict[Condition, str], joint: str = " ") -> str:
-    """The expression over the names of conditions; its outermost operands are separated by `joint`."""
+    """Return the expression over the names of conditions; its outermost operands are separated by `joint`."""
     if not isinstance(term, Junction):
         return names[term]
     parts = [
@@ -211,7 +211,7 @@ def _exclusive(one: str, other: str) -> str:
 
 
 def _name(condition: Condition) -> str:
-    """An identifier that tells what the condition asks for."""
+    """Return an identifier that describes the condition."""
     if isinstance(condition, ExternalSignal | Signal):
         text = condition.name + _crossing(condition.crossing)
     elif isinstance(condition, Object):
@@ -223,7 +223,8 @@ def _name(condition: Condition) -> str:
 
 
 def _function_name(function: Function) -> str:
-    """Objects that differ in nothing but their thresholds are named together: JET84_68_48_ETA_CEN."""
+    """Return the name of a function. Objects that differ only in their thresholds are combined, as in
+    JET84_68_48_ETA_CEN."""
     alike: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
     for o in function.objects:
         alike.setdefault((o.type, o.crossing, o.cuts), []).append(("eq" if o.exact else "") + o.threshold)
@@ -244,5 +245,5 @@ def _cuts(kind: str, names: tuple[str, ...]) -> str:
 
 
 def _crossing(offset: int) -> str:
-    """As in JET20_bxm1, one crossing earlier."""
+    """Return the suffix of a crossing: `_bxm1` for one crossing earlier, as in JET20_bxm1."""
     return f"_bx{'m' if offset < 0 else 'p'}{abs(offset)}" if offset else ""

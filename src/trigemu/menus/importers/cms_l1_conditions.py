@@ -1,4 +1,5 @@
-"""Conditions of CMS Level-1 algorithms as trigger tables: their thresholds, windows, pairs of objects."""
+"""Conversion of the conditions of CMS Level-1 algorithms into trigger tables: thresholds, windows, cuts on
+pairs."""
 
 from __future__ import annotations
 
@@ -20,12 +21,12 @@ from trigemu.menus.importers.cms_l1_scales import edge_of
 from trigemu.menus.importers.cms_l1_xml import Algorithm, Bins, Cut, XMLMenu
 from trigemu.support import TrigemuError, nearest
 
-#: Of a bin: edges that differ by less are the same.
+#: Edges that differ by a smaller fraction of a bin are the same.
 _SAME_EDGE = 1e-3
-#: M in GeV whose M²/2 is 10⁶ GeV² in doubles: the emulator of 2016 fires for none above.
+#: M in GeV whose M²/2 is 10⁶ GeV² in doubles: the emulator of 2016 does not fire above.
 MASS_CAP_2016 = 1414.2135623730949
 
-#: Of functions: how many objects, and which cuts.
+#: The cuts of functions, and, for each function: the least and largest number of objects, and its cuts.
 _RANGES = {"DETA": "deta", "DPHI": "dphi", "DR": "dr"}
 _OVERLAPS = {"ORMDETA": "outside_deta", "ORMDPHI": "outside_dphi", "ORMDR": "outside_dr"}
 _PAIR = {*_RANGES, "CHGCOR", "TBPT"}
@@ -49,13 +50,13 @@ _CORRELATIONS = {"os": "opposite", "ls": "same", "1": "opposite", "0": "same"}
 
 
 class InexpressibleError(Exception):
-    """Why an algorithm has no meaning for the objects that there are: it is left out."""
+    """The reason why an algorithm cannot be expressed with the available objects and is left out."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """table: the keys of a trigger. pairs: types of objects whose pairs have cuts, and the kinds of PRECISION
-    these need. note: what a reader should know besides the expression."""
+    """A converted condition or algorithm. table: the keys of a trigger. pairs: types of objects whose pairs
+    have cuts, and the kinds of PRECISION that these need. note: a remark for the reader."""
 
     table: Mapping[str, Any]
     pairs: tuple[tuple[str, str, frozenset[str]], ...] = ()
@@ -63,7 +64,7 @@ class Made:
 
 
 def condition_table(menu: XMLMenu, algorithm: Algorithm, condition: Condition) -> Made:
-    """TrigemuError says what is wrong with it, InexpressibleError why it cannot be had."""
+    """Convert a condition. TrigemuError if it has a mistake, InexpressibleError if it cannot be emulated."""
     if isinstance(condition, ExternalSignal):
         if condition.name not in menu.externals:
             hint = nearest(condition.name, menu.externals)
@@ -73,7 +74,7 @@ def condition_table(menu: XMLMenu, algorithm: Algorithm, condition: Condition) -
         place = SIGNALS[condition.name]
         if place is None:
             raise InexpressibleError(
-                f"{condition.name} is computed from inputs that test vectors do not hold"
+                f"{condition.name} is computed from inputs that test vectors do not contain"
             )
         return Made(_external(*place, condition.crossing))
     if isinstance(condition, Object):
@@ -135,13 +136,13 @@ def _scale(menu: XMLMenu, object_: str, kind: str) -> Bins:
 
 def _no_edge(what: str, value: float, scale: Bins) -> str:
     return (
-        f"{what} is {value:g}, which is no edge of a bin: expected {scale.minimum:g} … {scale.maximum:g} in "
-        f"steps of {scale.step:g} (scale in line {scale.line})"
+        f"{what} is {value:g}, which is not the edge of a bin: expected {scale.minimum:g} … "
+        f"{scale.maximum:g} in steps of {scale.step:g} (scale in line {scale.line})"
     )
 
 
 def _window(menu: XMLMenu, object_: str, kind: str, cuts: Sequence[Cut]) -> dict[str, Any]:
-    """The column, and the windows on it of which one has to hold."""
+    """Return the column and the windows on it, one of which must hold."""
     if kind in _SETS:
         values = sorted({value for cut in cuts for value in _integers(cut)})
         return {_SETS[kind]: {"any_of": values}}
@@ -160,7 +161,7 @@ def _window(menu: XMLMenu, object_: str, kind: str, cuts: Sequence[Cut]) -> dict
 
 
 def _range(menu: XMLMenu, object_: str, kind: str, cut: Cut) -> dict[str, float | int] | None:
-    """None where it lets everything pass."""
+    """Return the window of a cut, or None if everything passes it."""
     if kind == "SLICE" and cut.data:
         low, high = _integers(cut)
         return {"min": low, "max": high}
@@ -178,7 +179,7 @@ def _range(menu: XMLMenu, object_: str, kind: str, cut: Cut) -> dict[str, float 
 
 
 def _edge(cut: Cut, scale: Bins, value: float, side: int) -> int:
-    """The bin that begins (side 0) or ends (side 1) at a value."""
+    """Return the bin that begins (side 0) or ends (side 1) at a value."""
     for i, edges in enumerate(scale.edges):
         if abs(edges[side] - value) <= _SAME_EDGE * scale.step:
             return i
@@ -187,7 +188,7 @@ def _edge(cut: Cut, scale: Bins, value: float, side: int) -> int:
 
 
 def _wrapped(phi: float) -> float:
-    """0 … 2π → −π … π. Windows end between bin centres, so the rounding does no harm."""
+    """Map φ from 0 … 2π to −π … π. Windows end between bin centres, so rounding does not matter."""
     return phi - 2 * math.pi if phi > math.pi + 1e-9 else phi
 
 
@@ -195,7 +196,7 @@ def _integers(cut: Cut) -> list[int]:
     try:
         return [int(value) for value in cut.data.split(",")]
     except ValueError:
-        message = f"{cut.data!r}, expected whole numbers with commas between them"
+        message = f"{cut.data!r}, expected integers separated by commas"
         raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): {message}") from None
 
 
@@ -203,12 +204,12 @@ def _integers(cut: Cut) -> list[int]:
 
 
 class _Combination:
-    """A function of some objects."""
+    """The conversion of a function of objects."""
 
     def __init__(self, menu: XMLMenu, algorithm: Algorithm, function: Function) -> None:
         self.menu, self.function, self.objects = menu, function, function.objects
         if function.name not in _FUNCTIONS:
-            raise InexpressibleError(f"{function.name} has an arithmetic that is not known")
+            raise InexpressibleError(f"the arithmetic of {function.name} is not known")
         least, most, known = _FUNCTIONS[function.name]
         if not least <= len(self.objects) <= most:
             expected = str(least) if least == most else f"{least} to {most}"
@@ -264,7 +265,7 @@ class _Combination:
         if self.function.name == "mass" and cut.maximum > MASS_CAP_2016:
             self.note = (
                 f"The XML's maximum of the mass is {cut.maximum!r} GeV. The emulator of these years never "
-                f"fires above M²/2 = 10⁶ GeV², which is written here; the hardware does."
+                f"fires above M²/2 = 10⁶ GeV², the limit used here; the hardware does."
             )
             limits["max"] = MASS_CAP_2016
         return limits
@@ -275,7 +276,8 @@ class _Combination:
 
 
 def _limits(cut: Cut) -> dict[str, float]:
-    """The XML's own doubles, whose last bits the integer arithmetic depends on."""
+    """Return the limits as the exact doubles of the XML: the integer arithmetic depends on their last
+    bits."""
     if cut.minimum > cut.maximum:
         raise TrigemuError(
             f"cut {cut.name!r} (line {cut.line}): minimum {cut.minimum} is above maximum {cut.maximum}"

@@ -1,10 +1,10 @@
-"""The expressions of CMS Level-1 algorithms, parsed.
+"""Parser of the expressions of CMS Level-1 algorithms.
 
     MU3p5[MU-QLTY_SNGL,MU-ETA_2p10] AND (NOT EXT_BPTX_plus_OR_minus.v0-1)
     dist{JET32,MU0[MU-QLTY_DBLE]}[DPHI_MAX_0p4] OR comb{JET84-1,JET68-1}
 
-NOT binds more than AND, that more than XOR, that more than OR. Digits after an object are its threshold (p is
-the decimal point), then comes the crossing, earlier (−) or later (+) than the one that is decided.
+Operators in order of decreasing precedence: NOT, AND, XOR, OR. The digits after an object are its threshold
+(p is the decimal point), followed by the crossing, earlier (−) or later (+) than the one that is decided.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from trigemu.support import TrigemuError, nearest
 
-#: Types of objects, and how this project calls them; None: not in test vectors.
+#: Types of objects, and their collections in this package; None: not in test vectors.
 OBJECTS: dict[str, str | None] = {
     **{"MU": "muon", "EG": "egamma", "TAU": "tau", "JET": "jet"},
     **{
@@ -27,7 +27,7 @@ OBJECTS: dict[str, str | None] = {
     },
     **dict.fromkeys(("ZDCP", "ZDCM")),
 }
-#: Signals of one bit, and the word and bit where the sample has them; None: not in test vectors.
+#: Signals of one bit, and the word and bit of the sample that hold them; None: not in test vectors.
 SIGNALS: dict[str, tuple[str, int] | None] = {
     **{f"CENT{bit}": ("centrality", bit) for bit in range(8)},
     **{name: ("shower", bit) for bit, name in enumerate(("MUS0", "MUS1", "MUSOOT0", "MUSOOT1"))},
@@ -44,7 +44,8 @@ MAX_CROSSING = 2
 
 @dataclass(frozen=True)
 class Object:
-    """type: a key of OBJECTS. threshold: as it is written (3p5). exact: only that bin passes. cuts: names."""
+    """An object with a threshold. type: a key of OBJECTS. threshold: as written (3p5). exact: only that bin
+    passes. cuts: their names."""
 
     type: str
     threshold: str
@@ -59,7 +60,7 @@ class Object:
 
 @dataclass(frozen=True)
 class Signal:
-    """name: a key of SIGNALS."""
+    """A signal of one bit. name: a key of SIGNALS."""
 
     name: str
     crossing: int
@@ -68,7 +69,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class ExternalSignal:
-    """name: without EXT_."""
+    """An external signal. name: without EXT_."""
 
     name: str
     crossing: int
@@ -76,7 +77,7 @@ class ExternalSignal:
 
 @dataclass(frozen=True)
 class Function:
-    """name: one of FUNCTIONS."""
+    """A function of objects. name: one of FUNCTIONS."""
 
     name: str
     objects: tuple[Object, ...]
@@ -85,7 +86,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Junction:
-    """operation: NOT of one, AND, XOR, OR of two or more."""
+    """A logical operation: NOT of one operand; AND, XOR or OR of two or more."""
 
     operation: str
     operands: tuple[Term, ...]
@@ -103,7 +104,7 @@ _OPERATIONS = ("OR", "XOR", "AND")
 
 
 def parse(text: str) -> Term:
-    """TrigemuError quotes the expression and marks the place."""
+    """Parse an expression. TrigemuError quotes it and marks the position of a mistake."""
     reader = _Reader(text)
     try:
         term = reader.junction(0)
@@ -214,7 +215,7 @@ class _Reader:
         return offset
 
     def cuts(self) -> tuple[str, ...]:
-        """What stands in square brackets, if anything does."""
+        """Read the names in square brackets, if there are any."""
         names: list[str] = []
         if not self.sign("["):
             return ()

@@ -1,4 +1,4 @@
-"""The integer arithmetic of a CMS Level-1 menu: scales of the objects that its pairs name, decimal digits."""
+"""The integer arithmetic of a CMS Level-1 menu: scales of the objects in pairs, and decimal digits."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ _DIGITS = {
     "TwoBodyPt": "two_body_pt",
     "TwoBodyPtMath": "two_body_trigonometry",
 }
-#: Of a bin: edges that differ by less are those of the same bin; centres are half a bin away.
+#: Edges that differ by a smaller fraction of a bin belong to the same bin; centres are half a bin away.
 _SAME = 0.25
 #: (type, type, the kinds of PRECISION that are needed).
 Needed = tuple[str, str, frozenset[str]]
 
 
 def edge_of(menu: XMLMenu, object_: str, kind: str, bin_: int, side: int) -> float:
-    """The lower (side 0) or upper edge of a bin of a scale, by its place, in the columns of samples: the
-    XML's own double, but where a scale begins elsewhere, as in 2015, the edge of the same integer."""
+    """Return the lower (side 0) or upper edge of a bin of a scale, given by position, in the columns of
+    samples. This is the double of the XML; if the scale begins elsewhere, as in 2015, it is the edge of the
+    same integer."""
     *ends, number = menu.scales[object_, kind].edges[bin_]
     column, step = _column_edge(str(OBJECTS[object_]), kind, number + side)
     return ends[side] if abs(ends[side] - column) < _SAME * step else column
 
 
 def _column_edge(name: str, kind: str, number: int) -> tuple[float, float]:
-    """The lower edge of a bin in the columns of samples, and the width."""
+    """Return the lower edge of a bin in the columns of samples, and its width."""
     scale = SCALES[name]
     if kind == "ETA" and scale.eta:
         step, centred = scale.eta
@@ -48,7 +49,8 @@ def _column_edge(name: str, kind: str, number: int) -> tuple[float, float]:
 
 
 def other_scales(menu: XMLMenu, objects: Iterable[str]) -> Iterator[str]:
-    """Those of some objects whose bins are elsewhere than in the columns of samples."""
+    """Yield a warning for each scale of the given objects whose bins differ from those in the columns of
+    samples."""
     for object_, kind in menu.scales:
         if object_ in objects and kind in ("ET", "COUNT", "ETA", "PHI"):
             bins = menu.scales[object_, kind]
@@ -62,7 +64,7 @@ def other_scales(menu: XMLMenu, objects: Iterable[str]) -> Iterator[str]:
 
 
 def integer_tables(menu: XMLMenu, needed: Iterable[Needed]) -> dict[str, dict[str, Any]]:
-    """[integer.NAME] of the objects and [integer.digits], for the pairs that have cuts."""
+    """Return the tables [integer.NAME] of the objects and [integer.digits], for the pairs that have cuts."""
     pairs: dict[str, dict[str, int]] = {}
     types: dict[str, None] = {}
     for first, second, kinds in needed:
@@ -76,7 +78,8 @@ def integer_tables(menu: XMLMenu, needed: Iterable[Needed]) -> dict[str, dict[st
 
 
 def precision(menu: XMLMenu, first: str, second: str, kind: str) -> tuple[tuple[str, str], int]:
-    """The decimal digits of a quantity of a pair, and the order in which the XML names its objects."""
+    """Return the order in which the XML names the objects of a pair, and the decimal digits of a quantity of
+    it."""
     for pair in ((first, second), (second, first)):
         if (digits := menu.digits.get(f"{'-'.join(pair)}-{kind}")) is not None:
             return pair, digits

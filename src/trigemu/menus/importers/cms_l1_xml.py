@@ -1,4 +1,5 @@
-"""The XML of CMS Level-1 global-trigger menus, read with the line of everything; nothing is interpreted."""
+"""Reader of the XML of CMS Level-1 global-trigger menus, with the line of each element, without
+interpretation."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass
 class XMLNode:
-    """An element. tag: without its namespace. line: where it begins."""
+    """An element of the XML. tag: without its namespace. line: where it begins."""
 
     tag: str
     line: int
@@ -32,14 +33,14 @@ class XMLNode:
         return next(self.all(tag), None)
 
     def word(self, tag: str) -> str:
-        """The text of a child, empty where there is none."""
+        """Return the text of a child, empty if there is none."""
         child = self.get(tag)
         return child.text.strip() if child else ""
 
 
 @dataclass(frozen=True)
 class Cut:
-    """What a name in square brackets stands for, in one algorithm."""
+    """The cut that a name in square brackets refers to in one algorithm."""
 
     name: str
     type: str
@@ -51,7 +52,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Algorithm:
-    """index: its bit. line: that of the expression."""
+    """An algorithm of the menu. index: its bit. line: that of the expression."""
 
     name: str
     index: int
@@ -73,8 +74,9 @@ class Bins:
 
 @dataclass(frozen=True)
 class XMLMenu:
-    """algorithms: in the order of their bits. scales: by object and type. digits: of the integer arithmetic,
-    by the name of a PRECISION. externals: by name, the bit."""
+    """The content of the XML. algorithms: in the order of their bits. scales: by object and type. digits:
+    decimal digits of the integer arithmetic, by the name of a PRECISION. externals: the bits of external
+    signals, by name."""
 
     name: str
     grammar: str
@@ -88,7 +90,7 @@ class XMLMenu:
 
 
 class Mistakes:
-    """What is wrong with one file, each with its line."""
+    """The mistakes of one file, each with its line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -98,7 +100,7 @@ class Mistakes:
         self.problems.append(Problem(str(self.path), line, where, message))
 
     def attempt(self, make: Callable[[], T], line: int, where: str) -> T | None:
-        """What is made, or None and a mistake noted where that fails."""
+        """Return the result of `make`, or record a mistake and return None if it fails."""
         try:
             return make()
         except TrigemuError as error:
@@ -111,7 +113,7 @@ class Mistakes:
 
 
 def read_xml(path: Path) -> XMLMenu:
-    """Read a menu (also .xz, .gz); TableError with all mistakes of the file."""
+    """Read a menu (also .xz, .gz). TableError with all mistakes of the file."""
     try:
         with opened(path, compression="infer") as stream:
             content: bytes = stream.read()
@@ -140,7 +142,8 @@ def read_xml(path: Path) -> XMLMenu:
 
 
 def _tree(content: bytes, mistakes: Mistakes) -> XMLNode:
-    """Without document types: no menu needs one, and they bring entities that grow or read other files."""
+    """Parse the XML. Document types are refused: no menu needs one, and their entities can expand without
+    limit or read other files."""
     top = XMLNode("", 0)
     stack = [top]
     parser = expat.ParserCreate(namespace_separator=" ")

@@ -1,6 +1,7 @@
-"""A menu of the CMS Phase-2 Level-1 tools (YAML) → a menu in TOML with the same decisions.
+"""Conversion of a menu of the CMS Phase-2 Level-1 tools (YAML) into a menu in TOML with the same decisions.
 
-A seed becomes a trigger of the kind `combination`. A mask with | is several of them, joined by `logic`.
+A seed becomes a trigger of the kind `combination`; with a mask that contains |, it becomes several of these,
+joined by `logic`.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _KEYS = ("cross_masks",)
 
 @dataclass(frozen=True)
 class Imported:
-    """toml: the menu. seeds: how many. objects: how many definitions they use."""
+    """The result of an import. toml: the text of the menu. seeds: their number. objects: the number of object
+    definitions that they use."""
 
     toml: str
     seeds: int
@@ -56,11 +58,11 @@ class _Seed:
 
 
 def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -> Imported:
-    """Read and convert a menu whose objects are described in a folder of YAML files; TableError with all its
+    """Read and convert a menu whose objects are defined in a folder of YAML files. TableError with all its
     mistakes, each with its line.
 
-    scalings: a folder of NAME:ID:RANGE.yaml with the constants of offline pT; without one they are those of
-    `Scaling` for every object.
+    scalings: a folder of files NAME:ID:RANGE.yaml with the constants of offline pT; by default, every object
+    has those of `Scaling`.
     """
     files = ObjectFiles.read(objects)
     document = yaml.load(path)
@@ -80,7 +82,7 @@ def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -
 
 
 def _offline(seed: _Seed) -> Iterator[Identified]:
-    """The objects of which it asks offline pT."""
+    """Yield the objects whose offline pT a seed cuts on."""
     for windows in seed.alternatives:
         for of in windows:
             if isinstance(of, OfLeg) and of.column == OFFLINE_PT:
@@ -89,7 +91,7 @@ def _offline(seed: _Seed) -> Iterator[Identified]:
 
 @dataclass
 class _SeedReader:
-    """Mistakes are noted in the document."""
+    """Reads the seeds of a menu; mistakes are recorded in the document."""
 
     document: Document
     files: ObjectFiles
@@ -162,7 +164,7 @@ class _SeedReader:
             if key not in ("obj", "threshold_cut"):
                 self.document.problem((*at, key), where, f"{at[-1]}: unknown key {key!r}")
         if threshold is not None and not isinstance(threshold, str):
-            message = f"{at[-1]}: threshold_cut: {threshold!r} is no expression, such as pt > 5"
+            message = f"{at[-1]}: threshold_cut: {threshold!r}: expected an expression, such as pt > 5"
             self.document.problem((*at, "threshold_cut"), where, message)
             threshold = None
         try:
@@ -180,7 +182,8 @@ class _SeedReader:
         return masks
 
     def _warn_of_twins(self, name: str, tables: Mapping[str, Any], legs: list[Identified]) -> None:
-        """The tools tell objects apart only where legs have the same text."""
+        """Warn of legs that may be the same object in the tools, which require distinct objects only for legs
+        with the same text."""
         texts = [leg["obj"] for leg in tables.values()]
         keys = list(tables)
         for j in range(len(legs)):
@@ -204,9 +207,9 @@ def _text(
     yield toml_text.comment(f"From {document.path.name} (sha256 {document.sha256[:16]}…).")
     yield toml_text.table("[menu]", {"name": re.sub(r"\W+", "_", document.path.stem)})
     yield toml_text.comment(
-        "Cuts of an id hold within ranges of |η|. A range does not hold its ends: at |η| = 0, at an end that "
-        "two ranges share and above the last one fewer cuts hold, or none. Numbers such as 0.12999999 are "
-        "the cuts above them as float32 has them."
+        "Cuts of an id apply within ranges of |η|. A range does not include its ends: at |η| = 0, at an end "
+        "that two ranges share and above the last one fewer cuts apply, or none. Numbers such as 0.12999999 "
+        "are the cuts in the comments above them, rounded to float32."
     )
     for name in sorted(used):
         yield _object(used[name], constants.get(name))

@@ -1,11 +1,12 @@
-"""The expressions in YAML menus of the CMS Phase-2 tools: text → alternatives of windows, nothing executed.
+"""Parser of the expressions in YAML menus of the CMS Phase-2 tools: text → alternatives of windows. Nothing
+is executed.
 
     cuts of objects   abs({eta}) < 2.4    ({eleId} == 1) | ({pt} < 25)    ({hwQual}>>1)&1 == 1
     thresholds        offline_pt >= 36.0    leg1.offline_pt >= 112.0
     cross masks       leg1.deltaR(leg2) > 0.5    abs(leg2.z0-leg1.z0) < 1    leg1.charge*leg2.charge < 0.0
                       abs(leg2.eta) < 2.4    abs(leg5.eta-leg4.eta) < 1.6    (leg1+leg2).mass > 7.0
 
-They are read as Python reads them with arrays: & | ~ join conditions, and & binds closer than <.
+The precedence is that of Python with arrays: & | ~ join conditions, and & binds more tightly than <.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from trigemu.observables import Window, parse_tree, quoting
 from trigemu.support import TrigemuError
 
-#: An expression may not become more alternatives than these.
+#: The largest number of alternatives that an expression may become.
 MAX_ALTERNATIVES = 64
 _OPERATIONS: dict[type[ast.cmpop], str] = {
     **{ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!="}
@@ -32,7 +33,7 @@ _OPERATIONS: dict[type[ast.cmpop], str] = {
 _MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "==", "!=": "!="}
 _NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
 _LIMITS = {">": "above", ">=": "min", "<": "below", "<=": "max"}
-#: Methods of a leg on another, by the cut of a pair; those with a sign need abs(…).
+#: Methods of one leg with another: the cut on the pair, and whether the value has a sign and so needs abs(…).
 _METHODS = {"deltaR": ("dr", False), "deltaeta": ("deta", True), "deltaphi": ("dphi", True)}
 _DIFFERENCES = {"eta": "deta", "z0": "dz0"}
 _ALLOWED = (
@@ -53,21 +54,21 @@ class OfLeg:
 
 @dataclass(frozen=True)
 class OfPair:
-    """A quantity of two legs, the smaller first: dr, deta, dphi, dz0, mass or charge (the product)."""
+    """A quantity of two legs, the smaller number first: dr, deta, dphi, dz0, mass or charge (the product)."""
 
     legs: tuple[int, int]
     quantity: str
 
 
-#: All of its windows must hold.
+#: A set of windows, all of which must hold.
 Conjunction = Mapping[OfLeg | OfPair, Window]
-#: One of them must hold.
+#: Conjunctions, one of which must hold.
 Alternatives = tuple[Conjunction, ...]
 
 
 def parse_cut(text: str) -> Alternatives:
-    """A cut of an object, with its columns in braces, as if it were leg 0; TrigemuError for what is outside
-    of the grammar."""
+    """Parse a cut on an object, with its columns in braces, as a cut on leg 0. TrigemuError if the cut is
+    outside of the grammar."""
     with quoting(text):
         plain = re.sub(r"\{(\w+)\}", r" \1 ", text)
         if "{" in plain or "}" in plain:
@@ -76,19 +77,19 @@ def parse_cut(text: str) -> Alternatives:
 
 
 def parse_threshold(text: str, leg: str, legs: Mapping[str, int]) -> Alternatives:
-    """The threshold of a leg, whose columns may go without its name."""
+    """Parse the threshold of a leg, whose columns may be written without its name."""
     with quoting(text):
         return _Reader(legs, legs[leg]).condition(parse_tree(text))
 
 
 def parse_mask(text: str, legs: Mapping[str, int]) -> Alternatives:
-    """A condition on several legs, whose numbers are given by name."""
+    """Parse a condition on several legs, whose numbers are given by name."""
     with quoting(text):
         return _Reader(legs, None).condition(parse_tree(text))
 
 
 def both(first: Alternatives, second: Alternatives) -> Alternatives:
-    """Those of both; what contradicts itself is left out."""
+    """Return the alternatives in which both hold, without contradictory ones."""
     made: list[Conjunction] = []
     for one in first:
         for other in second:
@@ -98,12 +99,12 @@ def both(first: Alternatives, second: Alternatives) -> Alternatives:
             if all(map(possible, joined.values())):
                 made.append(joined)
     if len(made) > MAX_ALTERNATIVES:
-        raise TrigemuError(f"becomes more than {MAX_ALTERNATIVES} alternatives")
+        raise TrigemuError(f"expands to more than {MAX_ALTERNATIVES} alternatives")
     return tuple(made)
 
 
 def joint(first: Window, second: Window) -> Window:
-    """What both ask."""
+    """Return the intersection of two windows."""
     made: dict[str, Any] = {}
     for name in msgspec.structs.asdict(first):
         values = [v for v in (getattr(first, name), getattr(second, name)) if v is not None]
@@ -119,14 +120,15 @@ def joint(first: Window, second: Window) -> Window:
 
 
 def possible(window: Window) -> bool:
-    """Whether any value may lie within."""
+    """Whether any value can lie in a window."""
     low, high = window.span()
     abs_low, abs_high = window.abs_span()
     return low <= high and abs_low <= abs_high and abs_high >= 0 and window.any_of != ()
 
 
 class _Reader:
-    """legs: their numbers by name. own: the leg whose columns go without its name."""
+    """Reads a parsed expression. legs: their numbers by name. own: the leg whose columns are written without
+    its name."""
 
     def __init__(self, legs: Mapping[str, int], own: int | None) -> None:
         self._legs, self._own = legs, own
@@ -159,7 +161,7 @@ class _Reader:
                 return (*held, *both(elsewhere, self._compared(left, operation, 0, negated)))
         number = _number(right)
         if number is None:
-            raise TrigemuError(f"{ast.unparse(right)!r} is no number: {_ALLOWED}")
+            raise TrigemuError(f"{ast.unparse(right)!r} is not a number: {_ALLOWED}")
         return self._compared(left, operation, number, negated)
 
     def _compared(self, left: ast.expr, operation: str, limit: float, negated: bool) -> Alternatives:
@@ -168,7 +170,7 @@ class _Reader:
                 column, shift = _unshifted(of)
                 if operation != "==" or negated or limit != mask or mask <= 0:
                     raise TrigemuError(
-                        "bits of a column are asked for as (column>>k)&m == m: all of them set"
+                        "a cut on bits of a column must be written (column>>k)&m == m, with all of them set"
                     )
                 return ({self._column(column): Window(bits=mask << shift)},)
         quantity, absolute = self._quantity(left)
@@ -181,7 +183,8 @@ class _Reader:
         return tuple({quantity: side} for side in sides if possible(side) and side.span()[1] >= lowest)
 
     def _quantity(self, node: ast.expr) -> tuple[OfLeg | OfPair, bool]:
-        """What is compared, and whether its absolute value is; that of a pair always is."""
+        """Return the compared quantity, and whether its absolute value is compared, which for pairs is
+        implied."""
         match node:
             case ast.Call(func=ast.Name(id="abs"), args=[inner], keywords=[]):
                 if pair := self._signed(inner):
@@ -201,7 +204,7 @@ class _Reader:
         return self._column(node), False
 
     def _signed(self, node: ast.expr) -> OfPair | None:
-        """A quantity of a pair that has a sign."""
+        """Return the quantity of a pair whose value has a sign, or None."""
         match node:
             case ast.BinOp(
                 left=ast.Attribute(value=first, attr=column),
@@ -232,7 +235,7 @@ class _Reader:
         if isinstance(node, ast.Name) and node.id in self._legs:
             return self._legs[node.id]
         known = f" (there are: {', '.join(self._legs)})" if self._legs else ""
-        raise TrigemuError(f"{ast.unparse(node)!r} is no leg{known}")
+        raise TrigemuError(f"{ast.unparse(node)!r} is not a leg{known}")
 
 
 def _number(node: ast.expr) -> float | None:
@@ -247,7 +250,7 @@ def _number(node: ast.expr) -> float | None:
 
 
 def _unshifted(node: ast.expr) -> tuple[ast.expr, int]:
-    """A column, and by how many bits it is shifted to the right."""
+    """Return a column, and by how many bits it is shifted to the right."""
     match node:
         case ast.BinOp(left=column, op=ast.RShift(), right=ast.Constant(value=int() as shift)):
             return column, shift
@@ -262,15 +265,16 @@ def _window(operation: str, limit: float, absolute: bool) -> Window:
 
 
 def written(window: Window) -> dict[str, float | int | list[int]]:
-    """The limits of a window on a float32 column, as a menu writes them: NumPy rounds a limit to float32
-    before it compares, so each becomes the shortest number that does the same without rounding."""
+    """Return the limits of a window on a float32 column as a menu writes them. NumPy rounds a limit to
+    float32 before it compares, so each limit becomes the shortest number that gives the same result without
+    rounding."""
     made: dict[str, float | int | list[int]] = {}
     for name, limit in msgspec.structs.asdict(window).items():
         if name == "any_of" and limit is not None:
             made[name] = list(limit)
         elif limit is not None:
             made[name] = limit if name == "bits" else _as_float32(name, limit)
-    for absolute in ("", "abs_"):  # one limit a side
+    for absolute in ("", "abs_"):  # one limit per side
         for closed, open_, tighter in (("min", "above", operator.gt), ("max", "below", operator.lt)):
             one, other = (getattr(window, absolute + name) for name in (closed, open_))
             if one is not None and other is not None:

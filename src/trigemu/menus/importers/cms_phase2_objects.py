@@ -1,9 +1,10 @@
-"""Objects of the CMS Phase-2 tools: NAME:ID[:RANGE] of their YAML → [objects.NAME_ID] of a menu.
+"""Conversion of objects of the CMS Phase-2 tools: NAME:ID[:RANGE] of their YAML → [objects.NAME_ID] of a
+menu.
 
-An id has cuts by range in η. Those of a range ask for nothing outside of it, and a range does not hold its
-own ends: an object at η = 0, or at an end that two ranges share, is free of the cuts of both. Offline pT is
-slope × pT + offset with the constants of its range, the lower end included, the range `inclusive` left aside
-where there are others; outside of all ranges it is 0.
+An id has cuts by range in η. The cuts of a range do not apply outside of it, and a range does not include its
+own ends: for an object at η = 0, or at an end that two ranges share, the cuts of neither apply. Offline pT is
+slope × pT + offset with the constants of its range, including the lower end; the range `inclusive` is ignored
+if there are others. Outside of all ranges offline pT is 0.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from trigemu.observables import Window
 from trigemu.support import Document, Key, TrigemuError, nearest
 
 INCLUSIVE = "inclusive"
-#: What ranges are when an object names none or not this one.
+#: The range `inclusive`, unless an object defines it.
 _EVERYWHERE = (0.0, 7.0)
 OFFLINE_PT = "offline_pt"
 
@@ -37,7 +38,8 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Identified:
-    """NAME:ID[:RANGE]. cuts: by range, as text. ranges: in |η|; None: it has no η."""
+    """An object NAME:ID[:RANGE]. cuts: by range, as text. ranges: in |η|; None: it has no η. passing: the
+    windows that an object must pass."""
 
     collection: str
     id: str
@@ -48,20 +50,20 @@ class Identified:
 
     @property
     def name(self) -> str:
-        """How the menu calls it, never as the sample calls the collection."""
+        """Its name in the menu, which always differs from that of the collection in samples."""
         named = self.id != "default" or self.collection == self.collection.lower()
         parts = [self.collection, self.id if named else "", "" if self.range == INCLUSIVE else self.range]
         return re.sub(r"\W", "_", "_".join(filter(None, parts)))
 
     @property
     def scaled_ranges(self) -> dict[str, tuple[float, float] | None]:
-        """The ranges that have constants of their own; None: everywhere."""
+        """The ranges with constants of their own; None: everywhere."""
         if self.ranges is None or set(self.ranges) == {INCLUSIVE}:
             return {INCLUSIVE: None}
         return {name: limits for name, limits in self.ranges.items() if name != INCLUSIVE}
 
     def table(self, scalings: Mapping[str, Scaling] | None) -> dict[str, Any]:
-        """Its entries in a menu, with offline pT if there are constants for it."""
+        """Return its entries in a menu, with offline pT if there are constants for it."""
         entries: dict[str, Any] = {"from": self.collection.lower()}
         alternatives = [
             {of.column: written(window) for of, window in sorted_windows(one)} for one in self.passing
@@ -75,7 +77,7 @@ class Identified:
         return entries
 
     def _pieces(self, scalings: Mapping[str, Scaling]) -> Iterator[dict[str, Any]]:
-        """Neighbouring ranges with the same constants are one."""
+        """Yield the pieces of the scaling; neighbouring ranges with the same constants are merged."""
         pieces: list[tuple[tuple[float, float] | None, Scaling]] = []
         for name, limits in self.scaled_ranges.items():
             before, scaling = pieces[-1] if pieces else (None, None)
@@ -90,13 +92,13 @@ class Identified:
 
 
 def sorted_windows(windows: Mapping[Any, Window]) -> list[tuple[OfLeg, Window]]:
-    """Those on columns of one leg, η first."""
+    """Return the windows on the columns of one leg, η first."""
     return sorted(windows.items(), key=lambda item: (item[0].column != "eta", item[0].column))
 
 
 @dataclass
 class ObjectFiles:
-    """All objects of a folder of YAML files; one that stands in two files counts as the last by name says."""
+    """All objects of a folder of YAML files. If two files define an object, the last file by name is used."""
 
     folder: Path
     _objects: dict[str, tuple[Document, Any]] = field(default_factory=dict)
@@ -115,7 +117,8 @@ class ObjectFiles:
         return made
 
     def identified(self, text: str) -> Identified:
-        """What NAME:ID[:RANGE] means; TrigemuError for an unknown one, with the place of a mistake in it."""
+        """Return the object NAME:ID[:RANGE]. TrigemuError if it is unknown; mistakes in its definition are
+        reported with their line."""
         name, id_, range_ = (*text.split(":"), INCLUSIVE)[:3] if text.count(":") in (1, 2) else ("", "", "")
         if not name:
             raise TrigemuError(f"obj: {text!r}: expected NAME:ID or NAME:ID:RANGE")
@@ -131,7 +134,7 @@ class ObjectFiles:
 
 
 class _ObjectReader:
-    """One object of a file; mistakes are noted in the document."""
+    """Reads one object of a file; mistakes are recorded in the document."""
 
     def __init__(self, document: Document, name: str) -> None:
         self._document, self._name = document, name
@@ -197,7 +200,7 @@ class _ObjectReader:
         ranges: Mapping[str, tuple[float, float]] | None,
         range_: str,
     ) -> Alternatives:
-        """What of them lets an object pass."""
+        """Return the windows that an object must pass."""
         parsed: dict[str, Alternatives] = {name: ({},) for name in cuts}
         for name, texts in cuts.items():
             for i, text in enumerate(texts):
@@ -215,8 +218,8 @@ class _ObjectReader:
 
 
 def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scaling]:
-    """The constants of each range, from NAME:ID:RANGE.yaml in a folder if there is one; TableError or
-    TrigemuError names what is missing."""
+    """Return the constants of each range, from files NAME:ID:RANGE.yaml if a folder is given. TableError or
+    TrigemuError if one is missing or wrong."""
     made = {}
     for name in identified.scaled_ranges:
         made[name] = Scaling()

@@ -1,7 +1,7 @@
-"""Cuts by range in |η| → alternatives of windows.
+"""Conversion of cuts by range in |η| into alternatives of windows.
 
-A range does not hold its own ends: its cuts ask for nothing at them, nor outside. Each edge of a range is
-therefore a region of its own, and so is what lies between two.
+A range does not include its own ends: its cuts apply neither there nor outside. Each edge of a range is
+therefore a region of its own, and so is the interval between two edges.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ETA = OfLeg(0, "eta")
 
 @dataclass(frozen=True)
 class _Part:
-    """Cuts for low ≤ |η| ≤ high. An open end is not part of it; of a free end that does not matter, since
-    another part has it."""
+    """Cuts for low ≤ |η| ≤ high. An open end is not part of the interval. A free end may be either, since
+    another part covers it."""
 
     low: float
     high: float
@@ -36,7 +36,8 @@ class _Part:
         return inside or bool(ends - self.open)
 
     def window(self) -> Window:
-        """A free end is closed or open, whichever lets float32 keep the number as it is."""
+        """Return the window on η. A free end is closed or open, such that rounding to float32 does not change
+        the number."""
         limits: dict[str, float] = {}
         if self.low > 0 or (not self.has(0.0) and "low" not in self.free):
             rounded_down = float(np.float32(self.low)) < self.low
@@ -50,7 +51,7 @@ class _Part:
 
 
 def by_regions(cuts: Mapping[str, Alternatives], ranges: Mapping[str, tuple[float, float]]) -> Alternatives:
-    """What passes the cuts of all ranges."""
+    """Return the alternatives that pass the cuts of all ranges."""
     parts: list[_Part] = []
     for region in _regions({0.0, *(edge for limits in ranges.values() for edge in limits)}):
         here: Alternatives = ({},)
@@ -66,7 +67,7 @@ def by_regions(cuts: Mapping[str, Alternatives], ranges: Mapping[str, tuple[floa
 
 
 def _needed(cuts: Conjunction, region: _Part) -> Conjunction:
-    """Without a window on η that holds all of the region."""
+    """Return the cuts without a window on η that contains the whole region."""
     eta, here = cuts.get(ETA, Window()), region.window()
     inside = joint(eta, here)
     if inside.span() == here.span() and inside.abs_span() == here.abs_span() and eta.any_of is None:
@@ -80,7 +81,7 @@ def _limits(part: _Part) -> Alternatives:
 
 
 def _regions(edges: set[float]) -> Iterator[_Part]:
-    """The edges, and what lies between and above them, in rising |η|."""
+    """Yield the edges and the intervals between and above them, by ascending |η|."""
     ordered = sorted(edges - {math.inf})
     for low, high in zip(ordered, [*ordered[1:], math.inf], strict=True):
         yield _Part(low, low, {})
@@ -88,7 +89,7 @@ def _regions(edges: set[float]) -> Iterator[_Part]:
 
 
 def _add(parts: list[_Part], part: _Part) -> None:
-    """Joined to its neighbour below if that has the same cuts."""
+    """Add a part, joined to its neighbour below if that has the same cuts."""
     for i, below in enumerate(parts):
         touches = below.high == part.low and ("high" not in below.open or "low" not in part.open)
         if touches and below.cuts == part.cuts:
@@ -99,7 +100,7 @@ def _add(parts: list[_Part], part: _Part) -> None:
 
 
 def _freed(part: _Part, parts: list[_Part]) -> _Part:
-    """Its open ends are free where another part has them and asks for no more."""
+    """Return the part with those open ends free that another part contains with no further cuts."""
     free = {
         side
         for side in part.open

@@ -10,8 +10,8 @@ from trigemu.support import Document, Key, MissingExtraError, Problem, TableErro
 
 
 def load(path: Path) -> Document:
-    """Read a YAML file of plain values (no tags that make objects); TableError for one that is missing or
-    no YAML."""
+    """Read a YAML file of plain values (no tags that create objects). TableError if it is missing or not
+    valid YAML."""
     try:
         import yaml
     except ImportError:
@@ -40,7 +40,8 @@ def load(path: Path) -> Document:
 
 
 def _note_lines(node: Any, key: Key, lines: dict[Key, int], seen: set[int]) -> None:
-    """Lines count from 1. What an alias repeats stands where it was first written."""
+    """Record the line of each key, counted from 1. The content of an alias has the line where it was first
+    written."""
     import yaml
 
     if id(node) in seen:

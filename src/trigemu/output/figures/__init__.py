@@ -1,1 +1,1 @@
-"""Figures of plain arrays, which know nothing of events."""
+"""Figures drawn from plain arrays, without knowledge of events."""

@@ -1,4 +1,4 @@
-"""Rates of groups or triggers, menu by menu, one line each."""
+"""Rates of groups or triggers in each menu, one line per group or trigger."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from trigemu.output.figures.style import COLOURS, figure, rate_axis
 from trigemu.support import FloatArray
 
 MARKERS = ("o", "s", "D", "^", "v")
-#: What lies further below the highest rate is at the edge of the axis.
+#: Lower end of the axis, as a fraction of the highest rate.
 DECADES_SHOWN = 1e-6
 
 
@@ -21,8 +21,8 @@ def draw_rates(
     total: Mapping[str, tuple[FloatArray, FloatArray]],
     unique: Mapping[str, tuple[FloatArray, FloatArray]],
 ) -> Figure:
-    """Of each menu: total (full) and unique rates (open) in Hz and their errors, float64[names] each, NaN
-    where the menu has none of this name."""
+    """Draw, for each menu, total (full) and unique rates (open) in Hz and their errors, float64[names] each,
+    NaN where the menu has none of this name."""
     step = 0.6 / max(len(total) - 1, 1)
     first = -0.3 if len(total) > 1 else 0.0
     with figure(5.8, 1.7 + 0.2 * len(names) * max(len(total), 1.4)) as (made, axes):

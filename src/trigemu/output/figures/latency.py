@@ -1,4 +1,4 @@
-"""How long events take: histograms below each other, on one logarithmic axis."""
+"""Histograms of the time per event, below each other on one logarithmic axis."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from trigemu.output.figures.style import COLOURS, figure
 from trigemu.output.numbers import NS, unit_of
 from trigemu.support import FloatArray, IntArray
 
-#: Inches a histogram.
+#: Height of a histogram in inches.
 HEIGHT = 0.3
 
 
 @dataclass(frozen=True)
 class LatencyBar:
-    """edges_ns: float64[m + 1]; calls: int64[m]; marks: percentiles in ns; inner: a part of the row above."""
+    """A histogram of calls.
+
+    edges_ns: float64[m + 1]; calls: int64[m]; marks: percentiles in ns; inner: a part of the row above.
+    """
 
     label: str
     edges_ns: FloatArray
@@ -29,7 +32,7 @@ class LatencyBar:
 
 
 def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
-    """Each histogram from one call at its foot, logarithmic too, so that its tail shows."""
+    """Draw each histogram with a logarithmic height, log(1 + calls), so that its tail is visible."""
     with figure(7.0, 1.3 + HEIGHT * len(rows)) as (made, axes):
         for number, row in enumerate(rows):
             colour = "black" if not number else COLOURS[2] if row.inner else COLOURS[0]

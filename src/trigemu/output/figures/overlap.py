@@ -1,4 +1,4 @@
-"""What triggers take together: a map of pairs, and the combinations with the highest rates."""
+"""Overlaps of triggers: a map of pairs, and the combinations with the highest rates."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from trigemu.output.figures.style import COLOURS, figure, rate_axis
 from trigemu.output.numbers import short
 from trigemu.support import BoolArray, FloatArray
 
-#: In more cells than that numbers cannot be read.
+#: Largest number of triggers for which numbers are written into the cells.
 MAX_WRITTEN = 12
-#: Of so many bars numbers have room side by side.
+#: Largest number of bars whose numbers fit side by side.
 FEW = 8
-#: Of the highest rate: how far below it a logarithmic axis may go.
+#: Lower end of the logarithmic axis, as a fraction of the highest rate.
 DECADES_SHOWN = 1e-6
 DARK, FAINT = "#444444", "#d8d8d8"
 
 
 def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
-    """share float64[t, t]: how much of the rate of the row's trigger the column's takes too; NaN where
-    the row's has none."""
+    """Draw share, float64[t, t]: the fraction of the rate of the row's trigger that the column's accepts
+    too; NaN where the row's trigger has no rate."""
     t = len(names)
     size = 4.0 + 0.26 * t if t > 6 else 5.4
     with figure(size, size * 0.9) as (made, axes):
@@ -36,7 +36,7 @@ def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
         small = 12 if t <= MAX_WRITTEN else 10
         axes.set_xticks(range(t), names, rotation=90 if t > 4 else 0, fontsize=small)
         axes.set_yticks(range(t), names, fontsize=small)
-        axes.set_xlabel("which part of it this one takes too", fontsize=12)
+        axes.set_xlabel("fraction that this trigger accepts too", fontsize=12)
         axes.set_ylabel("of the rate of this trigger", fontsize=12)
         for row, column in np.ndindex(t, t) if t <= MAX_WRITTEN else ():
             value = float(share[row, column])
@@ -58,8 +58,8 @@ def _percent(value: float) -> str:
 def draw_combinations(
     names: Sequence[str], members: BoolArray, hz: FloatArray, error_hz: FloatArray
 ) -> Figure:
-    """Rates float64[k] ± their errors, above, of the combinations of triggers that bool[k, t] tells,
-    below: an UpSet plot. Triggers that are in none are left out."""
+    """Draw an UpSet plot: rates, float64[k], ± their errors above the combinations of triggers, bool[k, t].
+    Triggers that are in no combination are left out."""
     used = np.flatnonzero(members.any(axis=0))
     k, t = len(members), len(used)
     with figure(max(5.6, 2.6 + 0.42 * k), 3.4 + 0.27 * t) as (made, axes):
@@ -89,7 +89,7 @@ def _draw_bars(axes: Axes, hz: FloatArray, error_hz: FloatArray) -> None:
     highest, positive = float(hz.max(initial=0.0)), hz[hz > 0]
     lowest = max(highest * DECADES_SHOWN, 0.3 * float(positive.min(initial=highest))) if highest else 1.0
     axes.bar(x, hz, width=0.66, color=COLOURS[0])
-    low = np.minimum(error_hz, 0.999 * np.maximum(hz, 0))  # what reaches below zero has no place on the axis
+    low = np.minimum(error_hz, 0.999 * np.maximum(hz, 0))  # a logarithmic axis has no room below zero
     axes.errorbar(x, hz, yerr=(low, error_hz), fmt="none", ecolor="black", elinewidth=1.2)
     for place, rate, error in zip(x, hz, error_hz, strict=True):
         axes.annotate(

@@ -1,4 +1,4 @@
-"""What the bits of a firmware do to rates and decisions."""
+"""Rates and decisions against the number of bits of a firmware."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def draw_bits(
     differ: FloatArray,
     title: str,
 ) -> Figure:
-    """Above, the shift of each rate (name → Hz, its error, float64[n] each, and the rate in Hz) in percent
-    against bits, int64[n]; below, the fraction of events whose decision differs, float64[n]."""
+    """Draw, above, the shift of each rate (name → Hz, its error, float64[n] each, and the rate in Hz) in
+    percent against bits, int64[n]; below, the fraction of events whose decision differs, float64[n]."""
     with figure(8.0, 7.0) as (made, whole):
         whole.remove()
         upper, lower = made.subplots(2, 1, sharex=True, height_ratios=(3, 2))

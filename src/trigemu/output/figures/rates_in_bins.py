@@ -1,4 +1,4 @@
-"""Rates in the bins of an observable."""
+"""Rates in the bins of an observable, rescaled to all crossings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from trigemu.support import FloatArray
 def draw_rates_vs(
     label: str, edges: FloatArray, curves: Mapping[str, tuple[FloatArray, FloatArray]]
 ) -> Figure:
-    """curves: name → rate and error in Hz, float64[bins], NaN where there is none; bands are ± the error."""
+    """Draw curves, name → rate and error in Hz, float64[bins], NaN for no event; bands are ± the error."""
     with figure() as (made, axes):
         for number, (name, (hz, error)) in enumerate(curves.items()):
             colour = COLOURS[number % len(COLOURS)]
@@ -34,6 +34,6 @@ def draw_rates_vs(
             rate_axis(axes.yaxis, low, high)
         axes.set_xlim(edges[0], edges[-1])
         axes.set_xlabel(label)
-        axes.set_ylabel("rate if all crossings were so [Hz]")
+        axes.set_ylabel("rate rescaled to all crossings [Hz]")
         axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return made

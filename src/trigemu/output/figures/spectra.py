@@ -1,4 +1,4 @@
-"""Spectra, one line a sample and one for their sum."""
+"""Spectra, with a line for each sample and one for the sum of the background."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from trigemu.output.figures.style import COLOURS, figure, log_axis
 from trigemu.support import FloatArray
 
-#: Of the highest rate: what lies lower is a matter of single events.
+#: Lower end of the axis, as a fraction of the highest rate; below it there are only single events.
 DECADES_SHOWN = 1e-10
 
 
@@ -22,8 +22,8 @@ def draw_spectrum(
     variance: Mapping[str, FloatArray],
     signals: frozenset[str] = frozenset(),
 ) -> Figure:
-    """Rate per bin width against a quantity: sum_w, variance float64[bins] of each sample. Signals are
-    dashed and not part of the sum; bands are ±√Σw²."""
+    """Draw the rate per bin width against a quantity: sum_w, variance float64[bins] of each sample. Signals
+    are dashed and not part of the sum; bands are ± √variance."""
     width = np.diff(edges) if unit else np.ones(len(edges) - 1)
     with figure() as (made, axes):
         background = [name for name in sum_w if name not in signals]

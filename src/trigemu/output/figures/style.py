@@ -1,4 +1,4 @@
-"""How every figure looks: the mplhep style, and colours that survive colour blindness."""
+"""The style of every figure: that of mplhep, with colours for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ COLOURS = (
     "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
 )  # fmt: skip
 
-#: Longer names are shortened in figures; their numbers have them in full.
+#: Longer names are shortened in figures, and written in full where their numbers are.
 LONGEST = 26
 
 
 @contextmanager
 def figure(width: float = 8.0, height: float = 6.0) -> Iterator[tuple[Figure, Axes]]:
-    """A figure and its axes in the house style; sizes in inches."""
+    """Make a figure and its axes in the common style; sizes in inches."""
     style = {**mplhep.style.ATLAS, "font.family": "sans-serif", "font.size": 13, "figure.dpi": 110}
-    fonts = ("mathtext.", "font.sans-serif")  # of the style: they are rarely installed
+    fonts = ("mathtext.", "font.sans-serif")  # the style's own fonts are rarely installed
     wanted = {key: value for key, value in style.items() if not key.startswith(fonts)}
     with mpl.rc_context({key: value for key, value in wanted.items() if key in mpl.rcParams}):
         made = Figure(figsize=(width, height), layout="constrained")
@@ -39,29 +39,29 @@ def figure(width: float = 8.0, height: float = 6.0) -> Iterator[tuple[Figure, Ax
 
 
 def log_axis(axis: Axis) -> None:
-    """Plain numbers at 1, 2 and 5 times the powers of ten."""
+    """Label a logarithmic axis with plain numbers at 1, 2 and 5 times the powers of ten."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
 def rate_axis(axis: Axis, low: float, high: float) -> None:
-    """Rates in Hz on a logarithmic axis from low to high: 1k, 10k, and between them where there is room."""
+    """Label a logarithmic axis of rates in Hz from low to high: 1k, 10k, and between where there is room."""
     axis.set_major_locator(LogLocator(subs=(1.0,) if high > 100 * low else (1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
     axis.set_minor_formatter(NullFormatter())
 
 
 def save(made: Figure, path: Path) -> None:
-    """Write whole or not at all; the ending of the name chooses the format."""
-    with suppress(OSError):  # what is wrong with the folder is told where the file is written
+    """Write a figure, completely or not at all; the ending of the name chooses the format."""
+    with suppress(OSError):  # an unusable folder is reported when the file is written
         path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
         made.savefig(temporary)
 
 
 def shown(names: Iterable[str]) -> dict[str, str]:
-    """Name → what figures call it, no two alike."""
+    """Return name → label in figures; no two labels are equal."""
     found: dict[str, str] = {}
     for name in names:
         label = name if len(name) <= LONGEST else f"{name[:14]}…{name[-11:]}"

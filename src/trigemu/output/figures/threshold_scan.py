@@ -16,9 +16,9 @@ from trigemu.output.figures.turnon import DASHES
 from trigemu.output.numbers import HZ, unit_of
 from trigemu.support import FloatArray
 
-#: How far below the highest rate a logarithmic axis goes.
+#: Lower end of a logarithmic axis, as a fraction of the highest rate.
 DECADES_SHOWN = 1e-5
-#: From one contour to the next, where no rates are asked for.
+#: Factors of the powers of ten at which contours are drawn if none are given.
 _STEPS = (1.0, 2.0, 5.0)
 
 
@@ -30,8 +30,8 @@ def draw_scan(
     budgets: Sequence[float] = (),
     title: str = "",
 ) -> Figure:
-    """Rates (name → float64[values]) against the values of a threshold, ± their errors as bands; budgets
-    in Hz are horizontal lines."""
+    """Draw rates (name → float64[values]) against the values of a threshold, ± their errors as bands;
+    budgets in Hz are horizontal lines."""
     with figure() as (made, axes):
         highest = max((float(np.max(rate)) for rate in hz.values()), default=0.0)
         positive = highest > 0
@@ -86,8 +86,8 @@ def draw_plane(
     contours: Sequence[float] = (),
     title: str = "",
 ) -> Figure:
-    """The rate of a menu, hz float64[first, second], over the values of two thresholds, with contours at
-    rates in Hz, by default at some round ones."""
+    """Draw the rate of a menu, hz float64[first, second], over the values of two thresholds, with contours
+    at rates in Hz, by default at round numbers."""
     with figure() as (made, axes):
         first, second = (np.asarray(v, np.float64) for v in values)
         positive = hz[hz > 0]
@@ -112,7 +112,7 @@ def draw_plane(
 
 
 def _round(low: float, high: float) -> list[float]:
-    """At most ten or so round numbers between two."""
+    """Return about ten round numbers, or fewer, between two."""
     first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
     steps = _STEPS if last - first < 4 else (1.0,)
     found = [step * 10.0**power for power in range(first, last + 1) for step in steps]
@@ -121,6 +121,6 @@ def _round(low: float, high: float) -> list[float]:
 
 
 def in_hz(rate: float) -> str:
-    """`20 kHz`, for a contour or a tick."""
+    """Format a rate as `20 kHz`, for a contour or a tick."""
     unit, scale = unit_of(rate * (1 + 1e-9), HZ)
     return f"{rate / scale:.4g} {unit}"

@@ -1,4 +1,4 @@
-"""Efficiencies of menus above what each gains over the first, in the bins of an observable."""
+"""Efficiencies of menus in the bins of an observable, above the gain of each over the first."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from trigemu.output.figures.style import COLOURS, figure
 from trigemu.support import FloatArray
 
-#: Colour is not all that tells lines apart.
+#: Line styles, so that lines differ not only in colour.
 DASHES = ("-", "--", "-.", ":")
 
 #: Name → (value, low, high), float64[bins] each, NaN where there is no event.
@@ -21,7 +21,7 @@ Bands = Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
 def draw_efficiency(
     label: str, unit: str, edges: FloatArray, curves: Bands, gains: Bands, title: str = ""
 ) -> Figure:
-    """curves: efficiencies with their intervals, below 1; gains: differences ± their errors, of those
+    """Draw curves, efficiencies with their intervals, above gains, differences ± their errors of those
     curves that have one. Both by name, with value, low and high as float64[bins], NaN for no event."""
     edges = np.asarray(edges)
     with figure(5.6, 5.0 if gains else 4.0) as (made, axes):
@@ -45,7 +45,7 @@ def draw_efficiency(
 
 
 def _limits(curves: Bands) -> tuple[float, float]:
-    """From 0 to 1, and beyond where negative weights take an efficiency there."""
+    """Return the ends of the axis: 0 and 1, or beyond where negative weights take an efficiency there."""
     lows, highs = ([np.ravel(band[side]) for band in curves.values()] for side in (1, 2))
     low = min((float(np.nanmin(band)) for band in lows if not np.isnan(band).all()), default=0.0)
     high = max((float(np.nanmax(band)) for band in highs if not np.isnan(band).all()), default=1.0)

@@ -1,1 +1,1 @@
-"""Figures from plain arrays: what is drawn here knows nothing of events."""
+"""The HTML page of `trigemu report`: its sections, tables and pictures."""

@@ -1,4 +1,4 @@
-"""Sections as one HTML page that needs nothing else, and as a folder of figures with their numbers."""
+"""Sections as one self-contained HTML page, and as a folder of figures with their numbers."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from trigemu.output.figures.style import save
 from trigemu.output.report.section import Numbers, Picture, Section
 from trigemu.support import write_text
 
-#: Dots per inch of dense figures.
+#: Resolution of dense figures in dots per inch.
 RESOLUTION = 130
-#: The size of glyphs, which is left as it is, or a number.
+#: A number of a vector graphic, to be rounded, or the scale of a glyph, which is kept.
 _NUMBER = re.compile(r"scale\([^)]*\)|\d+\.\d{3,}")
 
 
 def render(title: str, sections: Sequence[Section]) -> str:
-    """The page; the same sections give the same bytes."""
+    """Return the HTML page; the same sections give the same bytes."""
     source = resources.files("trigemu.output.report").joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -38,7 +38,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
 
 
 def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
-    """Each picture as PNG and PDF, its numbers as CSV; returns the files."""
+    """Write each picture as PNG and PDF and its numbers as CSV; return the paths."""
     pictures: dict[str, Picture] = {}
     for picture in (picture for section in sections for picture in section.all_pictures()):
         alike = sum(picture.name == known.name for known in pictures.values())
@@ -54,7 +54,7 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
 
 
 def as_csv(numbers: Numbers) -> str:
-    """A column each; what is not a number is left empty."""
+    """Return numbers as CSV, each entry a column; NaN is left empty."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(numbers)
@@ -85,7 +85,7 @@ def _png(figure: Figure) -> bytes:
 
 
 def _svg(picture: Picture) -> bytes:
-    """Texts as paths, so that it looks the same everywhere; a hundredth of a point is fine enough."""
+    """Return a picture as SVG: text as paths, to look the same everywhere, numbers to 0.01 point."""
     stream = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": picture.name}):
         picture.figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})

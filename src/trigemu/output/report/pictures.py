@@ -21,13 +21,14 @@ from trigemu.support import FloatArray
 
 
 def overlap(variant: MenuRates) -> Picture:
+    """Draw the map of pairwise overlaps of a menu."""
     names = [trigger.name for trigger in variant.triggers]
     total = np.diag(variant.overlap)[:, None]
     share = np.divide(variant.overlap, total, out=np.full_like(variant.overlap, np.nan), where=total > 0)
     rows, columns = np.indices(share.shape).reshape(2, -1)
     return Picture(
         f"overlap_{slug(variant.menu.name)}",
-        f"{variant.menu.name}: how much of the rate of each trigger (row) another one (column) takes too.",
+        f"{variant.menu.name}: fraction of the rate of each trigger (row) that another (column) accepts too.",
         draw_overlap(list(shown(names).values()), share),
         {
             "trigger": [names[i] for i in rows],
@@ -40,15 +41,16 @@ def overlap(variant: MenuRates) -> Picture:
 
 
 def combinations(variant: MenuRates, found: ExclusiveRates) -> Picture:
+    """Draw the combinations of triggers with the highest exclusive rates."""
     names = [trigger.name for trigger in variant.triggers]
     members = np.array([[name in c.triggers for name in names] for c in found.largest], np.bool_)
     rates, errors = (np.array([getattr(c, key) for c in found.largest]) for key in ("hz", "error_hz"))
     rest = ""
     if found.others:
-        rest = f" {found.others} further combinations take {hz(found.others_hz, 0.0)} together."
+        rest = f" {found.others} further combinations have {hz(found.others_hz, 0.0)} together."
     return Picture(
         f"combinations_{slug(variant.menu.name)}",
-        f"{variant.menu.name}: rates of events that exactly the marked triggers accept, in Hz.{rest}",
+        f"{variant.menu.name}: rates in Hz of events that exactly the marked triggers accept.{rest}",
         draw_combinations(list(shown(names).values()), members.reshape(-1, len(names)), rates, errors),
         {
             "triggers": [" & ".join(c.triggers) for c in found.largest],
@@ -59,12 +61,14 @@ def combinations(variant: MenuRates, found: ExclusiveRates) -> Picture:
 
 
 def of_groups(variants: Sequence[MenuRates]) -> Picture | None:
+    """Draw the rates of groups; None where no menu has any."""
     listed = {v.menu.name: v.groups for v in variants}
     caption = "Rates by group: total (full) and unique (open)."
     return _rates("groups", caption, listed) if any(listed.values()) else None
 
 
 def of_triggers(variants: Sequence[MenuRates]) -> Picture:
+    """Draw the rates of triggers."""
     caption = "Rates by trigger: total (full) and unique (open)."
     return _rates("triggers", caption, {v.menu.name: v.triggers for v in variants})
 
@@ -90,7 +94,7 @@ def _rates(name: str, caption: str, listed: dict[str, tuple[TriggerRates, ...]])
 
 
 def scan(menu: Menu, found: Scan) -> Picture:
-    """Of one trigger: its total and unique rate and that of the menu."""
+    """Draw the total and unique rate of a trigger, and the rate of the menu, against its threshold."""
     (steps,) = found.steps
     values = np.array(steps.values)
     trigger = menu.trigger(steps.trigger)
@@ -131,7 +135,7 @@ def scan(menu: Menu, found: Scan) -> Picture:
 
 
 def turnon(observable: Observable, found: Turnon, label: str, menus: Sequence[Menu]) -> Picture:
-    """label: of the category."""
+    """Draw the efficiencies against an observable in a category, with its label."""
     labels = shown(_name(curve) for curve in found.curves)
     curves = {labels[_name(curve)]: (curve.value, curve.low, curve.high) for curve in found.curves}
     gains = {

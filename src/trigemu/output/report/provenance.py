@@ -1,4 +1,4 @@
-"""Where the numbers of a report come from: versions, files and the command."""
+"""Provenance of the numbers of a report: versions, files and the command."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 from trigemu.output.report.section import ReportTable, Section
 from trigemu.studies import Contents
 
-#: Those that numbers or figures depend on.
+#: Libraries that numbers or figures depend on.
 LIBRARIES = (
     "numpy", "numba", "awkward", "uproot", "onnxruntime", "treelite", "tl2cgen", "matplotlib", "mplhep",
 )  # fmt: skip
 
 
 def provenance(contents: Contents) -> Iterator[Section]:
-    """Paths as they were given; of samples only the names of the files."""
+    """Yield the section. Paths are as given; for samples only the names of the files are listed."""
     known = [("trigemu", _version("trigemu")), ("Python", platform.python_version())]
     known += [(library, _version(library)) for library in LIBRARIES]
     files = dict.fromkeys(_files(contents))

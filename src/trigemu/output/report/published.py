@@ -1,4 +1,4 @@
-"""Numbers of these menus beside those that others have published."""
+"""Numbers of the menus of a report beside published ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from trigemu.output.report.tables import NONE, hz, percent
 from trigemu.rates import MenuRates
 from trigemu.studies import Contents, Reference
 
-#: What a quantity of a reference is called.
+#: Quantity of a reference → its label.
 NAMES = {
     "rate_hz": "rate",
     "total_hz": "total rate",
@@ -23,7 +23,10 @@ Value = tuple[float, float | None]
 
 
 def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[Section]:
-    """Those references that are about menus of this report. made: sections that may have measured them."""
+    """Yield a section with the references to menus of this report, if any, beside the numbers found here.
+
+    made: the other sections, which may have measured further quantities.
+    """
     rows = []
     sources: dict[str, None] = {}
     for variant in contents.variants:
@@ -38,7 +41,7 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
         return
     head = ("menu", "quantity", "here", "published", "here / published")
     text = f"Published: {', '.join(sources)}. Errors are those of the numbers here."
-    yield Section("Beside the published numbers", (text,), (ReportTable(head, tuple(rows), "llrrr"),))
+    yield Section("Comparison with published numbers", (text,), (ReportTable(head, tuple(rows), "llrrr"),))
 
 
 def _values(variant: MenuRates, made: Sequence[Section]) -> Mapping[tuple[str | None, str], Value]:

@@ -1,8 +1,8 @@
-"""What a report is made of.
+"""The parts of a report: sections, tables and pictures.
 
-Sections are made by functions `sections(contents)`, with the numbers of `studies.report_contents`. A plugin
-that is a package makes some too, by a function of this name in its module `report`; it is asked once where a
-menu of the report names it.
+Functions `sections(contents)` make the sections, from the numbers of `studies.report_contents`. A plugin that
+is a package can make sections too, by a function of this name in its module `report`, which is called once if
+a menu of the report names the plugin.
 """
 
 from __future__ import annotations
@@ -15,17 +15,20 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-#: In inches: on a wide screen, narrower figures stand three in a row, and wider ones alone.
+#: Widths in inches: on a wide screen, figures narrower than SMALL are three in a row, wider than LARGE alone.
 SMALL, LARGE = 5.7, 8.5
 
-#: A number or a text in each row; all columns of one length.
+#: Columns by name, with a number or a text in each row; all of one length.
 Numbers = Mapping[str, Sequence[object] | npt.NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, told in a caption. name: of its files. numbers: what it shows.
-    dense: with too many elements for a vector graphic."""
+    """A figure with a caption.
+
+    name: stem of its files. numbers: the values that it shows. dense: whether it has too many elements for a
+    vector graphic.
+    """
 
     name: str
     caption: str
@@ -35,12 +38,13 @@ class Picture:
 
     @property
     def wide(self) -> bool:
+        """Whether the figure takes a row of its own."""
         return bool(self.figure.get_figwidth() > LARGE)
 
 
 @dataclass(frozen=True)
 class ReportTable:
-    """align: a letter for each column, l or r. strong: the rows that sum up others."""
+    """A table of text. align: a letter for each column, l or r. strong: rows that sum up others, in bold."""
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -49,7 +53,7 @@ class ReportTable:
     strong: frozenset[int] = frozenset()
 
     def trimmed(self) -> ReportTable:
-        """Without columns that say nothing."""
+        """Return the table without empty columns."""
         kept = [i for i in range(len(self.head)) if any(row[i] for row in self.rows)]
         rows = tuple(tuple(row[i] for i in kept) for row in self.rows)
         head, align = tuple(self.head[i] for i in kept), "".join(self.align[i] for i in kept)
@@ -58,10 +62,10 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands below it: paragraphs, tables, pictures, smaller sections, in this order.
+    """A heading with paragraphs, tables, pictures and smaller sections below it, in this order.
 
-    menu: the one it is about, if any. measured: (trigger, or None for the menu; quantity) → (value, error or
-    None) of that menu, for references.
+    menu: name of the menu that the section is about, if any. measured: (trigger, or None for the menu;
+    quantity) → (value, error or None) of that menu, to compare with published numbers.
     """
 
     title: str
@@ -73,25 +77,28 @@ class Section:
     measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None
 
     def titled(self, title: str) -> Section:
+        """Return the section with another title."""
         return replace(self, title=title)
 
     def all_pictures(self) -> Iterable[Picture]:
+        """Yield the pictures of the section and of its parts."""
         yield from self.pictures
         for part in self.parts:
             yield from part.all_pictures()
 
     @property
     def large(self) -> bool:
-        """Whether some figure is too wide to stand three in a row."""
+        """Whether some figure is too wide for three in a row, but does not take a row of its own."""
         return any(SMALL < picture.figure.get_figwidth() <= LARGE for picture in self.pictures)
 
     @property
     def anchor(self) -> str:
+        """The name of the section in links."""
         return slug(self.title)
 
 
 def slug(text: str) -> str:
-    """A name for files and anchors: jet_0_pt of `jet[0].pt`."""
+    """Return a name for files and links: jet_0_pt for `jet[0].pt`."""
     for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
         text = text.replace(sign, word)
     return re.sub(r"\W+", "_", text).strip("_")

@@ -1,4 +1,4 @@
-"""The sections of a report, in the order in which they are read."""
+"""The sections of a report, in their order on the page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trigemu.support import PluginError
 
 
 def sections(contents: Contents) -> tuple[Section, ...]:
-    """Make all sections, those of plugins among them, which have the same hook as those here."""
+    """Return all sections, those of plugins included; both are made by functions of the same signature."""
     first, *others = [section for make in SECTIONS for section in make(contents)]
     return (first, *beside_references(contents, others), *others)
 
@@ -28,7 +28,7 @@ def menus(contents: Contents) -> Iterator[Section]:
 
 
 def _remarks(contents: Contents) -> Iterator[str]:
-    """Those of all menus; one that several menus share stands once."""
+    """Yield the notes of all menus; a note that several menus share is given once."""
     found: dict[str, list[str]] = {}
     for variant in contents.variants:
         warnings = (f"Warning: {warning}." for warning in variant.warnings)
@@ -86,7 +86,7 @@ def overlaps(contents: Contents) -> Iterator[Section]:
 def scans(contents: Contents) -> Iterator[Section]:
     if not contents.scans:
         return
-    text = "All else stays as the menu has it. Bands are statistical errors; neighbours share events."
+    text = "All else is as in the menu. Bands are statistical errors; neighbouring points share events."
     drawn = tuple(pictures.scan(menu, found) for menu, found in contents.scans)
     yield Section("Rates against thresholds", (text,), pictures=drawn)
 
@@ -123,16 +123,16 @@ def _told(profiles: Profiles) -> Iterator[str]:
     found = profiles.efficiencies
     entering = f" with {found.require}" if found.require else ""
     yield (
-        f"Of events of {', '.join(found.samples)}{entering}; bands are intervals at 68 % (Wilson, for "
-        f"weighted events)."
+        f"Events of {', '.join(found.samples)}{entering}; bands are intervals at 68 % (Wilson, for weighted "
+        f"events)."
     )
     if len(found.menus) > 1:
-        yield f"Gain: what a menu accepts more of the same events than {found.menus[0].name}."
+        yield f"Gain: efficiency of a menu less that of {found.menus[0].name}, on the same events."
     yield from (f"Warning: {warning}." for warning in found.warnings)
 
 
 def of_plugins(contents: Contents) -> Iterator[Section]:
-    """One section a title, with a part for each menu that has it if there are several."""
+    """Yield the sections of plugins, those of one title as parts of one section."""
     by_title: dict[str, list[Section]] = {}
     for plugin in dict.fromkeys(plugin for variant in contents.variants for plugin in variant.menu.plugins):
         for section in plugin.sections(contents):
@@ -149,7 +149,7 @@ def of_plugins(contents: Contents) -> Iterator[Section]:
             yield Section(title, parts=tuple(section.titled(section.menu) for section in found))
 
 
-#: What makes the sections, in the order in which they are read. A new one is a line here.
+#: Functions that make the sections, in their order on the page. A new section is a line here.
 SECTIONS: tuple[Callable[[Contents], Iterable[Section]], ...] = (
     menus,
     differences,

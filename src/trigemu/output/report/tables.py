@@ -1,4 +1,4 @@
-"""Results as tables of text."""
+"""Results as tables of text, for a report."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from trigemu.output.report.section import ReportTable
 from trigemu.rates import MenuRates, Rate, TriggerRates
 from trigemu.studies import Comparison, Contents
 
-#: In place of what there is not.
+#: Cell without a value.
 NONE = "–"
-#: Fields of a description that have a column of their own, or say nothing to a reader.
+#: Fields of a description that have a column of their own, or do not help a reader.
 _NOT_TOLD = ("above", "sha256")
-#: Columns that follow that of a quantity.
+#: Quantity → further columns after its own.
 _FRACTIONS = {"unique": ("unique / total",)}
 
 
 def hz(value: float, error: float) -> str:
-    """`18.7 ± 1.4 kHz`, also where it is negative."""
+    """Format a rate as `18.7 ± 1.4 kHz`; it may be negative."""
     return format_rate(Rate(value, error, 1, 1.0, None)).replace("-", "−")
 
 
 def menus(contents: Contents) -> ReportTable:
-    """One line a menu: what it takes, and how that differs from the first."""
+    """Return a line per menu: its rate, and the difference from the first menu."""
     comparison = contents.comparison
     head = ["menu", "triggers", "rate", "events"]
     if comparison:
@@ -55,7 +55,7 @@ def _against_first(comparison: Comparison, name: str) -> tuple[str, ...]:
 
 
 def definitions(variants: Sequence[MenuRates]) -> ReportTable:
-    """One line for each trigger that is defined alike, with its threshold in each menu that has it."""
+    """Return a line per definition of a trigger, with its threshold in each menu that has it."""
     found: dict[tuple[str, ...], dict[str, str]] = {}
     for variant in variants:
         for trigger in variant.menu.used:
@@ -84,7 +84,7 @@ def _definition(trigger: Trigger) -> tuple[str, ...]:
 
 
 def _told(value: Any) -> str:
-    """Without what is not set."""
+    """Format a value of a description, without fields that are not set."""
     if isinstance(value, Mapping):
         inner = ", ".join(f"{key} = {told}" for key, entry in value.items() if (told := _told(entry)))
         return f"{{ {inner} }}" if inner else ""
@@ -102,11 +102,12 @@ def _threshold(trigger: Trigger) -> str:
 
 
 def prescale(value: float | None) -> str:
+    """Format a prescale; empty for 1."""
     return "" if value in (None, 1.0) else f"{value:.8g}"
 
 
 def rates(variant: MenuRates) -> ReportTable:
-    """Triggers, then groups, then the menu."""
+    """Return the rates of triggers, groups and levels, then of the menu."""
     quantities = (name for quantity in LISTED for name in (quantity, *_FRACTIONS.get(quantity, ())))
     head = ("trigger", "group", "prescale", "threshold", *quantities, "events")
     rows, strong = [], set()
@@ -151,11 +152,12 @@ def _row(rates: TriggerRates) -> tuple[str, ...]:
 
 
 def percent(value: float, error: float | None) -> str:
+    """Format a fraction and its error in percent."""
     return f"{with_error(100 * value, 100 * (error or 0.0))} %"
 
 
 def _rate(rate: Rate) -> str:
-    """With a mark, or its room, so that numbers stand below each other."""
+    """Format a rate with its mark, or a space of its width, so that numbers are aligned."""
     return format_rate(rate) + (" *" if rate.unseen else "\u2002")
 
 
@@ -164,6 +166,7 @@ def _events(rate: Rate) -> str:
 
 
 def changes(comparison: Comparison) -> ReportTable | None:
+    """Return what is defined differently; None where nothing is."""
     rows = tuple((f"{change.a} → {change.b}", change.what, change.how) for change in comparison.changes)
     return (
         ReportTable(("menus", "what", "how it differs"), rows, "lll", "What is defined differently.")
@@ -173,7 +176,7 @@ def changes(comparison: Comparison) -> ReportTable | None:
 
 
 def differences(comparison: Comparison) -> ReportTable:
-    """One line for each menu or trigger whose rates differ, a column for each quantity, per pair."""
+    """Return a line per pair of menus and trigger (or menu) whose rates differ, a column per quantity."""
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     for d in comparison.differences:
         if d.difference_hz or d.error_hz:
@@ -194,13 +197,13 @@ def differences(comparison: Comparison) -> ReportTable:
         ("difference", "of", *(f"{quantity} rate" for quantity in COMPARED), "gained", "lost"),
         tuple(rows),
         "ll" + "r" * (len(COMPARED) + 2),
-        "Differences of rates, with paired errors: what both menus accept cancels event by event.",
+        "Differences of rates, with paired errors: events that both menus accept cancel.",
         strong,
     )
 
 
 def common(comparison: Comparison) -> ReportTable | None:
-    """Triggers of one name that two menus define differently: what both accept."""
+    """Return the overlaps of triggers of one name that two menus define differently."""
     changed = {(change.a, change.b, change.what) for change in comparison.changes}
     rates = {v.menu.name: {t.name: t.total for t in v.triggers} for v in comparison.variants}
     rows = tuple(

@@ -1,1 +1,1 @@
-"""Tables for a terminal, JSON and CSV, one file a command."""
+"""Tables for a terminal, JSON and CSV, one file per command."""

@@ -20,13 +20,13 @@ from trigemu.output.text.rates import as_dict
 from trigemu.rates import MenuRates
 from trigemu.studies import Common, Comparison
 
-#: Of all pairs of different triggers in a table: the largest.
+#: How many overlaps of different triggers a table lists, the largest first.
 _PAIRS_SHOWN = 12
 
 
 def as_json(comparison: Comparison, version: str) -> str:
-    """The JSON document of `trigemu compare`; rates in Hz. Of the triggers of each pair of variants, `common`
-    has a row for each of a and a column for each of b."""
+    """Return the JSON document of `trigemu compare`; rates in Hz. `common` has a matrix for each pair of
+    variants, with a row for each trigger of a and a column for each trigger of b."""
     document = {
         "variants": [as_dict(variant, version) for variant in comparison.variants],
         "differences": [asdict(difference) for difference in comparison.differences],
@@ -54,7 +54,7 @@ def _matrices(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """A line for each number: `kind` is rate (of variant a), difference, gained or common."""
+    """Return CSV with a line for each number: `kind` is rate (of variant a), difference, gained or common."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["kind", "a", "b", "what", "with", "quantity", "hz", "error_hz"])
@@ -79,7 +79,7 @@ def as_csv(comparison: Comparison) -> str:
 
 
 def comparison_tables(comparison: Comparison) -> RenderableType:
-    """What `trigemu compare` prints."""
+    """Return the tables that `trigemu compare` prints."""
     parts: list[RenderableType] = [_rates(comparison), "", _gains(comparison)]
     if comparison.changes:
         parts += ["", _changes(comparison)]
@@ -99,17 +99,18 @@ def _table(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
 
 
 def signed(hz: float, error_hz: float) -> str:
-    """`+1.350±0.045 kHz`, `0` where there is no difference."""
+    """Format a difference as `+1.350±0.045 kHz`, or `0` where there is none."""
     text = unsigned(hz, error_hz)
     return text if hz <= 0 or text.startswith("0") else f"+{text}"
 
 
 def unsigned(hz: float, error_hz: float) -> str:
+    """Format a rate as `1.350±0.045 kHz`, or `0`."""
     return in_unit(hz, error_hz).replace(" ± ", "±") if hz or error_hz else "0"
 
 
 def _rates(comparison: Comparison) -> Table:
-    """Of each trigger the variants below each other, with what each has more than the first."""
+    """Return the rates of each trigger, a line per variant, with the difference from the first."""
     numbers = tuple(name for quantity in COMPARED for name in (quantity, "less the first"))
     table = _table("", "trigger", "variant", numbers=numbers)
     first = comparison.variants[0]
@@ -161,7 +162,7 @@ def _changes(comparison: Comparison) -> Table:
 
 
 def _together(comparison: Comparison) -> Iterator[Common]:
-    """Of the triggers that changed: those of one name, and the largest overlaps of different ones."""
+    """Yield overlaps of triggers that changed: those of one name, then the largest of different ones."""
     changed = {(change.a, change.b, change.what) for change in comparison.changes}
     both = [
         c
@@ -184,13 +185,13 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     yield ""
     yield (
         "Differences use the same events; their errors include the correlation. Gained: what the second "
-        "accepts beyond the first; of a prescaled event the fraction that is more."
+        "accepts beyond the first; a prescaled event counts with the increase of its accepted fraction."
     )
     yield from dict.fromkeys(note for v in comparison.variants for note in _of_variant(v) if note)
 
 
 def _of_variant(variant: MenuRates) -> Iterator[str]:
-    """What `run` says; of a single variant, with its name."""
+    """Yield the notes of `run`; those about a menu begin with its name."""
     name = variant.menu.name
     for note in notes(variant):
         yield f"{name}: {note.text}" if note.about == "menu" else note.text

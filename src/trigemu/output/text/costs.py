@@ -1,4 +1,4 @@
-"""What a menu costs as JSON, tables for a terminal and a figure. Numbers only: nothing is computed here."""
+"""Costs of a menu as JSON, tables for a terminal and a figure. Numbers only: nothing is computed here."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from trigemu.output.text.rates import as_dict, row
 from trigemu.studies import Bench, Timing, Timings, TriggerCost
 from trigemu.support import Environment
 
-#: Percentile → a call in how many lies beyond.
+#: Percentile → N, where one call in N takes longer.
 _PERCENTILES = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000, "max": 1}
-#: What the parts of a score are called in a table; others by their own names.
+#: Labels of the parts of a score in a table; a part without one goes by its name.
 _PARTS = {
     "features": "features",
     "autoencoder": "autoencoder",
@@ -32,8 +32,8 @@ _PARTS = {
 
 
 def as_json(result: Bench, version: str) -> str:
-    """The JSON document of `trigemu bench`: ns an event under the size of the batch. Histograms are of the
-    smallest batches."""
+    """Return the JSON document of `trigemu bench`: times in ns per event, by batch size. Histograms are of
+    the smallest batches."""
     run = as_dict(result.rates, version)
     environment = asdict(result.environment)
     environment["versions"] = {"trigemu": version, **result.environment.versions}
@@ -91,7 +91,7 @@ def _trigger(cost: TriggerCost, batches: Iterable[int]) -> dict[str, Any]:
 
 
 def bench_tables(result: Bench) -> RenderableType:
-    """What `trigemu bench` prints."""
+    """Return the tables that `trigemu bench` prints."""
     tables = {
         "Rates, and mean ns per event in batches of …": _costs(result),
         _what(min(result.batches)): _latencies(result),
@@ -119,7 +119,7 @@ def _table(first: str, columns: Iterable[str]) -> Table:
 
 
 def digits(value: float) -> str:
-    """Three digits, more only before the point: 0.123, 12.3, 1234."""
+    """Format a number with three digits, more only before the point: 0.123, 12.3, 1234."""
     return f"{value:.3g}" if abs(value) < 999.5 else f"{value:.0f}"
 
 
@@ -171,7 +171,7 @@ def _throughput(result: Bench) -> Table:
 
 
 def _parts(cost: TriggerCost, sizes: tuple[int, ...]) -> Table:
-    """Medians: what is added is small beside what disturbs a mean."""
+    """Return the table of parts, as medians: added times are smaller than the fluctuations of a mean."""
     table = _table("part", map(str, sizes))
     whole = cost.asking.batch if cost.asking else cost.batch
     for name, timings in {"the whole trigger": whole, **cost.parts}.items():
@@ -188,31 +188,31 @@ def _notes(result: Bench) -> Iterator[str]:
     catalogue = result.rates.catalogue.table
     what = "crossings" if catalogue.convention == "crossing" else "interactions"
     yield (
-        f"{result.events} {what} ({result.distinct} different ones) drawn from {catalogue.name!r} in "
-        f"proportion to their rates, as they come; seed {result.seed}. Each trigger alone: what triggers "
-        f"share, the menu does once. For means and events/s a call takes its median over several passes; "
-        f"percentiles are of all calls."
+        f"{result.events} {what} ({result.distinct} distinct ones) drawn from {catalogue.name!r} in "
+        f"proportion to their rates; seed {result.seed}. Each trigger is timed alone; the menu computes what "
+        f"triggers share only once. Means and events/s use the median time of each call over several passes; "
+        f"percentiles use all calls."
     )
     if result.threads > 1:
-        yield "Threads wait for each other's Python; the --workers of trigemu run are processes and do not."
+        yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."
     if any(cost.asking for cost in result.triggers):
-        yield "asked: the share of the rate that a trigger asks for, and its times on such events alone."
+        yield "asked: the share of the rate that a trigger asks for, and its times on those events alone."
     if not all(cost.batch for cost in result.triggers):
-        yield "Without times: kinds that act on the decisions of a whole sample, once."
+        yield "No times are given for kinds that act on the decisions of a whole sample, once."
     if not all(timing.reaches(1000) for timing in _smallest(result)):
         yield "–: too few calls for such a percentile."
     yield "Decisions are the same at every batch size, on all of these events."
     if any(cost.added(size) for cost in result.triggers for size in result.batches):
         yield (
-            "adds: what the whole score, its BDT after the network or in parallel, takes more than features "
-            "and autoencoder."
+            "adds: the time that the whole score, with its BDT after the network or in parallel, takes "
+            "beyond features and autoencoder."
         )
     yield from _surroundings(result.environment)
     yield from (text for text in texts(notes(result.rates)) if text)
 
 
 def _smallest(result: Bench) -> Iterator[Timing]:
-    """The timings that percentiles are shown of."""
+    """Yield the timings whose percentiles are shown."""
     size = min(result.batches)
     for cost in result.triggers:
         yield from (timings[size] for timings in (cost.batch, cost.asking and cost.asking.batch) if timings)
@@ -231,7 +231,7 @@ def _surroundings(where: Environment) -> Iterator[str]:
 
 
 def figure_of(result: Bench) -> Any:
-    """Histograms of the smallest batches: the menu, each trigger, and its parts."""
+    """Draw histograms of the smallest batches: the menu, each trigger, and its parts."""
     from trigemu.output.figures.latency import LatencyBar, draw_latencies
     from trigemu.output.figures.style import shown
 

@@ -22,15 +22,15 @@ from trigemu.support import FloatArray
 _COLUMNS = {
     "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error"
 }  # fmt: skip
-#: Of percentages.
+#: Decimals of percentages.
 _DIGITS = 2
 
 
 def as_json(
     result: Efficiencies, catalogue: Catalogue, version: str, names: Mapping[str, str] | None = None
 ) -> str:
-    """The JSON document of `trigemu efficiency`; null where a bin has no event. names: what observables and
-    categories are called, by their expressions."""
+    """Return the JSON document of `trigemu efficiency`; null where a bin has no event. names: labels of
+    observables and categories, by their expressions."""
     names = names or {}
     document = {
         "samples": list(result.samples),
@@ -76,7 +76,7 @@ def _number(value: float) -> float | None:
 
 
 def as_csv(result: Efficiencies) -> str:
-    """A line for each bin of each curve, and one without edges for all events of the category."""
+    """Return CSV with a line for each bin of each curve, and one without edges for the whole category."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     head = ["observable", "category", "menu", "trigger", "low_edge", "high_edge", "events"]
@@ -95,7 +95,7 @@ def as_csv(result: Efficiencies) -> str:
 
 
 def efficiency_tables(result: Efficiencies, names: Mapping[str, str] | None = None) -> RenderableType:
-    """What `trigemu efficiency` prints: each category as a whole; of one observable also the bins."""
+    """Return what `trigemu efficiency` prints: each category as a whole; for one observable also its bins."""
     names = names or {}
     first = result.turnons[0].profile
     one = all(turnon.profile == first for turnon in result.turnons)
@@ -152,11 +152,11 @@ def _cells(curve: Curve, value: float, low: float, high: float, gain: float, err
 def _notes(result: Efficiencies, one: bool) -> Iterator[str]:
     required = f" with {result.require}" if result.require else ""
     yield f"Events of {' + '.join(result.samples)}{required}; intervals at 68 %."
-    yield f"Gain: what is accepted more than by {result.menus[0].name}, of the same events."
+    yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
     if not one:
         yield "Bins of several observables are not printed: --json, --csv and --figures have them."
     for name in result.halved:
-        yield f"Of {name}, only the half counts that no model or threshold was fitted to."
+        yield f"Only the half of {name} is used on which no model or threshold was fitted."
     for turnon in result.turnons:
         if not turnon.events.any():
             yield f"{turnon.profile.observable} has no value within its bins where {turnon.category}."
@@ -170,8 +170,8 @@ def write_figures(
     units: Mapping[str, str] | None = None,
     told: Callable[[Path], object] = lambda path: None,
 ) -> None:
-    """A turn-on of each observable in each category, with several menus above the gains over the first; as
-    PNG files in a folder."""
+    """Write a turn-on of each observable in each category as PNG into a folder; with several menus, the gains
+    over the first are drawn below it."""
     from trigemu.output.figures.style import save
 
     written: set[str] = set()

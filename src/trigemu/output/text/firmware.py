@@ -1,4 +1,4 @@
-"""What became of a firmware project, as JSON and tables for a terminal. Numbers only."""
+"""Export, verification and estimate of a firmware project, as JSON and tables for a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from trigemu.firmware import BACKEND_NAMES, BUDGETS, PAPER, VU9P, Estimate, Firm
 
 
 def exported(manifest: Manifest, folder: str) -> Iterator[str]:
-    """What `trigemu firmware export` says."""
+    """Yield the lines that `trigemu firmware export` prints."""
     types = manifest.precision
     scales = types.scales or (0,) * len(manifest.inputs)
     scaled = zip(manifest.inputs, scales, strict=True)
@@ -22,17 +22,17 @@ def exported(manifest: Manifest, folder: str) -> Iterator[str]:
     half = f" ({manifest.half} half)" if manifest.half else ""
     yield f"{folder}: {', '.join(manifest.backends)}, by conifer {manifest.conifer}"
     if manifest.chosen:
-        yield f"the menu gives no precision; of the paper's widths, chosen on {manifest.chosen} events:"
+        yield f"the menu gives no precision; chosen with the paper's widths on {manifest.chosen} events:"
     yield f"inputs {inputs}: {types.input}"
     yield f"thresholds: {types.threshold}; leaves, sums and score: {types.score}"
-    yield f"VHDL: one type for all, {manifest.words}, which holds the words of those: the scores are the same"
+    yield f"VHDL: one type for all, {manifest.words}, which holds the words of these; the scores are equal"
     around = manifest.events - manifest.sample
     yield f"{manifest.sample} events of {manifest.catalogue!r}{half} and {around} rows around thresholds"
 
 
 def verified_json(checks: Sequence[FirmwareCheck], version: str) -> str:
-    """The JSON document of `trigemu firmware verify`: of C++ together and of VHDL, null where nothing could
-    be compared, and of each."""
+    """Return the JSON document of `trigemu firmware verify`: events and differences of C++ and of VHDL, null
+    where they could not be compared, and each check."""
     groups = {
         "cpp": [c for c in checks if c.backend != "vhdl"],
         "vhdl": [c for c in checks if c.backend == "vhdl"],
@@ -54,7 +54,7 @@ def _differences(checks: Sequence[FirmwareCheck]) -> int | None:
 
 
 def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> RenderableType:
-    """What `trigemu firmware verify` prints."""
+    """Return what `trigemu firmware verify` prints."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("conifer's")
     for name in ("events", "differences", "cycles"):
@@ -69,7 +69,7 @@ def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> Rendera
 
 
 def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
-    """Where the first difference is, in words of their types and as numbers."""
+    """Yield where the first difference is, as words and, in brackets, as numbers."""
     if check.missing:
         yield f"{BACKEND_NAMES[check.backend]}: not compared: {check.missing}"
     if check.first is None:
@@ -85,7 +85,7 @@ def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
         f"expected {value(first.expected)}, found {value(first.found)}"
     )
     if first.where is None:
-        yield "  all trees give what is expected: it is in their sum or in the base"
+        yield "  all trees agree: the difference is in their sum or in the base"
     else:
         yield (
             f"  the first tree that differs is {first.where.tree}: expected {value(first.where.expected)}, "
@@ -94,7 +94,7 @@ def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
 
 
 def estimate_json(estimate: Estimate, project: Project, version: str) -> str:
-    """The JSON document of `trigemu firmware estimate`: null where a tool is missing."""
+    """Return the JSON document of `trigemu firmware estimate`; null where a tool is missing."""
     resources, manifest, types = estimate.resources, project.manifest, project.fixed.precision
     taken = {name: getattr(resources, name, None) for name in ("lut", "ff", "carry", "dsp", "bram")}
     document = {
@@ -122,7 +122,7 @@ _MAPPED = "conifer's VHDL, mapped by yosys for UltraScale+, neither placed nor r
 
 
 def estimate_table(estimate: Estimate, project: Project) -> RenderableType:
-    """What `trigemu firmware estimate` prints."""
+    """Return what `trigemu firmware estimate` prints."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")
     others = (PAPER, *BUDGETS)
@@ -160,10 +160,10 @@ _LABELS = {
 
 
 def _kinds(estimate: Estimate) -> Iterator[str]:
-    """What kind of numbers these are."""
+    """Yield how each column of numbers was obtained."""
     yield f"here, clocks: {_SIMULATED}."
     yield f"here, resources: {_MAPPED}."
-    yield "conifer's HLS is another circuit than its VHDL: its figures are Vitis HLS's to give."
+    yield "conifer's HLS is a different circuit from its VHDL; only Vitis HLS can estimate it."
     for other in (PAPER, *BUDGETS):
         yield f"{other.name}: {other.kind}."
     if estimate.cycles:

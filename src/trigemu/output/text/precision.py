@@ -22,13 +22,13 @@ from trigemu.triggers import SATURATING, ApFixed, PrecisionTable
 
 
 def as_toml(precision: PrecisionTable) -> str:
-    """A line for the trigger of a menu."""
+    """Return a precision as the line of a trigger in a menu."""
     keys = {k: v for k, v in msgspec.structs.asdict(precision).items() if v is not None}
     return toml_text.entry("precision", keys)
 
 
 def survey_json(survey: Survey, version: str) -> str:
-    """The JSON document of `trigemu firmware precision`."""
+    """Return the JSON document of `trigemu firmware precision`."""
     document = asdict(survey) | {"precision": _precision(survey.precision), "version": version}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
@@ -38,7 +38,7 @@ def _precision(precision: PrecisionTable) -> dict[str, Any]:
 
 
 def survey_table(survey: Survey) -> RenderableType:
-    """What `trigemu firmware precision` prints."""
+    """Return what `trigemu firmware precision` prints."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("", "events", "thresholds", "scale", "step", "holds", "overflows"):
         table.add_column(name, justify="right" if name else "left", overflow="fold")
@@ -67,20 +67,20 @@ def _span(low: float, high: float) -> str:
 def _remarks(survey: Survey) -> Iterator[str]:
     found = survey.ranges
     trees = f"{survey.trees} trees with {survey.split_nodes} splits"
-    yield f"{trees}; overflows: of the {found.events} events that {survey.trigger} asks for."
+    yield f"{trees}; overflows: in the {found.events} events that {survey.trigger} asks for."
     if survey.chosen:
-        yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may know."
+        yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may have seen."
     saturates = ApFixed.parse(survey.precision.input).overflow in SATURATING
     if saturates and any(of.overflows for of in found.inputs) and not found.thresholds:
-        yield "Inputs that overflow saturate, beyond the last threshold, where all values decide alike."
+        yield "Inputs that overflow saturate beyond the last threshold, where all values decide alike."
     if found.thresholds or found.leaves:
         yield f"Warning: {found.thresholds} thresholds and {found.leaves} leaf values overflow."
     if ApFixed.parse(survey.precision.input).signed and all(_is_positive(of) for of in found.inputs):
-        yield "No input is negative: ap_ufixed in the menu's precision resolves with the bit of the sign too."
+        yield "No input is negative: ap_ufixed in the menu would use the sign bit for resolution."
     if survey.spared > 0:
         yield (
             f"Inputs that saturate (--overflow AP_SAT) need {survey.spared} bits fewer before the point, "
-            f"which then resolve them behind it."
+            f"and have as many more behind it."
         )
 
 
@@ -89,7 +89,7 @@ def _is_positive(of: InputRange) -> bool:
 
 
 def scan_json(scan: BitScan, version: str) -> str:
-    """The JSON document of `trigemu firmware scan`; `floating` as `run` has it."""
+    """Return the JSON document of `trigemu firmware scan`; `floating` is as in `run`."""
     document = {
         "trigger": scan.trigger,
         "asked_events": scan.asked_events,
@@ -101,7 +101,7 @@ def scan_json(scan: BitScan, version: str) -> str:
 
 
 def scan_table(scan: BitScan) -> RenderableType:
-    """What `trigemu firmware scan` prints."""
+    """Return what `trigemu firmware scan` prints."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     with_resources = any(point.resources for point in scan.points)
     names = ["input", "score", "total", "unique", "differ", "of events", "of rate", "overflow"]
@@ -134,25 +134,25 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
     yield ""
     total, unique = (format_rate(rate) for rate in (own.total, own.unique))
     yield (
-        f"{scan.trigger} in floating point: total {total}, unique {unique}, cut {own.threshold:.6g}, which "
-        f"all share."
+        f"{scan.trigger} in floating point: total {total}, unique {unique}, cut {own.threshold:.6g}, the "
+        f"same for all."
     )
-    yield "Types are width,integer bits. Rates: by how much more than that, of the same events."
+    yield "Types are width,integer bits. Rates are differences from floating point, on the same events."
     inputs = ", ".join(of.name for of in scan.points[0].ranges.inputs)
     yield (
-        f"Differ: events with another decision, of the {scan.asked_events} asked and of their rate. "
-        f"Overflow: events, {inputs} / score."
+        f"Differ: events whose decision changes, and their fraction of the {scan.asked_events} asked and of "
+        f"their rate. Overflow: number of events, by {inputs} / score."
     )
     if any(point.ranges.thresholds or point.ranges.leaves for point in scan.points):
-        yield "Warning: thresholds or leaf values overflow (see --json)."
+        yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
     if any(point.resources for point in scan.points):
-        yield "LUT and registers: yosys for UltraScale+, of conifer's VHDL; an estimate."
+        yield "LUT and registers: an estimate by yosys for UltraScale+, from conifer's VHDL."
     shown = (note for note in notes(scan.floating) if note.about not in ("events", "unseen"))
     yield from (note.text for note in shown if note.text)
 
 
 def figure_of(scan: BitScan) -> Any:
-    """Shifts and differing decisions against the bits."""
+    """Draw shifts of the rates and differing decisions against the number of bits."""
     import numpy as np
 
     from trigemu.output.figures.precision import draw_bits

@@ -19,8 +19,8 @@ from trigemu.rates import MenuRates, Rate, TriggerRates
 
 
 def as_json(columns: Mapping[str, MenuRates], version: str) -> str:
-    """The JSON document of `trigemu run --column`: each column as `run` has it, without what they share, and
-    with the triggers that are off in it."""
+    """Return the JSON document of `trigemu run --column`: each column is as in `run`, without what all share,
+    and with the triggers that are off in it."""
     documents = {name: as_dict(result, version) for name, result in columns.items()}
     first = next(iter(documents.values()))
     own = ("menu", "triggers", "groups", "overlap", "warnings")
@@ -38,18 +38,18 @@ def as_json(columns: Mapping[str, MenuRates], version: str) -> str:
 
 
 def _off(menu: Menu, column: str) -> list[str]:
-    """The triggers that their prescale in the column switches off."""
+    """List the triggers whose prescale in a column switches them off."""
     number = menu.columns.names.index(column)
     return [trigger.name for trigger in menu.triggers if trigger.prescales and trigger.prescales[number] <= 0]
 
 
 def as_csv(columns: Mapping[str, MenuRates]) -> str:
-    """The lines of `run` for each column, after its name."""
+    """Return the CSV lines of `run` for each column, which begin with its name."""
     return in_csv([{"column": name} | row for name, result in columns.items() for row in all_rows(result)])
 
 
 def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
-    """What `trigemu run --column` prints: of each trigger and group the columns below each other."""
+    """Return what `trigemu run --column` prints: each trigger and group with a line per column."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("trigger", "column"):
         table.add_column(name, overflow="fold")

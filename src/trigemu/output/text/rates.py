@@ -25,7 +25,7 @@ from trigemu.samples import HALF_NAMES, Catalogue
 
 
 def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
-    """The JSON document of `trigemu run`; rates in Hz, absent numbers null."""
+    """Return the JSON document of `trigemu run`; rates in Hz, absent numbers null."""
     menu, catalogue = result.menu, result.catalogue
     return {
         "menu": {
@@ -84,8 +84,8 @@ def half(result: MenuRates) -> dict[str, Any] | None:
 
 
 def _conditions(catalogue: Catalogue) -> dict[str, Any]:
-    """The luminosity that interactions stand for, the pile-up that crossings were reweighted to, and what the
-    errors take as independent."""
+    """Return the luminosity of a sample of interactions, the pile-up that crossings were reweighted to, and
+    what the errors take as independent."""
     of_interactions = catalogue.table.convention == "luminosity"
     return {
         "luminosity_cm2s": catalogue.table.luminosity_cm2s if of_interactions else None,
@@ -99,12 +99,12 @@ def as_json(result: MenuRates, version: str) -> str:
 
 
 def as_csv(result: MenuRates) -> str:
-    """A line for each trigger and group, then one for the menu as its own group."""
+    """Return CSV with a line for each trigger and group, then for each level and the menu."""
     return in_csv(all_rows(result))
 
 
 def all_rows(result: MenuRates) -> list[dict[str, Any]]:
-    """Of each trigger and group, then of the levels and the menu, which have fewer numbers."""
+    """Return a row for each trigger and group, then for the levels and the menu, which have fewer numbers."""
     wholes = [(level.name, "level", level.rate) for level in result.levels]
     return [
         *(row(trigger) for trigger in (*result.triggers, *result.groups)),
@@ -116,7 +116,7 @@ def all_rows(result: MenuRates) -> list[dict[str, Any]]:
 
 
 def in_csv(rows: Sequence[Mapping[str, Any]]) -> str:
-    """The first row has all columns. Names in a list are joined by semicolons."""
+    """Return rows as CSV; the first row has all columns. Names in a list are joined by semicolons."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -126,8 +126,8 @@ def in_csv(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def row(trigger: TriggerRates) -> dict[str, Any]:
-    """All numbers of a trigger or group, under the names of JSON and CSV. A menu without levels has neither
-    level nor lost_….
+    """Return all numbers of a trigger or group, by their keys in JSON and CSV. In a menu without levels there
+    is neither level nor lost_….
     """
     numbers: dict[str, Any] = {"name": trigger.name, "kind": trigger.kind, "group": trigger.group}
     if trigger.level:
@@ -145,14 +145,14 @@ def row(trigger: TriggerRates) -> dict[str, Any]:
 
 
 def rate_numbers(quantity: str, rate: Rate | None) -> dict[str, Any]:
-    """None of which is known where there is no such rate."""
+    """Return the numbers of a rate by their keys in JSON and CSV; without a rate they are None."""
     numbers = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz")
     found = {f"{quantity}_{number}": getattr(rate, number, None) for number in numbers}
     return found | {f"{quantity}_unseen": list(rate.unseen) if rate else []}
 
 
 def rate_table(result: MenuRates) -> RenderableType:
-    """What `trigemu run` prints: a table for each level, one for a menu without."""
+    """Return what `trigemu run` prints: a table for each level, or one for a menu without levels."""
     tables: list[RenderableType] = []
     for level in result.levels:
         tables += [_level_table(result, level), ""]
@@ -161,7 +161,7 @@ def rate_table(result: MenuRates) -> RenderableType:
 
 
 def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
-    """The triggers of a level, its groups, and what it accepts; of a menu without levels, all."""
+    """Return the triggers, groups and rate of a level, or of a menu without levels."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column(f"{level.name} trigger" if level else "trigger", overflow="fold")
     table.add_column("prescale", justify="right")
@@ -185,7 +185,7 @@ def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
 
 
 def _lost_table(result: MenuRates) -> Table:
-    """What the last level would lose without each trigger of the others."""
+    """Return the rate that the last level would lose without each trigger of the others."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("without", overflow="fold")
     table.add_column(f"{result.levels[-1].name} would lose", justify="right", no_wrap=True)
@@ -203,7 +203,7 @@ def _cells(trigger: TriggerRates) -> list[str]:
 
 
 def overlap_table(result: MenuRates) -> RenderableType:
-    """Overlap in Hz within each level, the totals on the diagonal; columns are numbered to stay narrow."""
+    """Return overlaps in Hz within each level, totals on the diagonal; columns are numbered, to be narrow."""
     return Group(*(_overlap_of(result, level) for level in result.menu.levels or (None,)))
 
 

@@ -20,8 +20,8 @@ from trigemu.studies import Bin, BinnedRates
 
 
 def as_json(result: BinnedRates, version: str) -> str:
-    """The JSON document of `trigemu rates-vs`; rates in Hz. `whole` is as `run` has it; of each bin, null for
-    what no event says."""
+    """Return the JSON document of `trigemu rates-vs`; rates in Hz. `whole` is as in `run`; a bin without
+    events has null rates."""
     whole = as_dict(result.whole, version)
     shared = {key: whole.pop(key) for key in ("samples", "half", "provenance")}
     document = {
@@ -56,7 +56,7 @@ def _of_bin(part: Bin) -> dict[str, Any]:
 
 
 def _each(part: Bin) -> Iterator[tuple[str, Rate, Rate]]:
-    """Name, rate in the bin, and rate if all crossings were like those: of the menu, then of each trigger."""
+    """Yield name, rate in the bin, and rate rescaled to all crossings: of the menu, then of each trigger."""
     if part.rates and part.menu_if_all:
         yield part.rates.menu.name, part.rates.rate, part.menu_if_all
         for trigger, if_all in zip(part.rates.triggers, part.if_all, strict=True):
@@ -70,7 +70,7 @@ def _numbers(rate: Rate, if_all: Rate) -> dict[str, Any]:
 
 
 def as_csv(result: BinnedRates) -> str:
-    """A line for the menu and for each trigger in each bin."""
+    """Return CSV with a line for the menu and for each trigger in each bin."""
     head = {"observable": result.observable}
     return in_csv(
         [
@@ -85,11 +85,11 @@ def as_csv(result: BinnedRates) -> str:
 
 
 def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> RenderableType:
-    """What `trigemu rates-vs` prints: the bins below each other, of some triggers or of all."""
+    """Return what `trigemu rates-vs` prints: a line per bin, for some triggers or for all."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("trigger", overflow="fold")
     table.add_column(result.observable, overflow="fold")
-    for name in ("crossings", "rate in bin", "if all were so", "events"):
+    for name in ("crossings", "rate in bin", "rescaled", "events"):
         table.add_column(name, justify="right", no_wrap=True)
     whole = result.whole
     names = [t.name for t in whole.triggers if t.name in triggers or not triggers]
@@ -105,7 +105,7 @@ def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> Rendera
 
 
 def _position(result: BinnedRates, name: str) -> int:
-    """After the menu."""
+    """Return the place of a trigger in `_each`, where the menu comes first."""
     return 1 + [trigger.name for trigger in result.whole.triggers].index(name)
 
 
@@ -114,13 +114,13 @@ def _cells(rate: Rate, if_all: Rate) -> tuple[str, str, str]:
 
 
 def _notes(result: BinnedRates) -> Iterator[str]:
-    yield "If all were so: what the rate would be if all crossings were like those in the bin."
+    yield "Rescaled to all crossings: the rate if all crossings were like those in the bin."
     if result.outside.events:
         yield f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins."
 
 
 def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Any:
-    """The rates if all crossings were like those of a bin, of the menu and of some triggers."""
+    """Draw the rates, rescaled to all crossings, of the menu and of some triggers in each bin."""
     from trigemu.output.figures.rates_in_bins import draw_rates_vs
 
     edges = np.array([result.bins[0].low, *(part.high for part in result.bins)])

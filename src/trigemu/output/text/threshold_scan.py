@@ -25,7 +25,7 @@ _NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz
 
 
 def as_json(scan: Scan, met: Sequence[Met], version: str) -> str:
-    """The JSON document of `trigemu scan`; each point as `run` has it, without what they share."""
+    """Return the JSON document of `trigemu scan`; each point is as in `run`, without what all share."""
     documents = [as_dict(point, version) for point in scan.points]
     shared = {key: documents[0][key] for key in ("samples", "half", "provenance")}
     own = ("menu", "triggers", "groups", "warnings")
@@ -45,7 +45,7 @@ def _values(scan: Scan) -> Iterator[tuple[float, ...]]:
 
 
 def as_csv(scan: Scan) -> str:
-    """A line for each point: the values, the rates of the scanned triggers, of the levels and of the menu."""
+    """Return CSV with a line per point: values, rates of the scanned triggers, of the levels and menu."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     names = [step.trigger for step in scan.steps]
@@ -61,7 +61,7 @@ def as_csv(scan: Scan) -> str:
 
 
 def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
-    """Of each scanned trigger what variants are compared by."""
+    """List the rates of each scanned trigger that variants are compared by."""
     own = {trigger.name: trigger.rates for trigger in point.triggers}
     return [own[step.trigger][quantity] for step in scan.steps for quantity in COMPARED]
 
@@ -71,7 +71,7 @@ def _levels(point: MenuRates) -> list[Rate]:
 
 
 def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
-    """What `trigemu scan` prints; over a plane, only the rates of the levels and of the menu."""
+    """Return what `trigemu scan` prints; over a plane, only the rates of the levels and of the menu."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     one = len(scan.steps) == 1
     for name in (*(f"{step.trigger} above" for step in scan.steps), *(COMPARED if one else ())):
@@ -102,12 +102,12 @@ def _lines(met: Sequence[Met]) -> Iterator[str]:
 
 
 def _notes(scan: Scan) -> Iterator[str]:
-    """What `run` says about each point, once."""
+    """Yield the notes of `run` about all points, each once."""
     yield from dict.fromkeys(text for point in scan.points for text in texts(notes(point)))
 
 
 def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
-    """The figure of one threshold, or of the plane of two."""
+    """Draw the rates against one threshold, or over the plane of two."""
     import numpy as np
 
     from trigemu.output.figures.threshold_scan import draw_plane, draw_scan

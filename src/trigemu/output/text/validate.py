@@ -15,11 +15,12 @@ from trigemu.samples import Events
 from trigemu.studies import Checked, DecisionCheck
 from trigemu.support import Array
 
-#: The order in which the columns of an object are told; others follow.
+#: Columns of an object that are printed first, in this order.
 _FIRST = ("pt", "eta", "phi")
 
 
 def as_json(result: DecisionCheck) -> str:
+    """Return the JSON document of `trigemu check`."""
     triggers = [
         {
             "name": trigger.name,
@@ -34,7 +35,7 @@ def as_json(result: DecisionCheck) -> str:
 
 
 def check_table(result: DecisionCheck) -> RenderableType:
-    """What `trigemu check` prints."""
+    """Return what `trigemu check` prints."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("trigger", overflow="fold")
     for name in ("agree", "only emulated", "only stored"):
@@ -62,7 +63,7 @@ def _differences(trigger: Checked) -> Iterator[str]:
 
 
 def _looked_at(events: Events, row: int) -> Iterator[str]:
-    """A line for each object of an event, and for each of its numbers."""
+    """Yield a line for each object of an event, and for each of its numbers."""
     for name, collection in events.collections.items():
         columns = sorted(collection.columns, key=lambda column: (*_FIRST, column).index(column))
         start, stop = collection.offsets[row : row + 2]
@@ -76,7 +77,7 @@ def _looked_at(events: Events, row: int) -> Iterator[str]:
 
 
 def _number(value: Array | np.generic) -> str:
-    """Words of bits in hexadecimal."""
+    """Format a number; words of bits are in hexadecimal."""
     if isinstance(value, np.int64) and not 0 <= value < 2**31:
         return f"{int(value) % 2**64:#x}"
     return f"{value:.6g}" if isinstance(value, np.floating) else str(value)

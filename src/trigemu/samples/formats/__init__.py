@@ -1,5 +1,5 @@
-"""File formats, one a file: each gives columns of ranges of entries (`source.Source`) and recognises its own
-files. The order is that in which they are asked; any text is a test vector, so that comes last."""
+"""File formats, one per module. Each reads columns of ranges of entries (`source.Source`) and recognises its
+own files. Formats are tried in this order; test vectors come last because they accept any text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trigemu.samples.formats.parquet import Parquet
 from trigemu.samples.formats.physlite import Physlite
 from trigemu.samples.formats.source import Source
 
-#: What a catalogue calls a format → what reads it.
+#: Name of a format in catalogues → its reader.
 FORMATS: Mapping[str, type[Source]] = {
     "nanoaod": NanoAOD,
     "physlite": Physlite,

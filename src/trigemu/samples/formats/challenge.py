@@ -1,14 +1,15 @@
 """The files of the anomaly-detection challenge at 40 MHz (HDF5; Govorkova et al., arXiv:2107.02157).
 
-Particles [n, 19, 4]   19 places of (pT in GeV, η, φ, class)
-   place 0             → met, met_phi
-   places 1 to 4       → collection `electron` with pt, eta, phi
-   places 5 to 8       → `muon`
-   places 9 to 18      → `jet`
-EvtId [n]              → id and parent, where it is there
+Particles [n, 19, 4]   19 slots of (pT in GeV, η, φ, class)
+   slot 0              → met, met_phi
+   slots 1 to 4        → collection `electron` with pt, eta, phi
+   slots 5 to 8        → `muon`
+   slots 9 to 18       → `jet`
+EvtId [n]              → id and parent, if present
 
-Places filled with zeros are no objects. Every event weighs the same. The events were selected to have an
-electron or a muon above 23 GeV: the `rate_hz` in a catalogue is that of such events, not of all crossings.
+Slots filled with zeros are empty. All events have the same weight. The events were selected to have an
+electron or a muon above 23 GeV: the `rate_hz` in a catalogue is the rate of such events, not of all
+crossings.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ MET = {"met": 0, "met_phi": 2}
 
 @dataclass
 class Challenge(Source):
-    """One file, opened for each read; what travels to a worker is its path."""
+    """One file, opened for each read; only its path is sent to workers."""
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
@@ -60,7 +61,7 @@ class Challenge(Source):
 
     @cached_property
     def _layout(self) -> tuple[int, int]:
-        """How many events there are, and how many are compressed together."""
+        """The number of events, and how many are compressed together."""
         with self._opened() as file:
             particles = file[PARTICLES]
             return len(particles), particles.chunks[0] if particles.chunks else len(particles)
@@ -79,7 +80,7 @@ class Challenge(Source):
         return Schema(dict.fromkeys(PLACES, frozenset(COLUMNS)), frozenset(MET))
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """The needed collections and scalars of some entries."""
+        """Read the needed collections and scalars of some entries."""
         with self._opened() as file:
             particles = file[PARTICLES][start:stop]
             id = file[ID][start:stop] if ID in file else np.arange(start, stop)
@@ -97,7 +98,7 @@ class Challenge(Source):
 
 
 def _objects(places: Array) -> dict[str, tuple[IntArray, Array]]:
-    """Of [n, k, 4]."""
+    """Return offsets and columns of the objects in [n, k, 4]."""
     there = places[:, :, COLUMNS["pt"]] != 0
     offsets = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
     return {name: (offsets, places[:, :, at][there]) for name, at in COLUMNS.items()}

@@ -1,4 +1,4 @@
-"""Test vectors of the CMS Level-1 global trigger: text (also .xz, .gz), one bunch crossing a line.
+"""Test vectors of the CMS Level-1 global trigger: text (also .xz, .gz), one bunch crossing per line.
 
 Columns are separated by blanks; lines that begin with | or # are headers.
 
@@ -15,11 +15,11 @@ Columns are separated by blanks; lines that begin with | or # are headers.
      1     1   algorithms, 128    → the stored decisions "0" … "511"
      1     1   final OR           (not read)
 
-In parentheses: with 60 columns only; so is shower_0, whose bits 0 … 3 are bit 61 of the muons 0, 2, 4, 6.
-Every collection also has the hardware's integers `hw_pt`, `hw_eta`, `hw_phi`, and `slot`, the place in the
-line. A word of zero is no object; sums and counts are always there. pT is the lower edge of its bin in GeV, η
-and φ are the centres of theirs. Vectors are made with all prescales 1, so the stored decisions are those
-before prescales.
+In parentheses: only with 60 columns. The same holds for shower_0, whose bits 0 … 3 are bit 61 of the muons 0,
+2, 4, 6. Every collection also has the hardware integers `hw_pt`, `hw_eta`, `hw_phi`, and `slot`, the position
+in the line. A word of zero is not an object; sums and counts are always present. pT is the lower edge of its
+bin in GeV; η and φ are the centres of their bins. Vectors are produced with all prescales at 1, so the stored
+decisions are those before prescales.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ DigitArray = npt.NDArray[np.uint8]
 #: Lines with their numbers.
 _Lines = Sequence[tuple[int, bytes]]
 
-#: Crossings of the LHC in one turn of its beams.
+#: Bunch crossings in one LHC orbit.
 ORBIT = 3564
 ALGORITHMS = 512
 #: Lines that are decoded together.
 _BLOCK = 4096
-#: Digit → its value; what is no digit → 255.
+#: Hexadecimal digit → its value; any other character → 255.
 _DIGITS = np.full(256, 255, np.uint8)
 for _value, _digit in enumerate("0123456789abcdef"):
     _DIGITS[[ord(_digit), ord(_digit.upper())]] = _value
@@ -64,7 +64,7 @@ for _value, _digit in enumerate("0123456789abcdef"):
 
 @dataclass(frozen=True)
 class _Layout:
-    """How many words of each kind a line has."""
+    """The number of words of each kind in a line."""
 
     egamma: int
     tau: int
@@ -99,7 +99,7 @@ class _Crossings:
 
 @dataclass
 class CMSVector(Source):
-    """One file, decoded when first used; what travels to a worker is its path."""
+    """One file, decoded when first used; only its path is sent to workers."""
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
@@ -141,7 +141,7 @@ class CMSVector(Source):
         return {name: bits_of(words[:, int(name) // 64], (int(name) % 64, 1)) == 1 for name in names}
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Every column of the needed collections, and the needed scalars."""
+        """Read every column of the needed collections, and the needed scalars."""
         crossings, layout = self._crossings, self._crossings.layout
         collections: dict[str, Collection] = {}
         scalars: dict[str, Array] = {}
@@ -162,7 +162,7 @@ class CMSVector(Source):
 
 
 def _decoded(lines: Sequence[bytes]) -> _Crossings:
-    """SampleError names the line, and the column where there is one."""
+    """Decode all lines; a SampleError names the line, and the column if there is one."""
     numbered = [(at, line) for at, line in enumerate(lines, 1) if line.strip() and line[:1] not in b"|#"]
     if not numbered:
         raise SampleError("has no crossings")
@@ -181,8 +181,9 @@ def _decoded(lines: Sequence[bytes]) -> _Crossings:
 
 
 def _regular(numbered: _Lines, layout: _Layout) -> tuple[IntArray, DigitArray] | None:
-    """Crossing numbers int64[n] and digits uint8[n, digits] of all other columns, where all lines have single
-    blanks at the same places, which is fast; None where they have not, or hold anything else than digits."""
+    """Return crossing numbers int64[n] and the digits uint8[n, digits] of all other columns. This fast path
+    requires single blanks at the same positions in all lines; otherwise, or for anything but digits, it
+    returns None."""
     lines = [line.rstrip() for _, line in numbered]
     start = lines[0].find(b" ")
     ends = start + np.cumsum([width + 1 for width in layout.widths])
@@ -198,7 +199,7 @@ def _regular(numbered: _Lines, layout: _Layout) -> tuple[IntArray, DigitArray] |
 
 
 def _any_shape(numbered: _Lines, layout: _Layout) -> tuple[IntArray, DigitArray]:
-    """The same, line by line. SampleError for the first mistake."""
+    """Decode line by line, for any spacing; raise SampleError for the first mistake."""
     numbers = []
     rows = []
     for at, line in numbered:
@@ -206,7 +207,7 @@ def _any_shape(numbered: _Lines, layout: _Layout) -> tuple[IntArray, DigitArray]
         if tuple(map(len, columns)) != layout.widths:
             raise SampleError(f"line {at}: {_misfit(columns, layout.widths)}")
         if not number.isdigit():
-            raise SampleError(f"line {at}, column 1: {_quoted(number)} is no crossing number")
+            raise SampleError(f"line {at}, column 1: {_quoted(number)} is not a crossing number")
         digits = _DIGITS[np.frombuffer(b"".join(columns), np.uint8)]
         if digits.max() == 255:
             column = int(np.searchsorted(np.cumsum(layout.widths), digits.argmax(), side="right"))
@@ -231,7 +232,7 @@ def _quoted(text: bytes) -> str:
 
 
 def _words(digits: DigitArray, layout: _Layout) -> dict[str, U64Array]:
-    """uint64[n, words] by kind."""
+    """Return uint64[n, words] by kind."""
     ends = np.cumsum([8 * 16, sum(layout.widths[8:-3]), 64, 128])
     muons, calorimeters, *bits, _ = np.split(digits, ends, axis=1)
     external, algorithms = (_packed(part, 16) for part in bits)
@@ -249,7 +250,7 @@ def _words(digits: DigitArray, layout: _Layout) -> dict[str, U64Array]:
 
 
 def _packed(digits: DigitArray, width: int) -> U64Array:
-    """uint64[n, words] of digits uint8[n, words * width]."""
+    """Pack digits uint8[n, words * width] into uint64[n, words]."""
     octets = np.ascontiguousarray(digits[:, ::2] << 4 | digits[:, 1::2])
     return octets.view(f">u{width // 2}").astype(np.uint64)
 

@@ -1,4 +1,4 @@
-"""The words of the CMS Level-1 global trigger: which bits are which column, and what the integers mean."""
+"""The words of the CMS Level-1 global trigger: the bits of each column, and the scales of the integers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Fields = Mapping[str, tuple[int, int]]
 
 @dataclass(frozen=True)
 class WordScale:
-    """What the integers of a type of objects mean. pt: lower edge of bin 0 and width of a bin, in GeV (or
-    counts); eta: width of a bin, and whether bin 0 is centred at 0; phi: how many bins a turn has, from 0."""
+    """The scales of the integers of one type of objects. pt: lower edge of bin 0 and bin width, in GeV (or
+    counts); eta: bin width, and whether bin 0 is centred at 0; phi: number of bins in 2π, starting at 0."""
 
     pt: tuple[float, float]
     eta: tuple[float, bool] | None
@@ -53,7 +53,7 @@ OBJECT_BITS: Mapping[str, Fields] = {
     "tau": _CALO_BITS,
     "jet": {"hw_pt": (0, 11), "hw_eta": (11, 8), "hw_phi": (19, 8), "displaced": (27, 1)},
 }
-#: Which of the words with sums, and the columns in it.
+#: The word of each sum, and the columns in it.
 SUM_BITS: Mapping[str, tuple[int, Fields]] = {
     "ett": (0, {"hw_pt": (0, 12)}),
     "htt": (1, {"hw_pt": (0, 12)}),
@@ -82,7 +82,7 @@ def bits_of(words: U64Array, field: tuple[int, int]) -> IntArray:
 
 
 def collection_of(name: str, words: U64Array, present: BoolArray, bits: Fields) -> Collection:
-    """The objects of uint64[n, k], in falling pT; those of one pT in their order in the line."""
+    """Return the objects of words uint64[n, k] in descending pT; equal pT in the order of the line."""
     order = np.argsort(np.where(present, -bits_of(words, bits["hw_pt"]), 1), axis=1, kind="stable")
     counts = present.sum(axis=1)
     taken = np.arange(words.shape[1]) < counts[:, None]
@@ -100,7 +100,7 @@ def collection_of(name: str, words: U64Array, present: BoolArray, bits: Fields) 
 
 
 def _physical(scale: WordScale, integers: Mapping[str, IntArray]) -> dict[str, Array]:
-    """GeV and radians, float32."""
+    """Return pt in GeV, eta, and phi in radians, float32."""
     columns = {"pt": scale.pt[0] + integers["hw_pt"] * scale.pt[1]}
     if scale.eta:
         width, centred = scale.eta
@@ -112,6 +112,6 @@ def _physical(scale: WordScale, integers: Mapping[str, IntArray]) -> dict[str, A
 
 
 def columns_of(name: str, bits: Fields) -> frozenset[str]:
-    """Those that `collection_of` makes."""
+    """Return the names of the columns that `collection_of` makes."""
     empty = np.empty((0, 1), np.uint64)
     return frozenset(collection_of(name, empty, empty != 0, bits).columns)

@@ -5,12 +5,12 @@ Jet/Jet.PT, Jet.Eta, Jet.Phi, Jet.Mass, …  → collection `jet` with pt, eta, 
 X.Charge, X.IsolationVar                    → charge, isolation; other columns keep their names (BTag, …)
 MissingET/MissingET.MET, MissingET.Phi      → met, met_phi
 ScalarHT/ScalarHT.HT                        → scalar_ht
-Event/Event.Weight                          → the weight; 1 where there is none
+Event/Event.Weight                          → the weight; 1 if there is none
 Event/Event.Number                          → id and parent
 
-Delphes writes every event it is given, so Σ of the weights is that of the file. Hadronic τ are jets:
+Delphes writes every event it is given, so the sum of weights is taken from the file. Hadronic τ are jets:
 [objects.tau] from = "jet", TauTag = { min = 1 }. Event.CrossSection, the generator's running estimate, is not
-read: a cross-section stands in the catalogue.
+read; the cross-section is given in the catalogue.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Delphes(RootFile):
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """`Jet.PT`, whether it stands in a branch `Jet` or by itself."""
+        """Names such as `Jet.PT`, whether inside a branch `Jet` or at the top."""
         return frozenset(self._events.keys(recursive=True, full_paths=False))
 
     @cached_property
@@ -72,7 +72,7 @@ class Delphes(RootFile):
         return found
 
     def _single(self, name: str, array: ak.Array) -> Array:
-        """What stands in lists of one."""
+        """Unpack lists of length one."""
         offsets, values = flat(array)
         if not np.array_equal(offsets, np.arange(len(offsets))):
             raise SampleError(f"{name} has other than one value in some events")

@@ -3,14 +3,14 @@
 Events   nJet, Jet_pt, Jet_eta, …   → collection `jet` with pt, eta, …   (any nX with X_…)
          MET_pt, MET_phi             → met, met_phi; without it PuppiMET_…, then PFMET_…
          nInteraction                → n_interaction
-         genWeight                   → the weight; 1 where there is none (recorded data)
-         event, parent               → id, parent (parent: the event itself where there is none)
+         genWeight                   → the weight; 1 if there is none (recorded data)
+         event, parent               → id, parent (parent: the event itself if there is none)
          HLT_…, L1_…                 → stored decisions, in recorded data those after prescales
-         any number of an event      → a scalar of that name
+         any number per event        → a scalar of that name
 Runs     genEventSumw                → the sum over all generated events (genEventSumw_ in some years)
 
-The Level-1 objects (L1Mu, L1EG, L1Tau, L1Jet → l1mu, …) are those of neighbouring crossings too:
-bx = { min = 0, max = 0 } keeps the event's own.
+The Level-1 objects (L1Mu, L1EG, L1Tau, L1Jet → l1mu, …) include those of neighbouring crossings:
+bx = { min = 0, max = 0 } keeps those of the event itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from trigemu.samples.events import Need
 from trigemu.samples.formats.root import RootFile
 from trigemu.support import BoolArray, SampleError
 
-#: Scalar → the branches it may be in, the first that is there.
+#: Scalar → the branches it may be in; the first that exists is used.
 SCALARS = {
     "met": ("MET_pt", "PuppiMET_pt", "PFMET_pt"),
     "met_phi": ("MET_phi", "PuppiMET_phi", "PFMET_phi"),
@@ -50,8 +50,8 @@ class NanoAOD(RootFile):
         sums = [name for name in SUMS if runs is not None and name in runs]
         if not sums:
             raise SampleError(
-                "Runs/genEventSumw, the sum of all generated weights, is missing: what is left in "
-                "Events may be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
+                "Runs/genEventSumw, the sum of all generated weights, is missing: "
+                "the file may be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
             )
         return float(runs[sums[0]].array(library="np").sum())
 

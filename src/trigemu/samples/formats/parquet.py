@@ -1,17 +1,18 @@
-"""Parquet as awkward writes it: a file, or a folder of files side by side (the same events, other columns).
+"""Parquet as awkward writes it: a file, or a folder of files with different columns of the same events.
 
 jet: list of {pt, eta, phi, …}           → collection `jet` with pt, eta, phi, …
-list of {Jet_pt, Jet_eta, …}             → `jet` with pt, eta, … (what stands before the first _, lower case)
+list of {Jet_pt, Jet_eta, …}             → `jet` with pt, eta, … (the part before the first _, in lower case)
 Jet_pt, Jet_eta, …: lists of numbers     → the same
 met, met_phi; MET_…; MET: {pt, phi}      → met, met_phi
 n_interaction, nInteraction              → n_interaction
-weight, genWeight                        → the weight; 1 where there is none
-id, event; parent                        → id, parent (parent: the event itself where there is none)
+weight, genWeight                        → the weight; 1 if there is none
+id, event; parent                        → id, parent (parent: the event itself if there is none)
 a boolean, or a number HLT_… or L1_…     → a stored decision of that name
-any number of an event                   → a scalar of that name ({…}: names joined by _)
-X_pt, X_phi: numbers of an event         → also a collection `x` of one object an event
+any number per event                     → a scalar of that name ({…}: names joined by _)
+X_pt, X_phi: numbers per event           → also a collection `x` of one object per event
 
-Nothing here says the sum over all generated events: with weights, `sum_of_weights` stands in the catalogue.
+The format does not store the sum over all generated events: with weights, `sum_of_weights` must be given in
+the catalogue.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ WEIGHT, ID, PARENT = ("", "weight"), ("", "id"), ("", "parent")
 
 @dataclass(frozen=True)
 class _ParquetColumn:
-    """Where a column stands. leaves: what has to be read for it, as paths in Parquet's schema; fields: those
-    that lead to it, from the one at the top."""
+    """The location of a column. leaves: what has to be read for it, as paths in Parquet's schema; fields: the
+    path to it, from the top-level field down."""
 
     file: str
     leaves: tuple[str, ...]
@@ -55,7 +56,7 @@ class _ParquetColumn:
 
 @dataclass
 class Parquet(Source):
-    """Opened for each read; what travels to a worker is its path."""
+    """A file or folder, opened for each read; only its path is sent to workers."""
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
@@ -66,7 +67,7 @@ class Parquet(Source):
 
     @cached_property
     def _footers(self) -> dict[str, Any]:
-        """Of each file: its metadata and Arrow's schema."""
+        """Metadata and Arrow schema of each file."""
         footers = {}
         for file in parts(self.path):
             with _opened(file) as parquet:
@@ -77,8 +78,8 @@ class Parquet(Source):
         if len(set(rows.values())) > 1:
             told = ", ".join(f"{Path(file).name}: {n}" for file, n in rows.items())
             raise SampleError(
-                f"the files of a folder stand side by side and need equal numbers of events ({told}); name "
-                f"files that follow each other one by one"
+                f"the files of a folder hold columns of the same events and need equal numbers of events "
+                f"({told}); list files with different events one by one"
             )
         return footers
 
@@ -90,7 +91,7 @@ class Parquet(Source):
             for need, column in _columns_of(file, schema, leaves):
                 if need in found:
                     raise SampleError(
-                        f"{'.'.join(filter(None, need))} stands in {Path(found[need].file).name} as "
+                        f"{'.'.join(filter(None, need))} is in {Path(found[need].file).name} as "
                         f"{_name(found[need])} and in {Path(file).name} as {_name(column)}"
                     )
                 found[need] = column
@@ -115,7 +116,7 @@ class Parquet(Source):
     def sum_of_weights(self) -> float:
         if WEIGHT in self._columns:
             raise SampleError(
-                "has weights and no sum of those of all generated events: what is left may be a skim and "
+                "has weights but not their sum over all generated events: the file may be a skim and "
                 "cannot be normalised; give sum_of_weights in its catalogue entry"
             )
         return float(self.entries)
@@ -137,7 +138,7 @@ class Parquet(Source):
         return {name: values != 0 for (_, name), (_, values) in read.items()}
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """The needed columns, and always weight, id and parent, of some entries."""
+        """Read the needed columns, and always weight, id and parent, of some entries."""
         wanted = set(needs)
         wanted |= {(name, "pt") for name, _ in wanted if name} | {WEIGHT, ID, PARENT}
         collections: dict[str, dict[str, tuple[IntArray, Array]]] = {}
@@ -160,7 +161,7 @@ class Parquet(Source):
     def _read(
         self, start: int, stop: int, needs: Iterable[Need]
     ) -> dict[Need, tuple[IntArray | None, Array]]:
-        """Of those that are there: offsets of the lists, None where it is not one, and the numbers."""
+        """Read the columns that exist: offsets of the lists (None if it is not a list) and the numbers."""
         columns = {need: self._columns[need] for need in needs if need in self._columns}
         read: dict[Need, tuple[IntArray | None, Array]] = {}
         for file in sorted({column.file for column in columns.values()}):
@@ -182,8 +183,8 @@ class Parquet(Source):
             return parquet.read_row_groups(list(groups), columns=list(leaves))
 
     def _kept(self, *wanted: Any) -> Any:
-        """A row group that is larger than what is asked of it, as awkward writes them, is asked again: the
-        last one of each file stays decoded."""
+        """Keep the last row group of each file decoded: one that is larger than the range read from it, as
+        awkward writes them, will be needed again."""
         lock, kept = self._memory
         file = wanted[0]
         with lock:
@@ -208,17 +209,17 @@ def _opened(file: str, metadata: Any = None) -> Iterator[Any]:
 
 
 def _row_groups(metadata: Any) -> list[int]:
-    """Where each begins, and the end."""
+    """Return the first entry of each row group, and the end."""
     sizes = (metadata.row_group(i).num_rows for i in range(metadata.num_row_groups))
     return list(accumulate(sizes, initial=0))
 
 
 def _columns_of(file: str, schema: Any, leaves: Iterable[str]) -> Iterator[tuple[Need, _ParquetColumn]]:
-    """What of Arrow's schema has a meaning here; the leaves are in the order of its fields."""
+    """Yield the columns of Arrow's schema that are supported; the leaves are in the order of its fields."""
     paths = iter(leaves)
     for field in schema:
         found = [(next(paths), *leaf) for leaf in _leaves_of(field.type, (field.name,))]
-        # A type that awkward has defined is read whole: Arrow makes none with some of its fields.
+        # A type defined by awkward is read whole: Arrow cannot build it from only some of its fields.
         whole = tuple(path for path, *_ in found) if hasattr(field.type, "storage_type") else ()
         for path, fields, lists, type_ in found:
             if not re.fullmatch(r"float|double|bool|u?int\d+", str(type_)) or lists > 1:
@@ -239,7 +240,7 @@ def _columns_of(file: str, schema: Any, leaves: Iterable[str]) -> Iterator[tuple
 def _leaves_of(
     type_: Any, fields: tuple[str, ...], lists: int = 0
 ) -> Iterator[tuple[tuple[str, ...], int, Any]]:
-    """(names that lead to it, how many lists it is in, type), in the order of Parquet's leaves."""
+    """Yield (path of names, number of enclosing lists, type) in the order of Parquet's leaves."""
     stored = getattr(type_, "storage_type", type_)
     if _is_list(stored):
         yield from _leaves_of(stored.value_type, fields, lists + 1)
@@ -259,7 +260,7 @@ def _is_struct(type_: Any) -> bool:
 
 
 def _numbers(column: _ParquetColumn, of: Any) -> tuple[IntArray | None, Array]:
-    """What of Arrow's column at the top is this one. SampleError where something is missing (null)."""
+    """Extract a column from Arrow's top-level column. Raises SampleError if an entry is missing (null)."""
     array, names, offsets = of.combine_chunks(), iter(column.fields[1:]), None
     while True:
         array = getattr(array, "storage", array)
@@ -271,7 +272,7 @@ def _numbers(column: _ParquetColumn, of: Any) -> tuple[IntArray | None, Array]:
         elif _is_struct(array.type):
             array = array.field(next(names))
         else:
-            # Arrow's own memory is read-only, for which kernels would be compiled once more.
+            # Arrow's own memory is read-only, for which kernels would have to be compiled again.
             return offsets, np.require(array.to_numpy(zero_copy_only=False), requirements="W")
 
 

@@ -3,19 +3,20 @@
 AnalysisJetsAuxDyn.pt, eta, phi, m, …      → collection `jet` with pt, eta, phi, mass, …
 AnalysisPhotonsAuxDyn, AnalysisElectronsAuxDyn, AnalysisMuonsAuxDyn, AnalysisTauJetsAuxDyn
                                             → `photon`, `electron`, `muon` (without a mass), `tau`
-EventInfoAuxDyn.mcEventWeights[0]           → the weight, the nominal one; 1 where there is none (data)
+EventInfoAuxDyn.mcEventWeights[0]           → the weight, the nominal one; 1 if there is none (data)
 EventInfoAuxDyn.eventNumber                 → id and parent
 EventInfoAuxDyn.…, any other number         → a scalar of that name (actualInteractionsPerCrossing, …)
 xTrigDecisionAux.tbp, efPassedRaw           → the stored decisions L1_…, HLT_…
 MetaData: CutBookkeepersAux                 → Σ of the nominal weights of all generated events
-MetaData: TriggerMenuJson_L1Aux, …_HLTAux   → which bit is whose; without them nothing is stored
+MetaData: TriggerMenuJson_L1Aux, …_HLTAux   → the bit of each decision; without them there are none
 
-pt, mass and all other energies (ENERGIES) are in GeV here, in MeV in the file. Any further column with a
-number an object keeps its name. There is no `met`: the terms in MET_Core_AnalysisMET lack the calibrated
-objects, and only together with these make the missing transverse momentum.
+pt, mass and all other energies (ENERGIES) are converted from MeV in the file to GeV. Any other column with
+one number per object keeps its name. There is no `met`: the terms in MET_Core_AnalysisMET lack the calibrated
+objects, and give the missing transverse momentum only together with them.
 
-The stored decision of an L1 item is that before prescale (tbp; its bit is the item's CTP id). That of an HLT
-chain is after the prescales of the chain and of its L1 items (efPassedRaw; its bit is the chain's counter).
+The stored decision of an L1 item is the one before prescale (tbp; its bit is the item's CTP id). That of an
+HLT chain is after the prescales of the chain and of its L1 items (efPassedRaw; its bit is the chain's
+counter).
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ class Physlite(RootFile):
             total += max(all_events, default=(0, 0.0))[1]
         if not total:
             raise SampleError(
-                "has no sum of the weights of all generated events (MetaData, CutBookkeepers): what is left "
-                "may be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
+                "has no sum of the weights of all generated events (MetaData, CutBookkeepers): the file may "
+                "be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
             )
         return total
 
@@ -111,7 +112,7 @@ class Physlite(RootFile):
         return {what: path for what, path in paths.items() if path in self._events}
 
     def _single(self, name: str, array: ak.Array) -> Array:
-        """Of weights the first."""
+        """Return one number per event; of the weights, the first."""
         values: Array = ak.to_numpy(array if array.ndim == 1 else array[:, 0])
         return values
 
@@ -128,7 +129,7 @@ class Physlite(RootFile):
         return tuple(dict.fromkeys(name for menu in self._menus for name in menu.bits))
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
-        """SampleError where the file has no trigger menu for an event."""
+        """Read some stored decisions; raise SampleError if the file lacks the trigger menu of an event."""
         asked = tuple(names)
         fields = {menu.bits[name][0] for menu in self._menus for name in asked if name in menu.bits}
         paths = {field: self._static("xTrigDecisionAux", field) for field in ("smk", *fields)}
@@ -160,7 +161,7 @@ class Physlite(RootFile):
         return tuple(_Menu(key, of) for key, of in bits.items())
 
     def _metadata(self, part: str, name: str) -> list[list[Any]]:
-        """A list for each entry of the metadata; no entries where the file has none of that name."""
+        """Return a list for each entry of the metadata; an empty list if nothing has that name."""
         tree = self._file.get("MetaData")
         for path in (f"{part}.{name}", f"{part}:.{name}"):
             if tree is not None and path in tree:
@@ -172,12 +173,12 @@ class Physlite(RootFile):
         return f"{prefix}{'.' if self._is_tree else ':'}{name}"
 
     def _static(self, prefix: str, name: str) -> str:
-        """Of what is always there, and therefore a member of a class."""
+        """Return the path of a static member, which every file has."""
         return f"{prefix}{'' if self._is_tree else ':'}.{name}"
 
 
 def _bit(offsets: IntArray, words: Array, bit: int) -> BoolArray:
-    """bool[n]: of words of 32 bits, any number of them an event."""
+    """Return one bit per event, bool[n], from any number of 32-bit words per event."""
     at = offsets[:-1] + bit // 32
     there = at < offsets[1:]
     set_ = np.zeros(len(at), np.bool_)

@@ -1,4 +1,4 @@
-"""Columns as files give them → collections."""
+"""Convert columns, as read from files, to collections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trigemu.support import Array, IntArray, SampleError, kernel
 
 
 def schema_of(needs: Iterable[Need]) -> Schema:
-    """Of (collection or "" for a scalar, column) that a file has."""
+    """Return the schema of a file with these columns: (collection or "" for a scalar, column)."""
     collections: dict[str, set[str]] = {}
     for collection, column in needs:
         collections.setdefault(collection, set()).add(column)
@@ -22,20 +22,21 @@ def schema_of(needs: Iterable[Need]) -> Schema:
 
 
 def flat(array: ak.Array) -> tuple[IntArray, Array]:
-    """Offsets int64[n + 1] from 0, and the numbers of all lists."""
+    """Return offsets int64[n + 1] from 0, and the flat content of all lists."""
     layout = array.layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets)
     return offsets, ak.to_numpy(layout.content)[: offsets[-1]]
 
 
 def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
-    """Of offsets and flat columns; the objects of each event in falling pT, where there is one."""
+    """Make a collection from offsets and flat columns; objects are sorted in descending pT, if there is a
+    pT."""
     offsets: IntArray | None = None
     for name, (own, _) in columns.items():
         if offsets is None:
             offsets = own
         elif not np.array_equal(offsets, own):
-            raise SampleError(f"the column {name!r} has other numbers of objects than its neighbours")
+            raise SampleError(f"the column {name!r} has different numbers of objects from the other columns")
     assert offsets is not None
     values = {name: column for name, (_, column) in columns.items()}
     pt = values.get("pt")
@@ -47,8 +48,8 @@ def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
 
 @kernel
 def _falling(offsets: IntArray, pt: Array) -> IntArray:
-    """int64[m]: the objects of each event in falling pT, equal ones as they were. An event has few, most of
-    them in order: insertion is fastest."""
+    """Return the order int64[m] of the objects of each event in descending pT, stable for equal pT. Events
+    have few objects, mostly in order already: insertion sort is fastest."""
     order = np.arange(offsets[-1])
     for event in range(len(offsets) - 1):
         for i in range(offsets[event] + 1, offsets[event + 1]):

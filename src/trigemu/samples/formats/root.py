@@ -1,4 +1,4 @@
-"""What the formats in ROOT files share."""
+"""Base class of the formats in ROOT files."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ from trigemu.support import Array, IntArray, SampleError
 
 @dataclass
 class RootFile(Source):
-    """One file, opened when first used; what travels to a worker is its path, and which branches it has if
-    that is known."""
+    """One file, opened when first used; only its path, and its branches if known, are sent to workers."""
 
     @cached_property
     @abstractmethod
     def _branches(self) -> Mapping[Need, str]:
-        """Where the columns stand that the file offers."""
+        """The branch of each column that the file offers."""
 
     @property
     @abstractmethod
     def _own(self) -> Mapping[str, str]:
-        """Where "weight", "id" and "parent" stand, as far as they are there."""
+        """The branches of "weight", "id" and "parent", if present."""
 
     def _single(self, name: str, array: ak.Array) -> Array:
-        """A branch with one number an event."""
+        """Convert a branch with one number per event."""
         values: Array = ak.to_numpy(array)
         return values
 
     def _converted(self, column: str, values: Array) -> Array:
-        """A column in the units and types of `Events`."""
+        """Convert a column to the units and types of `Events`."""
         return values
 
     def __getstate__(self) -> dict[str, Any]:
@@ -50,7 +49,7 @@ class RootFile(Source):
     @cached_property
     def _file(self) -> Any:
         where = located(self.path)
-        # As a key, so that no part of the name is taken for a tree's; chunks are read once.
+        # As a key, so that no part of the name is taken for a tree name; chunks are read once.
         file = uproot.open({str(where): None}, array_cache=None)
         size = where.stat().st_size if isinstance(where, Path) else file.file.fEND
         if size < file.file.fEND:
@@ -67,7 +66,7 @@ class RootFile(Source):
 
     @cached_property
     def _is_tree(self) -> bool:
-        """A TTree, not an RNTuple."""
+        """Whether the events are in a TTree, not an RNTuple."""
         return isinstance(self._events, uproot.TTree)
 
     @cached_property
@@ -76,8 +75,8 @@ class RootFile(Source):
 
     @cached_property
     def boundaries(self) -> tuple[int, ...]:
-        """Where all branches begin a new basket, or clusters begin: reading between them decompresses
-        nothing twice."""
+        """Entries at which all branches begin a new basket, or a cluster begins: reading between them
+        decompresses nothing twice."""
         if self._is_tree:
             return tuple(int(offset) for offset in self._events.common_entry_offsets())
         return (*(int(c.num_first_entry) for c in self._events.cluster_summaries), self.entries)
@@ -91,7 +90,7 @@ class RootFile(Source):
         return schema_of(self._branches)
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """The needed columns, and always weight, id and parent, of some entries."""
+        """Read the needed columns, and always weight, id and parent, of some entries."""
         wanted = set(needs)
         wanted |= {(name, "pt") for name, _ in wanted if name}
         names = {need: self._branches[need] for need in wanted if need in self._branches}

@@ -1,4 +1,4 @@
-"""What a file format is: a class with a path that gives columns of ranges of entries."""
+"""The contract of a file format: a class with a path that reads columns of ranges of entries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from trigemu.support import Array, BoolArray
 
 @dataclass(frozen=True)
 class Schema:
-    """What a file offers: the columns of each collection, and the names of the scalars."""
+    """The columns in a file: those of each collection, and the names of the scalars."""
 
     collections: Mapping[str, frozenset[str]]
     scalars: frozenset[str]
@@ -21,7 +21,7 @@ class Schema:
 
 @dataclass(frozen=True)
 class ReadEvents:
-    """What was read: weight in the generator's unit, and as in `Events`."""
+    """Columns as read from a file, as in `Events`, but with weights in the generator's unit."""
 
     weight: Array
     id: Array
@@ -32,10 +32,10 @@ class ReadEvents:
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a format may recognise its own files by.
+    """The information by which a format may recognise its own files.
 
-    folder: whether it is a folder of files. start: its first 512 bytes, decompressed. trees: what a ROOT file
-    has at its top.
+    folder: whether it is a folder of files. start: its first 512 bytes, decompressed. trees: names of the
+    top-level objects of a ROOT file.
     """
 
     folder: bool
@@ -45,10 +45,15 @@ class Beginning:
 
 @dataclass
 class Source(ABC):
-    """One file of events, opened when first used, so that it can travel to a worker.
+    """One file of events, opened when first used, so that it can be sent to workers.
 
-    A format gives `entries`, `schema` and `read`, and says which files are its own; the rest has defaults. A
-    SampleError, or any error of the library that reads, is completed with sample and file by the caller.
+    A format implements `entries`, `schema` and `read`, and recognises its own files; the rest has defaults.
+    The caller adds sample and file to a SampleError, and to any error of the library that reads.
+
+    Attributes
+    ----------
+    path : str
+        A path or URL.
     """
 
     path: str
@@ -58,23 +63,35 @@ class Source(ABC):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """Tell whether a file is in this format; by default, where it has one of its trees."""
+        """Return whether a file is in this format; by default, whether it has one of `trees`."""
         return any(tree in beginning.trees for tree in cls.trees)
 
     @property
     @abstractmethod
     def entries(self) -> int:
-        """How many events there are."""
+        """The number of events."""
 
     @property
     @abstractmethod
     def schema(self) -> Schema:
-        """What can be read."""
+        """The columns that can be read."""
 
     @abstractmethod
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
-        """Read the needed columns, and always weight, id and parent, of entries `start` to `stop`. Several
-        threads may call it at once."""
+        """Read a range of entries. Several threads may call this at once.
+
+        Parameters
+        ----------
+        start, stop : int
+            Range of entries.
+        needs : iterable of Need
+            Columns to read.
+
+        Returns
+        -------
+        ReadEvents
+            The needed columns, and always weight, id and parent.
+        """
 
     @property
     def boundaries(self) -> tuple[int, ...]:
@@ -83,25 +100,26 @@ class Source(ABC):
 
     @property
     def sum_of_weights(self) -> float:
-        """Over all generated events, kept or not. By default every event is there and weighs 1."""
+        """The sum over all generated events, including those that a skim dropped. By default every event is
+        in the file and has weight 1."""
         return float(self.entries)
 
     @property
     def neighbours(self) -> Literal["none", "line", "orbit"]:
-        """Whether the entries are consecutive crossings ("line"), after the last of which the first comes
-        again ("orbit"), or have nothing to do with each other ("none")."""
+        """Whether the entries are consecutive crossings ("line"), consecutive crossings of whole orbits, the
+        last of which is followed by the first ("orbit"), or unrelated ("none")."""
         return "none"
 
     @property
     def has_parents(self) -> bool:
-        """Whether the file says which events were made from one interaction; if not, no two were."""
+        """Whether the file identifies events made from the same interaction; if not, no two events were."""
         return False
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The names of recorded decisions."""
+        """The names of the recorded decisions."""
         return ()
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
-        """Read some recorded decisions, bool[stop − start] each."""
+        """Read the recorded decisions `names` of entries `start` to `stop`, bool[stop − start] each."""
         return {}

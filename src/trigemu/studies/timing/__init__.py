@@ -1,1 +1,1 @@
-"""How long decisions take."""
+"""Timing of trigger decisions."""

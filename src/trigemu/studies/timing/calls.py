@@ -1,7 +1,7 @@
-"""What is timed of a plan: all its slots on batches of events, one after the other, and the parts of a slot.
+"""The timed calls of a plan: all its slots on consecutive batches of events, and the parts of a slot.
 
-All of it is done once where it is made, which warms up; decisions, those of single events by a `Stream` and
-those of larger batches by `decide`, are then compared with those of all events at once.
+Every call runs once when it is made, as a warm-up. Decisions (by a `Stream` for single events, by `decide`
+for larger batches) are then compared with those of all events at once.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from trigemu.support import PluginError, TrigemuError, Words
 
 
 class Batches:
-    """Events in whole batches of one size."""
+    """Events cut into batches of equal size; the remainder is dropped."""
 
     def __init__(self, events: Events, size: int) -> None:
         self._size, self._number = size, len(events) // size
         self._events = events[: self._number * size]
 
     def decisions(self, plan: Plan) -> TimedCall:
-        """PluginError where a plan decides otherwise than on all events at once."""
+        """Return the call that decides a batch. PluginError if the decisions differ from those of all events
+        at once."""
         expected = decide(self._events, plan)
         words = np.empty_like(expected)
         if self._size == 1:
@@ -51,13 +52,13 @@ class Batches:
         event, word = (int(at[0]) for at in np.nonzero(different))
         bit = 64 * word + int(different[event, word]).bit_length() - 1
         raise PluginError(
-            f"{_where(plan, bit)} decides otherwise in batches of {self._size} than of {len(different)}, on "
-            f"event {self._events.id[event]} of {self._events.sample!r}: a decision must not depend on the "
-            f"other events of a call"
+            f"{_where(plan, bit)} decides differently in batches of {self._size} than of {len(different)}, "
+            f"on event {self._events.id[event]} of {self._events.sample!r}: a decision must not depend on "
+            f"the other events of a call"
         )
 
     def parts(self, plan: Plan) -> dict[str, TimedCall]:
-        """Of the one slot of a plan; PluginError where one fails."""
+        """Return the calls of the parts of a slot, the only one of a plan. PluginError if a part fails."""
         try:
             calls = self._calls(plan)
             for call in calls.values():

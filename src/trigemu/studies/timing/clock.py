@@ -1,5 +1,5 @@
-"""How long calls take. What disturbs a measurement is kept away (garbage collection, cold caches) or stated
-(the machine, its load, the timer's own time, which is not subtracted)."""
+"""Measurement of call times. Disturbances are suppressed (garbage collection, cold caches) or reported (the
+machine, its load, the overhead of the timer, which is not subtracted)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ import numpy as np
 
 from trigemu.support import FloatArray, IntArray, undisturbed
 
-#: A call is repeated until one in a thousand has been seen, in several rounds, as far as time allows.
+#: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or time
+#: is up.
 CALLS = 1000
 ROUNDS = 3
 SECONDS = 0.3
-#: Of SECONDS / ROUNDS each, in which threads run at once.
+#: The number of windows of SECONDS / ROUNDS each, in which threads run at the same time.
 WINDOWS = 10
-#: Bins a decade of the histograms.
+#: Bins per decade of the histograms.
 BINS = 20
 _clock = time.perf_counter_ns
 
 
 @dataclass(frozen=True)
 class TimedCall:
-    """What is timed: call(0) … call(calls − 1), on so many events each."""
+    """The calls to be timed: call(0) … call(calls − 1), each on `events` events."""
 
     calls: int
     events: int
@@ -35,7 +36,15 @@ class TimedCall:
 
 @dataclass(frozen=True)
 class Histogram:
-    """edges_ns: float64[m + 1], in a geometric series; calls: int64[m]."""
+    """The distribution of call times.
+
+    Attributes
+    ----------
+    edges_ns : ndarray
+        float64[m + 1], the edges of the bins in ns per event, equidistant in the logarithm.
+    calls : ndarray
+        int64[m], the number of calls in each bin.
+    """
 
     edges_ns: FloatArray
     calls: IntArray
@@ -43,9 +52,25 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Timing:
-    """Of calls on `events` events each, ns per event; percentiles are of all calls, between the two largest
-    where no call lies beyond (`reaches`). events_per_s: with the median over several passes as the time of
-    each call, which leaves out what else the machine did meanwhile, but not what some events cost more."""
+    """Measured times of calls.
+
+    Attributes
+    ----------
+    events : int
+        The number of events per call.
+    calls : int
+        The number of timed calls.
+    p50_ns, p90_ns, p99_ns, p999_ns : float
+        Percentiles over all calls in ns per event. If there are too few calls for one (`reaches`), it lies
+        between the two largest times.
+    max_ns : float
+        The longest time in ns per event.
+    events_per_s : float
+        The throughput, from the median over several passes of the time of each call. The median suppresses
+        interference from other processes, but keeps the differences between events.
+    histogram : Histogram
+        The distribution of the times.
+    """
 
     events: int
     calls: int
@@ -58,12 +83,12 @@ class Timing:
     histogram: Histogram
 
     def reaches(self, one_in: int) -> bool:
-        """Whether there were calls enough for one in so many to be seen."""
+        """Whether there were enough calls to observe the slowest in `one_in`."""
         return self.calls >= one_in
 
 
 def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
-    """Time some contenders, pass by pass in turn: what disturbs one disturbs the others too."""
+    """Time several contenders, pass by pass in turn, so that a disturbance affects all of them."""
     passes: list[list[IntArray]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
     waiting = list(range(len(contenders)))
@@ -77,7 +102,7 @@ def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
 
 
 def summary(passes: IntArray, events: int) -> Timing:
-    """passes: int64[passes, calls] in ns, of calls on so many events."""
+    """Return the timing from int64[passes, calls] in ns, for calls on the given number of events."""
     durations = passes.ravel()
     return Timing(
         events=events,
@@ -93,8 +118,8 @@ def summary(passes: IntArray, events: int) -> Timing:
 
 
 def together(contenders: Sequence[TimedCall]) -> float:
-    """Events per second of all contenders at once, each again and again on a thread of its own, in the best
-    of several windows of time."""
+    """Return the events per second of all contenders together, each repeated on a thread of its own, in the
+    best of several time windows."""
     start = Barrier(len(contenders))
 
     def run(contender: TimedCall) -> float:
@@ -112,7 +137,7 @@ def together(contenders: Sequence[TimedCall]) -> float:
 
 
 def _pass(contender: TimedCall) -> IntArray:
-    """int64[calls] in ns, after a call that brings back what the others displaced."""
+    """Return int64[calls] in ns, after one call that refills the caches."""
     call, clock = contender.call, _clock
     durations = [0] * contender.calls
     call(0)

@@ -1,6 +1,7 @@
-"""What a menu costs: the time that each trigger and the whole of it take an event, alone and in batches.
+"""The cost of a menu: the time per event of each trigger and of the whole menu, for single events and in
+batches.
 
-A single event goes through a `Stream`, larger batches through `decide`: batches of one tell the latency, the
+Single events are decided by a `Stream`, larger batches by `decide`: batches of one measure the latency, the
 others the throughput.
 """
 
@@ -22,21 +23,31 @@ from trigemu.support import Environment, SampleError, TrigemuError, environment,
 
 BATCHES = (1, 16, 256, 4096)
 EVENTS = 20_000
-#: The same events every time.
+#: The seed of the draw, so that every run times the same events.
 SEED = 40_000_000
-#: The parts that make up a score without its correction, and those that are the corrected score.
+#: The parts of an uncorrected score, and those that give the corrected score.
 _BARE = ("features", "autoencoder")
 _CORRECTED = ("sequential", "parallel")
 
-#: Batch size → how long calls took.
+#: Batch size → measured times.
 Timings = Mapping[int, Timing]
-#: By what they fulfil: None are events as they come, of which there are always some.
+#: Drawn events by the condition that they fulfil; None: all events.
 _Drawn = Mapping[Condition | None, DrawnEvents | None]
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Of events that a trigger asks for alone. share: of the rate of the background."""
+    """The timing of a trigger on the events that it asks for.
+
+    Attributes
+    ----------
+    share : float
+        The fraction of the background rate that the trigger asks for.
+    distinct : int
+        The number of distinct events among those drawn.
+    batch : mapping of int to Timing
+        Batch size → measured times.
+    """
 
     share: float
     distinct: int
@@ -45,7 +56,8 @@ class Asking:
 
 @dataclass(frozen=True)
 class Added:
-    """By how much the median of a corrected score is above that of its features and autoencoder."""
+    """The median time of a corrected score compared with that of its features and autoencoder. ns: the
+    difference in ns per event. ratio: the quotient of the two."""
 
     ns: float
     ratio: float
@@ -53,9 +65,21 @@ class Added:
 
 @dataclass(frozen=True)
 class TriggerCost:
-    """Of one trigger alone. rates: None if it is disabled. batch: over events as they come; empty for
-    what acts on decisions. asking: None if it asks for all events. parts: name → batch size, on events that
-    it asks for."""
+    """The cost of one trigger, evaluated alone.
+
+    Attributes
+    ----------
+    trigger : Trigger
+        The trigger.
+    rates : TriggerRates or None
+        Its rates; None if it is disabled.
+    batch : mapping of int to Timing
+        Batch size → measured times on random background events; empty for a kind that acts on decisions.
+    asking : Asking or None
+        Its timing on the events that it asks for; None if it asks for all.
+    parts : mapping of str to mapping of int to Timing
+        For each part by name, batch size → measured times on events that the trigger asks for.
+    """
 
     trigger: Trigger
     rates: TriggerRates | None
@@ -64,7 +88,8 @@ class TriggerCost:
     parts: Mapping[str, Timings]
 
     def added(self, size: int) -> dict[str, Added]:
-        """What "sequential" and "parallel" add at a batch size, if the trigger has such parts."""
+        """Return the time that "sequential" and "parallel" add at a batch size; empty if the trigger does not
+        have these parts."""
         p50 = {name: timings[size].p50_ns for name, timings in self.parts.items() if size in timings}
         if not {*_BARE, *_CORRECTED} <= set(p50):
             return {}
@@ -74,8 +99,8 @@ class TriggerCost:
 
 @dataclass(frozen=True)
 class RealTime:
-    """How much of a machine the crossing rate takes, if every core does what was measured: cores by one
-    thread alone, machines by all threads that were measured together."""
+    """The resources that the crossing rate requires, if every core performs as measured. cores: from the
+    throughput of one thread alone. machines: from the throughput of all threads together."""
 
     cores: float
     machines: float
@@ -83,8 +108,27 @@ class RealTime:
 
 @dataclass(frozen=True)
 class Bench:
-    """menu: of all triggers together, in one thread. events_per_s: of all threads at once, by batch size.
-    events, distinct: how many were drawn as they come, and how many different ones those are."""
+    """The cost of a menu.
+
+    Attributes
+    ----------
+    rates : MenuRates
+        The rates of the menu.
+    menu : mapping of int to Timing
+        Batch size → measured times of all triggers together, in one thread.
+    events_per_s : mapping of int to float
+        Batch size → throughput of all threads together.
+    triggers : tuple of TriggerCost
+        The cost of each trigger.
+    environment : Environment
+        The machine and its load.
+    threads : int
+        The number of threads that ran together.
+    seed : int
+        The seed with which events were drawn.
+    events, distinct : int
+        The number of events drawn from the background, and of distinct events among them.
+    """
 
     rates: MenuRates
     menu: Timings
@@ -98,28 +142,30 @@ class Bench:
 
     @property
     def batches(self) -> tuple[int, ...]:
+        """The batch sizes."""
         return tuple(self.menu)
 
     def real_time(self, size: int) -> RealTime:
+        """Return the resources that the crossing rate requires at a batch size."""
         hz = self.rates.menu.crossing_rate_hz
         scale = self.threads / self.environment.cores
         return RealTime(hz / self.menu[size].events_per_s, scale * hz / self.events_per_s[size])
 
 
 def check(batches: Sequence[int], events: int, threads: int) -> None:
-    """TrigemuError where there would be nothing to measure."""
+    """Raise TrigemuError if a batch is empty or larger than the events of a thread."""
     for size in batches:
         if size < 1:
-            raise TrigemuError(f"a batch of {size} events: it needs at least one")
+            raise TrigemuError(f"a batch of {size} events: expected at least one")
         if size * threads > events:
             shared = f" for each of {threads} threads" if threads > 1 else ""
             raise TrigemuError(
-                f"a batch of {size} events{shared} cannot be had from {events}: ask for more --events"
+                f"a batch of {size} events{shared} cannot be made from {events}: request more --events"
             )
 
 
 def steps(batches: Sequence[int], threads: int) -> int:
-    """How often `bench` tells its progress."""
+    """Return how often `bench` reports its progress."""
     return len(batches) * (3 if threads > 1 else 2)
 
 
@@ -131,8 +177,36 @@ def bench(
     threads: int = 1,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> Bench:
-    """Time the only menu of an emulation on so many events of its background. `threads`: how many run the
-    menu at once where their throughput together is measured."""
+    """Measure the cost of a menu on random events of its background.
+
+    Events are drawn in proportion to their weight.
+
+    Parameters
+    ----------
+    emulation : Emulation
+        An emulation of one menu.
+    batches : sequence of int
+        The batch sizes, in events.
+    events : int
+        The number of events to draw.
+    threads : int
+        The number of threads that run the menu at the same time, for the throughput.
+    progress : callable
+        Called with 1 after each step of the measurement.
+
+    Returns
+    -------
+    Bench
+
+    Raises
+    ------
+    TrigemuError
+        If a batch is empty or larger than the events of a thread.
+    SampleError
+        If all weights of the background are 0.
+    PluginError
+        If the decisions of a trigger depend on the size of the batch.
+    """
     check(batches, events, threads)
     before = load_average()
     menu, plan, catalogue = emulation.menus[0], emulation.plan, emulation.catalogue
@@ -140,7 +214,7 @@ def bench(
     drawn = _drawn(plan, catalogue, events)
     come = drawn[None]
     if come is None:
-        raise SampleError(f"{catalogue.path}: the weights of the background are all 0: no event ever comes")
+        raise SampleError(f"{catalogue.path}: all weights of the background are 0: no event can be drawn")
     whole, alone = _over_all(plan, come.events, batches, progress)
     asked = _over_asked(plan, drawn, batches, progress)
     at_once = {size: timing.events_per_s for size, timing in whole.items()}
@@ -158,7 +232,7 @@ def bench(
 
 
 def _alone(plan: Plan) -> list[Plan]:
-    """Of each slot a plan of its own."""
+    """Return a plan for each slot alone."""
     return [replace(plan, slots=(slot,)) for slot in plan.slots]
 
 
@@ -170,7 +244,7 @@ def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
 def _over_all(
     plan: Plan, events: Events, batches: Sequence[int], progress: Callable[[int], None]
 ) -> tuple[Timings, list[Timings]]:
-    """Of all triggers together and of each slot alone, over events as they come."""
+    """Time all triggers together, and each slot alone, on random background events."""
     found: list[dict[int, Timing]] = [{} for _ in (plan, *plan.slots)]
     for size in batches:
         cut = Batches(events, size)
@@ -184,8 +258,8 @@ def _over_all(
 def _over_asked(
     plan: Plan, drawn: _Drawn, batches: Sequence[int], progress: Callable[[int], None]
 ) -> dict[tuple[int, str], dict[int, Timing]]:
-    """(slot, part) → batch size, over events that the slot asks for; "" is all of a slot that does not ask
-    for every event."""
+    """Time slots and their parts on the events that they ask for: (slot, part) → batch size → timing. The
+    part "" is the whole slot, if it does not ask for every event."""
     found: dict[tuple[int, str], dict[int, Timing]] = {}
     for size in batches:
         contenders: dict[tuple[int, str], TimedCall] = {}
@@ -214,7 +288,7 @@ def _of_slot(
 def _at_once(
     menu: Menu, events: Events, batches: Sequence[int], threads: int, progress: Callable[[int], None]
 ) -> dict[int, float]:
-    """Events per second by batch size, each thread with a plan and a share of the events of its own."""
+    """Return the events per second of all threads by batch size; each thread has its own plan and events."""
     share = len(events) // threads
     plans = [make_plan([menu]) for _ in range(threads)]
     found = {}

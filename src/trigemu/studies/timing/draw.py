@@ -1,7 +1,7 @@
-"""Events as they come: drawn from a background at random, in proportion to their weight.
+"""Events drawn from a background at random, in proportion to their weight, as they occur in data.
 
-A sample holds many events of what is rare and few of what is common, each with its share of the rate; what an
-event costs on average, or the slowest in a thousand, has a meaning only for events as often as they come.
+Samples are enriched in rare events, which carry small weights. The average cost of an event, or the slowest
+in a thousand, is meaningful only for events that occur as often as in data.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from trigemu.support import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class DrawnEvents:
-    """events: in the order they were drawn, one perhaps several times; distinct: how many different ones.
-    share: of the rate of the background, what they were drawn from."""
+    """Drawn events. events: in the order of the draw, with repetitions. distinct: the number of distinct
+    ones. share: the fraction of the background rate that they were drawn from."""
 
     events: Events
     distinct: int
@@ -31,8 +31,9 @@ class DrawnEvents:
 def draw_events(
     plan: Plan, catalogue: Catalogue, n: int, conditions: Sequence[Condition | None], seed: int
 ) -> list[DrawnEvents | None]:
-    """For each condition (None: all events) n independent draws among the events that fulfil it, in one
-    pass; None where none does. Negative generator weights count as if they were positive."""
+    """Draw n independent events for each condition (None: all events) among those that fulfil it, in one
+    pass. The result is None for a condition that no event fulfils. Negative weights enter with their absolute
+    value."""
     plan.check_background(catalogue)
     draws = [_Draws(n, np.random.default_rng([seed, number])) for number in range(len(conditions))]
     whole = [0.0]
@@ -51,8 +52,8 @@ def draw_events(
 
 @dataclass
 class _Draws:
-    """n draws that have seen the same events so far: each takes one of the next events with the
-    probability of their share of all rate, and then forgets what it had."""
+    """n draws over a stream of events. Each replaces its event by one of the next events with a probability
+    equal to their share of the rate so far."""
 
     n: int
     random: np.random.Generator
@@ -65,7 +66,7 @@ class _Draws:
         self.place = np.zeros(self.n, np.int64)
 
     def see(self, sample: int, events: Events, rate: FloatArray) -> None:
-        """rate: float64[n], Hz, 0 for events that are not among those to draw from."""
+        """Draw from further events. rate: float64[n] in Hz, 0 for events that are not to be drawn."""
         more = float(rate.sum())
         if not more:
             return

@@ -1,15 +1,15 @@
-"""Cuts on pairs in the integers of a trigger's hardware.
+"""Cuts on pairs, computed in the integers of the trigger hardware.
 
-Positions are counted in bins of the finer of both scales, a coarser one converted to the middle of its bin.
-What is made of them is rounded to so many decimal digits and goes on as an integer, x(d) = ⌊10^d · x + ½⌋:
+Positions are counted in bins of the finer of the two scales; a coarser one is converted to the middle of its
+bin. Derived quantities are rounded to d decimal digits and kept as integers, x(d) = ⌊10^d · x + ½⌋:
 
     Δη(delta), Δφ(delta), ΔR² = Δη(delta)² + Δφ(delta)²
     M²/2 = P1(pt) · P2(pt) · (cosh Δη(trigonometry) − cos Δφ(trigonometry)), P in the middle of its bin
     pT² of both = (P1² + P2²) · 10^2q + 2 · P1 · P2 · (cos φ1(q) · cos φ2(q) + sin φ1(q) · sin φ2(q)),
                   P with two_body_pt digits, q = two_body_trigonometry
 
-Limits are rounded outwards to their own digits, in doubles as the compilers of such menus do. Two
-objects at the same (η, φ) have a mass of 0, which passes a maximum.
+Limits are rounded outwards to their own number of digits, in double precision, as menu compilers do. Two
+objects at the same (η, φ) have a mass of 0, which passes an upper limit.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ import numpy as np
 from trigemu.observables import Digits, LinearScale, Scale, needed
 from trigemu.support import FloatArray, TrigemuError, inlined, kernel
 
-#: Quantities of a pair, those of floats too (`pairs`).
+#: Quantities of a pair, in integers and in floating point (`pairs`).
 (DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT) = range(3, 11)
 
-# What the kernels read of a pair. Converted positions are factor · index + offset.
+# The numbers that the kernels read for a pair. Converted positions are factor · index + offset.
 (ETA_STEP, ETA_1, ETA_OFFSET_1, ETA_2, ETA_OFFSET_2) = range(5)
 (PHI_STEP, PHI_BINS, PHI_1, PHI_OFFSET_1, PHI_2, PHI_OFFSET_2) = range(5, 11)
 (PT_FIRST_1, PT_STEP_1, PT_BINS_1, PT_FIRST_2, PT_STEP_2, PT_BINS_2) = range(11, 17)
-#: 10^digits of Δη and Δφ, of pT, of trigonometric functions; and of what a limit is multiplied by.
+#: 10^digits of Δη and Δφ, of pT, of trigonometric functions, and of the factor on limits.
 (DELTA, PT, TRIGONOMETRY, LIMIT) = range(17, 21)
-#: How many entries the tables of cosh and of cos have that follow, for masses.
+#: Lengths of the tables of cosh and cos that follow, for masses.
 (COSHES, COSINES) = range(21, 23)
 NUMBERS = 23
 
-#: No quantity may come near the end of int64, nor may a limit.
+#: Quantities and limits stay below this, well within int64.
 _LARGEST = 2**62
-#: Δη is taken as this if it is larger, which no object's is: it ends at cosh Δη of 10⁵.
+#: Upper limit on Δη, beyond that of any two objects, where cosh Δη is 10⁵.
 _MAX_DETA = 12.2
 _COSH = 1e5
 
@@ -45,7 +45,8 @@ _COSH = 1e5
 def pair_numbers(
     quantity: int, names: tuple[str, str], scales: tuple[Scale, Scale], of: Digits
 ) -> list[float]:
-    """What the kernels read of a pair, but for the tables. TrigemuError names what [integer] lacks."""
+    """Return the numbers that the kernels read for a pair, except the tables. Raises TrigemuError that names
+    what [integer] lacks."""
     numbers = [0.0] * NUMBERS
     if quantity in (DETA, DR, MASS, MASS_UPT):
         numbers[ETA_STEP : ETA_OFFSET_2 + 1] = _eta(names, scales)
@@ -78,7 +79,7 @@ def pair_numbers(
 
 
 def tables(numbers: Sequence[float]) -> list[float]:
-    """cosh by bins of Δη and cos by bins of Δφ, as integers, of what `pair_numbers` gave."""
+    """Return cosh by bins of Δη and cos by bins of Δφ, as integers, for the result of `pair_numbers`."""
     power = numbers[TRIGONOMETRY]
     coshes = [math.cosh(numbers[ETA_STEP] * bins) for bins in range(int(numbers[COSHES]))]
     cosines = [math.cos(numbers[PHI_STEP] * bins) for bins in range(int(numbers[COSINES]))]
@@ -88,7 +89,8 @@ def tables(numbers: Sequence[float]) -> list[float]:
 def limits(
     quantity: int, low: float | None, high: float | None, of: Digits, unit: float
 ) -> tuple[float, float]:
-    """Of a quantity, in `unit`; infinite where there is none. Digits are there, `pair_numbers` saw to it."""
+    """Return the limits on a quantity, in `unit`; infinite if there is none. `pair_numbers` has checked that
+    the digits are given."""
     digits = of.delta if quantity <= DR else of.two_body_pt if quantity == PAIR_PT else of.mass
     assert digits is not None
     most = float(_LARGEST // int(unit))
@@ -98,7 +100,7 @@ def limits(
             return limit
         return limit * limit if quantity in (DR, PAIR_PT) else limit * limit * 0.5
 
-    # Division and multiplication stand here for what they do to the last digit.
+    # Do not simplify: division and multiplication in this order determine the last digit.
     power = 10.0**digits
     lowest = -math.inf if low is None else min(most, int(math.floor(scaled(low) * power) / power * power))
     highest = math.inf if high is None else min(most, int(math.ceil(scaled(high) * power) / power * power))
@@ -127,7 +129,7 @@ def _phi(names: tuple[str, str], scales: tuple[Scale, Scale]) -> list[float]:
     ratios = [bins // own for own in of]
     if any(bins % own for own in of):
         raise TrigemuError(
-            f"[integer.{names[0]}], [integer.{names[1]}]: {bins} bins of phi are no multiple of {min(of)}"
+            f"[integer.{names[0]}], [integer.{names[1]}]: {bins} bins of phi are not a multiple of {min(of)}"
         )
     return [2 * math.pi / bins, float(bins), *(n for r in ratios for n in (float(r), float(r // 2)))]
 
@@ -148,7 +150,9 @@ def _check_size(
     else:
         largest = first * second * _COSH * 10.0**trigonometry
     if largest > _LARGEST:
-        raise TrigemuError(f"[integer.digits] {'-'.join(names)}: with so many digits, numbers exceed 64 bits")
+        raise TrigemuError(
+            f"[integer.digits] {'-'.join(names)}: with this many digits, numbers exceed 64 bits"
+        )
 
 
 @kernel
@@ -170,7 +174,7 @@ def _nearer(bins: float, turn: float) -> float:
 
 @kernel
 def _pt(index: float, first: float, step: float, bins: float, power: float) -> np.int64:
-    """The middle of the bin, or of one more than there are."""
+    """Return the middle of the bin, or of the one beyond the last bin."""
     middle = first + (index + 0.5) * step if index < bins else first + (bins + 1.0) * step
     return _fixed(middle, power)
 
@@ -187,7 +191,7 @@ def pair_quantity(
     r: FloatArray,
     at: int,
 ) -> np.int64:
-    """Of two objects' integers; `at`: where the numbers of the pair begin in r."""
+    """Compute a quantity from the integers of two objects; the numbers of the pair begin at r[at]."""
     d_eta = d_phi = 0.0
     if quantity != DPHI:
         d_eta = _bins(eta1, eta2, r[at + ETA_1], r[at + ETA_OFFSET_1], r[at + ETA_2], r[at + ETA_OFFSET_2])
@@ -224,13 +228,13 @@ def _pair_pt_squared(
 
 @kernel
 def length(r: FloatArray, at: int) -> np.int64:
-    """Of what the kernels read of a pair, with the tables."""
+    """Return how many numbers the kernels read for a pair, including the tables."""
     return NUMBERS + np.int64(r[at + COSHES] + r[at + COSINES])
 
 
 @inlined
 def within(value: np.int64, low: float, high: float, unit: float) -> bool:
-    """Whole numbers of a unit; the limits may be infinite."""
+    """Whether a value is within limits, given in multiples of a unit; limits may be infinite."""
     if high < math.inf and value > np.int64(high) * np.int64(unit):
         return False
     return bool(low == -math.inf or value >= np.int64(low) * np.int64(unit))

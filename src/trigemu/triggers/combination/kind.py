@@ -1,12 +1,12 @@
-"""`combination`: up to twelve different objects, each within windows, and cuts on pairs of them and on all.
+"""`combination`: up to twelve different objects, each within windows, with cuts on pairs and on all of them.
 
     legs = [ { object = "muon", pt = { min = 4.0 }, eta = { abs_max = 2.0 } },
              { object = "muon", pt = { min = 4.0 } } ]
     pairs = [ { legs = [0, 1], mass = { min = 7.0, max = 18.0 }, charge = "opposite" } ]
 
-It fires if there is any choice of different objects that satisfies everything. Δη, Δφ and Δz0 of a pair
-are absolute values, its mass that of massless objects; of objects that stand under a menu's [integer] they
-are computed as the hardware does (`integer.py`).
+It fires if there is any choice of different objects that satisfies all conditions. Δη, Δφ and Δz0 of a pair
+are absolute values, and masses are those of massless objects. For objects listed under the menu's [integer],
+pair quantities are computed as in the hardware (`integer.py`).
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ MAX_LEGS = 12
 
 
 class Leg(TomlTable, frozen=True):
-    """An object of the event, or of a neighbouring crossing, and windows on any of its columns, or lists of
-    windows of which one must hold."""
+    """An object of the event, or of a neighbouring crossing, with windows on its columns; of a list of
+    windows, one must hold."""
 
     further: ClassVar[str | None] = "windows"
 
@@ -56,8 +56,8 @@ class Leg(TomlTable, frozen=True):
 
 
 class Combination(Kind, frozen=True):
-    """Different objects, one a leg, with cuts on pairs. charge: all legs have the same, or not all; mass3: of
-    three legs, in GeV."""
+    """The trigger kind `combination`: different objects, one per leg, with cuts on pairs. charge: all legs
+    have the same sign ("same") or not ("opposite"). mass3: a range of the mass of three legs, in GeV."""
 
     legs: tuple[Leg, ...]
     pairs: tuple[Pair, ...] = ()
@@ -95,8 +95,8 @@ class Combination(Kind, frozen=True):
         return Extent(choices=(Choice(compiled.legs, compiled.cuts),))
 
     def _twins(self) -> Iterator[int]:
-        """For each leg the last one before it that asks the same of its objects and of every other leg, or
-        −1: their objects are chosen in one order only, which halves the search."""
+        """Yield, for each leg, the last earlier leg with the same requirements, also on pairs with every
+        other leg, or −1. Their objects are tried in one order only, which halves the search."""
 
         def asked(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
             legs = ((sorted(exchanged.get(leg, leg) for leg in pair.legs), pair) for pair in self.pairs)
@@ -109,7 +109,7 @@ class Combination(Kind, frozen=True):
 
 @dataclass(frozen=True)
 class CompiledCombination(Compiled):
-    """cuts: on pairs of legs and on all, for which objects are searched. twins: of each leg the one before it
+    """A compiled combination. cuts: on pairs of legs and on all of them. twins: for each leg, the earlier leg
     that may be exchanged with it, or −1."""
 
     legs: tuple[CompiledLeg, ...]
@@ -119,11 +119,11 @@ class CompiledCombination(Compiled):
 
     @property
     def margin(self) -> int:
-        """How many crossings before and after its own it looks at."""
+        """The number of crossings before and after its own that it needs."""
         return max(abs(leg.crossing) for leg in self.legs)
 
     def evaluate(self, work: Workspace) -> BoolArray:
-        """Few events have enough objects for every leg: only those are looked at."""
+        """Search only events with enough objects for every leg, of which there are few."""
         fired = fillable(work, self._rungs)
         if self.cuts or not nested(self._rungs):
             events = np.flatnonzero(fired)
@@ -131,7 +131,7 @@ class CompiledCombination(Compiled):
         return fired
 
     def single(self) -> CompiledCombination:
-        """The search is the same in one event as in many."""
+        """Return the trigger itself, which `decisions.stream` supports directly."""
         return self
 
     def uses(self) -> Iterator[Use]:
@@ -144,7 +144,8 @@ class CompiledCombination(Compiled):
         return replace(self, legs=tuple(legs))
 
     def _search(self, work: Workspace, events: IntArray) -> BoolArray:
-        """bool[s] of some events, in a table of their objects with the columns that the cuts ask for."""
+        """Search some events for a choice of objects, bool[s], in a table of the columns that the cuts
+        read."""
         starts, objects = candidates(work, self.legs, events, COLUMNS)
         fired = np.zeros(len(events), np.bool_)
         search(starts, objects, *self._arrays, np.empty(len(self.legs), np.int64), fired)
@@ -159,8 +160,9 @@ class CompiledCombination(Compiled):
         return self.arrays()
 
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """int64[legs, 2], a number for the collection of each, and its twin; int64[c, 5], of each cut its
-        legs, quantity, whether outside, and where its numbers begin; float64[k], these numbers."""
+        """Return the trigger as arrays. int64[legs, 2]: for each leg, a number for its collection, and its
+        twin. int64[c, 5]: for each cut, its two legs, the quantity, whether `outside`, and the start of its
+        numbers. float64[k]: these numbers."""
         bases = [leg.objects.base for leg in self.legs]
         begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
         cuts = [
@@ -174,7 +176,7 @@ class CompiledCombination(Compiled):
         )
 
 
-#: Numbers of a leg, and of a cut.
+#: Columns of the arrays of legs and of cuts.
 LEG = 2
 CUT = 5
 
@@ -189,11 +191,10 @@ def search(
     chosen: IntArray,
     fired: BoolArray,
 ) -> None:
-    """Depth first: choose a candidate for each leg in turn, step back where none is left. `chosen` is memory
-    to work in, int64[legs]; `fired`, bool[n] and false, is what is found.
+    """Search depth first: choose a candidate for each leg in turn, and step back when none is left. `chosen`,
+    int64[legs], is working memory; `fired`, bool[n], initially false, is the result.
 
-    In one piece on purpose: with the test of a candidate in a kernel of its own it takes five times
-    as long.
+    Deliberately a single kernel: with the test of a candidate in a separate one it takes five times as long.
     """
     legs, n = starts.shape[0], starts.shape[1] - 1
     for s in range(n):

@@ -1,8 +1,8 @@
-"""Which events, and which of their objects, may fill the legs of a combination.
+"""Select the events, and the objects in them, that may fill the legs of a combination.
 
-Legs that ask the same of their objects but for the lowest pT want the leading ones among those that pass the
-rest: the k-th is at or above the k-th highest of the lowest pT, or no choice fits. The leading objects are
-found once for all triggers that differ in nothing else (a ladder).
+Legs that differ only in their pT threshold need the leading objects among those that pass all other windows:
+the k-th object must pass the k-th highest threshold, otherwise no choice exists. The leading objects are
+found once for all triggers that differ only in such thresholds (a ladder).
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
 @dataclass(frozen=True)
 class CompiledLeg:
-    """crossing: in which its objects are, from the event's own. columns: what pairs read of its objects, in
-    the hardware's integers if `integer`."""
+    """A compiled leg. crossing: relative to the event's own. columns: read by cuts on pairs, as hardware
+    integers if `integer`."""
 
     objects: Derivation
     windows: Windows
@@ -31,7 +31,7 @@ class CompiledLeg:
 
     @cached_property
     def floor(self) -> float:
-        """The lowest pT in GeV, if that is all that is asked of pT."""
+        """The pT threshold in GeV, if there is no other window on pT; else −inf."""
         lowest = dict(self.windows).get("pt")
         if not isinstance(lowest, Window) or lowest != Window(min=lowest.min, above=lowest.above):
             return -math.inf
@@ -39,7 +39,7 @@ class CompiledLeg:
 
     @cached_property
     def rest(self) -> Windows:
-        """All windows but that one."""
+        """All windows except the one that `floor` stands for."""
         return (
             tuple(item for item in self.windows if item[0] != "pt")
             if self.floor > -math.inf
@@ -47,14 +47,14 @@ class CompiledLeg:
         )
 
     def column(self, name: str) -> str:
-        """Where pairs read a quantity, one of `pairs.COLUMNS`."""
+        """Return the column in which cuts on pairs read a quantity, one of `pairs.COLUMNS`."""
         return f"hw_{name}" if self.integer and name in ("pt", "eta", "phi", "upt") else name
 
 
 @dataclass(frozen=True)
 class Rung:
-    """Legs that differ in nothing but their lowest pT. floors: in GeV, falling. least: so many legs want
-    objects of this derivation and crossing."""
+    """Legs that differ only in their pT thresholds. floors: thresholds in GeV, descending. least: the number
+    of legs that need objects of this derivation and crossing."""
 
     objects: Derivation
     rest: Windows
@@ -76,14 +76,14 @@ def rungs_of(legs: Sequence[CompiledLeg]) -> tuple[Rung, ...]:
 
 
 def nested(rungs: Sequence[Rung]) -> bool:
-    """Whether a choice exists wherever `fillable` says so: no two legs that differ in more than their lowest
-    pT want objects of one collection and crossing."""
+    """Whether `fillable` implies that a choice exists: legs with the same collection and crossing differ only
+    in their pT thresholds."""
     return len({(rung.objects.base, rung.crossing) for rung in rungs}) == len(rungs)
 
 
 def fillable(work: Workspace, rungs: Sequence[Rung]) -> BoolArray:
-    """bool[n]: in which events there are objects for each leg, different ones for legs that differ in nothing
-    but their lowest pT."""
+    """Return the events with objects for each leg, bool[n]; these are different objects for legs that differ
+    only in their pT thresholds."""
     rungs = sorted(rungs, key=lambda rung: int(work.objects(rung.objects).offsets[-1]))
     rarest, *others = rungs
     events, leading = _ladder(work, rarest)
@@ -106,9 +106,9 @@ def fillable(work: Workspace, rungs: Sequence[Rung]) -> BoolArray:
 def candidates(
     work: Workspace, legs: Sequence[CompiledLeg], events: IntArray, columns: Sequence[str]
 ) -> tuple[IntArray, FloatArray]:
-    """The objects that may fill the legs in some events: starts int64[legs, s + 1], where those of each
-    event begin in a table float64[1 + columns, m] of their rows and of the columns that they are asked
-    for. Legs that ask for the same objects share a part of it."""
+    """Return the objects that may fill the legs in s events: starts int64[legs, s + 1], the first object of
+    each event in a table float64[1 + columns, m], which holds their rows and the columns that are read. Legs
+    with the same requirements share a part of the table."""
     read: dict[CompiledLeg, set[str]] = {}
     for leg in legs:
         read.setdefault(replace(leg, columns=frozenset()), set()).update(leg.columns)
@@ -135,7 +135,7 @@ def candidates(
 
 
 def _ladder(work: Workspace, rung: Rung) -> tuple[IntArray, Array]:
-    """int64[s]: the events with so many objects that pass the rest; [k, s]: the pT of the leading ones."""
+    """Return the events with enough objects that pass the rest, int64[s], and the leading pT, [k, s]."""
     number = len(rung.floors)
 
     def climb() -> tuple[IntArray, Array]:
@@ -149,7 +149,7 @@ def _ladder(work: Workspace, rung: Rung) -> tuple[IntArray, Array]:
 
 
 def _pt(work: Workspace, objects: Derivation, floor: float) -> Array:
-    """0 of objects that have none, if nothing is asked of it."""
+    """Return the pT of the objects; 0 if they have no such column and there is no threshold."""
     if floor > -math.inf or "pt" in work.events.collections[objects.base].columns:
         return work.column(objects, "pt")
     return np.zeros(work.objects(objects).offsets[-1], np.float32)
@@ -157,7 +157,7 @@ def _pt(work: Workspace, objects: Derivation, floor: float) -> Array:
 
 @kernel
 def _with(offsets: IntArray, number: int) -> IntArray:
-    """The events with so many objects."""
+    """Return the events with at least `number` objects."""
     events = np.empty(len(offsets), np.int64)
     count = 0
     for event in range(len(offsets) - 1):
@@ -179,7 +179,7 @@ def _first(events: IntArray, offsets: IntArray, pt: Array, number: int) -> Array
 def _leading(
     events: IntArray, offsets: IntArray, passing: BoolArray, pt: Array, number: int
 ) -> tuple[IntArray, Array]:
-    """Of some events those with so many passing objects, and the pT of the first of these."""
+    """Return those of the events with at least `number` passing objects, and the leading pT of these."""
     chosen = np.empty(len(events) + 1, np.int64)
     leading = np.empty((number, len(events) + 1), pt.dtype)
     count = 0
@@ -198,7 +198,7 @@ def _leading(
 
 @kernel
 def _reach(events: IntArray, leading: Array, floors: FloatArray, crossing: int, fired: BoolArray) -> None:
-    """Which events have leading objects at or above the floors, in this crossing from their own."""
+    """Set `fired` for events whose leading objects, in this relative crossing, reach the floors."""
     for s in range(len(events)):
         event = events[s] - crossing
         if 0 <= event < len(fired):
@@ -219,7 +219,7 @@ def _narrow(
     crossing: int,
     least: int,
 ) -> None:
-    """Some events fire only if they have leading objects at or above the floors, too."""
+    """Keep `fired` only for events whose leading objects reach the floors, too."""
     for event in events:
         at = event + crossing
         found = 0
@@ -238,7 +238,7 @@ def _narrow(
 def _candidates(
     events: IntArray, crossing: int, offsets: IntArray, passing: BoolArray, pt: Array, floor: float
 ) -> tuple[IntArray, IntArray]:
-    """Where the passing objects for each of some events start, int64[s + 1], and which they are."""
+    """Return offsets int64[s + 1] of the passing objects of some events, and these objects."""
     most = 0
     for event in events:
         most += offsets[event + crossing + 1] - offsets[event + crossing]

@@ -1,7 +1,7 @@
-"""What a combination asks of its objects together: cuts on pairs of them, and on all.
+"""Cuts of a combination on several objects: on pairs, and on all of them.
 
-Each becomes a `Cut`, which the search for a choice of objects looks at as soon as these are chosen: a
-quantity and the numbers that it is compared with, so that kernels know no menu.
+Each becomes a `Cut`, a quantity and the numbers that define it and its limits, so that kernels are
+independent of menus. The search for a choice of objects applies a cut as soon as its objects are chosen.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from trigemu.support import (
 from trigemu.triggers.combination import integer
 from trigemu.triggers.combination.integer import DETA, DPHI, DR, DZ0, MASS, MASS_UPT, PAIR_PT, TRANSVERSE
 
-#: What kernels see of an object besides its row: columns, in this order.
+#: Columns of an object that kernels see, besides its row, in this order.
 COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt")
 (_ROW, _PT, _ETA, _PHI, _Z0, _CHARGE, _UPT) = range(7)
 
-# Of a pair.
+# Quantities of a pair.
 (SAME, OPPOSITE) = range(2)
-#: Those between are in `integer`; the same in integers.
+#: The quantities 3 to 10 are in `integer`; this offset marks those computed in integers.
 _INTEGER = 64
-# Of all objects, when the last one is chosen.
+# Quantities of all objects, evaluated when the last one is chosen.
 OF_ALL = 32
 (NOT_ALL_SAME, MASS3) = range(OF_ALL, OF_ALL + 2)
 
@@ -47,8 +47,8 @@ Charge = Literal["opposite", "same"]
 
 
 class Pair(TomlTable, frozen=True):
-    """Cuts on two legs: masses and the pT of both in GeV; ΔR, |Δη|, |Δφ| in radians; |Δz0| in the unit of the
-    column; `outside_…`: not in this range. mass_upt: with the column `upt` in place of pT."""
+    """Cuts on two legs: masses and the pT of the pair in GeV; ΔR, |Δη|, |Δφ| in radians; |Δz0| in the unit of
+    the column. `outside_…`: not in this range. mass_upt: the mass with the column `upt` in place of pT."""
 
     legs: tuple[int, int]
     mass: Range | None = None
@@ -70,7 +70,7 @@ class _Quantity(NamedTuple):
     columns: tuple[str, ...]
 
 
-#: What a pair may be cut on, in the order of the tests: what costs little first.
+#: Quantities of a pair, in the order in which they are tested: the cheapest first.
 _QUANTITIES = {
     "deta": _Quantity(DETA, ("eta",)),
     "dphi": _Quantity(DPHI, ("phi",)),
@@ -90,8 +90,8 @@ _OF_MASS = ("pt", "eta", "phi")
 
 @dataclass(frozen=True)
 class Cut:
-    """Of two legs, the smaller number first, or of all up to the second. numbers: what the kernel reads, low
-    and high first. outside: it must not lie between them."""
+    """A cut on two legs, the smaller index first, or on all legs up to the second. numbers: read by the
+    kernel, beginning with the low and high limits. outside: the quantity must not be between the limits."""
 
     legs: tuple[int, int]
     quantity: int
@@ -101,8 +101,7 @@ class Cut:
 
 @dataclass(frozen=True)
 class Together:
-    """What is asked of legs: the collections that their objects are taken from, the cuts, the menu's
-    [integer]."""
+    """The common requirements on legs: the collections of their objects, the cuts, the menu's [integer]."""
 
     bases: tuple[str, ...]
     pairs: tuple[Pair, ...]
@@ -111,11 +110,11 @@ class Together:
     integers: Integers | None
 
     def scale(self, leg: int) -> Scale | None:
-        """What the integers of its objects mean, where pairs are computed in integers."""
+        """Return the hardware scale of a leg's objects; None if its pairs are computed in floating point."""
         return self.integers.scale(self.bases[leg]) if self.integers else None
 
     def columns(self) -> list[set[str]]:
-        """Which of `COLUMNS` are read of each leg."""
+        """Return, for each leg, which of `COLUMNS` are read."""
         of_all = {"charge"} if self.charge else set()
         read = [of_all | set(_OF_MASS if self.mass3 else ()) for _ in self.bases]
         for pair in self.pairs:
@@ -125,7 +124,7 @@ class Together:
         return read
 
     def cuts(self) -> Iterator[Cut]:
-        """TrigemuError where a pair cannot be computed in integers as it should."""
+        """Yield the cuts; raise TrigemuError if a pair should be computed in integers but cannot be."""
         for number, pair in enumerate(self.pairs):
             first, second = sorted(pair.legs)
             if pair.charge:
@@ -158,11 +157,11 @@ class Together:
         if named and len(named) < len(legs):
             without = next(leg for leg in legs if leg not in named)
             here, there = self.bases[named[0]], self.bases[without]
-            raise TrigemuError(f"{here!r} stands under [integer], {there!r} does not")
+            raise TrigemuError(f"[integer] has {here!r} but not {there!r}")
         return bool(named)
 
     def _in_hardware(self, legs: tuple[int, int], window: Range, quantity: int) -> list[float]:
-        """Low, high, and what the kernels of integers read."""
+        """Return the limits, and the numbers that the integer kernels read."""
         assert self.integers
         bases = self.bases[legs[0]], self.bases[legs[1]]
         first, second = self.scale(legs[0]), self.scale(legs[1])
@@ -171,7 +170,7 @@ class Together:
         digits = self.integers.of_pair(*bases)
         numbers = integer.pair_numbers(quantity, bases, (first, second), digits)
         if (window.above, window.below) != (None, None):
-            raise TrigemuError("above and below: limits of integers are included, give min or max")
+            raise TrigemuError("above and below: integer limits are inclusive, give min or max")
         limits = integer.limits(quantity, window.min, window.max, digits, numbers[integer.LIMIT])
         return [*limits, *numbers, *integer.tables(numbers)]
 
@@ -193,7 +192,8 @@ def _asked(pair: Pair) -> Iterator[tuple[str, Range]]:
 
 @inlined
 def passes(quantity: int, outside: int, o: FloatArray, i: int, j: int, r: FloatArray, at: int) -> bool:
-    """A cut on candidates i and j of o, whose lines are their rows and `COLUMNS`; r[at]: its first number."""
+    """Whether candidates i and j pass a cut. o: their rows and `COLUMNS`, as lines; r[at]: its first
+    number."""
     if quantity <= OPPOSITE:
         product = o[_CHARGE, i] * o[_CHARGE, j]
         return bool(product > 0) if quantity == SAME else bool(product < 0)
@@ -206,7 +206,7 @@ def passes(quantity: int, outside: int, o: FloatArray, i: int, j: int, r: FloatA
         of, o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j], r, at + 2
     )
     if value < 0 and (of >= MASS or of == TRANSVERSE):
-        return False  # of a pT below 0, in the lowest bin of some scales
+        return False  # from a pT below 0, in the lowest bin of some scales
     inside = integer.within(value, r[at], r[at + 1], r[at + 2 + integer.LIMIT])
     return inside != (outside != 0)
 
@@ -232,7 +232,7 @@ def _quantity(quantity: int, o: FloatArray, i: int, j: int) -> float:
 
 @kernel
 def all_pass(quantity: int, o: FloatArray, chosen: IntArray, legs: int, r: FloatArray, at: int) -> bool:
-    """A cut on the candidates that are chosen for all legs."""
+    """Whether the candidates chosen for all legs pass a cut."""
     if quantity == NOT_ALL_SAME:
         positive = negative = 0
         for leg in range(legs):

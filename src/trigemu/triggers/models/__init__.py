@@ -1,2 +1,1 @@
-"""Neural networks and boosted trees: their cards, how they are loaded and run, in batches
-or one event at a time."""
+"""Neural networks and boosted trees: model cards, loading, and evaluation in batches or of single events."""

@@ -1,7 +1,7 @@
-"""Model cards: TOML files that say what a model is, what it reads and what it was trained on.
+"""Model cards: TOML files that describe a model, its inputs and its training events.
 
-A card has [objects] and [sums] of its own, so its inputs never change meaning with the menu around it, and
-names the files of its models with their sha256, next to itself. No code, library or pickle is ever named.
+A card has its own [objects] and [sums], so that its inputs do not depend on the menu. It names model files in
+its own folder, with their sha256. Cards never refer to code, libraries or pickles.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from trigemu.triggers.base import Context, TrainedOn
 
 
 class ModelFile(TomlTable, frozen=True):
-    """A file next to the card, and what is in it."""
+    """A model file, relative to the card, and its sha256."""
 
     file: str
     sha256: str
 
 
 class CardTable(TomlTable, frozen=True, kw_only=True):
-    """What every card has besides [objects] and [sums]; a kind adds its own tables."""
+    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables."""
 
     description: str = ""
     trained_on: TrainedOn | None = None
@@ -33,9 +33,9 @@ C = TypeVar("C", bound=CardTable)
 
 
 class Card(Generic[C]):
-    """A card that was read: `table` is what it says, `context` what its names mean.
+    """A card that was read: its `table`, and the `context` that gives its names a meaning.
 
-    Its mistakes are gathered; `finish` raises TableError with all of them.
+    Mistakes are collected; `finish` raises TableError with all of them.
     """
 
     def __init__(self, document: Document, table: C, context: Context) -> None:
@@ -46,15 +46,16 @@ class Card(Generic[C]):
         return self._document.path
 
     def problem(self, key: Key, message: str) -> None:
-        """Note a mistake at a key."""
+        """Record a mistake at a key."""
         self._document.problem(key, "", message)
 
     def observable(self, text: str, key: Key) -> Number | None:
-        """A number an event, in the card's own names; None where the text at this key is none."""
+        """Parse a number per event, in the card's own names; if that fails, record the mistake at the key and
+        return None."""
         return self._document.attempt(lambda: self.context.observable(text), key)
 
     def model(self, file: ModelFile, key: Key) -> bytes:
-        """The content of a model; TableError where it is another than the card says."""
+        """Read a model file; raise TableError if its sha256 differs from the one in the card."""
         path = self.path.parent / file.file
         try:
             content = path.read_bytes()
@@ -65,7 +66,7 @@ class Card(Generic[C]):
         if digest != file.sha256.lower():
             self.problem(
                 (*key, "sha256"),
-                f"{path} has sha256 {digest}, the card says {file.sha256}: it is damaged or another file",
+                f"{path} has sha256 {digest}, the card says {file.sha256}: it is damaged or a different file",
             )
             raise TableError(self._document.problems)
         self.context.models[str(path)] = digest
@@ -76,16 +77,16 @@ class Card(Generic[C]):
 
 
 def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) -> Card[C]:
-    """Read the card of that name, relative to the file that names it.
+    """Read the card of that name, relative to the folder of the context.
 
-    TableError holds all its mistakes; TrigemuError says that it is not the card that is meant.
+    Raises TableError with all its mistakes, or TrigemuError if its sha256 is not the expected one.
     """
     path = context.folder / name
     document = load_toml(path)
     if sha256 is not None and document.sha256 != sha256.lower():
         raise TrigemuError(
-            f"{path} has sha256 {document.sha256}, not {sha256}: it is another card than the one meant; "
-            f"if it was trained anew, give its sha256"
+            f"{path} has sha256 {document.sha256}, not {sha256}: it is a different card; "
+            f"if it was retrained, update the sha256"
         )
     scope = read_scope(document)
     own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}

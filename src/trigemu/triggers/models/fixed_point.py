@@ -1,7 +1,7 @@
-"""Fixed-point numbers as `ap_fixed` of the HLS tools has them, to the bit.
+"""Fixed-point numbers, bit-exact with `ap_fixed` of the HLS tools.
 
-A number is a whole word, the multiple of a step of 2^−(width − integer). What lies between two steps is
-rounded (AP_TRN: down), what lies outside of the range overflows (AP_WRAP: the upper bits are lost).
+A number is an integer word times a step of 2^−(width − integer). Values between two steps are rounded
+(AP_TRN: down), values outside of the range overflow (AP_WRAP: the upper bits are lost).
 """
 
 from __future__ import annotations
@@ -16,23 +16,23 @@ import numpy.typing as npt
 
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, kernel, nearest
 
-#: Kernels know modes by their places. AP_RND and the four after it differ where a value is half-way: up,
-#: towards zero, away from zero, down, to the even word.
+#: Kernels refer to modes by index. AP_RND and the four modes after it differ only for values half-way between
+#: two words: up, towards zero, away from zero, down, to the even word.
 ROUNDINGS = ("AP_TRN", "AP_TRN_ZERO", "AP_RND", "AP_RND_ZERO", "AP_RND_INF", "AP_RND_MIN_INF", "AP_RND_CONV")
 OVERFLOWS = ("AP_WRAP", "AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM")
-#: What leaves a number that overflows on its side of all others.
+#: Modes in which a number that overflows keeps its order relative to all others.
 SATURATING = ("AP_SAT", "AP_SAT_SYM")
-#: Words of more bits do not fit the whole numbers of VHDL.
+#: Words of more bits do not fit into the integers of VHDL.
 MAX_WIDTH = 32
-#: Bits before the point, or as many less: beyond any number of an event.
+#: Largest absolute number of bits before the point; beyond any number in an event.
 MAX_INTEGER = 64
 _TYPE = re.compile(r"ap_(u?)fixed<(\d{1,4}),(-?\d{1,4})(?:,(\w+)(?:,(\w+))?)?>")
 
 
 @dataclass(frozen=True)
 class ApFixed:
-    """`ap_fixed<width, integer, rounding, overflow>`, or `ap_ufixed` if not signed. integer: bits before the
-    point, the sign among them; may be negative, or more than width."""
+    """The type `ap_fixed<width, integer, rounding, overflow>`, or `ap_ufixed` if not signed. integer: bits
+    before the point, including the sign; may be negative, or larger than width."""
 
     width: int
     integer: int
@@ -52,7 +52,7 @@ class ApFixed:
 
     @classmethod
     def parse(cls, text: str) -> ApFixed:
-        """Of `ap_fixed<12,8>` or `ap_ufixed<12,8,AP_RND,AP_SAT>`; TrigemuError says what is wrong."""
+        """Parse `ap_fixed<12,8>` or `ap_ufixed<12,8,AP_RND,AP_SAT>`; raise TrigemuError for anything else."""
         found = _TYPE.fullmatch("".join(text.split()))
         if not found:
             raise TrigemuError(
@@ -71,7 +71,7 @@ class ApFixed:
 
     @property
     def fraction(self) -> int:
-        """Bits behind the point."""
+        """The number of bits after the point; negative if there are fewer bits than `integer`."""
         return self.width - self.integer
 
     @property
@@ -96,19 +96,19 @@ class ApFixed:
 
     @cached_property
     def modes(self) -> tuple[int, int]:
-        """Rounding and overflow, as kernels know them."""
+        """Indices of the rounding and overflow modes, for kernels."""
         return ROUNDINGS.index(self.rounding), OVERFLOWS.index(self.overflow)
 
     def quantise(self, values: FloatArray) -> IntArray:
-        """int64[…], the words of finite float64[…]."""
+        """Return the words int64[…] of finite float64[…]."""
         return self._each(values)[0]
 
     def overflows(self, values: FloatArray) -> BoolArray:
-        """bool[…]: which values are outside of the range once they are rounded."""
+        """Return which values are outside of the range after rounding, bool[…]."""
         return self._each(values)[1]
 
     def to_float(self, words: IntArray) -> FloatArray:
-        """float64[…], exact."""
+        """Convert words to float64[…], exactly."""
         return np.asarray(words, np.float64) * self.step
 
     def _each(self, values: FloatArray) -> tuple[IntArray, BoolArray]:
@@ -123,8 +123,8 @@ class ApFixed:
     def quantise_columns(
         self, values: npt.NDArray[np.floating], scales: Sequence[int]
     ) -> tuple[IntArray, BoolArray]:
-        """int64[n, d], the words of values[:, i] · 2^scales[i], and bool[n, d], which of them overflow; of
-        finite float32[n, d] or float64[n, d]."""
+        """Return the words int64[n, d] of values[:, i] · 2^scales[i], and which of them overflow, bool[n, d];
+        values: finite float32[n, d] or float64[n, d]."""
         words, outside = np.empty(values.shape, np.int64), np.empty(values.shape, np.bool_)
         factors = np.ldexp(1.0, np.array(scales, np.int64) + self.fraction)
         _quantise(np.ascontiguousarray(values), factors, *self.modes, *self.words, words, outside)
@@ -133,7 +133,7 @@ class ApFixed:
 
 @kernel
 def rounded(value: float, rounding: int) -> float:
-    """The whole number that a value is rounded to."""
+    """Return the integer that a value is rounded to."""
     down: float = np.floor(value)
     rest = value - down
     if rounding == 0 or rest == 0.0:
@@ -156,7 +156,7 @@ def rounded(value: float, rounding: int) -> float:
 
 @kernel
 def in_range(whole: float, overflow: int, lowest: int, highest: int) -> int:
-    """The word of a whole number, however large."""
+    """Return the word of an integer of any size."""
     if lowest <= whole <= highest:
         return int(whole)
     if overflow == 2:

@@ -1,11 +1,11 @@
-"""Rows laid out for a network so that the score of a row does not depend on its company.
+"""Arrange rows for a network such that the score of a row does not depend on the other rows.
 
-What ONNX Runtime gives for a row depends, in the last bits, on where the row stands: sums along it begin at
-aligned addresses, and the last rows of a call go through other code. A row therefore always stands in the
-same of 16 lanes, which its content decides: its score depends on nothing else.
+The last bits of ONNX Runtime's result for a row depend on its position: sums along the row begin at aligned
+addresses, and the last rows of a call go through different code. A row is therefore always placed in the same
+one of 16 lanes, determined by its content, so that its score depends on nothing else.
 
-Lanes fill at random. Two buffers, one after the other, let the ones that are ahead go on until the first
-buffer is full in all of them, so that hardly a place is run for nothing.
+Lanes fill at random. With two consecutive buffers, lanes that are ahead continue in the second until the
+first is full in all lanes, so that very few places are run without a row.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy.typing as npt
 from trigemu.observables import Features
 from trigemu.support import FloatArray, IntArray, kernel
 
-#: Rows a call: enough to hide its cost, few enough for the caches.
+#: Rows per call: enough to hide its overhead, few enough for the caches.
 BATCH = 1024
-#: Rows of float32 of any length repeat their alignment to 64 bytes, the widest vector, after so many.
+#: Number of rows after which the alignment of float32 rows to 64 bytes, the widest vector, repeats.
 LANES = 16
 _DEPTH = BATCH // LANES
 _ALIGNMENT = 64
-#: Of the table in which equal rows are found: a power of 2, twice the rows of both buffers.
+#: Slots of the hash table for equal rows: a power of 2, twice the rows of both buffers.
 _SLOTS = 4 * BATCH
 
 Bits = npt.NDArray[np.uint32]
@@ -33,13 +33,14 @@ Keys = npt.NDArray[np.uint64]
 
 
 class Lanes:
-    """Takes rows, block by block, and gives their scores. A row is not run again while an equal one waits.
+    """Collects rows, block by block, and computes their scores. A row is not added again while an equal one
+    is waiting.
 
-    Place p of a lane is in buffer p // _DEPTH, of which an even and an odd one are kept.
+    Place p of a lane is in buffer p // _DEPTH; one even and one odd buffer are kept.
     """
 
     def __init__(self, run: Callable[[Features], FloatArray], features: int) -> None:
-        """run: float32[n, features] → float[n], n being a multiple of 16."""
+        """run: float32[n, features] → float[n], for n a multiple of 16."""
         self._run, self._keys = run, _random_keys(features)
         self._buffers = aligned(2 * BATCH, features)
         self._filled = np.zeros(LANES, np.int64)
@@ -48,7 +49,7 @@ class Lanes:
         self._places: list[IntArray] = []
 
     def add(self, features: Features) -> None:
-        """float32[n, k]"""
+        """Add rows, float32[n, k]."""
         rows = np.ascontiguousarray(features).view(np.uint32)
         places = np.empty(len(rows), np.int64)
         buffers = self._buffers.view(np.uint32)
@@ -62,7 +63,7 @@ class Lanes:
             self._run_buffer()
 
     def scores(self) -> FloatArray:
-        """float64[m] of all rows that were added."""
+        """Return the scores float64[m] of all rows that were added."""
         if not self._places:
             return np.empty(0)
         while len(self._scores) * _DEPTH < self._filled.max():
@@ -71,7 +72,7 @@ class Lanes:
         return np.concatenate(self._scores)[places] if self._scores else np.empty(0)
 
     def _run_buffer(self) -> None:
-        """The first that was not run yet."""
+        """Run the first buffer that has not been run yet."""
         number = len(self._scores)
         start = number % 2 * BATCH
         rows = self._buffers[start : start + BATCH]
@@ -82,7 +83,7 @@ class Lanes:
 
 
 def aligned(rows: int, columns: int) -> Features:
-    """float32[rows, columns], uninitialised."""
+    """Return an uninitialised float32[rows, columns] that is aligned to 64 bytes."""
     raw = np.empty(4 * rows * columns + _ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % _ALIGNMENT
     return raw[start : start + 4 * rows * columns].view(np.float32).reshape(rows, columns)
@@ -90,7 +91,7 @@ def aligned(rows: int, columns: int) -> Features:
 
 @lru_cache
 def _random_keys(n: int) -> Keys:
-    """uint64[n], odd (Knuth's MMIX generator)."""
+    """Return odd random numbers uint64[n] (Knuth's MMIX generator)."""
     keys, state = [], 1
     for _ in range(n):
         state = (6364136223846793005 * state + 1442695040888963407) % 2**64
@@ -109,8 +110,8 @@ def _lay_out(
     known: IntArray,
     places: IntArray,
 ) -> int:
-    """Lays out rows from `first` on, until one's lane has no room, and says which; `done` buffers were run.
-    places, int64[n]: of each row, place × 16 + lane, which is where its score will stand."""
+    """Place rows from `first` on, until the lane of a row is full, and return the number of that row; `done`
+    buffers have been run. places, int64[n]: place × 16 + lane of each row, the index of its score."""
     for row in range(first, len(rows)):
         hashed = np.uint64(0)
         for column in range(rows.shape[1]):
@@ -141,7 +142,7 @@ def _lay_out(
 
 @kernel
 def _close(rows: Bits, number: int, filled: IntArray) -> int:
-    """How many rows of buffer `number` are to be run; what no row filled is run too, as a copy of one."""
+    """Return how many rows of buffer `number` are to be run; empty places are filled with copies of a row."""
     first = number * _DEPTH
     n = int(min(filled.max() - first, _DEPTH))
     some = filled.argmax()

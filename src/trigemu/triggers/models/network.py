@@ -1,4 +1,4 @@
-"""An ONNX model with one score an event, run by ONNX Runtime on one thread."""
+"""An ONNX model with one score per event, run by ONNX Runtime on one thread."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _NO_FOLDER = "/dev/null/none"
 
 
 class Network:
-    """score(features float32[n, k]) → float64[n]. Not picklable: made in each process.
+    """A network with one score per event. Not picklable: created in each process.
 
-    TrigemuError says why a model is none that can be used.
+    Raises TrigemuError if a model cannot be used.
     """
 
     def __init__(self, content: bytes, features: int) -> None:
@@ -42,7 +42,7 @@ class Network:
             wanted = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
             raise TrigemuError(f"reads {wanted}, but the card names {features} inputs")
         if isinstance(declared[0], int):
-            raise TrigemuError(f"takes {declared[0]} events a call: save it for any number of events")
+            raise TrigemuError(f"takes {declared[0]} events per call: export it with a variable batch size")
         if outputs[0].type not in ("tensor(float)", "tensor(double)"):
             raise TrigemuError(f"gives {outputs[0].type}, expected a score, float[n] or double[n]")
         self._features = features
@@ -54,18 +54,19 @@ class Network:
             raise TrigemuError(f"gives {trial.size / LANES:g} numbers an event, expected one score")
 
     def score(self, features: Features) -> FloatArray:
-        """float64[n], NaN where the model gives NaN; of each row the same, whatever the others are."""
+        """Return the scores float64[n] of features float32[n, k]; NaN if the model gives NaN. The score of a
+        row does not depend on the other rows."""
         lanes = self.lanes()
         lanes.add(features)
         return lanes.scores()
 
     def lanes(self) -> Lanes:
-        """What takes features block by block and gives their scores."""
+        """Return a collector that takes features block by block and computes their scores."""
         return Lanes(self._run, self._features)
 
     def bound(self, features: Features) -> Callable[[], npt.NDArray[np.floating]]:
-        """The model on these rows as they are, with nothing around it: in a bare run a score may differ in
-        the last bits."""
+        """Return a call that runs the bare model on these rows; its scores may differ from `score` in the
+        last bits."""
         rows = aligned(*features.shape)
         rows[:] = features
         row = Row(self._session, rows)
@@ -77,7 +78,7 @@ class Network:
         return run
 
     def row(self) -> Row:
-        """Memory for one row at a time, tried on rows of small and large numbers."""
+        """Return memory for one row at a time, tested on rows of small and large numbers."""
         row, random = Row(self._session, aligned(1, self._features)), np.random.default_rng(1)
         sizes = 10.0 ** random.uniform(-1, 3, (_TRIALS, 1))
         trial = (random.normal(size=(_TRIALS, self._features)) * sizes).astype(np.float32)
@@ -91,13 +92,13 @@ class Network:
 
 @lru_cache(maxsize=32)
 def _session(content: bytes) -> InferenceSession:
-    import onnxruntime  # start-up is what users wait for, and most menus have no network
+    import onnxruntime  # not at the top: it slows down start-up, and most menus have no network
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = _SILENT
-    # Weights stand in the model: a folder that is none keeps it from reading any other file.
+    # Weights must be in the model: a folder that does not exist keeps it from reading other files.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
@@ -107,7 +108,7 @@ def _session(content: bytes) -> InferenceSession:
                 "keeps its weights in another file (external data), which its sha256 does not cover: save "
                 "it with all weights inside"
             ) from None
-        raise TrigemuError(f"is no ONNX model that ONNX Runtime loads: {_short(error)}") from None
+        raise TrigemuError(f"is not an ONNX model that ONNX Runtime can load: {_short(error)}") from None
 
 
 def _short(error: Exception) -> str:

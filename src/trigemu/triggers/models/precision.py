@@ -1,6 +1,6 @@
-"""In which precision a trigger wants its boosted trees.
+"""The fixed-point precision of a trigger's boosted trees.
 
-A kind that has trees has a key `precision`, and what it compiles to a `TreeModel` in `trees`:
+A kind with trees has a key `precision`, and its compiled trigger gives a `TreeModel` in `trees`:
 
     precision = { input = "ap_fixed<12,8>", threshold = "ap_fixed<12,8>",
                   score = "ap_fixed<16,4>", scales = [0, 1] }
@@ -23,7 +23,7 @@ _MAX_SCALE = 64
 
 
 class PrecisionTable(TomlTable, frozen=True):
-    """`precision` of a trigger; scales: an input x enters as x 2^scale, by default as it is."""
+    """`precision` of a trigger. scales: an input x is used as x · 2^scale; by default unscaled."""
 
     input: str
     threshold: str
@@ -40,14 +40,14 @@ class PrecisionTable(TomlTable, frozen=True):
             yield "scales", f"scales = {list(self.scales or ())}: expected −{_MAX_SCALE} to {_MAX_SCALE}"
 
     def of(self, ensemble: Ensemble) -> FixedEnsemble:
-        """TrigemuError where the scales are not one for each input."""
+        """Return the trees in this precision; raise TrigemuError unless there is one scale per input."""
         precision = Precision(*(ApFixed.parse(text) for text in (self.input, self.threshold, self.score)))
         scales = (0,) * ensemble.features if self.scales is None else self.scales
         return FixedEnsemble(ensemble, precision, scales)
 
 
 def table_of(fixed: FixedEnsemble) -> PrecisionTable:
-    """What a menu says of a precision."""
+    """Return the table that describes a precision in a menu."""
     types = fixed.precision
     scales = fixed.scales if any(fixed.scales) else None
     return PrecisionTable(
@@ -57,8 +57,8 @@ def table_of(fixed: FixedEnsemble) -> PrecisionTable:
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:
-    """inputs: what the trees read, in the order of their numbers. sha256: of the model's file. precision:
-    None for floating point."""
+    """Boosted trees of a trigger. inputs: in the order of their numbers in the trees. sha256: digest of the
+    model file. precision: None for floating point."""
 
     inputs: Inputs
     sha256: str
@@ -71,7 +71,7 @@ class TreeModel:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the precision cannot hold."""
+        """Warnings about values that the precision cannot represent."""
         return tuple(self._warnings(self.fixed)) if self.fixed else ()
 
     def _warnings(self, fixed: FixedEnsemble) -> Iterator[str]:

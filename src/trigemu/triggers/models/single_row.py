@@ -1,7 +1,7 @@
-"""One row through a network, with memory that is bound once; and how sure a decision on it is.
+"""Run a network on one row, with memory that is bound once, and judge whether the decision is certain.
 
-In a run of its own, a row goes through other code than among others (`lanes.py`): its score differs from that
-of `Network.score` in the last bits, and so settles a decision only where it is not near the cut.
+A single row goes through different code than a row in a batch (`lanes.py`). Its score differs from that of
+`Network.score` in the last bits, and therefore decides only if it is not close to the cut.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from trigemu.support import FloatArray, kernel, pointer
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-#: A score this near to the cut, relative to the score where that is above 1, does not settle a decision.
-#: Sums in float32 that are taken in another order differ by a thousandth of that.
+#: A score this close to the cut, relative to the score if that is above 1, does not decide. Float32 sums in
+#: another order differ by a thousandth of that.
 NEAR = 1e-3
-#: The same, by how far rows on trial are off.
+#: The same, in units of the largest difference found in test rows.
 _TIMES_TRIAL = 1000.0
 
 
 class Row:
-    """features: float32[1, k], which `run` reads (or more rows). score: float32[1] or float64[1], which it
-    writes. near: how near to the cut a score does not settle a decision."""
+    """Memory for one row of a network, or more. features: float32[1, k], read by `run`. score: float32[1] or
+    float64[1], written by it. near: the distance to the cut within which a score does not decide."""
 
     def __init__(self, session: InferenceSession, features: Features) -> None:
         (given,), (output,) = session.get_inputs(), session.get_outputs()
@@ -43,23 +43,23 @@ class Row:
         self._session.run_with_iobinding(self._binding)
 
     def compare(self, rows: Features, scores: FloatArray) -> None:
-        """Widen `near` where rows are off from their scores by more than float32 makes one expect."""
+        """Increase `near` if the scores of single rows differ by more than expected from float32 rounding."""
         for row, score in zip(rows, scores.tolist(), strict=True):
             self.features[:] = row
             self.run()
             apart = abs(self.score.item() - score) / max(1.0, abs(score))
-            if apart < math.inf:  # and a number
+            if apart < math.inf:  # false for NaN, too
                 self.near = max(self.near, _TIMES_TRIAL * apart)
 
     @property
     def address(self) -> tuple[int, int]:
-        """Of the score, and its bytes."""
+        """The address of the score, and its size in bytes."""
         return self.score.ctypes.data, self.score.itemsize
 
 
 @kernel
 def score_at(address: int, size: int) -> float:
-    """The number of so many bytes at an address."""
+    """Return the float of 4 or 8 bytes at an address."""
     if size == 4:
         return np.float64(numba.carray(pointer(address), (1,), np.float32)[0])
     return numba.carray(pointer(address), (1,), np.float64)[0]  # type: ignore[no-any-return]
@@ -67,7 +67,8 @@ def score_at(address: int, size: int) -> float:
 
 @kernel
 def settled_decision(y: float, score: float, cut: float, near: float) -> int:
-    """1: the score, made of y, is above the cut; 0: it is not; −1: too near to say, or not a number."""
+    """Return 1 if the score, derived from y, is above the cut, 0 if it is not, −1 if it is too close or
+    NaN."""
     if abs(score - cut) > near * max(1.0, abs(y)):
         return 1 if score > cut else 0
     return -1

@@ -1,8 +1,8 @@
-"""Trees as tables, for whole words: the leaf of each tree in a few operations, whatever its depth.
+"""Trees as lookup tables on integer words: the leaf of each tree in a few operations, whatever its depth.
 
-The thresholds of an input cut its range into bins. In a bin it is known which leaves of each tree that
-input still allows: a mask of one bit a leaf. What the masks of all inputs have in common is one leaf.
-A mask holds 31 leaves; a tree with more has several, and bit 31 stands for a leaf in another of them.
+The thresholds of an input divide its range into bins. Each bin has a mask, one bit per leaf, of the leaves
+that this input still allows. The masks of all inputs have exactly one leaf in common. A mask holds 31 leaves;
+a tree with more leaves has several masks, and bit 31 stands for a leaf in another mask.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from trigemu.support import BoolArray, IntArray, kernel
 from trigemu.triggers.models.fixed_point import ApFixed, in_range
 
 _LEAVES = 31
-#: Masks that share a table, whose size grows with their square; bins are looked up once for each table.
+#: Masks per table. The size of a table grows with their square; bins are looked up once per table.
 _MASKS = 64
-#: Of the range of an input between its thresholds, so that nearly all hold one bin.
+#: Buckets that divide the range of an input between its thresholds, so that nearly all contain one bin.
 _BUCKETS = 4096
-#: Times a power of two below 2³², its bits 27 to 31 are another number for each power.
+#: Multiplied by a power of two below 2³², its bits 27 to 31 are a different number for each power.
 _DE_BRUIJN = 0x077CB531
 _PLACES = np.array([_DE_BRUIJN << bit >> 27 & 31 for bit in range(32)])
 
@@ -31,11 +31,11 @@ _PLACES = np.array([_DE_BRUIJN << bit >> 27 & 31 for bit in range(32)])
 class LookupTable:
     """Some trees, as m masks.
 
-    feature: int64[k], the inputs that they split on. cuts: int64[c], the different thresholds of each, one
-    input after the other, ascending; a word goes right where it is not below. low, high: int64[k], to which
-    words are limited first. shift, bucket: int64[k]; a word is in bucket + ((word − low) >> shift). first:
-    int64[buckets + 1], the number of the first cut that is not below the bucket. masks: int32[c + k, m], in
-    each bin. values: int64[m · 32], of the leaves, at the places of their bits.
+    feature: int64[k], the inputs that they split on. cuts: int64[c], the different thresholds of each input
+    in turn, ascending; a word goes right if it is not below. low, high: int64[k], range to which words are
+    first limited. shift, bucket: int64[k]; a word is in bucket + ((word − low) >> shift). first:
+    int64[buckets + 1], index of the first cut that is not below the bucket. masks: int32[c + k, m], for each
+    bin. values: int64[m · 32], the leaves, at the positions of their bits.
     """
 
     feature: IntArray
@@ -51,8 +51,8 @@ class LookupTable:
 
 @dataclass(frozen=True)
 class _Part:
-    """At most 31 leaves of a tree. inputs, cuts: int64[s] of its splits. left, right: int64[s], the bits of
-    the leaves on either side. values: int64[l]."""
+    """At most 31 leaves of a tree. inputs, cuts: int64[s], its splits. left, right: int64[s], the bits of the
+    leaves on either side. values: int64[l]."""
 
     inputs: IntArray
     cuts: IntArray
@@ -68,7 +68,8 @@ def tables(
     values: IntArray,
     starts: npt.NDArray[np.int32],
 ) -> list[LookupTable]:
-    """Of the nodes of trees (see `Ensemble`); cuts: int64[nodes]. The order of the trees is kept."""
+    """Make tables from the nodes of trees (see `Ensemble`); cuts: int64[nodes]. The order of trees is
+    kept."""
     parts: list[_Part] = []
     for start, stop in pairwise(starts.tolist()):
         parts += _parts(feature, cuts, children, values, range(start, stop))
@@ -82,7 +83,7 @@ def _parts(
     values: IntArray,
     nodes: range,
 ) -> Iterator[_Part]:
-    """Leaves are numbered in the order of the nodes."""
+    """Split a tree into parts; leaves are numbered in the order of the nodes."""
     own = np.arange(nodes.start, nodes.stop)
     leaves, splits = own[feature[own] < 0], own[feature[own] >= 0]
     below: BoolArray = np.zeros((len(own), len(leaves)), np.bool_)
@@ -140,9 +141,9 @@ def _table(parts: list[_Part]) -> LookupTable:
 
 
 def add(table: LookupTable, words: IntArray, score: ApFixed, total: IntArray, outside: BoolArray) -> None:
-    """Add to total, int64[n], the leaves of rows of words, int64[n, d]. With AP_WRAP, which may as well come
-    last, the sums stay whole; else each is brought to the type of the score, and it is noted in outside,
-    bool[n], where that changes it."""
+    """Add the leaves of rows of words, int64[n, d], to total, int64[n]. With AP_WRAP sums are not wrapped
+    here, which gives the same result if done at the end; otherwise each sum is converted to the type of the
+    score, and outside, bool[n], is set if that changes it."""
     _add(
         words,
         table.feature,

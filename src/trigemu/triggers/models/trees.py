@@ -1,10 +1,10 @@
-"""Boosted trees as plain arrays, and their evaluation in fixed-point arithmetic, to the bit as conifer's
-C++ model has it.
+"""Boosted trees as plain arrays, and their evaluation in fixed-point arithmetic, bit-exact with conifer's C++
+model.
 
-An input is scaled by a power of two and brought to its type; a split compares words, `input < threshold`
-goes left; the score is the base plus the leaves of the trees in their order, each sum brought to the type
-of the score. conifer's adder trees (HLS, VHDL) sum in another order: with AP_WRAP, or where no sum
-overflows, that is the same.
+An input is scaled by a power of two and converted to its type; a split compares words, `input < threshold`
+goes left; the score is the base plus the leaves of the trees in order, with each sum converted to the type of
+the score. conifer's adder trees (HLS, VHDL) sum in another order, which gives the same result with AP_WRAP or
+if no sum overflows.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Nodes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """Trees with one score, their nodes one after the other.
+    """Trees with one score, as concatenated arrays of nodes.
 
-    feature: int32[nodes], what a node splits on, −1 for a leaf. threshold: float64[nodes]; x < threshold goes
-    left. left, right: int32[nodes], the numbers of the children among all nodes, higher than their
-    parent's, and −1 for a leaf. value: float64[nodes] of leaves. starts: int32[trees + 1], where the nodes
-    of a tree begin, its root first. base: what the leaves add to. features: how many inputs there are.
+    feature: int32[nodes], the input that a node splits on, −1 for a leaf. threshold: float64[nodes]; x <
+    threshold goes left. left, right: int32[nodes], the indices of the children, larger than that of their
+    parent, −1 for a leaf. value: float64[nodes], of leaves. starts: int32[trees + 1], the first node of each
+    tree, its root. base: the score to which leaves are added. features: the number of inputs.
     """
 
     feature: Nodes
@@ -51,7 +51,7 @@ class Ensemble:
         for child in (self.left, self.right):
             inside = (child[split] > nodes[split]) & (child[split] < len(nodes))
             if not inside.all() or (tree[child[split]] != tree[split]).any():
-                raise TrigemuError("trees: a child is no later node of its tree")
+                raise TrigemuError("trees: a child is not a later node of its tree")
         if (self.feature >= self.features).any():
             raise TrigemuError(f"trees: one splits on number {self.feature.max()} of {self.features} inputs")
         if not np.isfinite([self.base, *self.threshold[split], *self.value[~split]]).all():
@@ -67,7 +67,7 @@ class Ensemble:
 
     @cached_property
     def depth(self) -> int:
-        """Splits on the longest way from a root to a leaf."""
+        """The number of splits on the longest path from a root to a leaf."""
         level = np.zeros(len(self.feature), np.int64)
         for node in np.flatnonzero(self.feature >= 0):
             level[[self.left[node], self.right[node]]] = level[node] + 1
@@ -76,7 +76,7 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Precision:
-    """The types of what a firmware reads, compares with, and sums."""
+    """The types of inputs, thresholds and scores in a firmware."""
 
     input: ApFixed
     threshold: ApFixed
@@ -85,7 +85,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Overflows:
-    """In how many rows each input overflows, and in how many the score."""
+    """The number of rows in which each input overflows, and in which the score does."""
 
     inputs: tuple[int, ...]
     scores: int
@@ -93,7 +93,7 @@ class Overflows:
 
 @dataclass(frozen=True, eq=False)
 class FixedEnsemble:
-    """Trees in fixed-point arithmetic. scales: input i enters as x 2^scales[i], and its thresholds alike."""
+    """Trees in fixed-point arithmetic. scales: input i and its thresholds are multiplied by 2^scales[i]."""
 
     ensemble: Ensemble
     precision: Precision
@@ -105,13 +105,13 @@ class FixedEnsemble:
 
     @cached_property
     def thresholds(self) -> IntArray:
-        """int64[nodes], the words of thresholds, 0 for leaves."""
+        """The words of thresholds, int64[nodes], 0 for leaves."""
         return self.precision.threshold.quantise(self._scaled)
 
     @cached_property
     def cuts(self) -> IntArray:
-        """int64[nodes]: a word of the input goes left where it is below, 0 for leaves. A threshold between
-        two words is rounded up, one that no word reaches is the next beyond the last."""
+        """The cuts on words of the input, int64[nodes], 0 for leaves: a word goes left if it is below. A
+        threshold between two words is rounded up; one above all words becomes the word after the last."""
         types = self.precision
         words = np.ldexp(self.thresholds.astype(np.float64), types.input.fraction - types.threshold.fraction)
         lowest, highest = types.input.words
@@ -120,7 +120,7 @@ class FixedEnsemble:
 
     @cached_property
     def values(self) -> IntArray:
-        """int64[nodes], the words of leaves, 0 for splits."""
+        """The words of leaves, int64[nodes], 0 for splits."""
         trees = self.ensemble
         return self.precision.score.quantise(np.where(trees.feature < 0, trees.value, 0.0))
 
@@ -130,7 +130,7 @@ class FixedEnsemble:
 
     @cached_property
     def overflowing(self) -> tuple[int, int]:
-        """How many thresholds, and how many leaves with the base, are outside of their types."""
+        """The number of thresholds, and of leaves including the base, that are outside of their types."""
         trees, precision = self.ensemble, self.precision
         values = np.append(trees.value[trees.feature < 0], trees.base)
         thresholds = precision.threshold.overflows(self._scaled)
@@ -138,8 +138,8 @@ class FixedEnsemble:
 
     @cached_property
     def reach(self) -> tuple[int, int]:
-        """The lowest and the highest word that the sum would have if each tree gave its lowest or its highest
-        leaf, and nothing overflowed."""
+        """The lowest and the highest word of the sum, if each tree gave its lowest or highest leaf and
+        nothing overflowed."""
         leaf, starts = self.ensemble.feature < 0, self.ensemble.starts[:-1]
         highest = np.iinfo(np.int64).max
         low = np.minimum.reduceat(np.where(leaf, self.values, highest), starts)
@@ -147,26 +147,26 @@ class FixedEnsemble:
         return self.base + int(low.sum()), self.base + int(high.sum())
 
     def inputs(self, x: Features) -> IntArray:
-        """int64[n, d], the words of finite float32[n, d]."""
+        """Return the words int64[n, d] of finite float32[n, d]."""
         return self.precision.input.quantise_columns(x, self.scales)[0]
 
     def predict(self, x: Features) -> IntArray:
-        """int64[n], the words of the scores of finite float32[n, d]."""
+        """Return the words int64[n] of the scores of finite float32[n, d]."""
         return self._evaluate(x)[0]
 
     def overflows(self, x: Features) -> Overflows:
-        """Of finite float32[n, d]. With AP_WRAP a score overflows if the whole sum does, else if any does on
-        the way to it; an input that no tree splits on does not."""
+        """Count overflows in finite float32[n, d]. With AP_WRAP a score overflows if the total does,
+        otherwise if any partial sum does; inputs that no tree splits on do not count."""
         _, inputs, scores = self._evaluate(x)
         inputs &= np.isin(np.arange(self.ensemble.features), self.ensemble.feature)
         return Overflows(tuple(inputs.sum(axis=0).tolist()), int(scores.sum()))
 
     def to_float(self, words: IntArray) -> FloatArray:
-        """float64[n] of the words of scores."""
+        """Convert words of scores to float64[n]."""
         return self.precision.score.to_float(words)
 
     def _evaluate(self, x: Features) -> tuple[IntArray, BoolArray, BoolArray]:
-        """int64[n], the scores; bool[n, d], which inputs overflow, and bool[n], which scores."""
+        """Return the scores, int64[n], which inputs overflow, bool[n, d], and which scores, bool[n]."""
         score = self.precision.score
         words, outside = self.precision.input.quantise_columns(x, self.scales)
         total, beyond = np.full(len(x), self.base, np.int64), np.zeros(len(x), np.bool_)
@@ -178,7 +178,7 @@ class FixedEnsemble:
 
     @cached_property
     def _scaled(self) -> FloatArray:
-        """float64[nodes], the thresholds of scaled inputs, 0 for leaves."""
+        """The thresholds on scaled inputs, float64[nodes], 0 for leaves."""
         trees = self.ensemble
         scales = np.array([*self.scales, 0])[trees.feature]
         return np.where(trees.feature >= 0, np.ldexp(trees.threshold, scales), 0.0)
