@@ -18,7 +18,7 @@ from toys import Decided, Memory, Seen, even_events, memory_catalogue, menu_from
 from trigemu import Catalogue, Events, Plan, TrigemuError, make_plan
 from trigemu.emulation.engine import READ_AHEAD, Chunk, Job, chunks_of, over_background
 from trigemu.emulation.loop import emulate
-from trigemu.samples.catalogue import Sample
+from trigemu.samples import Sample
 from trigemu.samples.formats.source import ReadEvents
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'

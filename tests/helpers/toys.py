@@ -15,7 +15,7 @@ import uproot
 
 from trigemu import Menu, read_menu
 from trigemu.decisions.plan import Plan, decide
-from trigemu.samples.catalogue import Catalogue, Sample
+from trigemu.samples import Catalogue, Sample
 from trigemu.samples.events import Collection, Events
 from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.samples.normalise import CatalogueTable, SampleTable

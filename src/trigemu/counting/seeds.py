@@ -17,20 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.counting.counters import (
-    AND,
-    BOTH,
-    EITHER,
-    EXACTLY,
-    LOST,
-    NOT,
-    OR,
-    TOTAL,
-    UNIQUE,
-    components,
-    evaluate,
-    outcomes,
-)
+from trigemu.counting.counters import BOTH, EITHER, EXACTLY, LOST, TOTAL, UNIQUE, evaluate
+from trigemu.counting.outcomes import AND, NOT, OR, components, outcomes
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError
 from trigemu.triggers import Expression
 

@@ -4,7 +4,7 @@ in: catalogues, files of events (`formats`, one file a format)
 out: `Catalogue`, `Sample`, `Events`
 """
 
-from trigemu.samples.catalogue import INTERACTIONS, Catalogue, Errors, Sample, catalogue_of, open_catalogue
+from trigemu.samples.catalogue import Catalogue, Errors, catalogue_of, open_catalogue
 from trigemu.samples.events import Collection, Events, Need, event_starts, first_nan, make_events
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
@@ -12,6 +12,7 @@ from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import opened
 from trigemu.samples.margins import join_events
 from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
+from trigemu.samples.sample import INTERACTIONS, Sample
 from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
 
 __all__ = [

@@ -3,137 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from trigemu.samples.detect import format_of
-from trigemu.samples.events import Events, Need, make_events
 from trigemu.samples.formats import FORMATS
-from trigemu.samples.formats.source import Schema, Source
+from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import found, located, opened, parts
-from trigemu.samples.margins import around, join_events
 from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
 from trigemu.samples.open_data import completed
+from trigemu.samples.sample import Sample, naming
 from trigemu.support import Document, Key, SampleError, TrigemuError, load_toml, nearest, read_table
 
 #: The units that the errors of rates treat as independent.
 Errors = Literal["interactions", "events"]
-
-#: The number of interactions in a crossing.
-INTERACTIONS: Need = ("", "n_interaction")
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Event files of one process.
-
-    Attributes
-    ----------
-    number : int
-        Position in the catalogue, which identifies the sample in pattern tables.
-    table : SampleTable
-        Entry of the catalogue.
-    sources : tuple of Source
-        The files.
-    hz_per_weight : float
-        Rate of a generator weight of 1, in Hz.
-    rate_hz : float
-        Rate of all generated events, including those that a skim dropped.
-    sha256 : tuple of str or None
-        Digest of each file; None for remote files without a digest in the catalogue.
-    weighted : bool
-        Whether generator weights are used; otherwise every event has weight 1.
-    per_interactions : tuple of float
-        Factors on the weight of a crossing, by its number of interactions; empty: no reweighting.
-    """
-
-    number: int
-    table: SampleTable
-    sources: tuple[Source, ...]
-    hz_per_weight: float
-    rate_hz: float
-    sha256: tuple[str | None, ...]
-    weighted: bool = True
-    per_interactions: tuple[float, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The name of the sample."""
-        return self.table.name
-
-    @property
-    def entries(self) -> int:
-        """The number of events in all files."""
-        return sum(source.entries for source in self.sources)
-
-    @property
-    def schema(self) -> Schema:
-        """The columns that all files have; the files may differ in their stored decisions."""
-        scalars = (source.schema.scalars for source in self.sources)
-        return Schema(self.sources[0].schema.collections, frozenset.intersection(*scalars))
-
-    @property
-    def has_neighbours(self) -> bool:
-        """Whether its events are consecutive crossings."""
-        return all(source.neighbours != "none" for source in self.sources)
-
-    @property
-    def has_parents(self) -> bool:
-        """Whether several events may originate from the same generated interaction."""
-        return any(source.has_parents for source in self.sources)
-
-    def read(self, source: int, start: int, stop: int, needs: Iterable[Need], margin: int = 0) -> Events:
-        """Read a range of events of one file.
-
-        Parameters
-        ----------
-        source : int
-            Index of the file.
-        start, stop : int
-            Range of entries.
-        needs : iterable of Need
-            Columns to read.
-        margin : int
-            Number of neighbouring crossings to add on either side, where the file has them; they are outside
-            of `Events.core`.
-
-        Returns
-        -------
-        Events
-            The events, with weights in Hz.
-
-        Raises
-        ------
-        SampleError
-            If the file cannot be read; the message names sample and file.
-        """
-        reweighted = {INTERACTIONS} if self.per_interactions else set()
-        file, wanted = self.sources[source], tuple({*needs, *reweighted})
-        ranges, core = around(file.neighbours, file.entries, start, stop, margin)
-        return join_events([self._read(file, *rows, wanted) for rows in ranges], core)
-
-    def _read(self, file: Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
-        with _naming(self.name, file.path):
-            columns = file.read(start, stop, needs)
-        own = columns.weight if self.weighted else np.ones(stop - start)
-        weight = np.multiply(own, self.hz_per_weight, dtype=np.float64)
-        if self.per_interactions:
-            weight *= np.array(self.per_interactions)[columns.scalars[INTERACTIONS[1]]]
-        return make_events(
-            self.name,
-            weight,
-            columns.collections,
-            columns.scalars,
-            id=columns.id,
-            parent=columns.parent,
-            first=start,
-        )
 
 
 @dataclass(frozen=True)
@@ -299,7 +184,7 @@ def catalogue_of(path: Path | str, format: str | None = None) -> Catalogue:
     if format is not None and format not in FORMATS:
         raise SampleError(f"{path}: unknown format {format!r}{nearest(format, FORMATS)}")
     file = str(located(path))
-    with _naming(name, file):
+    with naming(name, file):
         known = format or format_of(file)
     head = CatalogueTable(name=name, convention="crossing")
     table = SampleTable(
@@ -327,7 +212,7 @@ def _open(
     sources = tuple(FORMATS[table.format](path) for path in paths)
     total = 0.0
     for source in sources:
-        with _naming(table.name, source.path):
+        with naming(table.name, source.path):
             if not table.sum_of_weights:
                 total += source.sum_of_weights if weighted else source.entries
             entries, _, _ = source.entries, source.schema, source.boundaries
@@ -352,7 +237,7 @@ def _alike(one: Source, other: Source) -> bool:
 def _verify(sample: str, path: str, expected: str | None) -> str | None:
     if isinstance(located(path), str) and expected is None:
         return None
-    with _naming(sample, path):
+    with naming(sample, path):
         digest = _digest(path)
     if expected is not None and digest != expected.lower():
         raise SampleError(
@@ -371,22 +256,3 @@ def _digest(path: str) -> str:
             while block := stream.read(1 << 20):
                 digest.update(block)
     return digest.hexdigest()
-
-
-@contextmanager
-def _naming(sample: str, path: str) -> Iterator[None]:
-    """Turn any error of a file, from any library, into a SampleError that names sample and file."""
-    try:
-        yield
-    except TrigemuError as error:
-        raise SampleError(f"sample {sample!r}: {path}: {error}") from error
-    except ImportError as error:
-        raise SampleError(
-            f"sample {sample!r}: {path} needs a package that is not installed: {error}"
-        ) from error
-    except Exception as error:
-        reason = " ".join(str(error).split())[:200]
-        raise SampleError(
-            f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "
-            f"and in this format?"
-        ) from error

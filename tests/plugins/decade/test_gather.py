@@ -15,7 +15,7 @@ from trigemu_plugin_decade.gather import Gathered, gather
 
 from trigemu.decisions.plan import Plan
 from trigemu.observables.workspace import Workspace
-from trigemu.samples.catalogue import Sample
+from trigemu.samples import Sample
 from trigemu.samples.events import Events
 from trigemu.samples.split import EVALUATION, TRAINING
 from trigemu.support.errors import SampleError

@@ -1,0 +1,144 @@
+"""A sample of events: files of one process, read in ranges with weights in Hz."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.samples.events import Events, Need, make_events
+from trigemu.samples.formats.source import Schema, Source
+from trigemu.samples.margins import around, join_events
+from trigemu.samples.normalise import SampleTable
+from trigemu.support import SampleError, TrigemuError
+
+#: The number of interactions in a crossing.
+INTERACTIONS: Need = ("", "n_interaction")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Event files of one process.
+
+    Attributes
+    ----------
+    number : int
+        Position in the catalogue, which identifies the sample in pattern tables.
+    table : SampleTable
+        Entry of the catalogue.
+    sources : tuple of Source
+        The files.
+    hz_per_weight : float
+        Rate of a generator weight of 1, in Hz.
+    rate_hz : float
+        Rate of all generated events, including those that a skim dropped.
+    sha256 : tuple of str or None
+        Digest of each file; None for remote files without a digest in the catalogue.
+    weighted : bool
+        Whether generator weights are used; otherwise every event has weight 1.
+    per_interactions : tuple of float
+        Factors on the weight of a crossing, by its number of interactions; empty: no reweighting.
+    """
+
+    number: int
+    table: SampleTable
+    sources: tuple[Source, ...]
+    hz_per_weight: float
+    rate_hz: float
+    sha256: tuple[str | None, ...]
+    weighted: bool = True
+    per_interactions: tuple[float, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the sample."""
+        return self.table.name
+
+    @property
+    def entries(self) -> int:
+        """The number of events in all files."""
+        return sum(source.entries for source in self.sources)
+
+    @property
+    def schema(self) -> Schema:
+        """The columns that all files have; the files may differ in their stored decisions."""
+        scalars = (source.schema.scalars for source in self.sources)
+        return Schema(self.sources[0].schema.collections, frozenset.intersection(*scalars))
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Whether its events are consecutive crossings."""
+        return all(source.neighbours != "none" for source in self.sources)
+
+    @property
+    def has_parents(self) -> bool:
+        """Whether several events may originate from the same generated interaction."""
+        return any(source.has_parents for source in self.sources)
+
+    def read(self, source: int, start: int, stop: int, needs: Iterable[Need], margin: int = 0) -> Events:
+        """Read a range of events of one file.
+
+        Parameters
+        ----------
+        source : int
+            Index of the file.
+        start, stop : int
+            Range of entries.
+        needs : iterable of Need
+            Columns to read.
+        margin : int
+            Number of neighbouring crossings to add on either side, where the file has them; they are outside
+            of `Events.core`.
+
+        Returns
+        -------
+        Events
+            The events, with weights in Hz.
+
+        Raises
+        ------
+        SampleError
+            If the file cannot be read; the message names sample and file.
+        """
+        reweighted = {INTERACTIONS} if self.per_interactions else set()
+        file, wanted = self.sources[source], tuple({*needs, *reweighted})
+        ranges, core = around(file.neighbours, file.entries, start, stop, margin)
+        return join_events([self._read(file, *rows, wanted) for rows in ranges], core)
+
+    def _read(self, file: Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
+        with naming(self.name, file.path):
+            columns = file.read(start, stop, needs)
+        own = columns.weight if self.weighted else np.ones(stop - start)
+        weight = np.multiply(own, self.hz_per_weight, dtype=np.float64)
+        if self.per_interactions:
+            weight *= np.array(self.per_interactions)[columns.scalars[INTERACTIONS[1]]]
+        return make_events(
+            self.name,
+            weight,
+            columns.collections,
+            columns.scalars,
+            id=columns.id,
+            parent=columns.parent,
+            first=start,
+        )
+
+
+@contextmanager
+def naming(sample: str, path: str) -> Iterator[None]:
+    """Turn any error of a file, from any library, into a SampleError that names sample and file."""
+    try:
+        yield
+    except TrigemuError as error:
+        raise SampleError(f"sample {sample!r}: {path}: {error}") from error
+    except ImportError as error:
+        raise SampleError(
+            f"sample {sample!r}: {path} needs a package that is not installed: {error}"
+        ) from error
+    except Exception as error:
+        reason = " ".join(str(error).split())[:200]
+        raise SampleError(
+            f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "
+            f"and in this format?"
+        ) from error
