@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from toys import columns, toy_events
 
 from trigemu import Events, make_events
-from trigemu.samples.margins import around, joined
+from trigemu.samples.margins import around, join_events
 
 EVENTS = toy_events(8, 30)
 
@@ -51,7 +51,7 @@ def test_joined_events_are_those_of_the_parts(ranges: list[tuple[int, int]]) -> 
     whole = read(0, 30)
     parts = [whole[first : first + length] for first, length in ranges]
     rows = [row for first, length in ranges for row in range(first, min(30, first + length))]
-    made = joined(parts, slice(1, 2))
+    made = join_events(parts, slice(1, 2))
     assert made.core == slice(1, 2)
     expected = whole.take(np.array(rows, np.int64))
     for name in ("weight", "id", "parent"):
