@@ -59,7 +59,7 @@ def outputs(checkout: Path, command: list[str], files: list[str]) -> list[str]:
             stdout=subprocess.DEVNULL,
             check=True,
         )
-        return [numbers(file) for _, file in written]
+        return [numbers(file).replace(str(checkout), "") for _, file in written]
 
 
 def numbers(file: Path) -> str:
@@ -68,7 +68,7 @@ def numbers(file: Path) -> str:
         return json.dumps(without_words(json.loads(text)), indent=1)
     if file.suffix == ".html":
         cells = re.findall(r"<td[^>]*>(.*?)</td>", text, re.DOTALL)
-        return "\n".join(cell for cell in cells if re.match(r"\s*[-−+<0-9]", cell))
+        return "\n".join(cell for cell in cells if re.match(r"\s*[-−+<0-9]", cell) and len(cell) < 64)
     return text
 
 

@@ -1,7 +1,7 @@
 """The event loop: chunks of samples → decisions → one pattern table.
 
 catalogue = open_catalogue()                           # samples/     the events and their weights
-menus = solve_budgets(menus, catalogue)                # budgets.py   cuts from rate budgets, if there are any
+menus = solve_budgets(menus, catalogue)                # budgets.py   cuts from rate budgets, if any
 plan = make_plan(menus)                                # decisions/   the union of the menus' triggers
 for chunk in over_background(…):                       # engine.py    in any order, on any worker
     events = sample.read(…)                            # samples/     columns and weights in Hz
