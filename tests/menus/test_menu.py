@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from trigemu import Menu, TrigemuError, read_menu
+from trigemu.menus import relations
 from trigemu.menus.menu import Budget, Solution
+from trigemu.observables.language import MAX_LEVELS
 from trigemu.observables.selections import Derivation, Window
+from trigemu.support.errors import MAX_PROBLEMS
 from trigemu.support.toml import TableError
 from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.logic import Logic, parse_expression
@@ -384,6 +387,37 @@ kind = "logic"
 expression = "A"
 """
     assert mistakes(tmp_path, text) == [(6, "trigger 'A': depends on itself: A → B → C → A")]
+
+
+@pytest.mark.parametrize("kind", ['kind = "logic"\nexpression = "T{}"', RANDOM + '\nseed = "T{}"'])
+@pytest.mark.parametrize("step", [1, -1])
+def test_chains_of_logic_and_seeds_are_bounded(tmp_path: Path, kind: str, step: int) -> None:
+    """In either order of the file; the chain is followed without recursion."""
+    tables = [trigger(RANDOM).replace('"T"', '"T0"')]
+    tables += [trigger(kind.format(i - 1)).replace('"T"', f'"T{i}"') for i in range(1, 1500)]
+    (_, message), *others = mistakes(tmp_path, "".join(tables[::step]))
+    longest = 1 + MAX_LEVELS
+    assert message.startswith(f"trigger 'T{longest}': it reads others through {longest} levels")
+    assert not others
+
+
+def test_levels_within_expressions_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relations, "MAX_LEVELS", 3)
+    first = trigger(RANDOM).replace('"T"', '"A"')
+    nested = trigger('kind = "logic"\nexpression = "A and not A"').replace('"T"', '"B"')
+    read(tmp_path, first + nested)
+    ((_, message),) = mistakes(tmp_path, first + nested + trigger('kind = "logic"\nexpression = "B"'))
+    assert "it reads others through 4 levels" in message
+
+
+def test_a_file_with_very_many_mistakes_is_not_read_to_its_end(tmp_path: Path) -> None:
+    text = "".join(trigger('kind = "x"').replace('"T"', f'"T{i}"') for i in range(MAX_PROBLEMS + 50))
+    path = tmp_path / "menu.toml"
+    path.write_text(text)
+    with pytest.raises(TableError) as error:
+        read_menu(path)
+    assert len(error.value.problems) == MAX_PROBLEMS
+    assert str(error.value).endswith("\n… and perhaps more: correct these first")
 
 
 def test_a_kind_of_a_plugin_that_the_menu_does_not_list(tmp_path: Path) -> None:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import pickle
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,10 +18,13 @@ from trigemu.observables.expressions import (
     Scalar,
     ScalarSum,
 )
-from trigemu.observables.language import parse_condition, parse_observable
+from trigemu.observables.language import MAX_LEVELS, parse_condition, parse_observable
+from trigemu.observables.pruning import all_uses
 from trigemu.observables.selections import Derivation, Scope
 from trigemu.observables.vectors import ObjectVector, OfVectors
-from trigemu.support.errors import TrigemuError
+from trigemu.observables.workspace import Workspace
+from trigemu.samples.events import Collection, make_events
+from trigemu.support.errors import TrigemuError, excerpt
 
 JET, PHOTON = Derivation("jet"), Derivation("photon")
 SCOPE = Scope((("jet", JET), ("photon", PHOTON)), (JET,), (JET, PHOTON))
@@ -84,7 +90,11 @@ def test_a_text_may_go_over_several_lines() -> None:
         ("jet[-1].pt", "'jet[-1]': objects are written NAME[NUMBER], counted from 0"),
         ("jet[0:2].pt", "'jet[0:2]': objects are written NAME[NUMBER]"),
         ("jet[True].pt", "'jet[True]': objects are written NAME[NUMBER]"),
-        ("jet[10000000000000000000000].pt", "objects are written NAME[NUMBER]"),
+        ("jet[10000000000000000000000].pt", "the largest number is 9999"),
+        ("jet[10**30].pt", "'jet[10**30]': objects are written NAME[NUMBER]"),
+        ("ht > 1e400", "'1e400' is too large: the largest number is 1.8e308"),
+        ("ht > 1" + "0" * 400, "is too large"),
+        ("ht > 1" + "0" * 5000, "cannot be read"),
         ("jet[0]", "'jet[0]' is not a number per event, such as jet[0].pt"),
         ("jet", "'jet' is a collection: write jet[0].pt or n_jet"),
         ("jet.pt", "'jet.pt' is not part of the observable language"),
@@ -112,8 +122,11 @@ def test_a_text_may_go_over_several_lines() -> None:
         ("ht.__class__", "is not part of the observable language"),
         ("abs(x=1)", "is not part of the observable language"),
         ("(y := 3)", "is not part of the observable language"),
-        ("-" * 3000 + "1", "nested too deeply"),
-        ("+".join(["1"] * 20000), "nested too deeply"),
+        ("-" * 101 + "1", "nests more than 100 levels"),
+        ("-" * 10_000 + "1", "nests more than 100 levels"),
+        ("ht" + "+1" * 101, "nests more than 100 levels"),
+        ("ht" + "*1" * 5000, "nests more than 100 levels"),
+        ("x" * 20_001, "has 20001 characters, at most 20000 are allowed"),
         ("a\0b", "cannot be read"),
     ],
 )
@@ -121,7 +134,38 @@ def test_what_is_not_in_the_language(text: str, message: str) -> None:
     with pytest.raises(TrigemuError) as error:
         parse_observable(text, SCOPE)
     assert message in str(error.value)
-    assert str(error.value).startswith(f"{text!r}: ")
+    assert str(error.value).startswith(f"{excerpt(text)!r}: ")
+    assert len(str(error.value)) < 1000
+
+
+DEEPEST = [
+    "+".join(["met"] * MAX_LEVELS),
+    "-".join(["met"] * MAX_LEVELS),
+    "*".join(["ht"] * MAX_LEVELS),
+    "-" * (MAX_LEVELS - 1) + "ht",
+    "abs(" * (MAX_LEVELS - 1) + "ht" + ")" * (MAX_LEVELS - 1),
+    "m(" + "+".join(["jet[0]"] * (MAX_LEVELS - 2)) + ")",
+]
+
+
+@pytest.mark.parametrize("text", DEEPEST)
+def test_the_deepest_expressions_are_read_evaluated_and_pickled(text: str) -> None:
+    number = parse_observable(text, SCOPE)
+    again = pickle.loads(pickle.dumps(number))
+    assert (again, hash(again), repr(again)) == (number, hash(number), repr(number))
+    assert set(number.needs()) <= {("", "met"), *(("jet", column) for column in ("pt", "eta", "phi"))}
+    assert {derivation for derivation, _ in all_uses(number)} <= {JET, PHOTON}
+    weight = np.ones(2)
+    jets = {name: np.full(2, 40.0, np.float32) for name in ("pt", "eta", "phi")}
+    events = make_events("toy", weight, {"jet": Collection(np.arange(3), jets)}, {"met": weight})
+    assert len(number.evaluate(Workspace(events))) == 2
+
+
+def test_every_part_of_an_expression_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = []
+    monkeypatch.setattr(Scope, "has_object", lambda scope, name: names.append(name))
+    parse_observable("+".join(["a"] * 30), SCOPE)
+    assert len(names) == 30
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from trigemu.observables import selections
 from trigemu.observables.selections import (
+    MAX_DERIVED,
     Derivation,
     ObjectTable,
     Scope,
@@ -154,6 +157,42 @@ def test_a_sum_follows_the_other_where_it_has_no_definition(
 def test_mistakes(tmp_path: Path, text: str, key: tuple[str, ...], message: str) -> None:
     _, mistakes = scope_of(tmp_path, text)
     assert mistakes == [(key, message)]
+
+
+def test_chains_of_objects_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selections, "MAX_DERIVED", 3)
+    chained = "".join(f'[objects.a{i}]\nfrom = "a{i - 1}"\n' for i in range(1, 5))
+    _, mistakes = scope_of(tmp_path, chained)
+    ((key, message),) = mistakes
+    assert key == ("objects", "a4")
+    assert message.startswith("'a4' is derived through 3 levels of from and with, from 3 objects")
+
+
+def test_the_longest_chain_is_derived_hashed_and_pickled(tmp_path: Path) -> None:
+    """In either order of the file."""
+    lines = [f'[objects.a{i}]\nfrom = "a{i - 1}"\npt = {{ min = {i} }}\n' for i in range(MAX_DERIVED)]
+    for text in ("".join(lines), "".join(reversed(lines))):
+        scope, mistakes = scope_of(tmp_path, text)
+        assert not mistakes
+        last = scope.object(f"a{MAX_DERIVED - 1}")
+        again = pickle.loads(pickle.dumps(last))
+        assert (again, hash(again), set(again.needs())) == (last, hash(last), {("a-1", "pt")})
+
+
+def test_objects_that_are_used_again_and_again_are_bounded(tmp_path: Path) -> None:
+    """Each is made of the one before twice: the last one of 2⁴⁰ derivations."""
+    lines = (
+        f'[objects.a{i}]\nfrom = "a{i - 1}"\nremove_overlap = {{ with = "a{i - 1}", dr = 0.4 }}\n'
+        for i in range(1, 40)
+    )
+    _, mistakes = scope_of(tmp_path, '[objects.a0]\nfrom = "jet"\n' + "".join(lines))
+    assert "'a13' is derived through 13 levels of from and with, from 16382 objects" in mistakes[0][1]
+
+
+def test_a_sum_of_many_collections_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selections, "MAX_SUMMED", 2)
+    _, mistakes = scope_of(tmp_path, '[sums.ht]\nof = ["jet", "jet", "jet"]\n')
+    assert mistakes == [((), "of: 3 objects, at most 2 are allowed")]
 
 
 def test_a_table_with_mistakes_makes_no_others(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trigemu import TrigemuError
+from trigemu.support.errors import excerpt
 from trigemu.triggers.logic import Logic, parse_expression
 
 NAMES = ("A", "B", "C")
@@ -71,13 +72,14 @@ def test_it_may_go_over_several_lines() -> None:
         ("True", "'True' is not a trigger name"),
         ("f(A)", "'f(A)' is not a trigger name"),
         ("A if B else C", "is not a trigger name"),
-        ("not " * 5000 + "A", "nested too deeply"),
+        ("not " * 101 + "A", "nests more than 100 levels"),
+        ("A or " * 20_000 + "A", "has 100001 characters, at most 100000 are allowed"),
     ],
 )
 def test_what_is_no_expression(text: str, message: str) -> None:
     ((key, mistake),) = Logic(expression=text).mistakes()
     assert key == "expression"
-    assert mistake.startswith(f"{text!r}: ")
+    assert mistake.startswith(f"{excerpt(text)!r}: ")
     assert message in mistake
     with pytest.raises(TrigemuError):
         parse_expression(text)

@@ -115,6 +115,12 @@ class Trigger:
         own = self.description.inputs() if isinstance(self.description, BitKind) else ()
         return (*own, *(self.seed.names() if self.seed else ()))
 
+    @property
+    def levels(self) -> int:
+        """The levels of the deepest of its expressions over other triggers; 0 if it reads none."""
+        own = self.description.levels() if isinstance(self.description, BitKind) else 0
+        return max(own, self.seed.levels if self.seed else 0)
+
     def solved(self, solution: Solution) -> Trigger:
         """Return the same trigger with the cut of a solution."""
         assert isinstance(self.description, ScoreKind)

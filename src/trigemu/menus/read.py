@@ -15,7 +15,14 @@ import msgspec
 from trigemu.menus.compile_check import failed, try_compile
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.menus.prescales import name_mistakes, prescale_mistake
-from trigemu.menus.relations import check_columns, check_counters, check_inputs, check_levels, order_of
+from trigemu.menus.relations import (
+    check_columns,
+    check_counters,
+    check_depth,
+    check_inputs,
+    check_levels,
+    order_of,
+)
 from trigemu.observables import Scope, read_integers, read_scope
 from trigemu.support import (
     Document,
@@ -94,6 +101,9 @@ class TriggerTable(TomlTable, frozen=True):
         return None if self.total_rate_hz is None else Budget("total", self.total_rate_hz)
 
 
+_COMMON = frozenset(field.encode_name for field in msgspec.structs.fields(TriggerTable))
+
+
 def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Menu:
     """Read and check a menu.
 
@@ -124,6 +134,7 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
     scope = _scope(document)
     triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
     order = order_of(document, triggers)
+    check_depth(document, triggers, order)
     if said:
         check_columns(document, triggers, said.prescale_columns)
         check_levels(document, triggers, said.levels)
@@ -203,11 +214,10 @@ def _trigger(
         document.problem(key, "", "expected a table [[trigger]]")
         return None
     where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
-    common = {field.encode_name for field in msgspec.structs.fields(TriggerTable)}
     kind = table.get("kind")
     struct = kinds.table.get(kind) if isinstance(kind, str) else None
-    own = {name: value for name, value in table.items() if name not in common}
-    head_table = {name: value for name, value in table.items() if name in common}
+    own = {name: value for name, value in table.items() if name not in _COMMON}
+    head_table = {name: value for name, value in table.items() if name in _COMMON}
     said = read_table(document, head_table, TriggerTable, key, where)
     head = said or TriggerTable(name=str(table.get("name") or where), kind=str(kind))
     seed = None
@@ -221,7 +231,7 @@ def _trigger(
             document.problem((*key, "kind"), where, kinds.unknown(kind))
         return None
     try:
-        description = read_table(document, own, struct, key, where, also=common)
+        description = read_table(document, own, struct, key, where, also=_COMMON)
         factor = 1.0 if description is None else own_prescale(description, rate)
         if isinstance(description, BitKind):
             description.inputs()

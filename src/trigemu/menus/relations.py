@@ -3,10 +3,11 @@ in which they decide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from trigemu.menus.menu import Trigger
-from trigemu.support import Document, nearest
+from trigemu.observables import MAX_LEVELS
+from trigemu.support import Document, chain, excerpt, nearest
 
 
 def check_columns(document: Document, triggers: Iterable[Trigger], names: Sequence[str]) -> None:
@@ -35,7 +36,7 @@ def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str
                 document.problem(
                     ("trigger", _number(document, trigger.name), key),
                     f"trigger {trigger.name!r}",
-                    f"{key}: unknown trigger {name!r}{nearest(name, names - {trigger.name})}",
+                    f"{key}: unknown trigger {excerpt(name)!r}{nearest(name, names - {trigger.name})}",
                 )
 
 
@@ -43,23 +44,44 @@ def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]
     """Return the names of the triggers, each after those whose decisions it reads."""
     by_name = {trigger.name: trigger for trigger in triggers}
     order: dict[str, None] = {}
-
-    def place(name: str, open_: tuple[str, ...]) -> None:
-        if name in order or name not in by_name:
-            return
-        if name in open_:
-            cycle = " → ".join((*open_[open_.index(name) :], name))
-            message = f"depends on itself: {cycle}"
-            document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
-            order[name] = None
-            return
-        for other in by_name[name].inputs():
-            place(other, (*open_, name))
-        order[name] = None
-
     for trigger in triggers:
-        place(trigger.name, ())
+        open_: dict[str, Iterator[str]] = {}  # the path to a trigger, with what is left of each one's inputs
+        following: str | None = trigger.name
+        while following is not None or open_:
+            if following in open_:
+                path = [*open_]
+                _cycle(document, [*path[path.index(following) :], following])
+                order[following] = None
+            elif following is not None and following not in order and following in by_name:
+                open_[following] = iter(by_name[following].inputs())
+            last = next(reversed(open_), None)
+            following = next(open_[last], None) if last is not None else None
+            if last is not None and following is None:
+                del open_[last]
+                order[last] = None
     return tuple(order)
+
+
+def _cycle(document: Document, names: Sequence[str]) -> None:
+    message = f"depends on itself: {chain(names)}"
+    document.problem(("trigger", _number(document, names[0])), f"trigger {names[0]!r}", message)
+
+
+def check_depth(document: Document, triggers: Sequence[Trigger], order: Sequence[str]) -> None:
+    """Check that no trigger reads others through too many levels of logic and seeds. `order`: the names of
+    the triggers, each after those that it reads."""
+    by_name = {trigger.name: trigger for trigger in triggers}
+    levels: dict[str, int] = {}
+    for name in order:
+        trigger = by_name[name]
+        below = max((levels.get(other, 0) for other in trigger.inputs()), default=0)
+        levels[name] = below + trigger.levels
+        if levels[name] > MAX_LEVELS >= below:
+            message = (
+                f"it reads others through {levels[name]} levels, those within expressions counted: at most "
+                f"{MAX_LEVELS} are allowed"
+            )
+            document.problem(("trigger", _number(document, name)), f"trigger {name!r}", message)
 
 
 def check_levels(document: Document, triggers: Sequence[Trigger], levels: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from trigemu.observables.expressions import (
     ScalarSum,
 )
 from trigemu.observables.hardware_scales import Digits, Integers, LinearScale, Scale, needed, read_integers
-from trigemu.observables.language import parse_condition, parse_observable, parse_tree, quoting
+from trigemu.observables.language import MAX_LEVELS, parse_condition, parse_observable, parse_tree, quoting
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, lowest_pt, without_soft_objects
 from trigemu.observables.selections import (
@@ -45,6 +45,7 @@ from trigemu.observables.windows import (
 from trigemu.observables.workspace import Workspace
 
 __all__ = [
+    "MAX_LEVELS",
     "STANDARD",
     "AnyOf",
     "Arithmetic",

@@ -10,6 +10,7 @@ two objects is the sum of their four-vectors; a name that is not an object is a 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -26,8 +27,13 @@ from trigemu.observables.expressions import (
 )
 from trigemu.observables.selections import Scope
 from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
-from trigemu.support import TrigemuError, nearest
+from trigemu.support import TrigemuError, excerpt, nearest
 
+#: The longest text of an observable or a condition: room for a thousand comparisons, each of which takes a
+#: megabyte for the events of a chunk.
+MAX_CHARACTERS = 20_000
+#: The deepest nesting of an expression; each level takes up to five of the 1000 calls that Python nests.
+MAX_LEVELS = 100
 #: Function → the number of vectors it takes.
 _VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
 #: Larger than the number of objects in any event.
@@ -52,21 +58,37 @@ def quoting(text: str) -> Iterator[None]:
     try:
         yield
     except TrigemuError as error:
-        raise TrigemuError(f"{text!r}: {error}") from None
-    except (RecursionError, MemoryError):
-        raise TrigemuError(f"{text!r}: is nested too deeply") from None
+        raise TrigemuError(f"{excerpt(text)!r}: {error}") from None
 
 
-def parse_tree(text: str) -> ast.expr:
-    """Return the syntax tree of an expression on one or more lines; raise TrigemuError if it is not one."""
+def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
+    """Return the syntax tree of an expression on one or more lines, at most `MAX_LEVELS` deep; raise
+    TrigemuError if it is not one."""
     if not text.strip():
         raise TrigemuError("is empty")
+    if len(text) > longest:
+        raise TrigemuError(f"has {len(text)} characters, at most {longest} are allowed")
+    deep = f"nests more than {MAX_LEVELS} levels, such as parentheses or the terms of a sum"
     try:
-        return ast.parse(_in_one(text), mode="eval").body
+        tree = ast.parse(_in_one(text), mode="eval").body
     except (SyntaxError, ValueError) as error:
         column = getattr(error, "offset", None)
         at = f" at column {column}" if column else ""
         raise TrigemuError(f"cannot be read{at}: {getattr(error, 'msg', error)}") from None
+    except (RecursionError, MemoryError):  # how Python says that its parser's stack is full
+        raise TrigemuError(deep) from None
+    if len(text) > MAX_LEVELS and _deeper(tree, MAX_LEVELS):
+        raise TrigemuError(deep)
+    return tree
+
+
+def _deeper(tree: ast.expr, levels: int) -> bool:
+    """Whether a tree has more than some number of levels, found without recursion."""
+    level: list[ast.AST] = [tree]
+    for _ in range(levels):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        level = [child for child in level if isinstance(child, ast.expr)]
+    return bool(level)
 
 
 def _in_one(text: str) -> str:
@@ -86,7 +108,7 @@ class _Reader:
             case ast.Constant(value=bool()):
                 pass
             case ast.Constant(value=int() | float() as value):
-                return Constant(float(value))
+                return Constant(self._finite(value, node))
             case ast.Name(id=name):
                 return self._name(name)
             case ast.Attribute(value=ast.Subscript() as element, attr=column):
@@ -110,10 +132,21 @@ class _Reader:
         raise TrigemuError(f"{self._source(node)!r} is not part of the observable language")
 
     def _source(self, node: ast.expr) -> str:
-        return ast.get_source_segment(self.text, node) or self.text
+        return excerpt(ast.get_source_segment(self.text, node) or self.text)
+
+    def _finite(self, value: float, node: ast.expr) -> float:
+        try:
+            number = float(value)
+        except OverflowError:  # of an integer
+            number = math.inf
+        if number == math.inf:
+            raise TrigemuError(f"{self._source(node)!r} is too large: the largest number is 1.8e308")
+        return number
 
     def number(self, node: ast.expr) -> Number:
-        made = self.read(node)
+        return self._as_number(self.read(node), node)
+
+    def _as_number(self, made: Number | Vector | Condition, node: ast.expr) -> Number:
         if isinstance(made, MissingEt):
             return Scalar("met")
         if isinstance(made, MissingMomentum):
@@ -146,6 +179,8 @@ class _Reader:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int() as index)):
                 if not isinstance(index, bool) and index <= MAX_INDEX:
                     return ObjectVector(self.scope.object(name), index)
+                if not isinstance(index, bool):
+                    raise TrigemuError(f"{self._source(node)!r}: the largest number is {MAX_INDEX}")
         source = self._source(node)
         raise TrigemuError(f"{source!r}: objects are written NAME[NUMBER], counted from 0")
 
@@ -171,19 +206,19 @@ class _Reader:
         return OfVectors(function, vectors)
 
     def _binary(self, op: ast.operator, left: ast.expr, right: ast.expr) -> Number | Vector:
-        if isinstance(op, ast.Add):
-            first, second = self.read(left), self.read(right)
-            if (
-                isinstance(first, Vector)
-                and isinstance(second, Vector)
-                and not (_is_missing(first) and _is_missing(second))
-            ):
-                parts = first.parts if isinstance(first, VectorSum) else (first,)
-                return VectorSum((*parts, second))
         signs = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/"}
         if type(op) not in signs:
             raise TrigemuError(f"the operator after {self._source(left)!r} is not + - * /")
-        return Arithmetic(signs[type(op)], (self.number(left), self.number(right)))
+        first, second = self.read(left), self.read(right)
+        if (
+            isinstance(op, ast.Add)
+            and isinstance(first, Vector)
+            and isinstance(second, Vector)
+            and not (_is_missing(first) and _is_missing(second))
+        ):
+            parts = first.parts if isinstance(first, VectorSum) else (first,)
+            return VectorSum((*parts, second))
+        return Arithmetic(signs[type(op)], (self._as_number(first, left), self._as_number(second, right)))
 
     def _comparison(self, sides: list[ast.expr], ops: list[ast.cmpop]) -> Condition:
         names = {

@@ -9,6 +9,7 @@ from __future__ import annotations
 import keyword
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar, TypeVar
 
 import msgspec
@@ -25,12 +26,19 @@ from trigemu.observables.windows import (
     window_mistakes,
     windows_need,
 )
-from trigemu.support import Document, Key, TomlTable, TrigemuError, nearest, read_table
+from trigemu.support import Document, Key, TomlTable, TrigemuError, chain, excerpt, nearest, read_table
 
 T = TypeVar("T", bound=TomlTable)
 
 #: Objects that a menu may use without declaring them under [objects].
 STANDARD = ("jet", "photon", "electron", "muon", "tau")
+#: The longest chain of derivations; each takes up to four of the 1000 calls that Python nests.
+MAX_DERIVED = 100
+#: The largest number of derivations that one may be made of, each counted wherever `from` or `with` leads to
+#: it again: a millisecond whenever it is looked up.
+MAX_PARTS = 10_000
+#: The largest number of collections in HT or MHT.
+MAX_SUMMED = 1000
 
 
 class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
@@ -73,6 +81,8 @@ class SumTable(TomlTable, frozen=True):
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if not self.of:
             yield "of", "of = []: name at least one object"
+        if len(self.of) > MAX_SUMMED:
+            yield "of", f"of: {len(self.of)} objects, at most {MAX_SUMMED} are allowed"
 
 
 @dataclass(frozen=True)
@@ -137,15 +147,17 @@ class Scope:
 
     def object(self, name: str) -> Derivation:
         """Return the derivation of that name; raise TrigemuError, with the closest known name, if unknown."""
-        for known, derivation in self.objects:
-            if known == name:
-                return derivation
-        known_names = [known for known, _ in self.objects]
-        raise TrigemuError(f"unknown object {name!r}{nearest(name, known_names)}")
+        if name in self._by_name:
+            return self._by_name[name]
+        raise TrigemuError(f"unknown object {excerpt(name)!r}{nearest(name, self._by_name)}")
 
     def has_object(self, name: str) -> bool:
         """Return whether there is an object of that name."""
-        return any(known == name for known, _ in self.objects)
+        return name in self._by_name
+
+    @cached_property
+    def _by_name(self) -> dict[str, Derivation]:
+        return dict(self.objects)
 
 
 def read_scope(document: Document) -> Scope:
@@ -184,6 +196,57 @@ def _derivation(
 Report = Callable[[tuple[str, ...], str], None]
 
 
+class _Derivations(dict[str, Derivation]):
+    """The derivations of [objects], by name, each made after those that it is made from."""
+
+    def __init__(self, objects: Mapping[str, ObjectTable | None]) -> None:
+        super().__init__()
+        self._objects = objects
+        self._levels: dict[str, int] = {}
+        self._parts: dict[str, int] = {}
+
+    def derive(self, name: str) -> None:
+        """Make a derivation, and first all that it is made from, without recursion: a menu may chain any
+        number of them. Raises TrigemuError if there are too many, or a circle."""
+        open_: dict[str, None] = {} if name in self else {name: None}
+        while open_:
+            last = next(reversed(open_))
+            following = next((other for other in self._made_from(last) if other not in self), None)
+            if following is None:
+                del open_[last]
+                self._make(last)
+            elif following in open_:
+                raise TrigemuError(f"depends on itself: {chain([*open_, following])}")
+            else:
+                open_[following] = None
+
+    def _made_from(self, name: str) -> Iterator[str]:
+        """Yield the objects of the menu that one is made from."""
+        if table := self._objects.get(name):
+            if table.from_ != name and table.from_ in self._objects:
+                yield table.from_
+            if table.remove_overlap and table.remove_overlap.with_ in self._objects:
+                yield table.remove_overlap.with_
+
+    def _make(self, name: str) -> None:
+        before = [*self._made_from(name)]
+        levels = 1 + max((self._levels.get(other, 1) for other in before), default=0)
+        parts = 1 + sum(self._parts.get(other, 1) for other in before)
+        self[name] = Derivation(name)
+        if levels > MAX_DERIVED or parts > MAX_PARTS:
+            raise TrigemuError(
+                f"{name!r} is derived through {levels - 1} levels of from and with, from {parts - 1} "
+                f"objects: at most {MAX_DERIVED - 1} levels and {MAX_PARTS - 1} objects are allowed"
+            )
+        self._levels[name], self._parts[name] = levels, parts
+        if table := self._objects.get(name):
+            kept = table.from_ != name and table.from_ in self._objects
+            source = self[table.from_] if kept else Derivation(table.from_)
+            near = table.remove_overlap
+            other = (self.get(near.with_) or Derivation(near.with_), near.dr) if near else None
+            self[name] = _derivation(table, source, kept, other)
+
+
 def make_scope(
     objects: Mapping[str, ObjectTable | None], sums: Mapping[str, SumTable | None], report: Report
 ) -> Scope:
@@ -194,24 +257,7 @@ def make_scope(
     refers to the menu's object. HT and MHT are sums over jets unless [sums] defines them; if it defines only
     one of them, the other uses the same objects.
     """
-    made: dict[str, Derivation] = {}
-
-    def derive(name: str, open_: tuple[str, ...]) -> Derivation:
-        if name in made:
-            return made[name]
-        if name in open_:
-            raise TrigemuError(f"depends on itself: {' → '.join((*open_, name))}")
-        table = objects.get(name)
-        if table is None:
-            return Derivation(name)
-        other = table.from_ != name and table.from_ in objects
-        source = derive(table.from_, (*open_, name)) if other else Derivation(table.from_)
-        overlap = None
-        if table.remove_overlap:
-            overlap = (derive(table.remove_overlap.with_, (*open_, name)), table.remove_overlap.dr)
-        made[name] = _derivation(table, source, other, overlap)
-        return made[name]
-
+    made = _Derivations(objects)
     for name, object_table in objects.items():
         if not name.isidentifier() or keyword.iskeyword(name):
             report(("objects", name), "expected a name of letters, digits and _, not beginning with a digit")
@@ -220,12 +266,12 @@ def make_scope(
             message = f"unknown object {near!r}{nearest(near, {*objects, *STANDARD})}"
             report(("objects", name, "remove_overlap", "with"), message)
         try:
-            derive(name, ())
+            made.derive(name)
         except TrigemuError as error:
             report(("objects", name), str(error))
-        made.setdefault(name, Derivation(name))
+            made.setdefault(name, Derivation(name))
     for name in STANDARD:
-        made.setdefault(name, Derivation(name))
+        made.derive(name)
     members: dict[str, tuple[Derivation, ...]] = {}
     for name, table in sums.items():
         if name not in ("ht", "mht"):

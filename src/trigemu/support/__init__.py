@@ -6,7 +6,17 @@ out: messages, typed tables, compiled kernels
 """
 
 from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray, Words
-from trigemu.support.errors import MissingExtraError, PluginError, SampleError, TrigemuError, nearest
+from trigemu.support.errors import (
+    MAX_EXCERPT,
+    MissingExtraError,
+    PluginError,
+    SampleError,
+    TrigemuError,
+    chain,
+    excerpt,
+    listed,
+    nearest,
+)
 from trigemu.support.files import check_writable, new_folder, replacing, write_text
 from trigemu.support.internals import insert_after, replace_key, without_clock, without_origin
 from trigemu.support.kernels import (
@@ -38,6 +48,7 @@ from trigemu.support.toml import (
 )
 
 __all__ = [
+    "MAX_EXCERPT",
     "Array",
     "BoolArray",
     "Document",
@@ -54,6 +65,7 @@ __all__ = [
     "TomlTable",
     "TrigemuError",
     "Words",
+    "chain",
     "check_writable",
     "cores",
     "delta_phi",
@@ -61,9 +73,11 @@ __all__ = [
     "dotted",
     "energy",
     "environment",
+    "excerpt",
     "inlined",
     "insert_after",
     "kernel",
+    "listed",
     "load_average",
     "load_toml",
     "mass",

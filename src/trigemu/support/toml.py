@@ -15,16 +15,22 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import msgspec
 
-from trigemu.support.errors import TrigemuError, nearest
+from trigemu.support.errors import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
 
 Key = tuple[str | int, ...]
 S = TypeVar("S", bound="TomlTable")
 T = TypeVar("T")
+
+#: The longest message on one mistake, in characters.
+MAX_MESSAGE = 2000
+#: `fields` resolves annotations whenever it is called, which takes longer than reading a table.
+_fields = cache(msgspec.structs.fields)
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -53,7 +59,7 @@ class Problem:
 
 
 class TableError(TrigemuError):
-    """All mistakes in one TOML file.
+    """The mistakes in one TOML file.
 
     Attributes
     ----------
@@ -61,9 +67,10 @@ class TableError(TrigemuError):
         The mistakes, ordered by line.
     """
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[Problem], perhaps_more: bool = False) -> None:
         self.problems = sorted(problems, key=lambda problem: problem.line)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        more = "\n… and perhaps more: correct these first" if perhaps_more else ""
+        super().__init__(listed(self.problems) + more)
 
 
 @dataclass
@@ -77,10 +84,14 @@ class Document:
     problems: list[Problem] = field(default_factory=list)
 
     def problem(self, key: Key, where: str, message: str) -> None:
-        """Record a mistake at a key, or at the nearest enclosing key that has a line."""
+        """Record a mistake at a key, or at the nearest enclosing key that has a line. Raises TableError if
+        there are more than will be listed: a file of 10⁵ mistakes is not read to its end."""
         while key and key not in self.lines:
             key = key[:-1]
-        self.problems.append(Problem(str(self.path), self.lines.get(key, 1), where, message))
+        place = str(self.path), self.lines.get(key, 1), excerpt(where)
+        self.problems.append(Problem(*place, excerpt(message, MAX_MESSAGE)))
+        if len(self.problems) > MAX_PROBLEMS:
+            raise TableError(self.problems[:MAX_PROBLEMS], perhaps_more=True)
 
     def attempt(self, make: Callable[[], T], key: Key) -> T | None:
         """Return `make()`; if it raises TrigemuError, record the mistake at the key and return None."""
@@ -121,7 +132,7 @@ def read_table(
     """Convert a table to a struct and record every mistake in the document; return None if there were any.
     `also` are further names to suggest for an unknown key."""
     before = len(document.problems)
-    fields = {f.encode_name: f for f in msgspec.structs.fields(struct) if f.name != struct.further}
+    fields = {f.encode_name: f for f in _fields(struct) if f.name != struct.further}
     if not isinstance(table, dict):
         document.problem(key, where, f"{dotted(key)} = {table!r}: expected a table of {', '.join(fields)}")
         return None
@@ -137,7 +148,7 @@ def read_table(
             message = f"unknown key {name!r}{nearest(name, (*fields, *also))}"
             document.problem((*key, name), where, message)
     if struct.further:
-        kind = next(f.type for f in msgspec.structs.fields(struct) if f.name == struct.further)
+        kind = next(f.type for f in _fields(struct) if f.name == struct.further)
         entry = typing.get_args(kind)[1]
         values[struct.further] = {
             name: _further(document, value, entry, (*key, name), where, fields)

@@ -306,6 +306,10 @@ class BitKind(TomlTable, frozen=True):
         """Return the names of the triggers whose raw decisions it reads."""
         return ()
 
+    def levels(self) -> int:
+        """Return the levels of the expression by which it reads others; 0 if it reads none."""
+        return 1 if self.inputs() else 0
+
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
         """Return the decisions bool[n] for n events.
 

@@ -14,8 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.observables import parse_tree, quoting
-from trigemu.support import BoolArray, TrigemuError
+from trigemu.support import BoolArray, TrigemuError, excerpt
 from trigemu.triggers.base import BitKind
+
+#: The longest text of an expression: room for the names of several thousand triggers.
+MAX_CHARACTERS = 100_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,11 @@ class Expression:
         return tuple(dict.fromkeys((self.name,) if self.name else inner))
 
     @property
+    def levels(self) -> int:
+        """How deeply it nests: 1 for the decision of a trigger."""
+        return 1 + max((operand.levels for operand in self.operands), default=0)
+
+    @property
     def text(self) -> str:
         """The expression as written in a menu, with brackets around nested `and` and `or`."""
         if not self.operation:
@@ -64,7 +72,7 @@ class Expression:
 def parse_expression(text: str) -> Expression:
     """Parse an expression of trigger names joined by and, or, not; raise TrigemuError for anything else."""
     with quoting(text):
-        return _read(parse_tree(text))
+        return _read(parse_tree(text, MAX_CHARACTERS))
 
 
 def _read(node: ast.expr) -> Expression:
@@ -77,7 +85,7 @@ def _read(node: ast.expr) -> Expression:
             operation = "and" if isinstance(op, ast.And) else "or"
             return Expression(operation, tuple(_read(value) for value in values))
     raise TrigemuError(
-        f"{ast.unparse(node)!r} is not a trigger name joined by and, or, not; "
+        f"{excerpt(ast.unparse(node))!r} is not a trigger name joined by and, or, not; "
         f"quote names with other characters"
     )
 
@@ -95,6 +103,9 @@ class Logic(BitKind, frozen=True):
 
     def inputs(self) -> tuple[str, ...]:
         return parse_expression(self.expression).names()
+
+    def levels(self) -> int:
+        return parse_expression(self.expression).levels
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
         return parse_expression(self.expression).evaluate(raw)

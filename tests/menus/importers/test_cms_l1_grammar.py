@@ -144,7 +144,9 @@ def test_a_threshold_is_a_number() -> None:
         ("MU3+3", "crossing \\+3: expected −2 … \\+2"),
         ("EXT_x-7", "crossing -7"),
         ("", "expected an object"),
-        ("(" * 5000, "nested too deeply"),
+        ("(" * 51, "nests more than 50 levels"),
+        ("NOT " * 51 + "MU3", "nests more than 50 levels"),
+        ("MU3 AND " * 5000, "expected an object"),
         ("comb{comb{MU0,MU0},MU0}", "unknown object 'comb'"),
     ],
 )

@@ -141,6 +141,7 @@ def test_thresholds_name_their_leg_or_not() -> None:
         ("leg1.pt >", "cannot be read"),
         ("", "is empty"),
         ("(" * 300 + "leg1.pt > 1" + ")" * 300, "nested"),
+        ("~" * 101 + "(leg1.pt > 1)", "nests more than 100 levels"),
         (" & ".join(["((leg1.a > 1) | (leg1.b > 1) | (leg2.c > 1))"] * 5), "alternatives"),
     ],
 )

@@ -10,10 +10,12 @@ Operators in order of decreasing precedence: NOT, AND, XOR, OR. The digits after
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from trigemu.support import TrigemuError, nearest
+from trigemu.support import MAX_EXCERPT, TrigemuError, nearest
 
 #: Types of objects, and their collections in this package; None: not in test vectors.
 OBJECTS: dict[str, str | None] = {
@@ -40,6 +42,8 @@ FUNCTIONS = (
 #: Names of early development versions.
 _ALIASES = {"mass_inv_3_obj": "mass_inv_3", "mass_inv_div_dr": "mass_inv_dr"}
 MAX_CROSSING = 2
+#: The deepest nesting; each level takes up to eight of the 1000 calls that Python nests.
+MAX_LEVELS = 50
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,8 @@ class Junction:
 Condition = Object | Signal | ExternalSignal | Function
 Term = Condition | Junction
 
+_BLANK = re.compile(r"\s*")
+_WORD = re.compile(r"[A-Za-z0-9_.]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d+(?:p\d+)?)(?![A-Za-z0-9_.])")
 _SIGNAL = re.compile(rf"({'|'.join(SIGNALS)})(?![A-Za-z0-9_.])")
@@ -106,36 +112,41 @@ _OPERATIONS = ("OR", "XOR", "AND")
 def parse(text: str) -> Term:
     """Parse an expression. TrigemuError quotes it and marks the position of a mistake."""
     reader = _Reader(text)
-    try:
-        term = reader.junction(0)
-    except RecursionError:
-        raise TrigemuError(f"{text!r}: is nested too deeply") from None
-    if reader.rest():
+    term = reader.junction(0)
+    if not reader.at_end():
         reader.refuse("expected AND, OR, XOR or the end")
     return term
 
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        self.text, self.at = text, 0
+        self.text, self.at, self.levels = text, 0, 0
 
     def refuse(self, reason: str) -> NoReturn:
-        place = f"{self.text[: self.at]} ⟨here⟩ {self.text[self.at :]}".strip()
+        before, after = self.text[: self.at], self.text[self.at :]
+        if len(before) > MAX_EXCERPT:
+            before = f"… {before[-MAX_EXCERPT:]}"
+        if len(after) > MAX_EXCERPT:
+            after = f"{after[:MAX_EXCERPT]} …"
+        place = f"{before} ⟨here⟩ {after}".strip()
         raise TrigemuError(f"column {self.at + 1}: {reason}: {place}")
 
-    def rest(self) -> str:
-        while self.at < len(self.text) and self.text[self.at].isspace():
-            self.at += 1
-        return self.text[self.at :]
+    def skip(self) -> None:
+        self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # it always matches
+
+    def at_end(self) -> bool:
+        self.skip()
+        return self.at == len(self.text)
 
     def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        self.rest()
+        self.skip()
         found = pattern.match(self.text, self.at)
         self.at = found.end() if found else self.at
         return found
 
     def sign(self, sign: str) -> bool:
-        found = self.rest().startswith(sign)
+        self.skip()
+        found = self.text.startswith(sign, self.at)
         self.at += len(sign) if found else 0
         return found
 
@@ -144,9 +155,11 @@ class _Reader:
             self.refuse(f"expected {sign!r}")
 
     def word(self, word: str) -> bool:
-        found = re.match(rf"{word}(?![A-Za-z0-9_.])", self.rest())
-        self.at += len(word) if found else 0
-        return found is not None
+        self.skip()
+        end = self.at + len(word)
+        found = self.text.startswith(word, self.at) and not _WORD.match(self.text, end)
+        self.at = end if found else self.at
+        return found
 
     def junction(self, level: int) -> Term:
         if level == len(_OPERATIONS):
@@ -159,22 +172,34 @@ class _Reader:
 
     def term(self) -> Term:
         if self.word("NOT"):
-            return Junction("NOT", (self.term(),))
+            with self.level():
+                return Junction("NOT", (self.term(),))
         if self.sign("("):
-            inner = self.junction(0)
+            with self.level():
+                inner = self.junction(0)
             self.expect(")")
             return inner
-        name = _NAME.match(self.rest())
+        self.skip()
+        name = _NAME.match(self.text, self.at)
         if not name:
             self.refuse("expected an object, a function, an external signal, NOT or (")
         if name[0].startswith("EXT_"):
-            self.at += name.end()
+            self.at = name.end()
             return ExternalSignal(name[0].removeprefix("EXT_"), self.crossing())
-        if self.text[self.at + name.end() :].lstrip().startswith("{"):
+        if self.text.startswith("{", _BLANK.match(self.text, name.end()).end()):  # type: ignore[union-attr]
             return self.function(name[0])
         if signal := self.take(_SIGNAL):
             return Signal(signal[1], self.crossing(), self.cuts())
         return self.object()
+
+    @contextmanager
+    def level(self) -> Iterator[None]:
+        """Refuse an expression that nests too deeply for Python's stack."""
+        self.levels += 1
+        if self.levels > MAX_LEVELS:
+            self.refuse(f"nests more than {MAX_LEVELS} levels of NOT and parentheses")
+        yield
+        self.levels -= 1
 
     def function(self, name: str) -> Function:
         known = _ALIASES.get(name, name)
@@ -189,7 +214,7 @@ class _Reader:
         return Function(known, tuple(objects), self.cuts())
 
     def object(self) -> Object:
-        self.rest()
+        self.skip()
         start, found = self.at, self.take(_OBJECT)
         if not found:
             self.refuse(self._no_object())

@@ -23,10 +23,14 @@ import msgspec
 import numpy as np
 
 from trigemu.observables import Window, parse_tree, quoting
-from trigemu.support import TrigemuError
+from trigemu.support import TrigemuError, excerpt
 
 #: The largest number of alternatives that an expression may become.
 MAX_ALTERNATIVES = 64
+#: The largest number of pairs of alternatives that are joined: a tenth of a second.
+MAX_JOINED = 16_384
+#: The largest number of a float32, the type of the columns.
+MAX_NUMBER = float(np.finfo(np.float32).max)
 _OPERATIONS: dict[type[ast.cmpop], str] = {
     **{ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!="}
 }
@@ -90,6 +94,8 @@ def parse_mask(text: str, legs: Mapping[str, int]) -> Alternatives:
 
 def both(first: Alternatives, second: Alternatives) -> Alternatives:
     """Return the alternatives in which both hold, without contradictory ones."""
+    if len(first) * len(second) > MAX_JOINED:
+        raise TrigemuError(f"expands to {len(first)} times {len(second)} alternatives")
     made: list[Conjunction] = []
     for one in first:
         for other in second:
@@ -132,8 +138,16 @@ class _Reader:
 
     def __init__(self, legs: Mapping[str, int], own: int | None) -> None:
         self._legs, self._own = legs, own
+        self._known: dict[tuple[ast.expr, bool], Alternatives] = {}
 
     def condition(self, node: ast.expr, negated: bool = False) -> Alternatives:
+        """Return the alternatives of a condition, or of its negation. Each is read once: a comparison with
+        1 & (…) needs both."""
+        if (node, negated) not in self._known:
+            self._known[node, negated] = self._condition(node, negated)
+        return self._known[node, negated]
+
+    def _condition(self, node: ast.expr, negated: bool) -> Alternatives:
         match node:
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 return self.condition(operand, not negated)
@@ -144,10 +158,10 @@ class _Reader:
                 return self._comparison(left, _OPERATIONS[type(op)], right, negated)
             case ast.Compare(ops=[_, _, *_]):
                 raise TrigemuError(
-                    f"{ast.unparse(node)!r} compares more than two: & binds closer than comparisons, put "
+                    f"{_text(node)!r} compares more than two: & binds closer than comparisons, put "
                     f"each of them in parentheses"
                 )
-        raise TrigemuError(f"{ast.unparse(node)!r} is outside of the grammar: {_ALLOWED}")
+        raise TrigemuError(f"{_text(node)!r} is outside of the grammar: {_ALLOWED}")
 
     def _comparison(self, left: ast.expr, operation: str, right: ast.expr, negated: bool) -> Alternatives:
         if _number(left) is not None and _number(right) is None:
@@ -161,13 +175,15 @@ class _Reader:
                 return (*held, *both(elsewhere, self._compared(left, operation, 0, negated)))
         number = _number(right)
         if number is None:
-            raise TrigemuError(f"{ast.unparse(right)!r} is not a number: {_ALLOWED}")
+            raise TrigemuError(f"{_text(right)!r} is not a number: {_ALLOWED}")
         return self._compared(left, operation, number, negated)
 
     def _compared(self, left: ast.expr, operation: str, limit: float, negated: bool) -> Alternatives:
         match left:
             case ast.BinOp(left=of, op=ast.BitAnd(), right=ast.Constant(value=int() as mask)):
                 column, shift = _unshifted(of)
+                if not 0 <= shift < 63 or mask >> 63 - shift:
+                    raise TrigemuError(f"{_text(left)!r}: a column has 63 bits")
                 if operation != "==" or negated or limit != mask or mask <= 0:
                     raise TrigemuError(
                         "a cut on bits of a column must be written (column>>k)&m == m, with all of them set"
@@ -223,19 +239,23 @@ class _Reader:
                 return OfLeg(self._own, name)
             case ast.Attribute(value=ast.Name() as leg, attr=name):
                 return OfLeg(self._leg(leg), name)
-        raise TrigemuError(f"{ast.unparse(node)!r} is outside of the grammar: {_ALLOWED}")
+        raise TrigemuError(f"{_text(node)!r} is outside of the grammar: {_ALLOWED}")
 
     def _pair(self, first: ast.expr, second: ast.expr, quantity: str) -> OfPair:
         legs = sorted((self._leg(first), self._leg(second)))
         if legs[0] == legs[1]:
-            raise TrigemuError(f"{ast.unparse(first)} is compared with itself")
+            raise TrigemuError(f"{_text(first)} is compared with itself")
         return OfPair((legs[0], legs[1]), quantity)
 
     def _leg(self, node: ast.expr) -> int:
         if isinstance(node, ast.Name) and node.id in self._legs:
             return self._legs[node.id]
         known = f" (there are: {', '.join(self._legs)})" if self._legs else ""
-        raise TrigemuError(f"{ast.unparse(node)!r} is not a leg{known}")
+        raise TrigemuError(f"{_text(node)!r} is not a leg{known}")
+
+
+def _text(node: ast.expr) -> str:
+    return excerpt(ast.unparse(node))
 
 
 def _number(node: ast.expr) -> float | None:
@@ -243,10 +263,14 @@ def _number(node: ast.expr) -> float | None:
         case ast.Constant(value=bool()):
             return None
         case ast.Constant(value=int() | float() as value):
-            return value
+            pass
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-            return -value
-    return None
+            value = -value
+        case _:
+            return None
+    if not abs(value) <= MAX_NUMBER:
+        raise TrigemuError(f"{_text(node)!r} is too large: the largest number is {MAX_NUMBER:g}")
+    return value
 
 
 def _unshifted(node: ast.expr) -> tuple[ast.expr, int]:

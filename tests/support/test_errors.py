@@ -1,0 +1,44 @@
+"""Messages stay readable, and quick to make, whatever they are about."""
+
+from __future__ import annotations
+
+import pytest
+
+from trigemu.support import errors
+from trigemu.support.errors import MAX_EXCERPT, chain, excerpt, listed, nearest
+
+
+def test_the_nearest_name_and_the_known_ones() -> None:
+    assert nearest("Jte", ["jet", "muon"]) == "; did you mean 'jet'? (known: jet, muon)"
+    assert nearest("x", []) == " (known: none)"
+
+
+def test_of_many_names_some_are_listed() -> None:
+    hint = nearest("a", (f"n{i:03}" for i in range(60)))
+    assert hint.endswith("n048, n049 … and 10 more)")
+
+
+def test_of_very_many_names_those_near_in_the_alphabet_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "MAX_COMPARED", 4)
+    names = [f"n{i}" for i in range(10)]
+    assert "did you mean 'n5'" in nearest("n5x", names)
+    assert "did you mean" not in nearest("m9", names)  # near n0, and 9 would be the closest
+
+
+def test_long_texts_keep_their_ends() -> None:
+    assert excerpt("a" * MAX_EXCERPT) == "a" * MAX_EXCERPT
+    assert excerpt("abcdefgh", 4) == "ab … gh"
+    assert len(nearest("x" * 10**6, ["y" * 10**6])) < 3 * MAX_EXCERPT
+
+
+def test_a_long_chain_keeps_its_ends() -> None:
+    assert chain(["a", "b", "a"]) == "a → b → a"
+    names = [f"n{i}" for i in range(1000)]
+    assert chain(names).startswith("n0 → n1 →")
+    assert "n24 → (950 more) → n975" in chain(names)
+    assert chain(names).endswith("→ n999")
+
+
+def test_many_problems_are_counted() -> None:
+    assert listed(["a", "b"]) == "a\nb"
+    assert listed([1, 2, 3, 4], 2) == "1\n2\n… and 2 more"
