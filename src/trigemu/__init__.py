@@ -16,6 +16,7 @@ read it next.
 
 from __future__ import annotations
 
+from trigemu import starting as starting  # isort: split  # before all that takes time to load
 from trigemu.support import Environment, PluginError, SampleError, TableError, TrigemuError  # isort: split
 
 from trigemu.samples import (  # isort: split

@@ -35,8 +35,9 @@ def assert_equal(a: Interactions, b: Interactions) -> None:
 
 def test_block_survives_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "new" / "00000.npz"
+    path.parent.mkdir()
     rows = some(1, 7)
-    interactions.save(Block(SUMMARY, rows), path, "key")
+    path.write_bytes(interactions.packed(Block(SUMMARY, rows), "key"))
     block = interactions.load(path)
     assert block.summary == SUMMARY
     assert_equal(block.interactions, rows)
@@ -45,14 +46,14 @@ def test_block_survives_the_disk(tmp_path: Path) -> None:
 
 def test_equal_blocks_are_equal_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        interactions.save(Block(SUMMARY, some(1, 7)), tmp_path / name, "key")
+        (tmp_path / name).write_bytes(interactions.packed(Block(SUMMARY, some(1, 7)), "key"))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_key_of_what_is_no_block(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     assert interactions.key_of(path) is None
-    interactions.save(Block(SUMMARY, some(1, 7)), path, "key")
+    path.write_bytes(interactions.packed(Block(SUMMARY, some(1, 7)), "key"))
     assert interactions.key_of(path) == "key"
     path.write_bytes(path.read_bytes()[:-100])
     assert interactions.key_of(path) is None

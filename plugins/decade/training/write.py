@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from trigemu.output.figures.style import COLOURS, figure, save
 from trigemu.samples import Catalogue
-from trigemu.support import check_writable, replacing, toml_text, write_text
+from trigemu.support import check_writable, toml_text, write_bytes, write_text
 
 from .config import MISSING, Config
 from .train import Trained
@@ -80,8 +80,7 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
 
 
 def _write(path: Path, content: bytes) -> None:
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+    write_bytes(path, content)
 
 
 def _write_text(path: Path, text: str) -> str:

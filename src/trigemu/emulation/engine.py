@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, TypeVar
@@ -16,7 +14,8 @@ from typing import Any, TypeVar
 from trigemu.decisions import Plan, make_plan
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue, Events, Need, Sample
-from trigemu.support import TrigemuError, cores
+from trigemu.support import cores, worker_pool
+from trigemu.triggers import Plugin
 
 #: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
 #: for a memory that does not grow with the sample.
@@ -120,39 +119,17 @@ def _read(job: Job, chunk: Chunk) -> Events:
 
 
 def _in_workers(job: Job, task: Task[R], chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, R]]:
-    """Process chunks in worker processes, started by spawn: model sessions and loaded libraries do not
-    survive a fork, and cannot be pickled."""
+    """Process chunks in worker processes."""
     plugins = tuple({plugin for menu in job.menus for plugin in menu.plugins})
-    start = (plugins, pickle.dumps((job.menus, job.catalogue, job.further, task)))
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, context, _start_worker, start) as pool:
-        try:
-            yield from zip(chunks, pool.map(_perform_in_worker, chunks), strict=True)
-        except BrokenProcessPool:
-            raise TrigemuError(
-                "a worker process was killed, perhaps because memory ran out: try fewer --workers"
-            ) from None
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pickled = pickle.dumps((job.menus, job.catalogue, job.further, task))
+    with worker_pool(workers, _prepare, plugins, pickled) as pool:
+        yield from zip(chunks, pool.map(chunks), strict=True)
 
 
-_start: tuple[tuple[object, ...], bytes] | None = None
-_ready: tuple[Job, Task[Any]] | None = None
-
-
-def _start_worker(plugins: tuple[object, ...], pickled: bytes) -> None:
-    global _start
-    _start = (plugins, pickled)
-
-
-def _perform_in_worker(chunk: Chunk) -> Any:
-    global _ready
-    if _ready is None:
-        assert _start is not None
-        for plugin in _start[0]:
-            plugin.load()  # type: ignore[attr-defined]
-        menus, catalogue, further, task = pickle.loads(_start[1])
-        _ready = (Job(menus, make_plan(menus), catalogue, further), task)
-    job, task = _ready
-    return task(job.plan, chunk.sample, _read(job, chunk))
+def _prepare(plugins: tuple[Plugin, ...], pickled: bytes) -> Callable[[Chunk], Any]:
+    """Return the function that a worker performs on each chunk; pickles refer to the code of plugins."""
+    for plugin in plugins:
+        plugin.load()
+    menus, catalogue, further, task = pickle.loads(pickled)
+    job = Job(menus, make_plan(menus), catalogue, further)
+    return lambda chunk: task(job.plan, chunk.sample, _read(job, chunk))

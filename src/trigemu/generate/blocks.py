@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -17,6 +16,7 @@ from trigemu.generate import interactions, pythia
 from trigemu.generate.config import Config, ConfigError, Slice
 from trigemu.generate.interactions import Block, Interactions, Summary
 from trigemu.generate.reconstruct import fastjet_module, reconstruct
+from trigemu.support import worker_pool, write_bytes
 
 # To be increased whenever the content of a block changes: blocks of another revision are made again.
 REVISION = 1
@@ -105,26 +105,31 @@ def _accepted(part: Slice, particles: pythia.Particles) -> np.ndarray[tuple[int]
     return keep
 
 
-def _make_and_save(task: Task) -> None:
-    interactions.save(make(task), task.path, task.key)
-
-
 def _run(missing: list[Task], workers: int) -> Iterator[Task]:
+    """Make and write blocks; workers only make them, so that nothing is half written where one is ended."""
     if workers == 1 or len(missing) < 2:
         for task in missing:
-            _make_and_save(task)
+            _write(task, _made(task))
             yield task
         return
-    # Spawned, because the state of C++ libraries does not survive a fork.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = {pool.submit(_make_and_save, task): task for task in missing}
-        try:
-            for future in as_completed(futures):
-                future.result()
-                yield futures[future]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with worker_pool(min(workers, len(missing)), _prepare) as pool:
+        futures = {pool.submit(task): task for task in missing}
+        for future in as_completed(futures):
+            _write(futures[future], future.result())
+            yield futures.pop(future)
+
+
+def _prepare() -> Callable[[Task], bytes]:
+    return _made
+
+
+def _made(task: Task) -> bytes:
+    return interactions.packed(make(task), task.key)
+
+
+def _write(task: Task, content: bytes) -> None:
+    task.path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(task.path, content)
 
 
 def _path(folder: Path, part: Slice, number: int) -> Path:

@@ -7,6 +7,7 @@ final objects, and the ingredients of missing transverse momentum.
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,6 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
-
-from trigemu.support import replacing
 
 Array = NDArray[Any]
 
@@ -114,17 +113,17 @@ def concatenate(parts: list[Interactions]) -> Interactions:
     )
 
 
-def save(block: Block, path: Path, key: str) -> None:
-    """Write a block as npz under a temporary name, then rename it, so that a file is always complete."""
+def packed(block: Block, key: str) -> bytes:
+    """Return the npz file of a block."""
     arrays: dict[str, Array] = dict(block.interactions.scalars)
     for kind, objects in block.interactions.objects.items():
         arrays[f"{kind}_n"] = objects.counts.astype(np.uint8)
         arrays.update({f"{kind}_{c}": column for c, column in objects.columns.items()})
     summary = {f: getattr(block.summary, f) for f in Summary.__slots__}
     arrays["header"] = np.array(json.dumps({"key": key, **summary}))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    return file.getvalue()
 
 
 def key_of(path: Path) -> str | None:

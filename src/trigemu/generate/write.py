@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from trigemu.generate.config import Config, Slice
 from trigemu.generate.events import EventColumns
 from trigemu.generate.interactions import Objects
-from trigemu.support import replacing, toml_text, without_clock, write_text
+from trigemu.support import toml_text, without_clock, write_bytes, write_text
 
 Array = NDArray[Any]
 
@@ -61,8 +61,7 @@ def root_file(path: Path, events: EventColumns, norm: Normalisation) -> str:
         "genEventSumw2": norm.sumw2.astype(np.float64),
     }
     content = _reproducible(path.name, {"Events": branches, "Runs": runs})
-    with replacing(path) as temporary:
-        temporary.write_bytes(content)
+    write_bytes(path, content)
     return hashlib.sha256(content).hexdigest()
 
 

@@ -17,8 +17,16 @@ from trigemu.support.errors import (
     listed,
     nearest,
 )
-from trigemu.support.files import check_writable, new_folder, replacing, write_text
+from trigemu.support.files import (
+    check_outputs,
+    check_writable,
+    new_folder,
+    temporary_folder,
+    write_bytes,
+    write_text,
+)
 from trigemu.support.internals import insert_after, replace_key, without_clock, without_origin
+from trigemu.support.interruption import end_on_signals, undone
 from trigemu.support.kernels import (
     delta_phi,
     delta_r,
@@ -46,6 +54,7 @@ from trigemu.support.toml import (
     load_toml,
     read_table,
 )
+from trigemu.support.workers import worker_pool
 
 __all__ = [
     "MAX_EXCERPT",
@@ -66,11 +75,13 @@ __all__ = [
     "TrigemuError",
     "Words",
     "chain",
+    "check_outputs",
     "check_writable",
     "cores",
     "delta_phi",
     "delta_r",
     "dotted",
+    "end_on_signals",
     "energy",
     "environment",
     "excerpt",
@@ -91,10 +102,13 @@ __all__ = [
     "pseudorapidity",
     "read_table",
     "replace_key",
-    "replacing",
     "splitmix64",
+    "temporary_folder",
     "undisturbed",
+    "undone",
     "without_clock",
     "without_origin",
+    "worker_pool",
+    "write_bytes",
     "write_text",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from trigemu.output.numbers import short
-from trigemu.support import replacing
+from trigemu.support import write_bytes
 
 #: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.
 COLOURS = (
@@ -56,8 +57,9 @@ def save(made: Figure, path: Path) -> None:
     """Write a figure, completely or not at all; the ending of the name chooses the format."""
     with suppress(OSError):  # an unusable folder is reported when the file is written
         path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary:
-        made.savefig(temporary)
+    stream = io.BytesIO()
+    made.savefig(stream, format=path.suffix[1:])
+    write_bytes(path, stream.getvalue())
 
 
 def shown(names: Iterable[str]) -> dict[str, str]:

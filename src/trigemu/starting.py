@@ -1,0 +1,28 @@
+"""What happens before anything else is loaded: an interruption while modules load ends the program with a
+message, not with a traceback, and is not taken for the failure of whatever was loading."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+
+def is_program() -> bool:
+    """Return whether Python was started to run the command line, not to use trigemu as a library."""
+    started = sys.argv[0] if sys.argv else ""
+    return Path(started).stem == "trigemu" or (started == "-m" and "trigemu" in sys.orig_argv)
+
+
+def end(number: int, frame: FrameType | None) -> None:
+    """End the program; nothing was begun that would have to be undone."""
+    os.write(2, b"trigemu: interrupted\n" if number == signal.SIGINT else b"trigemu: terminated\n")
+    os._exit(128 + number)
+
+
+if is_program():
+    for _number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(_number) is not signal.SIG_IGN:
+            signal.signal(_number, end)

@@ -1,0 +1,92 @@
+"""The program of a worker process, run as a file: it watches its parent before it loads anything else.
+
+A frame is its length in 8 bytes and a pickle. The parent sends the path of modules, then a function with
+arguments that prepares the work, then items; the worker answers each item with (True, result) or
+(False, error).
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import sys
+import threading
+import traceback
+from queue import SimpleQueue
+from typing import IO, Any
+
+_LENGTH = 8
+
+
+def send(stream: IO[bytes], content: bytes) -> None:
+    """Write a frame."""
+    stream.write(len(content).to_bytes(_LENGTH, "little"))
+    stream.write(content)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Read a frame; None at the end of the stream, also where it ends within a frame."""
+    head = stream.read(_LENGTH)
+    size = int.from_bytes(head, "little")
+    content = stream.read(size) if len(head) == _LENGTH else b""
+    return content if len(head) == _LENGTH and len(content) == size else None
+
+
+def _watch(requests: IO[bytes], frames: SimpleQueue[bytes]) -> None:
+    """Read frames ahead; where the parent is gone, end this process and the compilers that it started."""
+    while (frame := receive(requests)) is not None:
+        frames.put(frame)
+    if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def _answer(perform: Any, item: Any) -> bytes:
+    try:
+        return pickle.dumps((True, perform(item)))
+    except Exception as error:
+        return failure(error)
+
+
+def failure(error: Exception) -> bytes:
+    """Return the frame that reports an error, whether or not it can be pickled."""
+    from trigemu.support.errors import TrigemuError
+
+    if not isinstance(error, TrigemuError):
+        error.add_note("".join(traceback.format_exception(error)))
+    try:
+        content = pickle.dumps((False, error))
+        pickle.loads(content)  # the arguments of some errors are not what they are made from
+        return content
+    except Exception:
+        told = TrigemuError(str(error)) if isinstance(error, TrigemuError) else RuntimeError(repr(error))
+        return pickle.dumps((False, told))
+
+
+def main() -> None:
+    """Answer until the parent is gone."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)  # what libraries print must not come between answers
+    frames: SimpleQueue[bytes] = SimpleQueue()
+    threading.Thread(target=_watch, args=(requests, frames), daemon=True).start()
+    sys.path[:] = pickle.loads(frames.get())
+    perform: Any = None
+    prepare = frames.get()
+    while True:
+        item = frames.get()
+        try:
+            if perform is None:
+                function, arguments = pickle.loads(prepare)
+                perform = function(*arguments)
+        except Exception as error:
+            send(replies, failure(error))
+            continue
+        send(replies, _answer(perform, pickle.loads(item)))
+
+
+if __name__ == "__main__":
+    main()
