@@ -126,7 +126,7 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
         card.problem(("quantile", "file"), f"{table.file} {error}")
         card.finish()
         raise
-    if abs(trees.tau - (1.0 - table.q)) > _SINGLE:
+    if not abs(trees.tau - (1.0 - table.q)) <= _SINGLE:
         message = f"q = {table.q:g}: {table.file} was trained for q = {1.0 - trees.tau:g}"
         card.problem(("quantile", "q"), message)
     card.finish()

@@ -1,8 +1,9 @@
 """Boosted trees as machine code: treelite → C (tl2cgen) → a library on this machine.
 
-Libraries are kept in a cache (`XDG_CACHE_HOME`, else `~/.cache`) and are never distributed with a menu. Their
-name is a digest of the model, the compiler, the versions of the code generators and the machine, followed by
-a digest of the library itself: loading a truncated one would crash the process.
+Libraries are kept in the user's cache folder and are never distributed with a menu. Their name is a digest of
+the model, the compiler, the versions of the code generators and the machine, followed by a digest of the
+library itself: loading a truncated one would crash the process. Each is compared with treelite's interpreter
+whenever it is loaded.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import io
 import os
 import platform
 import shutil
-import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -30,11 +30,22 @@ from numba import carray, types
 from numba.extending import intrinsic
 
 from trigemu.observables import Features
-from trigemu.support import TrigemuError, kernel, pointer
+from trigemu.support import (
+    Limits,
+    StoppedError,
+    TrigemuError,
+    folder_of_cache,
+    is_private,
+    kernel,
+    pointer,
+    run_limited,
+)
 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
 _CHECKED_ROWS = 1024
+#: The largest models that are read take two minutes and 1 GB.
+_LIMITS = Limits(seconds=600, memory=4 * 2**30)
 
 Scores = npt.NDArray[np.float32]
 
@@ -75,30 +86,31 @@ def build(model: treelite.Model, content: bytes) -> Library | None:
         return None
     versions = f"{treelite.__version__} {tl2cgen.__version__} {compiler[1]} {platform.machine()}"
     key = hashlib.sha256(content + versions.encode()).hexdigest()
-    folder = _cache()
-    path = _kept(folder, key) or _made(model, folder, key, compiler[0])
-    return Library(path, model.num_feature)
+    folder = folder_of_cache()
+    return _kept(model, folder, key) or _made(model, folder, key, compiler[0])
 
 
-def _kept(folder: Path, key: str) -> Path | None:
-    """Return the library with that key in the cache, or None; damaged ones are removed."""
+def _kept(model: treelite.Model, folder: Path, key: str) -> Library | None:
+    """Return the library with that key in the cache, or None; one that is damaged, that others may have
+    written, or that gives other values than the model, is removed."""
     for path in folder.glob(f"{key}-*.so"):
         with suppress(OSError):  # it may be unreadable, or removed by another process
-            if path.name == f"{key}-{_digest(path)}.so":
-                return path
+            if is_private(path.lstat()) and path.name == f"{key}-{_digest(path)}.so":
+                with suppress(TrigemuError):
+                    return _checked(model, path)
             path.unlink()
     return None
 
 
-def _made(model: treelite.Model, folder: Path, key: str, compiler: str) -> Path:
+def _made(model: treelite.Model, folder: Path, key: str, compiler: str) -> Library:
     """Compile a model into the cache, where it appears only when complete and checked."""
     with _scratch(folder) as scratch:
-        made = scratch / "trees.so"
-        _compile(model, made, compiler)
-        _check(model, Library(made, model.num_feature))
+        made = _compile(model, scratch, compiler)
+        made.chmod(0o700)  # whatever the umask: a library that others may write to is not used
+        _checked(model, made)
         path = folder / f"{key}-{_digest(made)}.so"
         made.replace(path)
-    return path
+    return Library(path, model.num_feature)
 
 
 @contextmanager
@@ -125,39 +137,41 @@ def interpret(model: treelite.Model, x: Features) -> Scores:
 def _compiler() -> tuple[str, str] | None:
     """Return name and version of the C compiler: the variable CC, else gcc or clang."""
     for name in filter(None, (os.environ.get("CC"), "gcc", "clang")):
-        if shutil.which(name):
-            version = subprocess.run([name, "--version"], capture_output=True, text=True, check=False).stdout
-            return name, f"{name} {version.partition(chr(10))[0]}"
+        if found := shutil.which(name):
+            said = run_limited([Path(found).absolute(), "--version"], Path("/"), _LIMITS).stdout
+            return name, f"{name} {said.decode(errors='replace').partition(chr(10))[0]}"
     return None
 
 
-def _cache() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME")
-    try:
-        folder = (Path(home) if home else Path.home() / ".cache") / "trigemu"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except RuntimeError:
-        raise TrigemuError("there is no home folder to keep compiled models in: set XDG_CACHE_HOME") from None
-    except OSError as error:
-        raise TrigemuError(
-            f"cannot create {folder}, where compiled models are kept: {error.strerror}; set XDG_CACHE_HOME"
-        ) from None
-    return folder
-
-
-def _compile(model: treelite.Model, path: Path, compiler: str) -> None:
+def _compile(model: treelite.Model, folder: Path, compiler: str) -> Path:
+    """Compile a model in a folder, with the options of tl2cgen, which would use a shell without limits."""
+    path = Path(shutil.which(compiler) or compiler).absolute()
     try:
         with _silent():
-            tl2cgen.export_lib(model, toolchain=compiler, libpath=path)
+            tl2cgen.generate_c_code(model, folder, None)
     except Exception as error:
-        reason = " ".join(str(error).split())[-300:]
-        raise TrigemuError(f"{compiler} cannot compile the trees: {reason}") from None
+        raise TrigemuError(f"tl2cgen cannot write the trees as C: {_short(str(error))}") from None
+    for options in (
+        ["-c", "-O3", "-o", "main.o", "main.c", "-fPIC"],
+        ["-shared", "-O3", "-o", "trees.so", "main.o"],
+    ):
+        try:
+            done = run_limited([path, *options, "-std=c99", "-lm"], folder, _LIMITS)
+        except StoppedError as error:
+            raise TrigemuError(f"cannot be compiled: {error}: train fewer or smaller trees") from None
+        if done.code:
+            reason = _short((done.stderr or done.stdout).decode(errors="replace"))
+            raise TrigemuError(f"{compiler} cannot compile the trees: {reason} (within {_LIMITS})")
+    return folder / "trees.so"
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[-300:]
 
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Silence tl2cgen: it prints its progress, warns of long code and, directly from C++, of a newer
-    treelite."""
+    """Silence tl2cgen, which warns of long code and, directly from C++, of a newer treelite."""
     kept = os.dup(2)
     with tempfile.TemporaryFile() as sink, redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -169,8 +183,10 @@ def _silent() -> Iterator[None]:
             os.close(kept)
 
 
-def _check(model: treelite.Model, library: Library) -> None:
-    """Compare the library with the interpreter, on rows that are on and next to the thresholds of splits."""
+def _checked(model: treelite.Model, path: Path) -> Library:
+    """Load a library, and compare it with the interpreter on rows that are on and next to the thresholds of
+    splits."""
+    library = Library(path, model.num_feature)
     x = edges(model, _CHECKED_ROWS)
     expected, made = interpret(model, x), library.predict(x)
     difference = float(np.abs(made - expected).max())
@@ -179,6 +195,7 @@ def _check(model: treelite.Model, library: Library) -> None:
             f"the compiled trees differ by {difference:g} from treelite's own evaluation: "
             f"try another compiler (variable CC)"
         )
+    return library
 
 
 def edges(model: treelite.Model, n: int) -> Features:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,9 +14,8 @@ from trigemu.support import FloatArray, TrigemuError
 from trigemu.triggers import Ensemble, PrecisionTable
 
 from .library import Scores, build, interpret
+from .model_file import read_model
 from .precision import read_ensemble
-
-OBJECTIVE = "reg:quantileerror"
 
 
 @dataclass(frozen=True)
@@ -51,33 +49,13 @@ class Quantile:
 @lru_cache(maxsize=32)
 def load_trees(content: bytes, features: int) -> Trees:
     """Read and compile a BDT with this number of inputs; raise TrigemuError if it cannot be used."""
+    checked = read_model(content, features)
     try:
-        learner = json.loads(content)["learner"]
-        objective = learner["objective"]["name"]
-        quantiles = json.loads(
-            learner["objective"].get("quantile_loss_param", {}).get("quantile_alpha", "[]")
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise TrigemuError(f"is not a complete XGBoost model in JSON ({reason})") from None
-    if objective != OBJECTIVE or np.size(quantiles) != 1:
-        raise TrigemuError(
-            f"was trained for {objective!r} at the quantiles {quantiles}: expected {OBJECTIVE!r} at one"
-        )
-    try:
-        model = treelite.frontend.from_xgboost_json(content.decode())
+        model = treelite.frontend.from_xgboost_json(checked.json)
     except Exception as error:
         reason = " ".join(str(error).split())[:200]
         raise TrigemuError(f"is not a model that treelite can read ({reason})") from None
-    if model.num_feature != features:
-        raise TrigemuError(f"reads {model.num_feature} features, but the card names {features} in x")
-    trees = [model.get_tree_accessor(number) for number in range(model.num_tree)]
-    if not trees:
-        raise TrigemuError("has no trees")
-    last = max(int(tree.get_field("split_index").max()) for tree in trees)
-    if last >= features:  # compiled code would read past the end of a row
-        raise TrigemuError(f"is damaged: it has {features} features and splits on number {last}, from 0")
+    ensemble = read_ensemble(model)
     library = build(model, content)
     predict = library.predict if library else lambda x: interpret(model, x)
-    tau, ensemble = float(np.ravel(quantiles)[0]), read_ensemble(model)
-    return Trees(predict, library is not None, tau, ensemble, library.address if library else 0)
+    return Trees(predict, library is not None, checked.tau, ensemble, library.address if library else 0)

@@ -6,6 +6,8 @@ out: messages, typed tables, compiled kernels
 """
 
 from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray, Words
+from trigemu.support.cache import folder_of_cache, is_private
+from trigemu.support.children import Finished, Limits, StoppedError, run_limited
 from trigemu.support.errors import (
     MAX_EXCERPT,
     MissingExtraError,
@@ -62,14 +64,17 @@ __all__ = [
     "BoolArray",
     "Document",
     "Environment",
+    "Finished",
     "FloatArray",
     "IntArray",
     "Key",
+    "Limits",
     "MissingExtraError",
     "PluginError",
     "Problem",
     "S",
     "SampleError",
+    "StoppedError",
     "TableError",
     "TomlTable",
     "TrigemuError",
@@ -85,8 +90,10 @@ __all__ = [
     "energy",
     "environment",
     "excerpt",
+    "folder_of_cache",
     "inlined",
     "insert_after",
+    "is_private",
     "kernel",
     "listed",
     "load_average",
@@ -102,6 +109,8 @@ __all__ = [
     "pseudorapidity",
     "read_table",
     "replace_key",
+    "replacing",
+    "run_limited",
     "splitmix64",
     "temporary_folder",
     "undisturbed",

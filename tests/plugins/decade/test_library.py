@@ -17,6 +17,7 @@ import xgboost
 from decade_toys import train_quantile
 from trigemu_plugin_decade import library
 
+from trigemu.support.children import Limits
 from trigemu.support.errors import TrigemuError
 
 ROOT = Path(__file__).parents[3]
@@ -189,6 +190,56 @@ def test_a_damaged_library_is_made_anew(
     assert made.predict(x) == pytest.approx(booster.inplace_predict(x), abs=1e-6)
 
 
+@pytest.mark.parametrize("how", ["other values", "written by others"])
+def test_a_kept_library_is_checked_again(
+    booster: xgboost.Booster, fresh_cache: Path, compiler: Compiler, how: str
+) -> None:
+    """Also where its name has the digest of what is in it."""
+    log = compiler()
+    model, content = read(booster)
+    first = library.build(model, content)
+    (file,) = kept(fresh_cache)
+    if how == "written by others":
+        file.chmod(0o770)
+    else:
+        library.build(*read(train_quantile(2, trees=2)))
+        (made,) = set(kept(fresh_cache)) - {file}
+        key, digest = (path.stem.partition("-")[side] for path, side in ((file, 0), (made, 2)))
+        file.unlink()
+        made.rename(fresh_cache / f"{key}-{digest}.so")
+    calls = log.read_text()
+    again = library.build(model, content)
+    assert log.read_text() != calls
+    assert first is not None
+    assert again is not None
+    x = rows(booster, 100)
+    assert (again.predict(x) == first.predict(x)).all()
+    (file,) = kept(fresh_cache)
+    assert file.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_compiler_that_takes_too_long_or_too_much(
+    booster: xgboost.Booster, fresh_cache: Path, compiler: Compiler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(library, "_LIMITS", Limits(1, 2**28))
+    compiler("sleep 60")
+    with pytest.raises(TrigemuError, match=r"cannot be compiled: toycc was stopped: it took more than 1 s"):
+        library.build(*read(booster))
+    compiler(f"exec {sys.executable} -c 'bytearray(2**29)'")
+    with pytest.raises(TrigemuError, match=r"MemoryError \(within 1 s and 0.25 GiB of memory\)"):
+        library.build(*read(booster))
+    assert not kept(fresh_cache)
+
+
+def test_no_shell_sees_the_name_of_the_compiler(
+    booster: xgboost.Booster, fresh_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", f"gcc; touch {tmp_path}/seen")
+    monkeypatch.setenv("SHELL", f"touch {tmp_path}/seen;")
+    assert library.build(*read(booster))
+    assert not (tmp_path / "seen").exists()
+
+
 def test_a_compiler_that_fails(booster: xgboost.Booster, fresh_cache: Path, compiler: Compiler) -> None:
     compiler('echo "out of luck" >&2; exit 1')
     with pytest.raises(TrigemuError, match=r"toycc cannot compile the trees: .*out of luck"):
@@ -216,7 +267,7 @@ def test_what_is_interrupted_leaves_nothing(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(library, "_check", interrupt)  # when the library is there
+    monkeypatch.setattr(library, "_checked", interrupt)  # when the library is there
     with pytest.raises(KeyboardInterrupt):
         library.build(*read(booster))
     assert not kept(fresh_cache)

@@ -101,17 +101,17 @@ BAD = {
     ),
     "linear": (
         lambda: edited(lambda m: m["gradient_booster"].update(name="gblinear")),
-        "is not a model that treelite can read",
+        "is a 'gblinear': expected boosted trees",
     ),
     "fewer": (lambda: content(train_quantile(1, trees=2)), "reads 1 features, but the card names 2 in x"),
     "more": (lambda: content(train_quantile(3, trees=2)), "reads 3 features, but the card names 2 in x"),
     "beyond": (
         lambda: edited(lambda m: first_tree(m)["split_indices"].__setitem__(0, 2)),
-        "is damaged: it has 2 features and splits on number 2, from 0",
+        "is damaged: tree 0, from 0: it has 2 features and splits on number 2, from 0",
     ),
     "infinite": (
         lambda: edited(lambda m: first_tree(m)["split_conditions"].__setitem__(-1, float("inf"))),
-        "cannot compile the trees",
+        "is damaged: tree 0, from 0: a threshold or a leaf is not finite",
     ),
 }
 

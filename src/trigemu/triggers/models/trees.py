@@ -44,14 +44,22 @@ class Ensemble:
 
     def __post_init__(self) -> None:
         nodes = np.arange(len(self.feature))
+        columns = self.threshold, self.left, self.right, self.value
+        sizes = np.diff(self.starts)
+        if any(column.shape != nodes.shape for column in columns) or (sizes <= 0).any() or not len(sizes):
+            raise TrigemuError("trees: expected at least one, each with a root, and columns of one length")
+        if self.starts[0] != 0 or self.starts[-1] != len(nodes):
+            raise TrigemuError(f"trees: expected the trees to have all of {len(nodes)} nodes")
         split = self.feature >= 0
-        tree = np.repeat(np.arange(self.trees), np.diff(self.starts))
-        if not (self.trees and len(tree) == len(nodes) and (np.diff(self.starts) > 0).all()):
-            raise TrigemuError("trees: expected at least one, each with a root")
+        tree = np.repeat(np.arange(self.trees), sizes)
         for child in (self.left, self.right):
             inside = (child[split] > nodes[split]) & (child[split] < len(nodes))
             if not inside.all() or (tree[child[split]] != tree[split]).any():
                 raise TrigemuError("trees: a child is not a later node of its tree")
+        parents = np.bincount(np.concatenate([self.left[split], self.right[split]]), minlength=len(nodes))
+        parents[self.starts[:-1]] += 1
+        if (parents != 1).any():
+            raise TrigemuError("trees: a node is not reached, or more than once")
         if (self.feature >= self.features).any():
             raise TrigemuError(f"trees: one splits on number {self.feature.max()} of {self.features} inputs")
         if not np.isfinite([self.base, *self.threshold[split], *self.value[~split]]).all():

@@ -1,0 +1,310 @@
+"""XGBoost models of Y(x) in JSON: what is read of them, and checked before any library sees it.
+
+treelite, tl2cgen and compiled code trust the structure of trees: a child that is out of range or reached
+again, or a split on an input that does not exist, ends the process, or keeps it busy for ever. They are given
+JSON that is written here, from what was checked, and never the file itself. Binary formats (UBJSON,
+checkpoints of treelite) are not read, since only those libraries can.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+
+from trigemu.support import TrigemuError
+
+OBJECTIVE = "reg:quantileerror"
+
+#: Largest file: XGBoost writes 200 bytes a node at most.
+MAX_BYTES = 2**25
+#: Most trees and nodes. The C compiler needs 40 s for 30 000 nodes; published models have a few hundred.
+MAX_TREES, MAX_NODES = 10_000, 50_000
+#: Most splits from a root to a leaf; XGBoost's default is 6.
+MAX_DEPTH = 64
+#: XGBoost writes parameters as strings.
+_WHOLE = re.compile(r"\d{1,9}", re.ASCII)
+_BASE = re.compile(r"\[?([-+]?\d{1,20}(\.\d{0,20})?(E[-+]?\d{1,3})?)\]?", re.ASCII | re.IGNORECASE)
+
+_Child = Annotated[int, msgspec.Meta(ge=-1, lt=2**31)]
+_Feature = Annotated[int, msgspec.Meta(ge=0, lt=2**32)]
+
+
+class _TreeParameters(msgspec.Struct, frozen=True):
+    num_nodes: str
+    num_deleted: str = "0"
+    size_leaf_vector: str = "1"
+
+
+class _Tree(msgspec.Struct, frozen=True):
+    left_children: list[_Child]
+    right_children: list[_Child]
+    split_indices: list[_Feature]
+    split_conditions: list[float]
+    default_left: list[bool | Annotated[int, msgspec.Meta(ge=0, le=1)]]
+    tree_param: _TreeParameters
+    split_type: list[int] = []
+
+
+class _ModelParameters(msgspec.Struct, frozen=True):
+    num_trees: str | None = None
+
+
+class _Trees(msgspec.Struct, frozen=True):
+    trees: list[_Tree] = []
+    tree_info: list[int] = []
+    gbtree_model_param: _ModelParameters = _ModelParameters()
+
+
+class _Booster(msgspec.Struct, frozen=True):
+    name: str = "gbtree"
+    model: _Trees | None = None
+    gbtree: _Booster | None = None
+    weight_drop: list[float] = []
+
+
+class _QuantileParameters(msgspec.Struct, frozen=True):
+    quantile_alpha: str = "[]"
+
+
+class _Objective(msgspec.Struct, frozen=True):
+    name: str
+    quantile_loss_param: _QuantileParameters = _QuantileParameters()
+
+
+class _LearnerParameters(msgspec.Struct, frozen=True):
+    base_score: str
+    num_feature: str
+    num_class: str = "0"
+    num_target: str = "1"
+
+
+class _Learner(msgspec.Struct, frozen=True):
+    objective: _Objective
+    learner_model_param: _LearnerParameters
+    gradient_booster: _Booster = _Booster()
+
+
+class _File(msgspec.Struct, frozen=True):
+    learner: _Learner
+    version: tuple[int, int, int] | None = None
+
+
+class QuantileModel(msgspec.Struct, frozen=True):
+    """A model that was checked. tau: the quantile it was trained for. json: the model, as XGBoost would write
+    what is read of it."""
+
+    tau: float
+    json: str
+
+
+def read_model(content: bytes, features: int) -> QuantileModel:
+    """Check the file of a model with this number of inputs; raise TrigemuError if it cannot be used."""
+    file = _parse(content)
+    learner = file.learner
+    tau = _tau(learner.objective)
+    parameters, booster = learner.learner_model_param, learner.gradient_booster
+    given = _whole(parameters.num_feature, "num_feature")
+    if given != features:
+        raise TrigemuError(f"reads {given} features, but the card names {features} in x")
+    for name in ("num_class", "num_target"):
+        number = _whole(getattr(parameters, name), name)
+        if number > 1:
+            raise TrigemuError(f"has {name} = {number}: expected one score")
+    if booster.name not in ("gbtree", "dart"):
+        raise TrigemuError(f"is a {booster.name[:20]!r}: expected boosted trees, 'gbtree' or 'dart'")
+    trees = _checked((booster.gbtree or booster).model or _Trees(), features)
+    if booster.name == "dart" and (
+        len(booster.weight_drop) != len(trees) or not _finite(booster.weight_drop)
+    ):
+        raise TrigemuError("is damaged: expected one finite weight_drop for each tree")
+    return QuantileModel(tau, json.dumps(_written(file, trees, features)))
+
+
+def _parse(content: bytes) -> _File:
+    if len(content) > MAX_BYTES:
+        raise TrigemuError(f"has {len(content)} bytes: expected at most {MAX_BYTES}")
+    try:
+        # Not msgspec's own parser: XGBoost writes NaN and Infinity where they do not matter.
+        return msgspec.convert(json.loads(content), _File)
+    except (ValueError, RecursionError, OverflowError, msgspec.ValidationError) as error:
+        reason = f"{type(error).__name__}: {error}"[:200]
+        raise TrigemuError(f"is not a complete XGBoost model in JSON ({reason})") from None
+
+
+def _tau(objective: _Objective) -> float:
+    text = objective.quantile_loss_param.quantile_alpha[:100]
+    try:
+        quantiles = np.array(json.loads(text), np.float64)
+        text = str(quantiles.tolist())
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        quantiles = np.empty(0)
+    if objective.name != OBJECTIVE or quantiles.size != 1:
+        raise TrigemuError(
+            f"was trained for {objective.name[:50]!r} at the quantiles {text}: expected {OBJECTIVE!r} at one"
+        )
+    tau = float(quantiles.ravel()[0])
+    if not 0.0 < tau < 1.0:
+        raise TrigemuError(f"was trained for the quantile {tau:g}: expected one between 0 and 1")
+    return tau
+
+
+def _whole(text: str, name: str) -> int:
+    if not _WHOLE.fullmatch(text):
+        raise TrigemuError(f"has {name} = {text[:50]!r}: expected a whole number of at most 9 digits")
+    return int(text)
+
+
+def _checked(model: _Trees, features: int) -> list[_Tree]:
+    """Return the trees, without nodes that were deleted."""
+    trees, said = model.trees, model.gbtree_model_param.num_trees
+    if not trees:
+        raise TrigemuError("has no trees")
+    if said is not None and _whole(said, "num_trees") != len(trees):
+        raise TrigemuError(f"is damaged: it has {len(trees)} trees, and says {said}")
+    nodes = sum(len(tree.left_children) for tree in trees)
+    if len(trees) > MAX_TREES or nodes > MAX_NODES:
+        raise TrigemuError(
+            f"has {len(trees)} trees with {nodes} nodes: expected at most {MAX_TREES} with {MAX_NODES}"
+        )
+    if len(model.tree_info) != len(trees) or any(model.tree_info):
+        raise TrigemuError("is damaged: expected tree_info = 0 for each tree, since there is one score")
+    checked = []
+    for number, tree in enumerate(trees):
+        try:
+            _check_lists(tree)
+            checked.append(_without_deleted(tree, _reached(tree, features)))
+        except TrigemuError as error:
+            raise TrigemuError(f"is damaged: tree {number}, from 0: {error}") from None
+    return checked
+
+
+def _check_lists(tree: _Tree) -> None:
+    n, parameters = len(tree.left_children), tree.tree_param
+    columns = (tree.right_children, tree.split_indices, tree.split_conditions, tree.default_left)
+    lengths = [len(column) for column in columns]
+    if not n or set(lengths) != {n} or _whole(parameters.num_nodes, "num_nodes") != n:
+        raise TrigemuError(
+            f"num_nodes = {parameters.num_nodes[:50]}, and its lists have {n}, {lengths} entries"
+        )
+    if _whole(parameters.size_leaf_vector, "size_leaf_vector") > 1:
+        raise TrigemuError(f"size_leaf_vector = {parameters.size_leaf_vector}: expected one number a leaf")
+    if any(tree.split_type):
+        raise TrigemuError("it splits on categories")
+
+
+def _reached(tree: _Tree, features: int) -> set[int]:
+    """Return the nodes that are reached from the root; raise TrigemuError unless they are a tree."""
+    n = len(tree.left_children)
+    depth = {0: 0}
+    order = [0]
+    for node in order:
+        children = tree.left_children[node], tree.right_children[node]
+        if children == (-1, -1):
+            continue
+        if tree.split_indices[node] >= features:
+            raise TrigemuError(
+                f"it has {features} features and splits on number {tree.split_indices[node]}, from 0"
+            )
+        if depth[node] == MAX_DEPTH:
+            raise TrigemuError(f"it has more than {MAX_DEPTH} splits from its root to a leaf")
+        for child in children:
+            if not 0 < child < n or child in depth:
+                what = "reached twice" if child in depth else f"none of {n} nodes"
+                raise TrigemuError(f"the child {child} of node {node} is {what}")
+            depth[child] = depth[node] + 1
+            order.append(child)
+    return set(depth)
+
+
+def _without_deleted(tree: _Tree, reached: set[int]) -> _Tree:
+    """Return a tree without the nodes that XGBoost's pruning deleted, which would remain as leaves; raise
+    TrigemuError if others are not reached."""
+    n, said = len(tree.left_children), tree.tree_param.num_deleted
+    if n - len(reached) != _whole(said, "num_deleted"):
+        raise TrigemuError(f"{n - len(reached)} nodes cannot be reached, and num_deleted = {said}")
+    kept = sorted(reached)
+    if not _finite([tree.split_conditions[node] for node in kept]):
+        raise TrigemuError("a threshold or a leaf is not finite")
+    numbers = {node: number for number, node in enumerate(kept)} | {-1: -1}
+    split = [tree.left_children[node] != -1 for node in kept]
+    return _Tree(
+        left_children=[numbers[tree.left_children[node]] for node in kept],
+        right_children=[numbers[tree.right_children[node]] for node in kept],
+        split_indices=[tree.split_indices[n] if s else 0 for n, s in zip(kept, split, strict=True)],
+        split_conditions=_singles([tree.split_conditions[node] for node in kept]),
+        default_left=[tree.default_left[node] for node in kept],
+        tree_param=tree.tree_param,
+    )
+
+
+def _finite(values: list[float]) -> bool:
+    """Return whether all numbers are finite as float32."""
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(np.array(values, np.float32)).all())
+
+
+def _written(file: _File, trees: list[_Tree], features: int) -> dict[str, Any]:
+    """Return the document for treelite. Numbers are float32, as in XGBoost, so that no parser rounds them."""
+    booster, parameters = file.learner.gradient_booster, file.learner.learner_model_param
+    base = _BASE.fullmatch(parameters.base_score)
+    if not base or not _finite([float(base[1])]):
+        raise TrigemuError(f"has base_score = {parameters.base_score[:50]!r}: expected one finite number")
+    model = {
+        "gbtree_model_param": {"num_trees": str(len(trees)), "num_parallel_tree": "1"},
+        "tree_info": [0] * len(trees),
+        "trees": [_tree(number, tree, features) for number, tree in enumerate(trees)],
+    }
+    plain: dict[str, Any] = {"name": "gbtree", "model": model}
+    return {
+        "learner": {
+            "attributes": {},
+            "feature_names": [],
+            "feature_types": [],
+            "gradient_booster": plain
+            if booster.name == "gbtree"
+            else {"name": "dart", "gbtree": plain, "weight_drop": _singles(booster.weight_drop)},
+            "learner_model_param": {
+                "base_score": parameters.base_score,
+                "num_class": "0",
+                "num_feature": str(features),
+                "num_target": "1",
+            },
+            "objective": {"name": OBJECTIVE},
+        },
+        **({} if file.version is None else {"version": file.version}),
+    }
+
+
+def _tree(number: int, tree: _Tree, features: int) -> dict[str, Any]:
+    n = len(tree.left_children)
+    return {
+        "base_weights": [0.0] * n,
+        "categories": [],
+        "categories_nodes": [],
+        "categories_segments": [],
+        "categories_sizes": [],
+        "default_left": [int(left) for left in tree.default_left],
+        "id": number,
+        "left_children": tree.left_children,
+        "loss_changes": [0.0] * n,
+        "parents": [0] * n,
+        "right_children": tree.right_children,
+        "split_conditions": tree.split_conditions,
+        "split_indices": tree.split_indices,
+        "split_type": [0] * n,
+        "sum_hessian": [0.0] * n,
+        "tree_param": {
+            "num_deleted": "0",
+            "num_feature": str(features),
+            "num_nodes": str(n),
+            "size_leaf_vector": "1",
+        },
+    }
+
+
+def _singles(values: list[float]) -> list[float]:
+    return np.array(values, np.float32).astype(np.float64).tolist()  # type: ignore[no-any-return]

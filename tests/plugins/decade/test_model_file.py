@@ -1,0 +1,214 @@
+"""Files of XGBoost that are damaged or absurd: each is refused before any library reads it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import time
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import treelite
+import xgboost
+from decade_toys import train_quantile
+from trigemu_plugin_decade import model_file
+from trigemu_plugin_decade.model_file import read_model
+from trigemu_plugin_decade.precision import read_ensemble
+
+from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models.fixed_point import ApFixed
+from trigemu.triggers.models.trees import FixedEnsemble, Precision
+
+Change = Callable[[Any], object]
+
+
+@cache
+def _document() -> Any:
+    return json.loads(train_quantile(2, depth=3, trees=3).save_raw("json"))
+
+
+def changed(change: Change) -> bytes:
+    document = copy.deepcopy(_document())
+    change(document["learner"])
+    return json.dumps(document).encode()
+
+
+def of_trees(key: str, value: Any) -> Change:
+    return lambda learner: learner["gradient_booster"]["model"].__setitem__(key, value)
+
+
+def of_tree(key: str, index: int, value: Any) -> Change:
+    return lambda learner: learner["gradient_booster"]["model"]["trees"][1][key].__setitem__(index, value)
+
+
+def of_node_count(**changes: str) -> Change:
+    return lambda learner: learner["gradient_booster"]["model"]["trees"][1]["tree_param"].update(changes)
+
+
+def of_parameters(**changes: str) -> Change:
+    return lambda learner: learner["learner_model_param"].update(changes)
+
+
+def deep(learner: Any) -> None:
+    """A tree that is a list of 10 000 splits."""
+    n = 20_001
+    tree = learner["gradient_booster"]["model"]["trees"][1]
+    left = [node + 1 if node % 2 == 0 and node < n - 1 else -1 for node in range(n)]
+    tree |= {"left_children": left, "right_children": [child + (child > 0) for child in left]}
+    tree |= {key: [0] * n for key in ("split_indices", "split_conditions", "default_left", "split_type")}
+    tree["tree_param"]["num_nodes"] = str(n)
+
+
+def orphans(learner: Any) -> None:
+    for key in ("left_children", "right_children"):
+        of_tree(key, 0, -1)(learner)
+
+
+BROKEN: dict[str, tuple[Change, str]] = {
+    "child beyond": (of_tree("left_children", 0, 99), "tree 1, from 0: the child 99 of node 0 is none of"),
+    "child negative": (of_tree("left_children", 0, -5), r"Expected `int` >= -1 .*left_children\[0\]"),
+    "child 2^63": (of_tree("right_children", 0, 2**63), "not a complete XGBoost model"),
+    "child 2^31 - 1": (of_tree("right_children", 0, 2**31 - 1), "the child 2147483647 of node 0 is none of"),
+    "half a leaf": (of_tree("right_children", 0, -1), "the child -1 of node 0 is none of"),
+    "own child": (of_tree("left_children", 1, 1), "the child 1 of node 1 is reached twice"),
+    "root as child": (of_tree("left_children", 1, 0), "the child 0 of node 1 is reached twice"),
+    "child of two": (of_tree("left_children", 0, 2), "the child 2 of node 0 is reached twice"),
+    "orphans": (orphans, "nodes cannot be reached, and num_deleted = 0"),
+    "input negative": (of_tree("split_indices", 0, -1), "Expected `int` >= 0"),
+    "input beyond": (of_tree("split_indices", 0, 2), "has 2 features and splits on number 2, from 0"),
+    "input 2^31": (of_tree("split_indices", 0, 2**31), "splits on number 2147483648"),
+    "categories": (of_tree("split_type", 0, 1), "splits on categories"),
+    "no leaf": (of_tree("split_conditions", -1, float("nan")), "a threshold or a leaf is not finite"),
+    "infinite": (of_tree("split_conditions", 0, float("-inf")), "a threshold or a leaf is not finite"),
+    "infinite as float32": (of_tree("split_conditions", 0, 1e39), "a threshold or a leaf is not finite"),
+    "long integer": (of_tree("split_conditions", 0, 10**400), "not a complete XGBoost model"),
+    "text": (of_tree("split_conditions", 0, "1"), "Expected `float`, got `str`"),
+    "short": (lambda m: m["gradient_booster"]["model"]["trees"][1]["default_left"].pop(), "its lists have"),
+    "no nodes": (of_node_count(num_nodes="0"), "num_nodes = 0"),
+    "number of nodes": (of_node_count(num_nodes="1000000000"), "num_nodes = '1000000000': expected a whole"),
+    "leaves of several numbers": (of_node_count(size_leaf_vector="5"), "expected one number a leaf"),
+    "tree_info negative": (of_trees("tree_info", [0, -1, 0]), "expected tree_info = 0 for each tree"),
+    "tree_info short": (of_trees("tree_info", [0, 0]), "expected tree_info = 0 for each tree"),
+    "number of trees": (of_trees("gbtree_model_param", {"num_trees": "4"}), "has 3 trees, and says 4"),
+    "deep": (deep, "more than 64 splits from its root to a leaf"),
+    "classes": (of_parameters(num_class="5"), "has num_class = 5: expected one score"),
+    "targets": (of_parameters(num_target="1000000000"), "has num_target = '1000000000'"),
+    "targets as text": (of_parameters(num_target="١"), "has num_target = '١'"),
+    **{
+        f"base {base[:5]}": (of_parameters(base_score=base), "has base_score = .*: expected one finite")
+        for base in ("", "x", "[]", "[1,2]", "[[1]]", "NaN", "[NaN]", "1e999", "1E60", "9" * 100_000)
+    },
+    **{
+        f"quantile {alpha}": (
+            lambda m, alpha=alpha: m["objective"]["quantile_loss_param"].update(quantile_alpha=alpha),
+            "was trained for",
+        )
+        for alpha in ("[NaN]", "NaN", "[Infinity]", "[0]", "[1.0]", "[-0.5]", "[", "[[]]", "{}", '["a"]')
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_broken_trees_are_refused(kind: str) -> None:
+    change, message = BROKEN[kind]
+    content = changed(change)
+    start = time.process_time()
+    with pytest.raises(TrigemuError, match=message) as error:
+        read_model(content, 2)
+    assert len(str(error.value)) < 400
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 200_000,
+        b'{"learner":' * 100_000,
+        b"9" * 10_000,
+        b"\xff\xfe",
+        b'{"learner": NaN}',
+        b"\0",
+        b"null",
+    ],
+    ids=["lists", "objects", "digits", "no UTF-8", "NaN", "zero", "null"],
+)
+def test_json_that_is_absurd(content: bytes) -> None:
+    with pytest.raises(TrigemuError, match="is not a complete XGBoost model in JSON") as error:
+        read_model(content, 2)
+    assert len(str(error.value)) < 300
+
+
+def test_a_file_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_file, "MAX_BYTES", 1000)
+    content = changed(lambda learner: None)
+    with pytest.raises(TrigemuError, match=f"has {len(content)} bytes: expected at most 1000"):
+        read_model(content, 2)
+
+
+@pytest.mark.parametrize(("name", "bound"), [("MAX_TREES", 2), ("MAX_NODES", 20)])
+def test_trees_that_would_be_compiled_for_hours(
+    monkeypatch: pytest.MonkeyPatch, name: str, bound: int
+) -> None:
+    monkeypatch.setattr(model_file, name, bound)
+    with pytest.raises(TrigemuError, match=rf"has 3 trees with \d\d nodes: expected at most .*{bound}"):
+        read_model(changed(lambda learner: None), 2)
+
+
+def test_of_keys_given_twice_treelite_reads_the_one_that_was_checked() -> None:
+    """It would take both lists of trees."""
+    text = changed(lambda learner: None).decode()
+    twice = text.replace('"trees": [', '"trees": [{"left_children": [0]}], "trees": [')
+    assert read_model(twice.encode(), 2).json == read_model(text.encode(), 2).json
+
+
+def train(**parameters: Any) -> xgboost.Booster:
+    random = np.random.default_rng(1)
+    x = random.normal(size=(1000, 2))
+    y = x[:, 0] + random.normal(size=1000)
+    every = {"objective": "reg:quantileerror", "quantile_alpha": 0.9, "max_depth": 4} | parameters
+    return xgboost.train(every, xgboost.DMatrix(x, y), 5)
+
+
+KINDS: list[dict[str, Any]] = [
+    {},
+    {"booster": "dart", "rate_drop": 0.5},
+    {"num_parallel_tree": 2, "subsample": 0.5},
+    {"multi_strategy": "multi_output_tree"},
+]
+
+
+@pytest.mark.parametrize("parameters", KINDS, ids=str)
+def test_treelite_reads_the_same_numbers_as_from_the_file_itself(parameters: dict[str, Any]) -> None:
+    content = bytes(train(**parameters).save_raw("json"))
+    checked = read_model(content, 2)
+    assert checked.tau == pytest.approx(0.9)
+    ours, theirs = (treelite.frontend.from_xgboost_json(text) for text in (checked.json, content.decode()))
+    assert ours.num_tree == theirs.num_tree > 0
+    for number in range(ours.num_tree):
+        one, other = (model.get_tree_accessor(number) for model in (ours, theirs))
+        for name in ("split_index", "cleft", "cright", "threshold", "leaf_value", "default_left", "cmp"):
+            assert one.get_field(name).dtype == other.get_field(name).dtype
+            assert one.get_field(name).tobytes() == other.get_field(name).tobytes()
+    bases = [model.get_header_accessor().get_field("base_scores").tolist() for model in (ours, theirs)]
+    assert bases[0] == bases[1]
+
+
+def test_nodes_that_pruning_deleted_are_left_out() -> None:
+    """treelite keeps them, as leaves that nothing leads to; trees as look-up tables would have taken them."""
+    content = bytes(train(tree_method="exact", gamma=3.0).save_raw("json"))
+    ours, theirs = (
+        treelite.frontend.from_xgboost_json(text) for text in (read_model(content, 2).json, content.decode())
+    )
+    x = np.float32(np.random.default_rng(2).normal(size=(1000, 2)))
+    expected = treelite.gtil.predict(theirs, x)
+    assert (treelite.gtil.predict(ours, x) == expected).all()
+    nodes = [len(model.get_tree_accessor(0).get_field("cleft")) for model in (ours, theirs)]
+    assert nodes[0] < nodes[1]
+    types = Precision(ApFixed(30, 6), ApFixed(30, 6), ApFixed(30, 6))
+    fixed = FixedEnsemble(read_ensemble(ours), types, (0, 0))
+    assert fixed.to_float(fixed.predict(x)) == pytest.approx(expected.ravel(), abs=1e-5)
+    with pytest.raises(TrigemuError, match="a node is not reached, or more than once"):
+        read_ensemble(theirs)

@@ -1,0 +1,49 @@
+"""The cache folder: whose it is, and who may write to it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from trigemu.support import cache
+from trigemu.support.cache import folder_of_cache
+from trigemu.support.errors import TrigemuError
+
+
+def test_it_is_made_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a"))
+    before = os.umask(0)
+    try:
+        assert folder_of_cache() == tmp_path / "a" / "trigemu"
+    finally:
+        os.umask(before)
+    assert folder_of_cache().stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("home", ["", "relative"])
+def test_home_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    """A relative folder, which would depend on the current one, does not count, as XDG demands."""
+    monkeypatch.setenv("XDG_CACHE_HOME", home)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert folder_of_cache() == tmp_path / ".cache" / "trigemu"
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o702, 0o777])
+def test_one_that_others_may_write_to_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "trigemu").mkdir()
+    (tmp_path / "trigemu").chmod(mode)
+    with pytest.raises(TrigemuError, match=rf"trigemu, .* be written by others \(mode {mode:o}\).*: set XDG"):
+        folder_of_cache()
+
+
+def test_one_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder_of_cache()
+    monkeypatch.setattr(cache.os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(TrigemuError, match=rf"belongs to the user with number {os.getuid()}, who could put"):
+        folder_of_cache()
