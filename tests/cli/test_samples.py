@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -58,3 +59,17 @@ def test_other_schemes_than_a_few_are_status_2(
         status, said = trigemu(*(word.format(value) for word in command))
         assert (status, "is not opened" in said) == (2, True), said
     assert (asked, place.files()) == ([], files)
+
+
+def test_seal_writes_into_the_catalogue_and_runs_say_so(place: Any, trigemu: Command) -> None:
+    def sealed() -> dict[str, bool]:
+        assert trigemu("run", "menu.toml", "--samples", "catalogue.toml", "--json", "out.json")[0] == 0
+        found: dict[str, bool] = json.loads((place.folder / "out.json").read_text())["provenance"]["sealed"]
+        return found
+
+    assert sealed() == {"all": False}
+    assert trigemu("samples", "--seal", "catalogue.toml") == (0, "catalogue.toml: sealed all\n")
+    assert trigemu("samples", "--seal", "catalogue.toml") == (0, "catalogue.toml: every file is as sealed\n")
+    assert sealed() == {"all": True}
+    status, said = trigemu("samples", "--seal")
+    assert (status, "name it" in said) == (2, True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
@@ -13,6 +13,7 @@ import h5py
 import numpy as np
 import pytest
 import uproot
+from servers import Ranges
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
@@ -51,27 +52,6 @@ def test_globs_add_up(tmp_path: Path) -> None:
     assert [Path(source.path).name for source in sample.sources] == ["a1.root", "a2.root"]
 
 
-class Ranges(SimpleHTTPRequestHandler):
-    """Serves parts of files, as the servers of open data do and Python's own does not."""
-
-    def do_GET(self) -> None:
-        file, wanted = Path(self.translate_path(self.path)), self.headers.get("Range")
-        if not file.is_file() or not wanted:
-            super().do_GET()
-            return
-        content = file.read_bytes()
-        first, _, last = wanted.removeprefix("bytes=").partition("-")
-        part = content[int(first) : int(last or len(content)) + 1]
-        self.send_response(206)
-        self.send_header("Content-Length", str(len(part)))
-        self.send_header("Content-Range", f"bytes {first}-{int(first) + len(part) - 1}/{len(content)}")
-        self.end_headers()
-        self.wfile.write(part)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-
 def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
     handler = partial(Ranges, directory=tmp_path)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -108,7 +88,7 @@ def test_sha256_is_verified(tmp_path: Path, file: Path) -> None:
     ):
         catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}"]')
     with pytest.raises(TrigemuError, match="2 sha256 for 1 files"):
-        catalogue(tmp_path, 'files = ["a.root"]\nsha256 = ["00", "00"]')
+        catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}", "{digest}"]')
 
 
 def test_the_embedded_catalogue_is_whole() -> None:

@@ -9,6 +9,8 @@ from rich.table import Table
 
 import trigemu
 from trigemu.cli.console import console
+from trigemu.samples import seal_catalogue
+from trigemu.support import TrigemuError
 
 
 @click.command()
@@ -18,8 +20,21 @@ from trigemu.cli.console import console
     type=click.Path(path_type=Path, file_okay=False),
     help="Draw the spectra of all samples into this folder.",
 )
-def samples(catalogue: Path | None, plots: Path | None) -> None:
+@click.option(
+    "--seal",
+    is_flag=True,
+    help="Write digests of all files into the CATALOGUE, with which every run compares what it reads.",
+)
+def samples(catalogue: Path | None, plots: Path | None, seal: bool) -> None:
     """List the samples of a CATALOGUE, the embedded one by default."""
+    if seal:
+        if catalogue is None:
+            raise TrigemuError("--seal writes into a catalogue: name it")
+        new = seal_catalogue(catalogue)
+        click.echo(
+            f"{catalogue}: sealed {', '.join(new)}" if new else f"{catalogue}: every file is as sealed"
+        )
+        return
     opened = trigemu.open_catalogue(catalogue)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("sample", "role", "format", "files", "events", "rate", "description"):

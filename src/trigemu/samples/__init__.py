@@ -13,6 +13,7 @@ from trigemu.samples.locations import opened
 from trigemu.samples.margins import join_events
 from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
 from trigemu.samples.sample import INTERACTIONS, Sample
+from trigemu.samples.sealing import seal_catalogue
 from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
 
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "make_events",
     "open_catalogue",
     "opened",
+    "seal_catalogue",
 ]

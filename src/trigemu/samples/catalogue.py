@@ -105,7 +105,8 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
     Returns
     -------
     Catalogue
-        The opened samples. Files with a sha256 in the catalogue are verified.
+        The opened samples. Files with a sha256 in the catalogue are verified; those that are sealed, while
+        they are read.
 
     Raises
     ------
@@ -206,10 +207,17 @@ def _open(
             f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
             f"in their order"
         )
-    digests = [
-        _verify(table.name, path, table.sha256[i] if table.sha256 else None) for i, path in enumerate(paths)
-    ]
-    sources = tuple(FORMATS[table.format](path) for path in paths)
+    if table.seal and len(table.seal) != len(paths):
+        raise SampleError(
+            f"sample {table.name!r}: {len(table.seal)} seals for {len(paths)} files; remove `seal`, and run "
+            f"trigemu samples --seal"
+        )
+    known = table.sha256 or (None,) * len(paths)
+    if table.seal:  # compared while it is read
+        digests = list(known)
+    else:
+        digests = [_verify(table.name, path, digest) for path, digest in zip(paths, known, strict=True)]
+    sources = tuple(map(FORMATS[table.format], paths, table.seal or ("",) * len(paths)))
     total = 0.0
     for source in sources:
         with naming(table.name, source.path):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import uproot
-
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Beginning
-from trigemu.samples.locations import is_folder, located, opened
+from trigemu.samples.formats.uproot_file import open_root
+from trigemu.samples.locations import is_folder, opened
 from trigemu.support import SampleError
 
 
@@ -33,5 +32,5 @@ def _beginning(path: str) -> Beginning:
         start: bytes = stream.read(512)
     if not start.startswith(b"root"):
         return Beginning(False, start, ())
-    with uproot.open({str(located(path)): None}) as file:
+    with open_root(path) as file:
         return Beginning(False, start, tuple(file.keys(cycle=False, recursive=False)))

@@ -17,10 +17,12 @@ which reads URLs of some servers through a cached copy (simplecache::) of the lo
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+import aiohttp
 import fsspec
 
 from trigemu.support import SampleError
@@ -29,6 +31,8 @@ REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
 #: Characters of a value shown in messages: data in a URL may be long.
 _SHOWN = 100
+#: Seconds after which a server that accepts no connection, or sends nothing more, is given up.
+CONNECT_S, SILENT_S = 30.0, 60.0
 
 
 def located(given: Path | str, folder: Path | None = None) -> Path | str:
@@ -72,8 +76,31 @@ def found(pattern: str, folder: Path) -> list[str]:
 
 
 def opened(given: Path | str, compression: str | None = None) -> Any:
-    """Open a file for reading bytes, as a context manager. compression: "infer" uses the file's suffix."""
-    return fsspec.open(str(located(given)), "rb", compression=compression, expand=False)
+    """Open a file for reading bytes, as a context manager. compression: "infer" uses the file's suffix.
+    Raises SampleError for a device, a pipe and a socket."""
+    where = located(given)
+    if isinstance(where, Path):
+        regular(where)
+    return fsspec.open(str(where), "rb", compression=compression, expand=False, **timeouts(where))
+
+
+def regular(path: Path) -> None:
+    """Raise SampleError for what may never end or never begin: a device, a pipe, a socket. What is not there
+    is left to whoever opens it."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        kind = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+        raise SampleError(f"{_quoted(str(path))} is {kind}, not a file")
+
+
+def timeouts(where: Path | str) -> dict[str, Any]:
+    """Return the options with which fsspec gives up on a server that does not answer."""
+    if isinstance(where, Path) or not where.startswith("http"):
+        return {}
+    return {"client_kwargs": {"timeout": aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=SILENT_S)}}
 
 
 def is_folder(given: Path | str) -> bool:

@@ -3,6 +3,7 @@ survived a skim."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from trigemu.samples.locations import located
+from trigemu.samples.sealed import is_seal
 from trigemu.support import Key, SampleError, TomlTable
 
 CM2_PER_PB = 1e-36
@@ -82,6 +84,8 @@ class SampleTable(TomlTable, frozen=True):
         Name of the file format.
     sha256 : tuple of str
         Digest of each file, in order; empty: not verified.
+    seal : tuple of str
+        Seal of each file, in order, with which all that is read of it is compared (see `samples/sealed.py`).
     rate_hz : float or None
         Rate of all its crossings, in Hz (convention `crossing`).
     cross_section_pb, filter_efficiency, k_factor : float
@@ -101,6 +105,7 @@ class SampleTable(TomlTable, frozen=True):
     files: tuple[str, ...]
     format: str = "nanoaod"
     sha256: tuple[str, ...] = ()
+    seal: tuple[str, ...] = ()
     rate_hz: Positive | None = None
     cross_section_pb: Positive | None = None
     filter_efficiency: Positive = 1.0
@@ -119,6 +124,15 @@ class SampleTable(TomlTable, frozen=True):
                 located(file, Path("/"))
             except SampleError as error:
                 yield ("files", number), str(error)
+        for number, digest in enumerate(self.sha256):
+            if not re.fullmatch("[0-9a-fA-F]{64}", digest):
+                yield (
+                    ("sha256", number),
+                    f"sha256[{number}] = {digest[:80]!r}: expected 64 hexadecimal digits",
+                )
+        for number, seal in enumerate(self.seal):
+            if not all(map(is_seal, seal.split(","))):
+                yield ("seal", number), f"seal[{number}] is not what trigemu samples --seal writes"
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,11 @@ class Sample:
         return self.table.name
 
     @property
+    def sealed(self) -> bool:
+        """Whether everything that is read of its files is compared with digests in the catalogue."""
+        return bool(self.table.seal)
+
+    @property
     def entries(self) -> int:
         """The number of events in all files."""
         return sum(source.entries for source in self.sources)

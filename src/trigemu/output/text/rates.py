@@ -59,6 +59,7 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
                 sample.name: dict(zip((source.path for source in sample.sources), sample.sha256, strict=True))
                 for sample in catalogue.background
             },
+            "sealed": {sample.name: sample.sealed for sample in catalogue.background},
             "plugins": {plugin.name: plugin.sha256 for plugin in menu.plugins},
             "models": dict(result.models),
         },

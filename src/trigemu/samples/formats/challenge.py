@@ -25,7 +25,6 @@ import numpy as np
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.samples.locations import opened
 from trigemu.support import Array, IntArray, MissingExtraError, SampleError
 
 PARTICLES, ID = "Particles", "EvtId"
@@ -42,16 +41,13 @@ class Challenge(Source):
     def recognises(cls, beginning: Beginning) -> bool:
         return beginning.start.startswith(b"\x89HDF\r\n\x1a\n")
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}
-
     @contextmanager
     def _opened(self) -> Iterator[Any]:
         try:
             import h5py
         except ImportError:
             raise MissingExtraError("reading HDF5", "formats", "h5py") from None
-        with opened(self.path) as stream, h5py.File(stream, "r") as file:
+        with self._stream() as stream, h5py.File(stream, "r") as file:
             particles = file.get(PARTICLES)
             if particles is None:
                 raise SampleError(f"no dataset {PARTICLES!r} (there is: {', '.join(file) or 'nothing'})")

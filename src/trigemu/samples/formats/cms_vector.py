@@ -24,10 +24,11 @@ decisions are those before prescales.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from itertools import chain, islice
+from typing import IO, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +45,6 @@ from trigemu.samples.formats.cms_words import (
     columns_of,
 )
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.samples.locations import opened
 from trigemu.support import Array, BoolArray, IntArray, SampleError
 
 DigitArray = npt.NDArray[np.uint8]
@@ -56,6 +56,12 @@ ORBIT = 3564
 ALGORITHMS = 512
 #: Lines that are decoded together.
 _BLOCK = 4096
+#: The decompressed bytes of a file, which are held in memory: 900 000 crossings.
+LARGEST_TEXT = 2**30
+#: The longest line has 652 characters, and some more for blanks.
+LONGEST_LINE = 2**16
+#: Bytes that are read together.
+_PART = 2**20
 #: Hexadecimal digit → its value; any other character → 255.
 _DIGITS = np.full(256, 255, np.uint8)
 for _value, _digit in enumerate("0123456789abcdef"):
@@ -106,13 +112,10 @@ class CMSVector(Source):
         """Any text."""
         return not (beginning.folder or beginning.trees or b"\0" in beginning.start)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}
-
     @cached_property
     def _crossings(self) -> _Crossings:
-        with opened(self.path, compression="infer") as stream:
-            return _decoded(stream.read().splitlines())
+        with self._stream(compression="infer") as stream:
+            return _decoded(_lines(stream))
 
     @property
     def entries(self) -> int:
@@ -161,20 +164,45 @@ class CMSVector(Source):
         return ReadEvents(np.ones(stop - start), crossings.number[start:stop], rows, collections, scalars)
 
 
-def _decoded(lines: Sequence[bytes]) -> _Crossings:
+def _lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines with their numbers, from 1, within the limits of their length and of the whole."""
+    at, size, rest = 0, 0, b""
+    while part := stream.read(_PART):
+        size += len(part)
+        if size > LARGEST_TEXT:
+            raise SampleError(f"is longer than {LARGEST_TEXT} bytes when decompressed: divide it")
+        *lines, rest = (rest + part).split(b"\n")
+        for line in chain.from_iterable(whole.splitlines() or [b""] for whole in lines):
+            at += 1
+            _check_length(at, line)
+            yield at, line
+        _check_length(at + 1, rest)
+    yield from enumerate(rest.splitlines(), at + 1)
+
+
+def _check_length(at: int, line: bytes) -> None:
+    if len(line) > LONGEST_LINE:
+        raise SampleError(f"line {at} has more than {LONGEST_LINE} characters: this is not a test vector")
+
+
+def _decoded(lines: Iterator[tuple[int, bytes]]) -> _Crossings:
     """Decode all lines; a SampleError names the line, and the column if there is one."""
-    numbered = [(at, line) for at, line in enumerate(lines, 1) if line.strip() and line[:1] not in b"|#"]
-    if not numbered:
+    numbered = ((at, line) for at, line in lines if line.strip() and line[:1] not in b"|#")
+    blocks = iter(lambda: list(islice(numbered, _BLOCK)), [])
+    head = next(blocks, None)
+    if head is None:
         raise SampleError("has no crossings")
-    at, first = numbered[0][0], numbered[0][1].split()
+    at, first = head[0][0], head[0][1].split()
     if len(first) not in _LAYOUTS:
         expected = " or ".join(map(str, _LAYOUTS))
         raise SampleError(f"line {at}: {len(first)} columns, expected {expected}")
     layout = _LAYOUTS[len(first)]
-    parts = (numbered[start : start + _BLOCK] for start in range(0, len(numbered), _BLOCK))
-    blocks = [_regular(part, layout) or _any_shape(part, layout) for part in parts]
-    number = np.concatenate([number for number, _ in blocks])
-    words = [_words(digits, layout) for _, digits in blocks]
+    numbers, words = [], []
+    for part in chain([head], blocks):
+        number, digits = _regular(part, layout) or _any_shape(part, layout)
+        numbers.append(number)
+        words.append(_words(digits, layout))
+    number = np.concatenate(numbers)
     return _Crossings(
         layout, number, {name: np.concatenate([part[name] for part in words]) for name in words[0]}
     )

@@ -33,7 +33,7 @@ from trigemu.samples.events import Need
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import collection_of, schema_of
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.samples.locations import opened, parts
+from trigemu.samples.locations import parts
 from trigemu.support import Array, BoolArray, IntArray, MissingExtraError, SampleError
 
 SCALARS = {
@@ -62,15 +62,24 @@ class Parquet(Source):
     def recognises(cls, beginning: Beginning) -> bool:
         return beginning.folder or beginning.start.startswith(b"PAR1")
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path}
+    @contextmanager
+    def _opened(self, file: str, metadata: Any = None) -> Iterator[Any]:
+        try:
+            from pyarrow.parquet import ParquetFile
+        except ImportError:
+            raise MissingExtraError("reading Parquet", "formats", "pyarrow") from None
+        with (
+            self._stream(file) as stream,
+            ParquetFile(stream, metadata=metadata, page_checksum_verification=True) as parquet,
+        ):
+            yield parquet
 
     @cached_property
     def _footers(self) -> dict[str, Any]:
         """Metadata and Arrow schema of each file."""
         footers = {}
         for file in parts(self.path):
-            with _opened(file) as parquet:
+            with self._opened(file) as parquet:
                 footers[file] = (parquet.metadata, parquet.schema_arrow)
         if not footers:
             raise SampleError("the folder has no files *.parquet")
@@ -179,7 +188,7 @@ class Parquet(Source):
 
     def _decoded(self, file: str, groups: tuple[int, ...], leaves: tuple[str, ...]) -> Any:
         metadata, _ = self._footers[file]
-        with _opened(file, metadata) as parquet:
+        with self._opened(file, metadata) as parquet:
             return parquet.read_row_groups(list(groups), columns=list(leaves))
 
     def _kept(self, *wanted: Any) -> Any:
@@ -196,16 +205,6 @@ class Parquet(Source):
     @cached_property
     def _memory(self) -> tuple[Lock, dict[str, Any]]:
         return Lock(), {}
-
-
-@contextmanager
-def _opened(file: str, metadata: Any = None) -> Iterator[Any]:
-    try:
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise MissingExtraError("reading Parquet", "formats", "pyarrow") from None
-    with opened(file) as stream, ParquetFile(stream, metadata=metadata) as parquet:
-        yield parquet
 
 
 def _row_groups(metadata: Any) -> list[int]:

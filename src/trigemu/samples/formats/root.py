@@ -16,7 +16,9 @@ import uproot
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.samples.formats.uproot_file import Branches, open_root
 from trigemu.samples.locations import located
+from trigemu.samples.sealed import sealed_file
 from trigemu.support import Array, IntArray, SampleError
 
 
@@ -44,13 +46,12 @@ class RootFile(Source):
         return values
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name in ("path", "_branches")}
+        return {name: value for name, value in self.__dict__.items() if name in ("path", "seal", "_branches")}
 
     @cached_property
     def _file(self) -> Any:
         where = located(self.path)
-        # As a key, so that no part of the name is taken for a tree name; chunks are read once.
-        file = uproot.open({str(where): None}, array_cache=None)
+        file = open_root(self.path, sealed_file(self.path, self.seal) if self.seal else None)
         size = where.stat().st_size if isinstance(where, Path) else file.file.fEND
         if size < file.file.fEND:
             raise SampleError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
@@ -117,6 +118,8 @@ class RootFile(Source):
         every = sorted(set(names))
         window = {"entry_start": start, "entry_stop": stop, "library": "ak"}
         if self._is_tree:
-            arrays: dict[str, ak.Array] = self._events.arrays(every, how=dict, **window) if every else {}
+            arrays: dict[str, ak.Array] = (
+                self._events.arrays(every, how=dict, language=Branches(), **window) if every else {}
+            )
             return arrays
         return {name: self._events[name].array(**window) for name in every}

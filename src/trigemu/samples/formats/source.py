@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from trigemu.samples.events import Collection, Need
-from trigemu.support import Array, BoolArray
+from trigemu.samples.locations import opened, parts
+from trigemu.samples.sealed import opened_sealed
+from trigemu.support import Array, BoolArray, SampleError
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,29 @@ class Source(ABC):
     ----------
     path : str
         A path or URL.
+    seal : str
+        Its seal (see `samples/sealed.py`), with which all that is read is compared; empty: nothing is.
     """
 
     path: str
+    seal: str = ""
 
     #: Names that the TTree or RNTuple with the events may have in a ROOT file.
     trees: ClassVar[tuple[str, ...]] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is sent to workers; they open the file themselves."""
+        return {"path": self.path, "seal": self.seal}
+
+    def _stream(self, part: str | None = None, compression: str | None = None) -> AbstractContextManager[Any]:
+        """Open the file, or one of those of a folder, for reading its bytes."""
+        path, seals = part or self.path, self.seal.split(",")
+        if not self.seal:
+            plain: AbstractContextManager[Any] = opened(path, compression)
+            return plain
+        if len(every := parts(self.path)) != len(seals):
+            raise SampleError(f"has {len(every)} files *.parquet, but {len(seals)} were sealed")
+        return opened_sealed(path, seals[every.index(part) if part else 0], compression)
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:

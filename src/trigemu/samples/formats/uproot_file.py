@@ -1,0 +1,82 @@
+"""ROOT files as uproot opens them, with nothing in them run as code.
+
+Two features of uproot make code from names in a file. Here they accept only plain names:
+- classes that uproot does not know are compiled from source that it generates from the file's descriptions of
+  them (streamers);
+- a name that is asked for, but is not a branch, is evaluated as an expression in Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import uproot
+import uproot.language
+
+from trigemu.samples.locations import located, regular, timeouts
+from trigemu.support import SampleError
+
+#: A name or type in C++: without quotes, brackets of calls, backslashes and line ends, no text in generated
+#: code can end early.
+_PLAIN = re.compile(r"[\w :<>,*&\[\].~-]*", re.ASCII)
+_NAMES = ("fName", "fTypeName", "fCountName", "fCountClass", "fClassName")
+
+
+class _File(uproot.ReadOnlyFile):  # type: ignore[misc]
+    """A file whose descriptions of classes may be compiled only if all names in them are plain."""
+
+    @property
+    def streamers(self) -> Any:
+        known = self._streamers is not None
+        streamers = super().streamers
+        if not known:
+            for versions in streamers.values():
+                for streamer in versions.values():
+                    _check(streamer)
+        return streamers
+
+
+class Branches(uproot.language.Language):  # type: ignore[misc]
+    """The language of names that are branches, and nothing else."""
+
+    def free_symbols(
+        self, expression: str, keys: Any, aliases: Any, file_path: str, object_path: str
+    ) -> list[str]:
+        raise SampleError(f"has no branch {expression[:100]!r}")
+
+    def compute_expressions(
+        self,
+        hasbranches: Any,
+        arrays: Mapping[Any, Any],
+        expression_context: list[tuple[str, Any]],
+        keys: Any,
+        aliases: Any,
+        file_path: str,
+        object_path: str,
+    ) -> dict[str, Any]:
+        return {name: arrays[context["branches"][0].cache_key] for name, context in expression_context}
+
+
+def _check(streamer: Any) -> None:
+    """Raise SampleError for a description of a class with a name that is not plain."""
+    for part in (streamer, *streamer.elements):
+        for key in _NAMES:
+            name = part.member(key, none_if_missing=True)
+            if isinstance(name, str) and not _PLAIN.fullmatch(name):
+                raise SampleError(
+                    f"describes a class with the name {name[:100]!r}, which no class or member in C++ has"
+                )
+
+
+def open_root(path: str, stream: Any = None) -> Any:
+    """Open a ROOT file: its top directory. stream: the file, opened for reading, if it is not to be opened
+    here."""
+    where = located(path)
+    if isinstance(where, Path):
+        regular(where)
+    # Chunks are read once: no cache of arrays.
+    file = _File(str(where) if stream is None else stream, array_cache=None, **timeouts(where))
+    return file.root_directory

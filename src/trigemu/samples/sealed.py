@@ -1,0 +1,169 @@
+"""Sealed files: every chunk is compared with its digest before any of its bytes are used.
+
+A seal is text in the catalogue: the sha256 of each chunk of the file, one after the other, in base64. The
+seal of a folder has that of each of its files, separated by commas. The libraries that read get the very
+bytes that were compared, so a file that changes while it is read is noticed too.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import IO, Any
+
+from fsspec.compression import compr
+from fsspec.utils import infer_compression
+
+from trigemu.samples.locations import opened
+from trigemu.support import SampleError
+
+#: Bytes that are compared together: large enough for the speed of a digest, small enough to read few columns.
+CHUNK = 2**20
+#: Compared chunks that an open file keeps in memory.
+KEPT = 16
+_DIGEST = 32
+
+
+def is_seal(text: str) -> bool:
+    """Whether a text can be the seal of one file."""
+    try:
+        return len(base64.b64decode(text, validate=True)) % _DIGEST == 0
+    except ValueError:
+        return False
+
+
+def digests_of(seal: str) -> list[bytes]:
+    """Return the digests in the seal of one file."""
+    joined = base64.b64decode(seal)
+    return [joined[at : at + _DIGEST] for at in range(0, len(joined), _DIGEST)]
+
+
+def seal_of(digests: Sequence[bytes]) -> str:
+    """Return the seal of one file with these digests of chunks."""
+    return base64.b64encode(b"".join(digests)).decode()
+
+
+def read_chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the chunks of a file; all but the last have `CHUNK` bytes."""
+    while chunk := _full_read(stream, CHUNK):
+        yield chunk
+
+
+def _full_read(stream: IO[bytes], size: int) -> bytes:
+    """Read `size` bytes, or up to the end: a stream may return less at a time."""
+    parts = []
+    while size and (part := stream.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def sealed_file(given: Path | str, seal: str) -> SealedFile:
+    """Open a sealed file for reading bytes."""
+    return SealedFile(opened(given).open(), seal)
+
+
+@contextmanager
+def opened_sealed(given: Path | str, seal: str, compression: str | None = None) -> Iterator[Any]:
+    """Open a sealed file as a context manager. compression: "infer" uses the file's suffix."""
+    with sealed_file(given, seal) as file:
+        kind = infer_compression(str(given)) if compression == "infer" else None
+        yield compr[kind](file, mode="rb") if kind else file
+
+
+class SealedFile(io.RawIOBase):
+    """A file for reading whose chunks are compared with a seal as they are read. Several threads may use
+    it.
+
+    Parameters
+    ----------
+    stream : file
+        The file as it is, which can be read from any position.
+    seal : str
+        Its seal.
+
+    Raises
+    ------
+    SampleError
+        On construction or while reading, if the file is not the one that was sealed.
+    """
+
+    def __init__(self, stream: IO[bytes], seal: str) -> None:
+        self._stream, self._digests = stream, digests_of(seal)
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = Lock()
+        self._at = 0
+        self._size = stream.seek(0, io.SEEK_END)
+        chunks = -(-self._size // CHUNK)
+        if chunks != len(self._digests):
+            raise SampleError(
+                f"has {self._size} bytes, which are {chunks} chunks, but {len(self._digests)} were sealed: "
+                f"the file was changed or cut short"
+            )
+        if chunks:
+            self._chunk(chunks - 1)  # so that the size is compared too
+
+    def _chunk(self, number: int) -> bytes:
+        with self._lock:
+            if number in self._kept:
+                self._kept.move_to_end(number)
+                return self._kept[number]
+            start = number * CHUNK
+            self._stream.seek(start)
+            chunk = _full_read(self._stream, min(CHUNK, self._size - start))
+            if hashlib.sha256(chunk).digest() != self._digests[number]:
+                raise changed(number, len(self._digests), start, start + len(chunk))
+            self._kept[number] = chunk
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            return chunk
+
+    def readinto(self, buffer: Any) -> int:
+        target = memoryview(buffer).cast("B")
+        data = self.read(len(target))
+        target[: len(data)] = data
+        return len(data)
+
+    def read(self, size: int | None = -1) -> bytes:
+        left = max(self._size - self._at, 0)
+        size = left if size is None or size < 0 else min(size, left)
+        start, stop = self._at, self._at + size
+        parts = []
+        for number in range(start // CHUNK, -(-stop // CHUNK)):
+            first = number * CHUNK
+            chunk = self._chunk(number)
+            parts.append(chunk[max(start - first, 0) : stop - first])
+        self._at = stop
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        self._at = max(base + offset, 0)
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+
+def changed(number: int, chunks: int, start: int, stop: int) -> SampleError:
+    """Return the error for a chunk that differs from its seal."""
+    return SampleError(
+        f"bytes {start} to {stop - 1}, chunk {number + 1} of {chunks}, differ from what was sealed: "
+        f"the file is damaged or was changed"
+    )
