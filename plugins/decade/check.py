@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 from trigemu.decisions import Plan
 from trigemu.emulation import cut_for, solve_budgets
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
+from trigemu.output.text.terminal import Table
 from trigemu.samples import EVALUATION, Catalogue
 from trigemu.support import BoolArray, FloatArray, TrigemuError
 
@@ -117,7 +117,7 @@ def as_dict(result: Diagnostics) -> dict[str, Any]:
 
 def summary(result: Diagnostics) -> Table:
     """Return a table of results with and without the correction, at the same unique rate; χ² at y' = 0."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     head, *rows = told(result)
     for column in head:
         table.add_column(column, justify="left" if not column else "right")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
+from trigemu.cli.console import console, say
 from trigemu.cli.progress import bar
+from trigemu.output.documents import in_json
 from trigemu.support import MissingExtraError, TrigemuError, check_writable, write_text
 from trigemu.triggers import search_path
 
@@ -50,15 +50,15 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
         trained = fit(settings, samples, advance)
     digests = write(trained, settings, samples, folder)
     for number, attempt in enumerate(trained.attempts, start=1):
-        click.echo(
+        say(
             f"fit {number}: q = {attempt.q:.5f}: {attempt.unique_hz:.0f} Hz above Y(x); "
             f"the cut for {settings.table.training.unique_rate_hz:g} Hz is "
             f"{attempt.solution.cut:.4f} ± {attempt.solution.error:.4f}"
         )
-    click.echo(f"{trained.quantile.trees} trees, {trained.quantile.split_nodes} split nodes")
-    click.echo(f"{folder / METRICS}")
+    say(f"{trained.quantile.trees} trees, {trained.quantile.split_nodes} split nodes")
+    say(f"{folder / METRICS}")
     for name, digest in digests.items():
-        click.echo(f'card = "{folder / name}"\nsha256 = "{digest}"')
+        say(f'card = "{folder / name}"\nsha256 = "{digest}"')
 
 
 @command.command("check")
@@ -88,6 +88,6 @@ def check_(
     result, files = check(events, figures)
     console().print(summary(result))
     if json_file:
-        write_text(json_file, json.dumps(as_dict(result), indent=1, allow_nan=False) + "\n")
+        write_text(json_file, in_json(as_dict(result)))
     for file in files:
-        click.echo(file)
+        say(file)

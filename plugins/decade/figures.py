@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from trigemu.output.figures.style import COLOURS, figure, log_axis, save
-from trigemu.support import FloatArray
+from trigemu.support import FloatArray, file_stem
 
 from .closure import Acceptance, Axis, ChiSquare, Closure
 from .densities import Density
@@ -47,17 +46,12 @@ def _draw(
     result: Diagnostics, densities: Sequence[Density], labels: Mapping[str, str]
 ) -> Iterator[tuple[str, Figure]]:
     for closure in result.closures:
-        of = "_".join(_slug(axis.observable) for axis in closure.axes)
+        of = "_".join(file_stem(axis.observable) for axis in closure.axes)
         draw = draw_acceptance if len(closure.axes) == 1 else draw_map
         yield f"acceptance_{of}", draw(closure, result.q, labels)
     for before, after in zip(densities[::2], densities[1::2], strict=True):
-        yield f"density_{_slug(before.observable)}", draw_densities(before, after, labels)
+        yield f"density_{file_stem(before.observable)}", draw_densities(before, after, labels)
     yield "rank_correlation", draw_rank_correlations(result.rank_correlations, labels)
-
-
-def _slug(observable: str) -> str:
-    """Return jet_0_pt for `jet[0].pt`."""
-    return re.sub(r"\W+", "_", observable).strip("_")
 
 
 def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:

@@ -37,6 +37,7 @@ from trigemu.support import (
     folder_of_cache,
     is_private,
     kernel,
+    own_cause,
     pointer,
     run_limited,
 )
@@ -150,6 +151,8 @@ def _compile(model: treelite.Model, folder: Path, compiler: str) -> Path:
         with _silent():
             tl2cgen.generate_c_code(model, folder, None)
     except Exception as error:
+        if own := own_cause(error):
+            raise own from error
         raise TrigemuError(f"tl2cgen cannot write the trees as C: {_short(str(error))}") from None
     for options in (
         ["-c", "-O3", "-o", "main.o", "main.c", "-fPIC"],

@@ -10,7 +10,7 @@ import numpy as np
 import treelite
 
 from trigemu.observables import Features, Inputs
-from trigemu.support import FloatArray, TrigemuError
+from trigemu.support import FloatArray, TrigemuError, own_cause
 from trigemu.triggers import Ensemble, PrecisionTable
 
 from .library import Scores, build, interpret
@@ -53,6 +53,8 @@ def load_trees(content: bytes, features: int) -> Trees:
     try:
         model = treelite.frontend.from_xgboost_json(checked.json)
     except Exception as error:
+        if own := own_cause(error):
+            raise own from error
         reason = " ".join(str(error).split())[:200]
         raise TrigemuError(f"is not a model that treelite can read ({reason})") from None
     ensemble = read_ensemble(model)

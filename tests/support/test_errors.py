@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+
+import numpy as np
 import pytest
 
 from trigemu.support import errors
-from trigemu.support.errors import MAX_EXCERPT, chain, excerpt, listed, nearest
+from trigemu.support.errors import MAX_EXCERPT, chain, excerpt, listed, nearest, own_cause
 
 
 def test_the_nearest_name_and_the_known_ones() -> None:
@@ -42,3 +45,12 @@ def test_a_long_chain_keeps_its_ends() -> None:
 def test_many_problems_are_counted() -> None:
     assert listed(["a", "b"]) == "a\nb"
     assert listed([1, 2, 3, 4], 2) == "1\n2\n… and 2 more"
+
+
+def test_lack_of_memory_or_space_is_nobodys_fault() -> None:
+    with pytest.raises(MemoryError) as caught:
+        np.empty(1 << 55)
+    assert "not enough memory (Unable to allocate" in str(own_cause(caught.value))
+    assert "No space left" in str(own_cause(OSError(errno.ENOSPC, "No space left on device")))
+    assert own_cause(FileNotFoundError(errno.ENOENT, "no")) is None
+    assert own_cause(ValueError("x")) is None

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import Key, TableError, TomlTable, load_toml, read_table
 
 
@@ -325,3 +326,66 @@ def test_a_huge_number_is_refused(tmp_path: Path) -> None:
     assert made is None
     assert problems[0][0] == 3
     assert problems[0][1].endswith("number out of range")
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "message"),
+    [
+        (b"a = 1\nb = 1" + b"0" * 5000, 2, "not valid TOML: an integer has too many digits"),
+        (b"a = " + b"[" * 100 + b"]" * 100, 1, "is nested too deeply"),
+        (b".".join([b"a"] * 2000) + b" = 1", 1, "is nested too deeply"),
+        (b"[" + b".".join([b"a"] * 2000) + b"]", 1, "is nested too deeply"),
+        (b"a = 1\n\0 = 2", 2, "not valid TOML: "),
+        ("a = 1".encode("utf-16"), 1, "not a text file (UTF-8)"),
+        (b'a = "\\ud800"', 1, "not valid TOML: "),
+    ],
+)
+def test_what_no_file_should_hold_is_refused(tmp_path: Path, content: bytes, line: int, message: str) -> None:
+    file = tmp_path / "a.toml"
+    file.write_bytes(content)
+    with pytest.raises(TableError) as caught:
+        load_toml(file)
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.message[: len(message)]) == (line, message)
+    assert len(problem.message) < 300
+
+
+def test_a_byte_order_mark_and_other_ends_of_lines_are_fine(tmp_path: Path) -> None:
+    file = tmp_path / "a.toml"
+    file.write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\r\n")
+    document = load_toml(file)
+    assert (document.data, document.lines) == ({"a": 1, "b": 2}, {("a",): 1, ("b",): 2})
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trigemu.support.reading.MAX_TEXT", 10)
+    (tmp_path / "a.toml").write_text("a = 1234567")
+    with pytest.raises(TrigemuError, match="larger than 10 bytes"):
+        load_toml(tmp_path / "a.toml")
+
+
+def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="cannot read: no file can have this name"):
+        load_toml(tmp_path / "a\0b")
+
+
+def test_infinite_numbers_of_a_list_are_refused(tmp_path: Path) -> None:
+    class Numbers(TomlTable, frozen=True):
+        edges: tuple[float, ...]
+
+    (tmp_path / "a.toml").write_text("edges = [1.0, nan]")
+    document = load_toml(tmp_path / "a.toml")
+    assert read_table(document, document.data, Numbers, (), "") is None
+    assert document.problems[0].message == "edges = [1.0, nan]: expected a finite number"
+
+
+def test_messages_are_bounded_and_act_on_no_terminal(tmp_path: Path) -> None:
+    name = "\\u001b[31m" + "x" * 10_000
+    (tmp_path / "a.toml").write_text("\n".join(f'"{name}{i}" = 1' for i in range(300)))
+    document = load_toml(tmp_path / "a.toml")
+    with pytest.raises(TableError) as caught:
+        read_table(document, document.data, Outer, (), "")
+    lines = str(caught.value).splitlines()
+    assert lines[-1].startswith("… and perhaps more")
+    assert max(map(len, lines)) < 1000
+    assert "\x1b" not in str(caught.value)

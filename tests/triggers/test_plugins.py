@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import importlib.metadata
+import os
 import pickle
 import sys
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from trigemu.cli.commands import cli
-from trigemu.support.errors import PluginError
+from trigemu.support.errors import PluginError, TrigemuError
 from trigemu.triggers import plugins
 from trigemu.triggers.plugins import Plugin, available, find, search_path, with_commands
 
@@ -300,3 +302,61 @@ def test_an_unknown_command(here: Path) -> None:
     status, text = trigemu("greeet")
     assert status == 2
     assert "No such command 'greeet'" in text
+
+
+def test_what_is_no_plugin_hides_no_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "one.py")
+    (tmp_path / ".#one.py").symlink_to("someone@somewhere.1234")  # the lock file of an editor
+    (tmp_path / "gone.py").symlink_to("nowhere")
+    (tmp_path / "folder.py").mkdir()
+    os.mkfifo(tmp_path / "pipe.py")
+    for name in ("a b", "a.b", "1st", "__init__", ".hidden", "x\n"):
+        write(tmp_path / f"{name}.py")
+    write(tmp_path / "with-hyphen.py")
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path))
+    assert sorted(available([tmp_path])) == ["one", "with-hyphen"]
+    assert sorted(find("one", [tmp_path]).kinds()) == ["bits", "mine"]
+    assert CliRunner().invoke(cli, ["--help"]).exit_code == 0
+
+
+def test_a_package_with_odd_files(tmp_path: Path) -> None:
+    write(tmp_path / "pack" / "__init__.py")
+    plain = find("pack", [tmp_path]).sha256
+    os.mkfifo(tmp_path / "pack" / "pipe.py")
+    (tmp_path / "pack" / ".#__init__.py").symlink_to("nowhere")
+    assert find("pack", [tmp_path]).sha256 == plain
+
+
+def test_a_plugin_that_cannot_be_read_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "one.py")
+    write(tmp_path / "two.py")
+    read = Path.read_bytes
+
+    def refused(path: Path) -> bytes:
+        if path.name == "two.py":
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refused)
+    assert find("one", [tmp_path]).name == "one"
+    with pytest.raises(PluginError, match=r"plugin 'two': cannot read .*two\.py: Permission denied"):
+        find("two", [tmp_path])
+
+
+def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    write(tmp_path / "file")
+    folders = [tmp_path / "missing", tmp_path / "file", tmp_path]
+    with pytest.raises(PluginError, match=r"missing \(no such folder\), .*file \(no such folder\), "):
+        find("one", folders)
+
+
+def test_an_empty_entry_of_the_path_is_not_the_current_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", ":/a::")
+    assert search_path() == (Path("/a"),)
+
+
+def test_lack_of_memory_is_not_the_fault_of_a_plugin(tmp_path: Path) -> None:
+    write(tmp_path / "one.py", "raise MemoryError")
+    with pytest.raises(TrigemuError, match="not enough memory") as caught:
+        find("one", [tmp_path]).load()
+    assert not isinstance(caught.value, PluginError)

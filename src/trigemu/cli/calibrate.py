@@ -8,7 +8,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
+from trigemu.cli.console import console, say
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import solve_budgets, ties
 from trigemu.menus import write_calibrated
@@ -41,4 +41,4 @@ def calibrate(
     write_calibrated(solved, file, samples.table.name)
     for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
         console().print(line)
-    click.echo(file)
+    say(file)

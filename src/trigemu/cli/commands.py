@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import keyword
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from trigemu.support import PluginError, TrigemuError
+from trigemu.cli.console import accept_every_character, say
+from trigemu.support import PluginError, TrigemuError, excerpt, own_cause, printable
 from trigemu.triggers import plugins
 
 #: Command → the module that holds it.
@@ -29,6 +31,9 @@ COMMANDS = {
     "schema": "menus",
     "generate": "generate",
 }
+
+#: Lines of a message that are printed, and the longest line.
+MOST_LINES, LONGEST_LINE = 250, 4000
 
 
 class _Commands(click.Group):
@@ -72,9 +77,39 @@ class _Commands(click.Group):
         try:
             return super().invoke(ctx)
         except TrigemuError as error:
-            for line in str(error).splitlines():
-                click.echo(f"trigemu: {line}", err=True)
-            ctx.exit(2)
+            _end(ctx, str(error))
+        except MemoryError as error:
+            _end(ctx, str(own_cause(error)))
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader of a pipe has ended, which click knows
+                raise
+            _end(ctx, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        except click.ClickException as error:
+            raise _shown(error) from None
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the options before the command; messages about them show control characters as escapes."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as error:
+            raise _shown(error) from None
+
+
+def _shown(error: click.ClickException) -> click.ClickException:
+    """Return an error of click's with a message that is bounded, and acts on no terminal."""
+    error.message = printable(excerpt(error.message, LONGEST_LINE))  # type: ignore[misc]
+    return error
+
+
+def _end(ctx: click.Context, message: str) -> NoReturn:
+    """Print the lines of a message, and end with status 2."""
+    lines = message.splitlines() or ["failed without a message"]
+    more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
+    for line in (*lines[:MOST_LINES], *more):
+        say(f"trigemu: {excerpt(line, LONGEST_LINE)}", err=True)
+    ctx.exit(2)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -85,4 +120,5 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command line."""
+    accept_every_character()
     cli(prog_name="trigemu")

@@ -1,13 +1,38 @@
-"""The console that tables are printed on."""
+"""The terminal: what is printed on it, whatever characters names have and whatever encoding it has."""
 
 from __future__ import annotations
 
+import io
 import sys
+from typing import Any
 
+import click
 from rich.console import Console
+
+from trigemu.support import printable
+
+
+class _Console(Console):
+    """A console that shows control characters of a text as escapes."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        shown = (printable(o, keep="\n") if isinstance(o, str) else o for o in objects)
+        super().print(*shown, **options)
 
 
 def console() -> Console:
     """Return a console as wide as the terminal, or of 100 columns where there is none."""
     width = None if sys.stdout.isatty() else 100
-    return Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return _Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line on standard output, or on standard error; control characters are shown as escapes."""
+    click.echo(printable(str(text), keep="\n"), err=err)
+
+
+def accept_every_character() -> None:
+    """Print characters that the encoding of the terminal lacks as escapes: η as its number in Unicode."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -9,7 +9,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
+from trigemu.cli.console import console, say
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import efficiency as output_efficiency
 from trigemu.samples import Errors
@@ -81,7 +81,7 @@ def efficiency(
     console().print(output_efficiency.efficiency_tables(result, wanted.labels))
     if figures:
         units = {observable.expression: observable.unit for observable in wanted.observables}
-        output_efficiency.write_figures(result, figures, wanted.labels, units, click.echo)
+        output_efficiency.write_figures(result, figures, wanted.labels, units, say)
     if json_file:
         write_text(json_file, output_efficiency.as_json(result, opened, trigemu.__version__, wanted.labels))
     if csv_file:

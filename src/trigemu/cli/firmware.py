@@ -8,7 +8,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
+from trigemu.cli.console import console, say
 from trigemu.cli.firmware_project import estimate, export, verify
 from trigemu.cli.progress import menus_bar
 from trigemu.support import check_writable, write_text
@@ -81,7 +81,7 @@ def precision(
         types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
     result = survey(read, trigger, trigemu.open_catalogue(catalogue), types, workers=workers)
     console().print(output_bits.survey_table(result))
-    click.echo(output_bits.as_toml(result.precision))
+    say(output_bits.as_toml(result.precision))
     if json_file:
         write_text(json_file, output_bits.survey_json(result, trigemu.__version__))
 

@@ -8,7 +8,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
+from trigemu.cli.console import console, say
 from trigemu.firmware import CLOCK_MHZ, open_project
 from trigemu.firmware import estimate as estimating
 from trigemu.firmware import export as exporting
@@ -64,7 +64,7 @@ def export(
     source = exporting.InputSource(read, trigger, trigemu.open_catalogue(catalogue), trigemu.__version__)
     manifest = exporting.export(source, folder, backend=backend, clock_mhz=clock, workers=workers)
     for line in output_firmware.exported(manifest, str(folder)):
-        click.echo(line)
+        say(line)
 
 
 @click.command()

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from trigemu.cli import options
+from trigemu.cli.console import say
 from trigemu.cli.progress import bar
 from trigemu.generate import run as sample
 from trigemu.generate import tuning_table
@@ -20,7 +22,7 @@ from trigemu.generate import tuning_table
     required=True,
     help="Folder for catalogue, ROOT files and interactions, from which an interrupted run continues.",
 )
-@click.option("--workers", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--workers", type=options.WORKERS, default=1, show_default=True)
 @click.option("--tune", is_flag=True, help="Adjust luminosity and fakes to published rates, and print them.")
 def generate(config: str, output: Path, workers: int, tune: bool) -> None:
     """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("embedded")."""
@@ -32,10 +34,10 @@ def generate(config: str, output: Path, workers: int, tune: bool) -> None:
                 output,
                 workers=workers,
                 progress=lambda step, total: advance(step),
-                report=lambda step: click.echo(tuning_table(step)),
+                report=lambda step: say(tuning_table(step)),
             )
             return
         catalogue = sample.generate(
             settings, output, workers=workers, progress=lambda step, total: advance(step)
         )
-    click.echo(catalogue)
+    say(catalogue)

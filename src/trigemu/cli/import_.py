@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from trigemu.cli.console import say
 from trigemu.support import check_writable, write_text
 
 output = click.option(
@@ -29,12 +30,10 @@ def cms_l1(menu: Path, file: Path) -> None:
     imported = import_cms_l1(menu)
     write_text(file, imported.toml)
     for warning in imported.warnings:
-        click.echo(f"Warning: {warning}.")
+        say(f"Warning: {warning}.")
     for out in imported.left_out:
-        click.echo(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
-    click.echo(
-        f"{file}: {imported.algorithms} algorithms, and {imported.conditions} conditions that several share"
-    )
+        say(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
+    say(f"{file}: {imported.algorithms} algorithms, and {imported.conditions} conditions that several share")
 
 
 @import_.command("cms-phase2")
@@ -59,5 +58,5 @@ def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> 
     imported = import_cms_phase2(menu, objects, scalings)
     write_text(file, imported.toml)
     for warning in imported.warnings:
-        click.echo(f"Warning: {warning}.")
-    click.echo(f"{file}: {imported.seeds} seeds, {imported.objects} objects")
+        say(f"Warning: {warning}.")
+    say(f"{file}: {imported.seeds} seeds, {imported.objects} objects")

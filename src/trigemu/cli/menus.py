@@ -9,6 +9,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
+from trigemu.cli.console import say
 from trigemu.menus import menu_schema
 from trigemu.triggers import available, search_path
 
@@ -23,12 +24,15 @@ def check_menu(menu: Path, catalogue: Path | None, plugin_path: tuple[Path, ...]
     plan = trigemu.make_plan([read])
     for sample in trigemu.open_catalogue(catalogue).samples:
         plan.check(sample)
-    click.echo(f"{menu}: {len(read.triggers)} triggers, {len(read.enabled)} enabled, no mistakes")
+    say(f"{menu}: {len(read.triggers)} triggers, {len(read.enabled)} enabled, no mistakes")
 
 
 @click.command()
 @options.plugin_path
 def schema(plugin_path: tuple[Path, ...]) -> None:
-    """Print the JSON schema of a menu, with the kinds of all plugins that are found."""
+    """Print the JSON schema of a menu, with the kinds of all plugins that are found.
+
+    The plugins are loaded for this: their code runs, as it does for a menu that names them.
+    """
     folders = search_path(plugin_path)
-    click.echo(json.dumps(menu_schema(available(folders), folders), indent=2))
+    say(json.dumps(menu_schema(available(folders), folders), indent=2))

@@ -13,6 +13,9 @@ from trigemu.support import TrigemuError
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
 
+#: Numbers of processes; more than any machine has cores would only use up its memory.
+WORKERS = click.IntRange(1, 1024)
+
 menu = click.argument("menu", type=click.Path(path_type=Path))
 menus = click.argument("menus", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="MENU...")
 samples = click.option(
@@ -30,7 +33,7 @@ errors = click.option(
 )
 workers = click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=WORKERS,
     default=1,
     show_default=True,
     help="Number of processes; the result does not depend on it.",

@@ -10,6 +10,7 @@ import click
 
 import trigemu
 from trigemu.cli import options
+from trigemu.cli.console import say
 from trigemu.cli.progress import bar
 from trigemu.samples import Errors
 from trigemu.support import TrigemuError, check_writable, write_text
@@ -82,8 +83,8 @@ def report(
     written = write_figures(made, figures) if figures else []
     write_text(file, render(f"Trigger menus: {', '.join(menu.name for menu in read)}", made))
     if figures:
-        click.echo(f"{figures}: {len(written)} files")
-    click.echo(file)
+        say(f"{figures}: {len(written)} files")
+    say(file)
 
 
 def _make(folder: Path | None) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.table import Table
 
 import trigemu
-from trigemu.cli.console import console
+from trigemu.cli.console import console, say
+from trigemu.output.text.terminal import Table
 from trigemu.samples import seal_catalogue
 from trigemu.support import TrigemuError
 
@@ -31,12 +31,10 @@ def samples(catalogue: Path | None, plots: Path | None, seal: bool) -> None:
         if catalogue is None:
             raise TrigemuError("--seal writes into a catalogue: name it")
         new = seal_catalogue(catalogue)
-        click.echo(
-            f"{catalogue}: sealed {', '.join(new)}" if new else f"{catalogue}: every file is as sealed"
-        )
+        say(f"{catalogue}: sealed {', '.join(new)}" if new else f"{catalogue}: every file is as sealed")
         return
     opened = trigemu.open_catalogue(catalogue)
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     for name in ("sample", "role", "format", "files", "events", "rate", "description"):
         table.add_column(name, justify="right" if name in ("files", "events", "rate") else "left")
     for sample in opened.samples:
@@ -62,4 +60,4 @@ def _draw(catalogue: trigemu.Catalogue, folder: Path) -> None:
         made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.variance, signals)
         path = folder / f"{q.label.replace(' ', '_')}.png"
         save(made, path)
-        click.echo(path)
+        say(path)

@@ -22,7 +22,7 @@ import numpy as np
 from trigemu.counting.coherent import Sets, coherent_sets, counter_of, missed_of, or_of, unique_of
 from trigemu.counting.seeds import Node, Seeded
 from trigemu.menus import Menu, Trigger
-from trigemu.support import BoolArray, FloatArray, IntArray, PluginError, Words
+from trigemu.support import BoolArray, FloatArray, IntArray, PluginError, Words, own_cause
 from trigemu.triggers import BitKind
 
 
@@ -234,6 +234,8 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
     try:
         fired = trigger.description.decide(raw, n)
     except Exception as error:
+        if own := own_cause(error):
+            raise own from error
         raise PluginError(f"{where} failed: {type(error).__name__}: {error}") from error
     if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
         raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]")

@@ -27,6 +27,7 @@ from trigemu.support import (
     Words,
     kernel,
     nearest,
+    own_cause,
 )
 from trigemu.triggers import Compiled, Context, Kind, TrainedOn
 
@@ -275,6 +276,8 @@ def _evaluate(group: Group, work: Workspace) -> Any:
     except TrigemuError as error:
         raise PluginError(f"{_place(trigger)}: {error}") from error
     except Exception as error:
+        if own := own_cause(error):
+            raise own from error
         where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
         raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
     wanted, n = np.dtype(np.bool_ if compiled.cut is None else np.float64), len(work.events)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trigemu.observables import Condition, Constant, Derivation, Number, Relation, Scope
-from trigemu.support import Document, Key, TrigemuError, dotted
+from trigemu.support import Document, Key, TrigemuError, dotted, own_cause
 from trigemu.triggers import Compiled, Context, Kind
 
 
@@ -55,6 +55,8 @@ def try_compile(
     except TrigemuError as error:
         context.mistakes.append(("", str(error)))
     except Exception as error:
+        if own := own_cause(error):
+            raise own from error
         if not context.mistakes:
             failed(document, "compile", error, key, where)
     places = dict(_texts(table, ()))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from trigemu.observables import Scope
-from trigemu.support import PluginError, TrigemuError, nearest
+from trigemu.support import PluginError, TrigemuError, nearest, own_cause
 from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, Plugin, ScoreKind
 
 
@@ -211,6 +211,8 @@ class Menu:
         try:
             return kind.extent(Context(self.scope, self.path.parent))
         except Exception as error:
+            if own := own_cause(error):
+                raise own from error
             where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
             raise PluginError(f"{where} failed: {type(error).__name__}: {error}") from error
 

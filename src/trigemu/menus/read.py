@@ -32,6 +32,8 @@ from trigemu.support import (
     TrigemuError,
     load_toml,
     nearest,
+    own_cause,
+    printable,
     read_table,
 )
 from trigemu.triggers import KINDS, BitKind, Kind, Plugin, ScoreKind, parse_expression
@@ -141,7 +143,7 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
     check_counters(document, triggers)
     document.finish()
     return Menu(
-        name=head.name or Path(path).stem,
+        name=head.name or printable(Path(path).stem),
         crossing_rate_hz=head.crossing_rate_hz,
         plugins=found,
         scope=scope,
@@ -236,6 +238,8 @@ def _trigger(
         if isinstance(description, BitKind):
             description.inputs()
     except Exception as error:
+        if cause := own_cause(error):
+            raise cause from error
         failed(document, "read", error, key, where)
         return None
     if description is None:

@@ -39,7 +39,17 @@ from trigemu.observables import Scope, parse_condition, parse_observable, read_s
 from trigemu.samples import Catalogue
 from trigemu.studies.efficiency import Efficiencies, Profile, efficiencies
 from trigemu.studies.threshold_scan import parse_values
-from trigemu.support import Document, Key, S, TomlTable, TrigemuError, load_toml, nearest, read_table
+from trigemu.support import (
+    Document,
+    Key,
+    S,
+    TomlTable,
+    TrigemuError,
+    load_toml,
+    nearest,
+    printable,
+    read_table,
+)
 
 _SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
 
@@ -193,7 +203,7 @@ def read_profiles(path: Path | str) -> ProfileSet:
     document.finish()
     assert head is not None
     return ProfileSet(
-        name=head.name or Path(path).stem,
+        name=head.name or printable(Path(path).stem),
         menus=tuple(document.path.parent / menu for menu in head.menus),
         samples=head.samples,
         require=head.require,
@@ -272,4 +282,4 @@ def _names(menu: Document) -> tuple[str, list[str]]:
     name = head.get("name") if isinstance(head, dict) else None
     listed = triggers if isinstance(triggers, list) else []
     found = [t["name"] for t in listed if isinstance(t, dict) and isinstance(t.get("name"), str)]
-    return (name if isinstance(name, str) else menu.path.stem), found
+    return (name if isinstance(name, str) else printable(menu.path.stem)), found

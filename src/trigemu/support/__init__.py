@@ -18,6 +18,7 @@ from trigemu.support.errors import (
     excerpt,
     listed,
     nearest,
+    own_cause,
 )
 from trigemu.support.files import (
     check_outputs,
@@ -44,7 +45,9 @@ from trigemu.support.kernels import (
     pseudorapidity,
 )
 from trigemu.support.machine import Environment, cores, environment, load_average, undisturbed
+from trigemu.support.reading import read_bounded
 from trigemu.support.splitmix import splitmix64
+from trigemu.support.text import bounded_stem, file_stem, printable, quoted
 from trigemu.support.toml import (
     Document,
     Key,
@@ -79,6 +82,7 @@ __all__ = [
     "TomlTable",
     "TrigemuError",
     "Words",
+    "bounded_stem",
     "chain",
     "check_outputs",
     "check_writable",
@@ -90,6 +94,7 @@ __all__ = [
     "energy",
     "environment",
     "excerpt",
+    "file_stem",
     "folder_of_cache",
     "inlined",
     "insert_after",
@@ -104,9 +109,13 @@ __all__ = [
     "momentum_z",
     "nearest",
     "new_folder",
+    "own_cause",
     "pair_mass",
     "pointer",
+    "printable",
     "pseudorapidity",
+    "quoted",
+    "read_bounded",
     "read_table",
     "replace_key",
     "replacing",

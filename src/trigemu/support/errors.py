@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 
@@ -35,6 +36,20 @@ class MissingExtraError(TrigemuError):
 
     def __init__(self, command: str, extra: str, missing: str) -> None:
         super().__init__(f'{command} needs the package {missing!r}: run  pip install "trigemu[{extra}]"')
+
+
+#: Errors of the operating system that are not about one file: too little memory, space, or numbers of files.
+_OF_THE_MACHINE = {errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE}
+
+
+def own_cause(error: BaseException) -> TrigemuError | None:
+    """Return what to say of an error that no trigger, plugin or file is to blame for; None if one may be."""
+    if isinstance(error, MemoryError):
+        what = f" ({excerpt(str(error))})" if str(error) else ""
+        return TrigemuError(f"there is not enough memory{what}: try fewer --workers or smaller samples")
+    if isinstance(error, OSError) and error.errno in _OF_THE_MACHINE:
+        return TrigemuError(f"the system reports: {error.strerror}")
+    return None
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

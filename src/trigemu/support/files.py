@@ -35,7 +35,8 @@ _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(self|thread-self|\d+)(/task/\d+)?/fd"
 
 def write_text(path: Path | str, text: str) -> None:
     """Write a file in UTF-8; raise TrigemuError if that fails."""
-    write_bytes(path, text.encode("utf-8"))
+    # A lone surrogate, of a file name that is no UTF-8, becomes an escape.
+    write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def write_bytes(path: Path | str, content: bytes) -> None:

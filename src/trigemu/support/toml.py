@@ -10,6 +10,7 @@ import difflib
 import hashlib
 import math
 import re
+import sys
 import tomllib
 import types
 import typing
@@ -22,6 +23,11 @@ from typing import Any, ClassVar, TypeVar
 import msgspec
 
 from trigemu.support.errors import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
+from trigemu.support.reading import read_bounded
+from trigemu.support.text import printable, quoted
+
+#: Levels of nesting of tables and lists; menus have six.
+MAX_DEPTH = 64
 
 Key = tuple[str | int, ...]
 S = TypeVar("S", bound="TomlTable")
@@ -54,8 +60,9 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        where = f"{self.where}: " if self.where else ""
-        return f"{self.file}:{self.line}: {where}{self.message}"
+        where = f"{excerpt(self.where)}: " if self.where else ""
+        message = printable(excerpt(self.message, MAX_MESSAGE), keep="\n")
+        return f"{printable(self.file)}:{self.line}: {printable(where)}{message}"
 
 
 class TableError(TrigemuError):
@@ -109,21 +116,45 @@ class Document:
 
 def load_toml(path: Path) -> Document:
     """Read a TOML file; raise TableError if it cannot be read or is not valid TOML."""
+
+    def refused(line: int, message: str) -> TableError:
+        return TableError([Problem(str(path), line, "", message)])
+
     try:
-        content = path.read_bytes()
-        text = content.decode()
+        content = read_bounded(path)
+        text = content.decode("utf-8-sig")
         data = tomllib.loads(text)
     except OSError as error:
-        raise TableError([Problem(str(path), 1, "", f"cannot read: {error.strerror}")]) from None
+        raise refused(1, f"cannot read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise TableError([Problem(str(path), 1, "", "not a text file (UTF-8)")]) from None
+        raise refused(1, "not a text file (UTF-8)") from None
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1
-        raise TableError([Problem(str(path), line, "", f"not valid TOML: {error}")]) from None
+        raise refused(line, f"not valid TOML: {error}") from None
     except RecursionError:
-        raise TableError([Problem(str(path), 1, "", "is nested too deeply")]) from None
+        raise refused(1, "is nested too deeply") from None
+    except ValueError:  # of int(), for numbers that Python refuses to read
+        raise refused(_line_of_digits(text), "not valid TOML: an integer has too many digits") from None
+    if _depth(data) > MAX_DEPTH:
+        raise refused(1, f"is nested too deeply: there may be {MAX_DEPTH} levels of tables and lists")
     return Document(path, data, _Lines(text).found, hashlib.sha256(content).hexdigest())
+
+
+def _line_of_digits(text: str) -> int:
+    """Return the line of the first number that is too long for Python."""
+    found = re.search(rf"[0-9_]{{{sys.get_int_max_str_digits()},}}", text)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
+
+
+def _depth(data: Any) -> int:
+    """Return the levels of nested tables and lists, at most one more than is allowed."""
+    depth, level = 0, [data]
+    while level and depth <= MAX_DEPTH:
+        depth += 1
+        tables = (part.values() if isinstance(part, dict) else part for part in level)
+        level = [part for table in tables for part in table if isinstance(part, dict | list)]
+    return depth
 
 
 def read_table(
@@ -134,7 +165,9 @@ def read_table(
     before = len(document.problems)
     fields = {f.encode_name: f for f in _fields(struct) if f.name != struct.further}
     if not isinstance(table, dict):
-        document.problem(key, where, f"{dotted(key)} = {table!r}: expected a table of {', '.join(fields)}")
+        document.problem(
+            key, where, f"{dotted(key)} = {quoted(table)}: expected a table of {', '.join(fields)}"
+        )
         return None
     values = {}
     further: dict[str, Any] = {}
@@ -145,7 +178,7 @@ def read_table(
         elif struct.further:
             further[name] = value
         else:
-            message = f"unknown key {name!r}{nearest(name, (*fields, *also))}"
+            message = f"unknown key {quoted(name)}{nearest(name, (*fields, *also))}"
             document.problem((*key, name), where, message)
     if struct.further:
         kind = next(f.type for f in _fields(struct) if f.name == struct.further)
@@ -170,10 +203,10 @@ def _further(document: Document, value: Any, kind: Any, key: Key, where: str, fi
     """Convert an entry of any name. If that fails, its name may be a misspelt field."""
     before = len(document.problems)
     made = _value(document, value, kind, key, where)
-    close = difflib.get_close_matches(str(key[-1]), fields, n=1, cutoff=0.75)
+    close = difflib.get_close_matches(excerpt(str(key[-1])), fields, n=1, cutoff=0.75)
     if len(document.problems) > before and close:
         del document.problems[before:]
-        document.problem(key, where, f"unknown key {key[-1]!r}; did you mean {close[0]!r}?")
+        document.problem(key, where, f"unknown key {quoted(key[-1])}; did you mean {close[0]!r}?")
     return made
 
 
@@ -192,15 +225,15 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
         items = value.items()
         return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
     try:
-        if isinstance(value, float) and not math.isfinite(value):
+        if not _finite(value):
             raise msgspec.ValidationError("expected a finite number")
-        if origin is typing.Literal and value not in arguments:
+        if origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):
             allowed = " or ".join(map(repr, sorted(arguments)))
             raise msgspec.ValidationError(f"expected {allowed}{_close(value, arguments)}")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         reason = _TYPES.sub(lambda found: _IN_TOML[found[1]], str(error))
-        document.problem(key, where, f"{dotted(key)} = {value!r}: {reason[0].lower()}{reason[1:]}")
+        document.problem(key, where, f"{dotted(key)} = {quoted(value)}: {reason[0].lower()}{reason[1:]}")
         return None
 
 
@@ -217,8 +250,15 @@ _TYPES = re.compile(f"`({'|'.join(_IN_TOML)})`")
 
 
 def _close(value: Any, allowed: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(value), allowed, n=1)
+    close = difflib.get_close_matches(excerpt(str(value)), allowed, n=1) if isinstance(value, str) else ()
     return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _finite(value: Any) -> bool:
+    """Return whether no number of a value or of a list is infinite or NaN."""
+    if isinstance(value, list):
+        return all(map(_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def _is_table(kind: Any) -> bool:
@@ -236,8 +276,13 @@ def dotted(key: Key) -> str:
         key = key[2:]
     text = ""
     for part in key:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        name = part if isinstance(part, int) or _BARE.fullmatch(part) else quoted(part)
+        text += f"[{name}]" if isinstance(part, int) else f".{name}" if text else str(name)
     return text
+
+
+#: Keys that a message shows as they are: those that TOML needs no quotes for, if they are not too long.
+_BARE = re.compile(r"[\w-]{1,60}")
 
 
 class _Lines:

@@ -13,6 +13,7 @@ import hashlib
 import importlib.metadata
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from trigemu.support import PluginError, TrigemuError, nearest
+from trigemu.support import PluginError, TrigemuError, nearest, own_cause
 from trigemu.triggers.base import BitKind, Kind
 
 ENTRY_POINTS = "trigemu.plugins"
@@ -62,6 +63,8 @@ class Plugin:
             spec.loader.exec_module(module)
         except (Exception, SystemExit) as error:
             del sys.modules[module_name]
+            if own := own_cause(error):
+                raise own from error
             reason = f"{type(error).__name__}: {error}"
             raise PluginError(f"plugin {self.name!r} ({self.file}) cannot be loaded: {reason}") from error
         return module
@@ -82,7 +85,7 @@ class Plugin:
 
     def has(self, part: str) -> bool:
         """Return whether it is a package with a module of this name, without loading it."""
-        return self.file.name == "__init__.py" and self.file.with_name(f"{part}.py").exists()
+        return _has(self.file, part)
 
     def command(self) -> Any:
         """Return the click command in its module `cli`; raise PluginError if it cannot be loaded."""
@@ -98,6 +101,8 @@ class Plugin:
         except TrigemuError:
             raise
         except Exception as error:
+            if own := own_cause(error):
+                raise own from error
             reason = f"{type(error).__name__}: {error}"
             raise PluginError(f"plugin {self.name!r} ({self.file}): its report fails: {reason}") from error
 
@@ -107,6 +112,8 @@ class Plugin:
         try:
             return getattr(importlib.import_module(f"trigemu_plugin_{self.name}.{part}"), name)
         except (Exception, SystemExit) as error:
+            if own := own_cause(error):
+                raise own from error
             what = "command" if part == "cli" else part
             reason = f"{type(error).__name__}: {error}"
             raise PluginError(f"plugin {self.name!r} ({self.file}): its {what} fails: {reason}") from error
@@ -128,19 +135,27 @@ def find(name: str, path: Iterable[Path] | None = None) -> Plugin:
     known = available(folders)
     found = known.get(name)
     if not found:
-        where = ", ".join(str(folder) for folder in folders)
+        where = ", ".join(f"{folder}{'' if folder.is_dir() else ' (no such folder)'}" for folder in folders)
         raise PluginError(
             f"no plugin {name!r} is installed or in {where}{nearest(name, known)}; "
             f"put its folder on --plugin-path or {PATH_VARIABLE}"
         )
-    if len({plugin.sha256 for plugin in found}) > 1:
-        places = " and ".join(str(plugin.file) for plugin in found)
+    try:
+        plugins = [Plugin(name, file, _digest(file)) for file in found]
+    except OSError as error:
+        raise PluginError(f"plugin {name!r}: cannot read {error.filename}: {error.strerror}") from None
+    if len({plugin.sha256 for plugin in plugins}) > 1:
+        places = " and ".join(str(plugin.file) for plugin in plugins)
         raise PluginError(f"two different plugins are called {name!r}: {places}; remove one")
-    return found[0]
+    return plugins[0]
 
 
-def available(folders: Iterable[Path]) -> dict[str, list[Plugin]]:
-    """Return all plugins that can be found, by name."""
+def available(folders: Iterable[Path]) -> dict[str, list[Path]]:
+    """Return the files of all plugins that can be found, by name. None is read or loaded.
+
+    Of a folder, regular files and packages count whose names could be names of modules: not the lock files of
+    editors, links to nowhere, or pipes.
+    """
     files: list[tuple[str, Path]] = []
     for point in importlib.metadata.entry_points(group=ENTRY_POINTS):
         try:
@@ -150,23 +165,40 @@ def available(folders: Iterable[Path]) -> dict[str, list[Plugin]]:
         if spec and spec.origin:
             files.append((point.name, Path(spec.origin)))
     for folder in folders:
-        files += [(file.parent.name, file) for file in sorted(folder.glob("*/__init__.py"))]
-        files += [(file.stem, file) for file in sorted(folder.glob("*.py"))]
-    plugins: dict[str, list[Plugin]] = {}
+        packages = [(file.parent.name, file) for file in sorted(folder.glob("*/__init__.py"))]
+        modules = [(file.stem, file) for file in sorted(folder.glob("*.py"))]
+        files += [
+            (name, file) for name, file in packages + modules if _NAME.fullmatch(name) and _is_file(file)
+        ]
+    found: dict[str, list[Path]] = {}
     for name, file in files:
-        plugin = Plugin(name, file.resolve(), _digest(file))
-        plugins.setdefault(name, []).append(plugin)
-    return plugins
+        found.setdefault(name, []).append(file.resolve())
+    return found
+
+
+#: Names of plugins: those of modules, with hyphens.
+_NAME = re.compile(r"(?!__)[^\W\d][\w-]*")
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def with_commands(folders: Iterable[Path]) -> list[str]:
     """Return the names of plugins with a command: packages with a module `cli`. None is loaded."""
-    return sorted(name for name, found in available(folders).items() if found[0].has("cli"))
+    return sorted(name for name, found in available(folders).items() if _has(found[0], "cli"))
+
+
+def _has(file: Path, part: str) -> bool:
+    return file.name == "__init__.py" and _is_file(file.with_name(f"{part}.py"))
 
 
 def _digest(file: Path) -> str:
     """Return the digest of a module, or of all Python files of a package."""
-    files = sorted(file.parent.rglob("*.py")) if file.name == "__init__.py" else [file]
+    files = sorted(filter(_is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
     digest = hashlib.sha256()
     for part in files:
         name = part.relative_to(file.parent).as_posix() if len(files) > 1 else ""

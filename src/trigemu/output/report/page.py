@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
 import io
 import math
 import re
@@ -17,9 +16,10 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from trigemu.output.documents import in_csv
 from trigemu.output.figures.style import save
 from trigemu.output.report.section import Numbers, Picture, Section
-from trigemu.support import write_text
+from trigemu.support import printable, write_text
 
 #: Resolution of dense figures in dots per inch.
 RESOLUTION = 130
@@ -31,18 +31,32 @@ def render(title: str, sections: Sequence[Section]) -> str:
     """Return the HTML page; the same sections give the same bytes."""
     source = resources.files("trigemu.output.report").joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_without_control,
     )
     environment.filters["picture"] = _image
     return environment.from_string(source).render(title=title, sections=sections) + "\n"
 
 
+def _without_control(value: object) -> object:
+    """Return a value of the page; control characters of a text become escapes."""
+    return printable(value, keep="\n") if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
     """Write each picture as PNG and PDF and its numbers as CSV; return the paths."""
     pictures: dict[str, Picture] = {}
+    taken: set[str] = set()  # in lower case: some file systems take names that differ in case for one
     for picture in (picture for section in sections for picture in section.all_pictures()):
-        alike = sum(picture.name == known.name for known in pictures.values())
-        pictures[f"{picture.name}_{alike + 1}" if alike else picture.name] = picture
+        name, number = picture.name, 1
+        while name.casefold() in taken:
+            number += 1
+            name = f"{picture.name}_{number}"
+        taken.add(name.casefold())
+        pictures[name] = picture
     files = []
     for name, picture in pictures.items():
         for ending in ("png", "pdf"):
@@ -55,13 +69,8 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
 
 def as_csv(numbers: Numbers) -> str:
     """Return numbers as CSV, each entry a column; NaN is left empty."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(numbers)
-    writer.writerows(
-        [_plain(value) for value in row] for row in zip(*map(list, numbers.values()), strict=True)
-    )
-    return stream.getvalue()
+    rows = zip(*map(list, numbers.values()), strict=True)
+    return in_csv([numbers, *([_plain(value) for value in row] for row in rows)])
 
 
 def _plain(value: object) -> object:
@@ -75,7 +84,7 @@ def _image(picture: Picture) -> Markup:
     data = base64.b64encode(content).decode()
     return Markup(
         '<img alt="{}" width="{:.0f}" height="{:.0f}" style="--inches: {:.2f}" src="data:image/{};base64,{}">'
-    ).format(picture.caption, 96 * width, 96 * height, width, kind, data)
+    ).format(printable(picture.caption), 96 * width, 96 * height, width, kind, data)
 
 
 def _png(figure: Figure) -> bytes:

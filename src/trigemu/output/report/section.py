@@ -7,13 +7,14 @@ a menu of the report names the plugin.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
+
+from trigemu.support import file_stem
 
 #: Widths in inches: on a wide screen, figures narrower than SMALL are three in a row, wider than LARGE alone.
 SMALL, LARGE = 5.7, 8.5
@@ -99,6 +100,4 @@ class Section:
 
 def slug(text: str) -> str:
     """Return a name for files and links: jet_0_pt for `jet[0].pt`."""
-    for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
-        text = text.replace(sign, word)
-    return re.sub(r"\W+", "_", text).strip("_")
+    return file_stem(text)

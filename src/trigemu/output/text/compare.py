@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from trigemu.counting import COMPARED
+from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes
 from trigemu.output.numbers import in_unit, marked
 from trigemu.output.text.rates import as_dict
+from trigemu.output.text.terminal import Table, plain
 from trigemu.rates import MenuRates
 from trigemu.studies import Common, Comparison
 
@@ -34,7 +31,7 @@ def as_json(comparison: Comparison, version: str) -> str:
         "common": list(_matrices(comparison)),
         "changes": [asdict(change) for change in comparison.changes],
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return in_json(document)
 
 
 def _matrices(comparison: Comparison) -> Iterator[dict[str, Any]]:
@@ -55,27 +52,23 @@ def _matrices(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 def as_csv(comparison: Comparison) -> str:
     """Return CSV with a line for each number: `kind` is rate (of variant a), difference, gained or common."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(["kind", "a", "b", "what", "with", "quantity", "hz", "error_hz"])
+    rows: list[list[object]] = [["kind", "a", "b", "what", "with", "quantity", "hz", "error_hz"]]
     for variant in comparison.variants:
         name = variant.menu.name
         wholes = [("menu", variant.rate), *((f"level {level.name}", level.rate) for level in variant.levels)]
         for what, rate in wholes:
-            writer.writerow(["rate", name, "", what, "", "rate_hz", rate.hz, rate.error_hz])
+            rows.append(["rate", name, "", what, "", "rate_hz", rate.hz, rate.error_hz])
         for trigger in variant.triggers:
             for quantity in COMPARED:
                 rate = trigger.rates[quantity]
-                writer.writerow(
-                    ["rate", name, "", trigger.name, "", f"{quantity}_hz", rate.hz, rate.error_hz]
-                )
+                rows.append(["rate", name, "", trigger.name, "", f"{quantity}_hz", rate.hz, rate.error_hz])
     for d in comparison.differences:
-        writer.writerow(["difference", d.a, d.b, d.what, "", d.quantity, d.difference_hz, d.error_hz])
+        rows.append(["difference", d.a, d.b, d.what, "", d.quantity, d.difference_hz, d.error_hz])
     for gain in comparison.gained:
-        writer.writerow(["gained", gain.a, gain.b, "menu", "", "rate_hz", gain.hz, gain.error_hz])
+        rows.append(["gained", gain.a, gain.b, "menu", "", "rate_hz", gain.hz, gain.error_hz])
     for c in comparison.common:
-        writer.writerow(["common", c.a, c.b, c.of_a, c.of_b, "total_hz", c.hz, c.error_hz])
-    return stream.getvalue()
+        rows.append(["common", c.a, c.b, c.of_a, c.of_b, "total_hz", c.hz, c.error_hz])
+    return in_csv(rows)
 
 
 def comparison_tables(comparison: Comparison) -> RenderableType:
@@ -86,11 +79,11 @@ def comparison_tables(comparison: Comparison) -> RenderableType:
     together = list(_together(comparison))
     if together:
         parts += ["", _common(together)]
-    return Group(*parts, *(Text(note, style="dim") for note in _notes(comparison)))
+    return Group(*parts, *(plain(note, style="dim") for note in _notes(comparison)))
 
 
 def _table(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title or None, title_justify="left")
+    table = Table(title)
     for column in columns:
         table.add_column(column, overflow="fold")
     for column in numbers:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, short
 from trigemu.output.text.rates import as_dict, row
+from trigemu.output.text.terminal import Table, plain
 from trigemu.studies import Bench, Timing, Timings, TriggerCost
 from trigemu.support import Environment
 
@@ -53,7 +52,7 @@ def as_json(result: Bench, version: str) -> str:
         "warnings": run["warnings"],
         "provenance": run["provenance"],
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return in_json(document)
 
 
 def _timings(timings: Timings) -> dict[str, dict[str, float]]:
@@ -102,8 +101,8 @@ def bench_tables(result: Bench) -> RenderableType:
             title = f"{cost.trigger.name} on events that it asks for: p50 in ns per event, in batches of …"
             tables[title] = _parts(cost, result.batches)
     # A title of its own would be broken at the width of the table.
-    shown = [part for title, table in tables.items() for part in (Text(title, style="italic"), table, "")]
-    return Group(*shown, *(Text(note, style="dim") for note in _notes(result)))
+    shown = [part for title, table in tables.items() for part in (plain(title, style="italic"), table, "")]
+    return Group(*shown, *(plain(note, style="dim") for note in _notes(result)))
 
 
 def _what(size: int) -> str:
@@ -111,7 +110,7 @@ def _what(size: int) -> str:
 
 
 def _table(first: str, columns: Iterable[str]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     table.add_column(first, overflow="fold")
     for column in columns:
         table.add_column(column, justify="right", no_wrap=True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,12 +9,12 @@ from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from trigemu.output.documents import in_csv, in_json
+from trigemu.output.text.terminal import Table, plain
 from trigemu.samples import Catalogue
 from trigemu.studies import Curve, Efficiencies, Turnon
-from trigemu.support import FloatArray
+from trigemu.support import FloatArray, bounded_stem
 
 _COLUMNS = {
     "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error"
@@ -58,7 +55,7 @@ def as_json(
             "catalogue": {"path": str(catalogue.path), "sha256": catalogue.sha256},
         },
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return in_json(document)
 
 
 def _curve(curve: Curve) -> dict[str, Any]:
@@ -77,10 +74,8 @@ def _number(value: float) -> float | None:
 
 def as_csv(result: Efficiencies) -> str:
     """Return CSV with a line for each bin of each curve, and one without edges for the whole category."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     head = ["observable", "category", "menu", "trigger", "low_edge", "high_edge", "events"]
-    writer.writerow([*head, *_COLUMNS])
+    rows: list[list[object]] = [[*head, *_COLUMNS]]
     for turnon in result.turnons:
         edges = turnon.profile.edges
         for curve in turnon.curves:
@@ -88,10 +83,10 @@ def as_csv(result: Efficiencies) -> str:
             columns = [getattr(curve, name).tolist() for name in _COLUMNS.values()]
             for i, numbers in enumerate(zip(*columns, strict=True)):
                 filled = ["" if np.isnan(number) else number for number in numbers]
-                writer.writerow([*names, edges[i], edges[i + 1], int(turnon.events[i]), *filled])
+                rows.append([*names, edges[i], edges[i + 1], int(turnon.events[i]), *filled])
             whole = [getattr(curve.overall, name) for name in _COLUMNS.values()]
-            writer.writerow([*names, "", "", turnon.selected, *whole])
-    return stream.getvalue()
+            rows.append([*names, "", "", turnon.selected, *whole])
+    return in_csv(rows)
 
 
 def efficiency_tables(result: Efficiencies, names: Mapping[str, str] | None = None) -> RenderableType:
@@ -112,11 +107,11 @@ def efficiency_tables(result: Efficiencies, names: Mapping[str, str] | None = No
             where = ("", "") if i else ("all", str(turnon.selected))
             table.add_row(*where, *_cells(curve, *overall), style="bold")
         parts += [table, ""]
-    return Group(*parts, *(Text(note, style="dim") for note in _notes(result, one)))
+    return Group(*parts, *(plain(note, style="dim") for note in _notes(result, one)))
 
 
 def _table(category: str, observable: str) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", title=category, title_justify="left")
+    table = Table(category)
     table.add_column(observable, overflow="fold")
     table.add_column("events", justify="right", no_wrap=True)
     table.add_column("menu", overflow="fold")
@@ -182,9 +177,9 @@ def write_figures(
             (names or {}).get(text, text) for text in (turnon.profile.observable, turnon.category)
         )
         stem = _file_name(f"{label}_{category}")
-        while stem in written:
+        while stem.casefold() in written:
             stem += "_"
-        written.add(stem)
+        written.add(stem.casefold())
         unit = (units or {}).get(turnon.profile.observable, "")
         path = folder / f"{stem}.png"
         save(_figure(turnon, label, unit, category), path)
@@ -209,4 +204,4 @@ def _name(curve: Curve) -> str:
 
 
 def _file_name(text: str) -> str:
-    return re.sub(r"[^\w.+-]+", "_", text).strip("_.") or "figure"
+    return bounded_stem(re.sub(r"[^\w.+-]+", "_", text).strip("_."))

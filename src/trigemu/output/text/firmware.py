@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from trigemu.firmware import BACKEND_NAMES, BUDGETS, PAPER, VU9P, Estimate, FirmwareCheck, Manifest, Project
+from trigemu.output.documents import in_json
+from trigemu.output.text.terminal import Table, plain
 
 
 def exported(manifest: Manifest, folder: str) -> Iterator[str]:
@@ -44,7 +43,7 @@ def verified_json(checks: Sequence[FirmwareCheck], version: str) -> str:
         "checks": [asdict(check) for check in checks],
         "provenance": {"trigemu": version},
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return in_json(document)
 
 
 def _differences(checks: Sequence[FirmwareCheck]) -> int | None:
@@ -55,7 +54,7 @@ def _differences(checks: Sequence[FirmwareCheck]) -> int | None:
 
 def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> RenderableType:
     """Return what `trigemu firmware verify` prints."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     table.add_column("conifer's")
     for name in ("events", "differences", "cycles"):
         table.add_column(name, justify="right")
@@ -65,7 +64,7 @@ def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> Rendera
         counts = ("–", "–") if check.missing else (str(check.events), str(check.differences))
         table.add_row(BACKEND_NAMES[check.backend], *counts, cycles)
         lines += _lines(check, project)
-    return Group(table, *(Text(line) for line in lines))
+    return Group(table, *(plain(line) for line in lines))
 
 
 def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
@@ -114,7 +113,7 @@ def estimate_json(estimate: Estimate, project: Project, version: str) -> str:
         "published": [asdict(other) for other in (PAPER, *BUDGETS)],
         "provenance": {"trigemu": version},
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return in_json(document)
 
 
 _SIMULATED = "conifer's VHDL in GHDL's simulation, from a valid input to its valid score"
@@ -123,7 +122,7 @@ _MAPPED = "conifer's VHDL, mapped by yosys for UltraScale+, neither placed nor r
 
 def estimate_table(estimate: Estimate, project: Project) -> RenderableType:
     """Return what `trigemu firmware estimate` prints."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     table.add_column("")
     others = (PAPER, *BUDGETS)
     for name in ("here", "of a VU9P", *(other.name for other in others)):
@@ -147,7 +146,7 @@ def estimate_table(estimate: Estimate, project: Project) -> RenderableType:
         published = (_cell(getattr(other, key, None)) for other in others)
         table.add_row(label, _cell(getattr(resources, key, None)), share, *published)
     lines = ["", *_kinds(estimate)]
-    return Group(table, *(Text(line, style="dim") for line in lines))
+    return Group(table, *(plain(line, style="dim") for line in lines))
 
 
 _LABELS = {

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 import msgspec
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from trigemu.firmware import BitScan, InputRange, Point, Survey
+from trigemu.output.documents import in_json
 from trigemu.output.notes import notes
 from trigemu.output.numbers import format_rate
 from trigemu.output.text.compare import signed
 from trigemu.output.text.rates import as_dict
+from trigemu.output.text.terminal import Table, plain
 from trigemu.support import toml_text
 from trigemu.triggers import SATURATING, ApFixed, PrecisionTable
 
@@ -30,7 +29,7 @@ def as_toml(precision: PrecisionTable) -> str:
 def survey_json(survey: Survey, version: str) -> str:
     """Return the JSON document of `trigemu firmware precision`."""
     document = asdict(survey) | {"precision": _precision(survey.precision), "version": version}
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return in_json(document)
 
 
 def _precision(precision: PrecisionTable) -> dict[str, Any]:
@@ -39,7 +38,7 @@ def _precision(precision: PrecisionTable) -> dict[str, Any]:
 
 def survey_table(survey: Survey) -> RenderableType:
     """Return what `trigemu firmware precision` prints."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     for name in ("", "events", "thresholds", "scale", "step", "holds", "overflows"):
         table.add_column(name, justify="right" if name else "left", overflow="fold")
     found = survey.ranges
@@ -57,7 +56,7 @@ def survey_table(survey: Survey) -> RenderableType:
         )
     span = _span(found.low, found.high)
     table.add_row("score", span, "", "", f"{found.step:.6g}", _span(*found.holds), str(found.overflows))
-    return Group(table, *(Text(line, style="dim") for line in ("", *_remarks(survey))))
+    return Group(table, *(plain(line, style="dim") for line in ("", *_remarks(survey))))
 
 
 def _span(low: float, high: float) -> str:
@@ -97,19 +96,19 @@ def scan_json(scan: BitScan, version: str) -> str:
         "points": [asdict(point) | {"precision": _precision(point.precision)} for point in scan.points],
         "floating": as_dict(scan.floating, version),
     }
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
+    return in_json(document)
 
 
 def scan_table(scan: BitScan) -> RenderableType:
     """Return what `trigemu firmware scan` prints."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     with_resources = any(point.resources for point in scan.points)
     names = ["input", "score", "total", "unique", "differ", "of events", "of rate", "overflow"]
     for name in (*names, *(("LUT", "registers") if with_resources else ())):
         table.add_column(name, justify="right", no_wrap=True)
     for point in scan.points:
         table.add_row(*_cells(scan, point))
-    return Group(table, *(Text(line, style="dim") for line in _scan_notes(scan)))
+    return Group(table, *(plain(line, style="dim") for line in _scan_notes(scan)))
 
 
 def _cells(scan: BitScan, point: Point) -> Iterator[str]:

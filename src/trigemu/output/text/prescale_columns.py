@@ -3,18 +3,17 @@ computed here."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from trigemu.counting import LISTED
 from trigemu.menus import Menu
+from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, marked, prescale_text
-from trigemu.output.text.rates import all_rows, as_dict, in_csv
+from trigemu.output.text.rates import all_rows, as_dict, csv_of
+from trigemu.output.text.terminal import Table, plain
 from trigemu.rates import MenuRates, Rate, TriggerRates
 
 
@@ -34,7 +33,7 @@ def as_json(columns: Mapping[str, MenuRates], version: str) -> str:
     source = next(iter(columns.values())).menu.columns
     file = {"path": str(source.path), "sha256": source.sha256} if source.path else None
     shared["provenance"] |= {"prescales": file}
-    return json.dumps(document | shared, indent=2, allow_nan=False) + "\n"
+    return in_json(document | shared)
 
 
 def _off(menu: Menu, column: str) -> list[str]:
@@ -45,12 +44,12 @@ def _off(menu: Menu, column: str) -> list[str]:
 
 def as_csv(columns: Mapping[str, MenuRates]) -> str:
     """Return the CSV lines of `run` for each column, which begin with its name."""
-    return in_csv([{"column": name} | row for name, result in columns.items() for row in all_rows(result)])
+    return csv_of([{"column": name} | row for name, result in columns.items() for row in all_rows(result)])
 
 
 def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
     """Return what `trigemu run --column` prints: each trigger and group with a line per column."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     for name in ("trigger", "column"):
         table.add_column(name, overflow="fold")
     for name in ("prescale", "total", "unique", "share", "events"):
@@ -65,7 +64,7 @@ def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
         _add_whole(table, f"level {level}", {name: r.levels[number].rate for name, r in columns.items()})
     _add_whole(table, f"menu {menu.name}", {name: result.rate for name, result in columns.items()})
     said = dict.fromkeys(text for result in columns.values() for text in texts(notes(result)))
-    return Group(table, *(Text(note, style="dim") for note in (*said, *_thresholds(columns))))
+    return Group(table, *(plain(note, style="dim") for note in (*said, *_thresholds(columns))))
 
 
 def _add_whole(table: Table, label: str, rates: Mapping[str, Rate]) -> None:

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from trigemu.counting import LISTED
+from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import (
     events_text,
     marked,
     prescale_text,
 )
+from trigemu.output.text.terminal import Table, plain
 from trigemu.rates import LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.samples import HALF_NAMES, Catalogue
 
@@ -96,12 +93,12 @@ def _conditions(catalogue: Catalogue) -> dict[str, Any]:
 
 
 def as_json(result: MenuRates, version: str) -> str:
-    return json.dumps(as_dict(result, version), indent=2, allow_nan=False) + "\n"
+    return in_json(as_dict(result, version))
 
 
 def as_csv(result: MenuRates) -> str:
     """Return CSV with a line for each trigger and group, then for each level and the menu."""
-    return in_csv(all_rows(result))
+    return csv_of(all_rows(result))
 
 
 def all_rows(result: MenuRates) -> list[dict[str, Any]]:
@@ -116,14 +113,11 @@ def all_rows(result: MenuRates) -> list[dict[str, Any]]:
     ]
 
 
-def in_csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as CSV; the first row has all columns. Names in a list are joined by semicolons."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({key: ";".join(v) if isinstance(v, list) else v for key, v in row.items()})
-    return stream.getvalue()
+    head = list(rows[0])
+    joined = ({key: ";".join(v) if isinstance(v, list) else v for key, v in row.items()} for row in rows)
+    return in_csv([head, *([row.get(key, "") for key in head] for row in joined)])
 
 
 def row(trigger: TriggerRates) -> dict[str, Any]:
@@ -158,12 +152,12 @@ def rate_table(result: MenuRates) -> RenderableType:
     for level in result.levels:
         tables += [_level_table(result, level), ""]
     tables.append(_lost_table(result) if result.levels else _level_table(result, None))
-    return Group(*tables, *(Text(note, style="dim") for note in texts(notes(result))))
+    return Group(*tables, *(plain(note, style="dim") for note in texts(notes(result))))
 
 
 def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
     """Return the triggers, groups and rate of a level, or of a menu without levels."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     table.add_column(f"{level.name} trigger" if level else "trigger", overflow="fold")
     table.add_column("prescale", justify="right")
     for quantity in LISTED:
@@ -187,7 +181,7 @@ def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
 
 def _lost_table(result: MenuRates) -> Table:
     """Return the rate that the last level would lose without each trigger of the others."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     table.add_column("without", overflow="fold")
     table.add_column(f"{result.levels[-1].name} would lose", justify="right", no_wrap=True)
     for trigger in result.triggers:
@@ -210,7 +204,7 @@ def overlap_table(result: MenuRates) -> RenderableType:
 
 def _overlap_of(result: MenuRates, level: str | None) -> Table:
     title = f"Overlap in Hz, level {level}" if level else "Overlap in Hz"
-    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left")
+    table = Table(title)
     table.add_column("", justify="right")
     table.add_column("trigger", overflow="fold")
     rows = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]

@@ -3,18 +3,17 @@ computed here."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, in_unit, marked
-from trigemu.output.text.rates import as_dict, in_csv, rate_numbers
+from trigemu.output.text.rates import as_dict, csv_of, rate_numbers
+from trigemu.output.text.terminal import Table, plain
 from trigemu.rates import Rate
 from trigemu.studies import Bin, BinnedRates
 
@@ -44,7 +43,7 @@ def as_json(result: BinnedRates, version: str) -> str:
         ],
         "whole": whole,
     }
-    return json.dumps(document | shared, indent=2, allow_nan=False) + "\n"
+    return in_json(document | shared)
 
 
 def _of_bin(part: Bin) -> dict[str, Any]:
@@ -72,7 +71,7 @@ def _numbers(rate: Rate, if_all: Rate) -> dict[str, Any]:
 def as_csv(result: BinnedRates) -> str:
     """Return CSV with a line for the menu and for each trigger in each bin."""
     head = {"observable": result.observable}
-    return in_csv(
+    return csv_of(
         [
             head
             | {"low": part.low, "high": part.high, "crossings_hz": part.crossings.hz}
@@ -86,7 +85,7 @@ def as_csv(result: BinnedRates) -> str:
 
 def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> RenderableType:
     """Return what `trigemu rates-vs` prints: a line per bin, for some triggers or for all."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     table.add_column("trigger", overflow="fold")
     table.add_column(result.observable, overflow="fold")
     for name in ("crossings", "rate in bin", "rescaled", "events"):
@@ -101,7 +100,7 @@ def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> Rendera
             low_high, share = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
             table.add_row(label, low_high, f"{100 * share:.3g} %", *cells, style=style)
             label = ""
-    return Group(table, *(Text(note, style="dim") for note in (*texts(notes(whole)), *_notes(result))))
+    return Group(table, *(plain(note, style="dim") for note in (*texts(notes(whole)), *_notes(result))))
 
 
 def _position(result: BinnedRates, name: str) -> int:

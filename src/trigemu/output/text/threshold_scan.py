@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise, product
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from trigemu.counting import COMPARED
+from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, rejection_text
 from trigemu.output.text.rates import as_dict
+from trigemu.output.text.terminal import Table, plain
 from trigemu.rates import MenuRates, Rate
 from trigemu.studies import Met, Scan
 
@@ -37,7 +34,7 @@ def as_json(scan: Scan, met: Sequence[Met], version: str) -> str:
         ],
         "met": [asdict(entry) | {"at": dict(entry.at)} for entry in met],
     }
-    return json.dumps(document | shared, indent=2, allow_nan=False) + "\n"
+    return in_json(document | shared)
 
 
 def _values(scan: Scan) -> Iterator[tuple[float, ...]]:
@@ -46,18 +43,16 @@ def _values(scan: Scan) -> Iterator[tuple[float, ...]]:
 
 def as_csv(scan: Scan) -> str:
     """Return CSV with a line per point: values, rates of the scanned triggers, of the levels and menu."""
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
     names = [step.trigger for step in scan.steps]
     columns = [f"{name} {quantity}" for name in names for quantity in COMPARED]
     columns += [*(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
     rates = [f"{column}_{key}" for column in columns for key in ("hz", "error_hz")]
-    writer.writerow([*(f"{name} threshold" for name in names), *rates])
+    rows: list[list[object]] = [[*(f"{name} threshold" for name in names), *rates]]
     for values, point in zip(_values(scan), scan.points, strict=True):
         every = [*_rates(scan, point), *_levels(point), point.rate]
         numbers = [number for rate in every for number in (rate.hz, rate.error_hz)]
-        writer.writerow([*values, *numbers])
-    return stream.getvalue()
+        rows.append([*values, *numbers])
+    return in_csv(rows)
 
 
 def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
@@ -72,7 +67,7 @@ def _levels(point: MenuRates) -> list[Rate]:
 
 def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
     """Return what `trigemu scan` prints; over a plane, only the rates of the levels and of the menu."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     one = len(scan.steps) == 1
     for name in (*(f"{step.trigger} above" for step in scan.steps), *(COMPARED if one else ())):
         table.add_column(name, justify="right", overflow="fold")
@@ -85,7 +80,7 @@ def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
         shown += [rejection_text(level) for level in point.levels[1:]]
         table.add_row(*(f"{value:.10g}" for value in values), *shown, marked(point.rate))
     lines = [*_lines(met), *_notes(scan)]
-    return Group(table, *(Text(line, style="dim") for line in lines))
+    return Group(table, *(plain(line, style="dim") for line in lines))
 
 
 def _lines(met: Sequence[Met]) -> Iterator[str]:

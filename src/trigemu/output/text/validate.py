@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
+from trigemu.output.documents import in_json
+from trigemu.output.text.terminal import Table, plain
 from trigemu.samples import Events
 from trigemu.studies import Checked, DecisionCheck
 from trigemu.support import Array
@@ -31,12 +30,12 @@ def as_json(result: DecisionCheck) -> str:
         }
         for trigger in result.triggers
     ]
-    return json.dumps({"crossings": result.crossings, "triggers": triggers}, indent=2) + "\n"
+    return in_json({"crossings": result.crossings, "triggers": triggers})
 
 
 def check_table(result: DecisionCheck) -> RenderableType:
     """Return what `trigemu check` prints."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table()
     table.add_column("trigger", overflow="fold")
     for name in ("agree", "only emulated", "only stored"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -44,8 +43,8 @@ def check_table(result: DecisionCheck) -> RenderableType:
         if trigger.skipped is None:
             counts = (trigger.agree, trigger.only_emulated, trigger.only_stored)
             table.add_row(trigger.name, *map(str, counts), style="bold red" if trigger.differ else "")
-    details = [Text(line) for trigger in result.triggers for line in _differences(trigger)]
-    return Group(table, *details, *map(Text, _notes(result)))
+    details = [plain(line) for trigger in result.triggers for line in _differences(trigger)]
+    return Group(table, *details, *map(plain, _notes(result)))
 
 
 def _differences(trigger: Checked) -> Iterator[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from trigemu.decisions import Plan, Stream, decide
 from trigemu.samples import Events
 from trigemu.studies.timing.clock import TimedCall
-from trigemu.support import PluginError, TrigemuError, Words
+from trigemu.support import PluginError, TrigemuError, Words, own_cause
 
 
 class Batches:
@@ -67,6 +67,8 @@ class Batches:
         except TrigemuError:
             raise
         except Exception as error:
+            if own := own_cause(error):
+                raise own from error
             reason = f"{type(error).__name__}: {error}"
             raise PluginError(f"{_where(plan, 0)}: its parts cannot be timed: {reason}") from error
         return {name: TimedCall(self._number, self._size, call) for name, call in calls.items()}

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.observables import Features
-from trigemu.support import FloatArray, TrigemuError
+from trigemu.support import FloatArray, TrigemuError, own_cause
 from trigemu.triggers.models.lanes import LANES, Lanes, aligned
 from trigemu.triggers.models.single_row import Row
 
@@ -49,6 +49,8 @@ class Network:
         try:
             trial = self._run(np.zeros((LANES, features), np.float32))
         except Exception as error:
+            if own := own_cause(error):
+                raise own from error
             raise TrigemuError(f"cannot be run on {features} features: {_short(error)}") from None
         if trial.size != LANES:
             raise TrigemuError(f"gives {trial.size / LANES:g} numbers an event, expected one score")
@@ -103,6 +105,8 @@ def _session(content: bytes) -> InferenceSession:
     try:
         return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:
+        if own := own_cause(error):
+            raise own from error
         if _NO_FOLDER in str(error) or "external data" in str(error).lower():
             raise TrigemuError(
                 "keeps its weights in another file (external data), which its sha256 does not cover: save "

@@ -1,0 +1,48 @@
+"""Documents for other programs: JSON that every parser reads, CSV that a spreadsheet cannot run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from trigemu.support import printable
+
+#: First characters of a text that a spreadsheet takes for a formula.
+_FORMULA = ("=", "+", "-", "@")
+
+
+def in_json(document: Any) -> str:
+    """Return a document as JSON. Numbers that are infinite or NaN, which JSON does not have, are null."""
+    try:
+        text = json.dumps(document, indent=2, allow_nan=False)
+    except ValueError:
+        text = json.dumps(_finite(document), indent=2, allow_nan=False)
+    return text + "\n"
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def in_csv(rows: Iterable[Iterable[object]]) -> str:
+    """Return rows as CSV. A text, such as a name, that begins with = + - or @ has an apostrophe before it, so
+    that no spreadsheet takes it for a formula; control characters of a text, also tabs and ends of lines, are
+    written as escapes. Numbers are written as they are."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([_cell(value) for value in row] for row in rows)
+    return stream.getvalue()
+
+
+def _cell(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    return printable(f"'{value}" if value.startswith(_FORMULA) else value)

@@ -1,0 +1,63 @@
+"""What is printed, whatever characters names have and whatever encoding the terminal has."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from trigemu.cli.console import console, say
+
+Run = Callable[..., tuple[int, str]]
+ODD = "\\u001b[31mη→\\u0007\\u202e\\n[b]"
+ON_TOYS = ("--samples", "catalogue.toml")
+
+
+def test_texts_have_their_control_characters_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    console().print("a\x1bb\nc")
+    say("d\re")
+    say("f\x1bg", err=True)
+    assert capsys.readouterr() == ("a\\x1bb\nc\nd\\re\n", "f\\x1bg\n")
+
+
+def test_names_do_not_act_on_the_terminal(place: Any, trigemu: Run) -> None:
+    menu = (
+        (place.folder / "menu.toml").read_text().replace('"J30"', f'"{ODD}"').replace('"jets"', f'"g{ODD}"')
+    )
+    place.write("menu.toml", f'[menu]\nname = "m{ODD}"\n{menu}')
+    status, text = trigemu("run", "menu.toml", *ON_TOYS, "--overlap")
+    assert status == 0
+    assert text.count(r"\x1b[31mη→\x07\u202e\n[b]") >= 3
+    assert not {"\x1b", "\x07", "\u202e"} & set(text)
+
+
+def test_errors_of_the_command_line_do_not_act_on_the_terminal(place: Any, trigemu: Run) -> None:
+    for arguments in (
+        ("\x1b[31m",),
+        ("--\x1b[31m",),
+        ("run", "menu.toml", "--\x1b[31m"),
+        ("run", "\x1b[31m"),
+    ):
+        status, text = trigemu(*arguments)
+        assert status == 2
+        assert "\x1b" not in text
+        assert "x1b[31m" in text
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_any_encoding_of_the_terminal(place: Any, encoding: str) -> None:
+    odd = os.fsencode(place.folder) + b"/m\xff.toml"  # no valid UTF-8
+    menu = (place.folder / "menu.toml").read_bytes().replace(b'"J30"', '"Jη→"'.encode())
+    Path(os.fsdecode(odd)).write_bytes(menu)
+    arguments = [sys.executable, "-m", "trigemu", "run", odd, *ON_TOYS, "--json", "a.json", "--csv", "a.csv"]
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = subprocess.run(arguments, capture_output=True, cwd=place.folder, env=environment, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert rb"J\u03b7\u2192" in done.stdout
+    assert rb"menu m\udcff" in done.stdout
+    assert r"m\udcff" in (place.folder / "a.csv").read_text(encoding="utf-8")

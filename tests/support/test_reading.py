@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trigemu.support.errors import TrigemuError
+from trigemu.support.reading import read_bounded
+
+
+def test_a_file_may_be_as_large_as_allowed(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_bounded(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(TrigemuError, match="is larger than 4 bytes"):
+        read_bounded(tmp_path / "a", 4)
+
+
+def test_what_has_no_end_is_not_read_to_its_end() -> None:
+    with pytest.raises(TrigemuError, match="/dev/zero is larger than 1000 bytes"):
+        read_bounded(Path("/dev/zero"), 1000)
+
+
+def test_a_name_that_no_file_can_have() -> None:
+    with pytest.raises(OSError, match="no file can have this name"):
+        read_bounded(Path("a\0b"))
