@@ -3,9 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from trigemu.generate import interactions
 from trigemu.generate.interactions import Block, Interactions, Objects, Summary
+from trigemu.support import TrigemuError
 
 SUMMARY = Summary(5, 4, 1e9, 1e6, 5.5, 4.5, 4.25)
 
@@ -36,7 +38,7 @@ def assert_equal(a: Interactions, b: Interactions) -> None:
 def test_block_survives_the_disk(tmp_path: Path) -> None:
     path = tmp_path / "new" / "00000.npz"
     path.parent.mkdir()
-    rows = some(1, 7)
+    rows = some(1, 4)
     path.write_bytes(interactions.packed(Block(SUMMARY, rows), "key"))
     block = interactions.load(path)
     assert block.summary == SUMMARY
@@ -46,14 +48,14 @@ def test_block_survives_the_disk(tmp_path: Path) -> None:
 
 def test_equal_blocks_are_equal_bytes(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        (tmp_path / name).write_bytes(interactions.packed(Block(SUMMARY, some(1, 7)), "key"))
+        (tmp_path / name).write_bytes(interactions.packed(Block(SUMMARY, some(1, 4)), "key"))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
 def test_key_of_what_is_no_block(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     assert interactions.key_of(path) is None
-    path.write_bytes(interactions.packed(Block(SUMMARY, some(1, 7)), "key"))
+    path.write_bytes(interactions.packed(Block(SUMMARY, some(1, 4)), "key"))
     assert interactions.key_of(path) == "key"
     path.write_bytes(path.read_bytes()[:-100])
     assert interactions.key_of(path) is None
@@ -72,3 +74,27 @@ def test_where_drops_single_objects() -> None:
     hard = jets.where(jets.columns["pt"] > 20)
     assert hard.counts.tolist() == [1, 0, 1]
     assert hard.columns["pt"].tolist() == [30.0, 40.0]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"header": np.array("{")}, "is damaged"),
+        ({"header": np.array("[]")}, "is damaged"),
+        ({"header": np.array('{"key": 1}')}, "is damaged: Expected `str`"),
+        ({"pt_hat": np.zeros((4, 1))}, "its columns are not lists of numbers"),
+        ({"pt_hat": np.array(["a"] * 4)}, "its columns are not lists of numbers"),
+        ({"pt_hat": np.zeros(5)}, r"columns of \[4, 5\] interactions, expected 4"),
+        ({"jet_pt": np.zeros(500)}, "the columns of jet have other lengths than it counts"),
+    ],
+)
+def test_a_damaged_block_is_named(
+    tmp_path: Path, changed: dict[str, np.ndarray | None], message: str
+) -> None:
+    path = tmp_path / "x.npz"
+    path.write_bytes(interactions.packed(Block(SUMMARY, some(1, 4)), "key"))
+    with np.load(path) as file:
+        arrays = dict(file) | changed
+    np.savez(path, **arrays)
+    with pytest.raises(TrigemuError, match=message):
+        interactions.load(path)

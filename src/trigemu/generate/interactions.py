@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
+
+from trigemu.support import TrigemuError, read_arrays
 
 Array = NDArray[Any]
 
@@ -36,6 +39,9 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     "electron": ("charge",),
     "muon": ("charge",),
 }
+
+
+_COLUMNS = ("pt", "eta", "phi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +109,7 @@ def concatenate(parts: list[Interactions]) -> Interactions:
         {
             kind: Objects(
                 np.concatenate([p.objects[kind].counts for p in parts]),
-                {
-                    c: np.concatenate([p.objects[kind].columns[c] for p in parts])
-                    for c in ("pt", "eta", "phi", *extra)
-                },
+                {c: np.concatenate([p.objects[kind].columns[c] for p in parts]) for c in (*_COLUMNS, *extra)},
             )
             for kind, extra in OBJECTS.items()
         },
@@ -129,23 +132,40 @@ def packed(block: Block, key: str) -> bytes:
 def key_of(path: Path) -> str | None:
     """Return the key that a block was saved with, or None where there is no readable block."""
     try:
-        with path.open("rb") as opened, np.load(opened) as file:
-            return str(json.loads(str(file["header"]))["key"])
-    except (OSError, BadZipFile, KeyError, ValueError):
+        return _header(path, read_arrays(path, ["header"]))[0]
+    except TrigemuError:
         return None
 
 
 def load(path: Path) -> Block:
-    """Read a block back."""
-    with path.open("rb") as opened, np.load(opened) as file:
-        header = json.loads(str(file["header"]))
-        scalars = {k: file[k] for k in SCALARS}
-        objects = {
-            kind: Objects(
-                file[f"{kind}_n"].astype(np.int64),
-                {c: file[f"{kind}_{c}"] for c in ("pt", "eta", "phi", *extra)},
-            )
-            for kind, extra in OBJECTS.items()
-        }
-    del header["key"]
-    return Block(Summary(**header), Interactions(scalars, objects))
+    """Read a block back. Raises TrigemuError if it cannot be read, or is damaged."""
+    names = [f"{kind}_{c}" for kind, extra in OBJECTS.items() for c in ("n", *_COLUMNS, *extra)]
+    arrays = read_arrays(path, ["header", *SCALARS, *names])
+    _, summary = _header(path, arrays)
+    numbers = [array for name, array in arrays.items() if name != "header"]
+    if any(array.ndim != 1 or array.dtype.kind not in "fiu" for array in numbers):
+        raise _damaged(path, "its columns are not lists of numbers")
+    objects = {}
+    for kind, extra in OBJECTS.items():
+        counts = arrays[f"{kind}_n"].astype(np.int64)
+        columns = {c: arrays[f"{kind}_{c}"] for c in (*_COLUMNS, *extra)}
+        if any(len(column) != counts.sum() for column in columns.values()):
+            raise _damaged(path, f"the columns of {kind} have other lengths than it counts")
+        objects[kind] = Objects(counts, columns)
+    rows = Interactions({name: arrays[name] for name in SCALARS}, objects)
+    lengths = {len(rows), *map(len, rows.scalars.values()), *(len(o.counts) for o in objects.values())}
+    if lengths != {summary.accepted}:
+        raise _damaged(path, f"columns of {sorted(lengths)} interactions, expected {summary.accepted}")
+    return Block(summary, rows)
+
+
+def _header(path: Path, arrays: Mapping[str, Array]) -> tuple[str, Summary]:
+    try:
+        header = json.loads(str(arrays["header"]))
+        return msgspec.convert(header.pop("key"), str), msgspec.convert(header, Summary)
+    except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
+        raise _damaged(path, " ".join(str(error).split())[:200]) from None
+
+
+def _damaged(path: Path, reason: str) -> TrigemuError:
+    return TrigemuError(f"{path} is damaged: {reason}: remove it, and the same command makes it again")

@@ -5,6 +5,7 @@ in: files, numbers
 out: messages, typed tables, compiled kernels
 """
 
+from trigemu.support.archives import read_arrays
 from trigemu.support.arrays import Array, BoolArray, FloatArray, IntArray, Words
 from trigemu.support.cache import folder_of_cache, is_private
 from trigemu.support.children import Finished, Limits, StoppedError, run_limited
@@ -115,6 +116,7 @@ __all__ = [
     "printable",
     "pseudorapidity",
     "quoted",
+    "read_arrays",
     "read_bounded",
     "read_table",
     "replace_key",
