@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import socket
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -24,6 +26,7 @@ from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.menus.importers.cms_l1_xml import read_xml
+from trigemu.samples import locations
 from trigemu.samples.catalogue import catalogue_of
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import FORMATS
@@ -323,3 +326,51 @@ def test_a_catalogue_is_not_fetched(libraries: list[object]) -> None:
     with pytest.raises(TrigemuError, match=r"https://h/c\.toml: catalogues are read from this machine only"):
         open_catalogue("https://h/c.toml")
     assert libraries == []
+
+
+# ------------------------------------------------------------------------------------ strange files
+
+
+def strange(folder: Path) -> dict[str, Path]:
+    """What may never end, or never begin, in the current folder, since names of sockets are short."""
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+    return {"pipe": folder / "pipe", "socket": folder / "socket", "device": Path("/dev/zero")}
+
+
+@pytest.mark.parametrize("place", [name for name in PLACES if name not in ("found", "parts", "is_folder")])
+def test_devices_pipes_and_sockets_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kind, path in strange(tmp_path).items():
+        with pytest.raises(TrigemuError, match=rf"is a {kind}, not a file"):
+            PLACES[place](tmp_path, str(path))
+
+
+def test_a_wildcard_looks_at_so_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a/b", "a/c", "d"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "x.root").touch()
+    (tmp_path / "a/b/loop").symlink_to(tmp_path)
+    monkeypatch.setattr(locations, "MOST_ENTRIES", 20)
+    assert len(found("**/*.root", tmp_path)) == 3
+    monkeypatch.setattr(locations, "MOST_ENTRIES", 5)
+    with pytest.raises(TrigemuError, match="matches in folders with more than 5 entries"):
+        found("**/*.root", tmp_path)
+    assert len(found("d/*", tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["*.root", "**/*.root", "a/*/x.root", "a/**", "loop/*.root", "a/../[xyz].root", "dead*", "a/?.*"],
+)
+def test_wildcards_match_as_in_python(tmp_path: Path, pattern: str) -> None:
+    for name in ("a/b/x.root", "a/y.root", "a/.h.root", "z.root"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "dead.root").symlink_to("nothing")
+    expected = sorted(set(map(str, tmp_path.glob(pattern))))
+    assert found(pattern, tmp_path) == expected != []

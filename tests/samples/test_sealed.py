@@ -6,6 +6,8 @@ import gzip
 import hashlib
 import io
 from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -37,21 +39,21 @@ def seal(content: bytes) -> str:
 
 
 def test_a_sealed_file_reads_as_the_file() -> None:
-    file, plain = SealedFile(io.BytesIO(CONTENT), seal(CONTENT)), io.BytesIO(CONTENT)
+    file, plain = SealedFile(partial(nullcontext, io.BytesIO(CONTENT)), seal(CONTENT)), io.BytesIO(CONTENT)
     for start, size in ((0, 5), (990, 20), (500, 2000), (2559, 10), (0, -1), (7, 0)):
         assert file.seek(start) == plain.seek(start)
         assert (file.read(size), file.tell()) == (plain.read(size), plain.tell())
     assert file.seek(-3, io.SEEK_END) == 2557
     buffer = bytearray(10)
     assert (file.readinto(buffer), bytes(buffer[:3])) == (3, CONTENT[-3:])
-    assert SealedFile(io.BytesIO(b""), seal(b"")).read() == b""
+    assert SealedFile(partial(nullcontext, io.BytesIO(b"")), seal(b"")).read() == b""
 
 
 @pytest.mark.parametrize("at", [0, 999, 1000, 1500])
 def test_a_changed_byte_is_named_by_its_chunk(at: int) -> None:
     bad = bytearray(CONTENT)
     bad[at] ^= 1
-    file = SealedFile(io.BytesIO(bad), seal(CONTENT))
+    file = SealedFile(partial(nullcontext, io.BytesIO(bad)), seal(CONTENT))
     file.seek(2000)
     assert file.read() == CONTENT[2000:]  # of another chunk
     file.seek(at)
@@ -65,13 +67,13 @@ def test_a_changed_byte_is_named_by_its_chunk(at: int) -> None:
 @pytest.mark.parametrize("content", [CONTENT[:-1], CONTENT + b"\0", CONTENT[:1999], b"", CONTENT * 2])
 def test_another_size_is_noticed_on_opening(content: bytes) -> None:
     with pytest.raises(SampleError, match=r"were sealed|differ from what was sealed"):
-        SealedFile(io.BytesIO(content), seal(CONTENT))
+        SealedFile(partial(nullcontext, io.BytesIO(content)), seal(CONTENT))
 
 
 def test_the_bytes_that_were_compared_are_those_that_are_read() -> None:
     """A file that changes after its comparison."""
     stream = io.BytesIO(CONTENT)
-    file = SealedFile(stream, seal(CONTENT))
+    file = SealedFile(partial(nullcontext, stream), seal(CONTENT))
     assert file.read(10) == CONTENT[:10]
     stream.getbuffer()[20] ^= 1
     assert file.read(20) == CONTENT[10:30]  # still in memory
@@ -83,7 +85,7 @@ def test_the_bytes_that_were_compared_are_those_that_are_read() -> None:
 
 def test_threads_share_a_sealed_file() -> None:
     content = CONTENT * 20
-    file = SealedFile(io.BytesIO(content), seal(content))
+    file = SealedFile(partial(nullcontext, io.BytesIO(content)), seal(content))
     wrong: list[int] = []
 
     def compare(number: int) -> None:

@@ -17,6 +17,8 @@ from trigemu.samples.open_data import completed
 from trigemu.samples.sample import Sample, naming
 from trigemu.support import Document, Key, SampleError, TrigemuError, load_toml, nearest, read_table
 
+#: Samples in a catalogue, each of which has rows of its own in tables.
+MOST_SAMPLES = 10_000
 #: The units that the errors of rates treat as independent.
 Errors = Literal["interactions", "events"]
 
@@ -132,6 +134,9 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
     entries = document.data.get("sample", [])
     if not isinstance(entries, list) or not entries:
         document.problem(("sample",), "", "a catalogue needs at least one [[sample]]")
+        entries = []
+    if len(entries) > MOST_SAMPLES:
+        document.problem(("sample",), "", f"{len(entries)} samples, at most {MOST_SAMPLES} are opened")
         entries = []
     for i, entry in enumerate(entries):
         name = entry.get("name", f"number {i + 1}") if isinstance(entry, dict) else i

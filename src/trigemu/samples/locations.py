@@ -18,6 +18,9 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -33,6 +36,9 @@ _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https
 _SHOWN = 100
 #: Seconds after which a server that accepts no connection, or sends nothing more, is given up.
 CONNECT_S, SILENT_S = 30.0, 60.0
+#: Entries of folders that a path with wildcards may be compared with.
+MOST_ENTRIES = 10**6
+WILDCARDS = frozenset("*?[")
 
 
 def located(given: Path | str, folder: Path | None = None) -> Path | str:
@@ -67,12 +73,52 @@ def found(pattern: str, folder: Path) -> list[str]:
     where = located(pattern, folder)
     if isinstance(where, str):
         return [where]
-    files = Path(where.anchor).glob(str(where.relative_to(where.anchor)))
-    paths = sorted(str(located(file)) for file in files)
+    paths = sorted({str(located(file)) for file in _matching(where)})
     if not paths:
         literal = "; ~ and $ are taken literally, write the whole path" if pattern[:1] in ("~", "$") else ""
         raise SampleError(f"no file {where if '://' in pattern else folder / pattern}{literal}")
     return paths
+
+
+def _matching(pattern: Path) -> Iterator[Path]:
+    """Yield the paths that match, as `Path.glob` does, but give up in folders with too much in them."""
+    looked_at = 0
+
+    def entries(folder: Path) -> Iterator[os.DirEntry[str]]:
+        nonlocal looked_at
+        try:
+            with os.scandir(folder) as found:
+                listed = list(islice(found, MOST_ENTRIES + 1))
+        except OSError:  # of no folder, or of one that may not be read
+            return
+        looked_at += len(listed)
+        if looked_at > MOST_ENTRIES:
+            raise SampleError(
+                f"{_quoted(str(pattern))} matches in folders with more than {MOST_ENTRIES} entries: name the "
+                f"folder more closely"
+            )
+        yield from listed
+
+    def below(folder: Path, parts: tuple[str, ...]) -> Iterator[Path]:
+        if not parts:
+            yield folder
+        elif parts[0] == "**":
+            yield from below(folder, parts[1:])
+            for entry in entries(folder):
+                if entry.is_dir(follow_symlinks=False):
+                    yield from below(folder / entry.name, parts)
+        elif not WILDCARDS & set(parts[0]):
+            if (path := folder / parts[0]).exists():
+                yield from below(path, parts[1:])
+        else:
+            for entry in entries(folder):
+                if fnmatchcase(entry.name, parts[0]):
+                    yield from below(folder / entry.name, parts[1:])
+
+    try:
+        yield from below(Path(pattern.anchor), pattern.relative_to(pattern.anchor).parts)
+    except RecursionError:
+        raise SampleError(f"{_quoted(str(pattern))} leads through too many folders") from None
 
 
 def opened(given: Path | str, compression: str | None = None) -> Any:

@@ -11,8 +11,10 @@ import base64
 import hashlib
 import io
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from typing import IO, Any
@@ -20,14 +22,18 @@ from typing import IO, Any
 from fsspec.compression import compr
 from fsspec.utils import infer_compression
 
-from trigemu.samples.locations import opened
+from trigemu.samples.locations import located, opened
 from trigemu.support import SampleError
 
 #: Bytes that are compared together: large enough for the speed of a digest, small enough to read few columns.
 CHUNK = 2**20
-#: Compared chunks that an open file keeps in memory.
-KEPT = 16
+#: Compared chunks that are kept in memory, of all open files together.
+KEPT = 32
 _DIGEST = 32
+
+_kept: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+_lock = Lock()
+_numbers = count()
 
 
 def is_seal(text: str) -> bool:
@@ -65,8 +71,12 @@ def _full_read(stream: IO[bytes], size: int) -> bytes:
 
 
 def sealed_file(given: Path | str, seal: str) -> SealedFile:
-    """Open a sealed file for reading bytes."""
-    return SealedFile(opened(given).open(), seal)
+    """Open a sealed file for reading bytes. A file on this machine is opened anew for each chunk: a sample
+    may have more files than may be open at once."""
+    if isinstance(located(given), Path):
+        return SealedFile(partial(opened, given), seal)
+    stream: IO[bytes] = opened(given).open()
+    return SealedFile(lambda: nullcontext(stream), seal)
 
 
 @contextmanager
@@ -83,8 +93,8 @@ class SealedFile(io.RawIOBase):
 
     Parameters
     ----------
-    stream : file
-        The file as it is, which can be read from any position.
+    open_file : function
+        Returns a context manager: the file as it is, which can be read from any position.
     seal : str
         Its seal.
 
@@ -94,12 +104,12 @@ class SealedFile(io.RawIOBase):
         On construction or while reading, if the file is not the one that was sealed.
     """
 
-    def __init__(self, stream: IO[bytes], seal: str) -> None:
-        self._stream, self._digests = stream, digests_of(seal)
-        self._kept: OrderedDict[int, bytes] = OrderedDict()
+    def __init__(self, open_file: Callable[[], AbstractContextManager[IO[bytes]]], seal: str) -> None:
+        self._open, self._digests = open_file, digests_of(seal)
         self._lock = Lock()
-        self._at = 0
-        self._size = stream.seek(0, io.SEEK_END)
+        self._at, self._number = 0, next(_numbers)
+        with open_file() as stream:
+            self._size = stream.seek(0, io.SEEK_END)
         chunks = -(-self._size // CHUNK)
         if chunks != len(self._digests):
             raise SampleError(
@@ -110,19 +120,22 @@ class SealedFile(io.RawIOBase):
             self._chunk(chunks - 1)  # so that the size is compared too
 
     def _chunk(self, number: int) -> bytes:
-        with self._lock:
-            if number in self._kept:
-                self._kept.move_to_end(number)
-                return self._kept[number]
-            start = number * CHUNK
-            self._stream.seek(start)
-            chunk = _full_read(self._stream, min(CHUNK, self._size - start))
-            if hashlib.sha256(chunk).digest() != self._digests[number]:
-                raise changed(number, len(self._digests), start, start + len(chunk))
-            self._kept[number] = chunk
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return chunk
+        key = self._number, number
+        with _lock:
+            if key in _kept:
+                _kept.move_to_end(key)
+                return _kept[key]
+        start = number * CHUNK
+        with self._lock, self._open() as stream:
+            stream.seek(start)
+            chunk = _full_read(stream, min(CHUNK, self._size - start))
+        if hashlib.sha256(chunk).digest() != self._digests[number]:
+            raise changed(number, len(self._digests), start, start + len(chunk))
+        with _lock:
+            _kept[key] = chunk
+            while len(_kept) > KEPT:
+                _kept.popitem(last=False)
+        return chunk
 
     def readinto(self, buffer: Any) -> int:
         target = memoryview(buffer).cast("B")
@@ -149,10 +162,6 @@ class SealedFile(io.RawIOBase):
 
     def tell(self) -> int:
         return self._at
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
 
     def readable(self) -> bool:
         return True

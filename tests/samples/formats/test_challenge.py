@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 import trigemu
+from trigemu import TrigemuError
 from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples.formats import challenge
 from trigemu.samples.formats.challenge import Challenge
 from trigemu.support.errors import SampleError
 
@@ -120,3 +123,79 @@ def test_without_the_package_the_command_that_installs_it_is_named(
     monkeypatch.setitem(sys.modules, "h5py", None)
     with pytest.raises(SampleError, match=r'sample \'a\': .*a\.h5: .*pip install "trigemu\[formats\]"'):
         catalogue_of(tmp_path / "a.h5")
+
+
+def _elsewhere(file: h5py.File, other: Path) -> None:
+    file.create_dataset("Particles", SHAPE, "f4", external=[(str(other), 0, h5py.h5f.UNLIMITED)])
+
+
+def _linked(file: h5py.File, other: Path) -> None:
+    file["Particles"] = h5py.ExternalLink(str(other), "/Particles")
+
+
+def _linked_twice(file: h5py.File, other: Path) -> None:
+    file["x"] = h5py.ExternalLink(str(other), "/Particles")
+    file["Particles"] = h5py.SoftLink("/x")
+
+
+def _virtual(file: h5py.File, other: Path) -> None:
+    layout = h5py.VirtualLayout(SHAPE, "f4")
+    layout[...] = h5py.VirtualSource(str(other), "Particles", SHAPE)
+    file.create_virtual_dataset("Particles", layout)
+
+
+def _identities(file: h5py.File, other: Path) -> None:
+    file["Particles"] = np.ones(SHAPE, "f4")
+    file["EvtId"] = h5py.ExternalLink(str(other), "/EvtId")
+
+
+def _filtered(file: h5py.File, other: Path) -> None:
+    """With a filter of Blosc, whose library would be searched for."""
+    storage = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    storage.set_chunk(SHAPE)
+    storage.set_filter(32001, h5py.h5z.FLAG_OPTIONAL, (1,))
+    h5py.h5d.create(file.id, b"Particles", h5py.h5t.IEEE_F32LE, h5py.h5s.create_simple(SHAPE), storage)
+
+
+SHAPE = (20, 19, 4)
+#: How a file may lead to others, or to more than it holds → what the message says.
+STRANGE: dict[str, tuple[Callable[[h5py.File, Path], object], str]] = {
+    "external storage": (_elsewhere, "Particles is stored in other files"),
+    "external link": (_linked, "Particles is a link"),
+    "soft link": (_linked_twice, "Particles is a link"),
+    "virtual": (_virtual, "Particles is stored in other files"),
+    "EvtId": (_identities, "EvtId is a link"),
+    "filter": (_filtered, r"HDF5 filters \[32001\]"),
+    "nothing stored": (
+        lambda file, _: file.create_dataset("Particles", (10**15, 19, 4), "f4", chunks=(1000, 19, 4)),
+        "declares 1000000000000000 events, .* bytes, but stores 0 bytes",
+    ),
+    "text": (
+        lambda file, _: file.create_dataset("Particles", SHAPE, h5py.string_dtype()),
+        "not a dataset of n",
+    ),
+    "group": (lambda file, _: file.create_group("Particles"), "not a dataset of numbers"),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_only_numbers_in_the_file_itself_are_read(tmp_path: Path, name: str) -> None:
+    write, message = STRANGE[name]
+    other = tmp_path / "other.h5"
+    with h5py.File(other, "w") as file:
+        file["Particles"], file["EvtId"] = np.ones(SHAPE, "f4"), np.arange(20)
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        write(file, other)
+    with pytest.raises(TrigemuError, match=message):
+        Challenge(str(tmp_path / "a.h5")).read(0, 20, [("jet", "pt")])
+
+
+def test_chunks_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("Particles", data=np.ones(SHAPE, "f4"), chunks=SHAPE, compression="gzip")
+    size = 20 * 19 * 4 * 4
+    monkeypatch.setattr(challenge, "LARGEST_CHUNK", size)
+    assert Challenge(str(tmp_path / "a.h5")).entries == 20
+    monkeypatch.setattr(challenge, "LARGEST_CHUNK", size - 1)
+    with pytest.raises(TrigemuError, match=f"in chunks of {size} bytes, at most {size - 1} are read"):
+        assert Challenge(str(tmp_path / "a.h5")).entries

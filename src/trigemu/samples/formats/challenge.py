@@ -14,10 +14,12 @@ crossings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,12 +27,18 @@ import numpy as np
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import collection_of
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.support import Array, IntArray, MissingExtraError, SampleError
+from trigemu.support import Array, IntArray, MissingExtraError, SampleError, excerpt
 
 PARTICLES, ID = "Particles", "EvtId"
 PLACES = {"electron": slice(1, 5), "muon": slice(5, 9), "jet": slice(9, 19)}
 COLUMNS = {"pt": 0, "eta": 1, "phi": 2}
 MET = {"met": 0, "met_phi": 2}
+#: Filters that come with h5py: deflate, shuffle, fletcher32, szip, nbit, scale-offset, lzf.
+FILTERS = frozenset({1, 2, 3, 4, 5, 6, 32000})
+#: Deflate, the densest of them, makes at most 1032 bytes of one.
+LARGEST_RATIO = 2000
+#: Bytes that are decompressed together: 3.5 million events.
+LARGEST_CHUNK = 2**30
 
 
 @dataclass
@@ -48,18 +56,18 @@ class Challenge(Source):
         except ImportError:
             raise MissingExtraError("reading HDF5", "formats", "h5py") from None
         with self._stream() as stream, h5py.File(stream, "r") as file:
-            particles = file.get(PARTICLES)
+            particles = _dataset(file, PARTICLES)
             if particles is None:
-                raise SampleError(f"no dataset {PARTICLES!r} (there is: {', '.join(file) or 'nothing'})")
+                there = ", ".join(map(excerpt, islice(file, 20)))
+                raise SampleError(f"no dataset {PARTICLES!r} (there is: {there or 'nothing'})")
             if particles.shape[1:] != (19, 4):
                 raise SampleError(f"{PARTICLES} has the shape {particles.shape}, expected (events, 19, 4)")
-            yield file
+            yield particles, _dataset(file, ID)
 
     @cached_property
     def _layout(self) -> tuple[int, int]:
         """The number of events, and how many are compressed together."""
-        with self._opened() as file:
-            particles = file[PARTICLES]
+        with self._opened() as (particles, _):
             return len(particles), particles.chunks[0] if particles.chunks else len(particles)
 
     @property
@@ -77,9 +85,9 @@ class Challenge(Source):
 
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
         """Read the needed collections and scalars of some entries."""
-        with self._opened() as file:
-            particles = file[PARTICLES][start:stop]
-            id = file[ID][start:stop] if ID in file else np.arange(start, stop)
+        with self._opened() as (stored, numbers):
+            particles = stored[start:stop]
+            id = np.arange(start, stop) if numbers is None else numbers[start:stop]
         wanted = set(needs)
         return ReadEvents(
             weight=np.ones(stop - start),
@@ -91,6 +99,38 @@ class Challenge(Source):
             },
             scalars={name: particles[:, 0, MET[name]] for _, name in wanted if name in MET},
         )
+
+
+def _dataset(file: Any, name: str) -> Any:
+    """Return a dataset; None if there is none. Raises SampleError for anything but numbers that the file
+    itself holds: HDF5 can refer to other files, and load libraries to decompress."""
+    from h5py import Dataset, HardLink, h5d
+
+    link = file.get(name, getlink=True)
+    if link is None:
+        return None
+    if not isinstance(link, HardLink):
+        raise SampleError(f"{name} is a link, which may lead out of the file: store the numbers in its place")
+    found = file[name]
+    if not isinstance(found, Dataset) or found.dtype.kind not in "fiu" or not found.shape:
+        raise SampleError(f"{name} is not a dataset of numbers")
+    storage = found.id.get_create_plist()
+    if storage.get_layout() == h5d.VIRTUAL or storage.get_external_count():
+        raise SampleError(f"{name} is stored in other files, which are not opened: copy the numbers into it")
+    filters = {storage.get_filter(i)[0] for i in range(storage.get_nfilters())}
+    if unknown := filters - FILTERS:
+        raise SampleError(
+            f"{name} is compressed with the HDF5 filters {sorted(unknown)}, for which libraries would be "
+            f"loaded: compress it with gzip, lzf or szip"
+        )
+    size, stored = found.size * found.dtype.itemsize, found.id.get_storage_size()
+    if size > stored * LARGEST_RATIO:
+        raise SampleError(f"{name} declares {len(found)} events, {size} bytes, but stores {stored} bytes")
+    if found.chunks and (chunk := math.prod(found.chunks) * found.dtype.itemsize) > LARGEST_CHUNK:
+        raise SampleError(
+            f"{name} is compressed in chunks of {chunk} bytes, at most {LARGEST_CHUNK} are read"
+        )
+    return found
 
 
 def _objects(places: Array) -> dict[str, tuple[IntArray, Array]]:
