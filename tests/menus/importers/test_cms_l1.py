@@ -195,3 +195,9 @@ def test_the_menu_of_2016_is_understood() -> None:
     assert (made.algorithms, made.left_out) == (257, ())
     assert len([trigger for trigger in document["trigger"] if "stored" in trigger]) == 257
     assert {trigger["kind"] for trigger in document["trigger"]} == {"combination", "external", "logic"}
+
+
+def test_many_exclusive_conditions_are_refused_before_they_fill_the_memory(tmp_path: Path) -> None:
+    expression = " XOR ".join(f"MU{i}" for i in range(50))
+    with pytest.raises(TableError, match="XOR of so many conditions would become more than 10000 characters"):
+        import_cms_l1(write_menu(tmp_path, [expression]))

@@ -153,3 +153,9 @@ def test_a_threshold_is_a_number() -> None:
 def test_what_is_refused(text: str, message: str) -> None:
     with pytest.raises(TrigemuError, match=message):
         parse(text)
+
+
+@pytest.mark.parametrize("start", ["MU1+", "MU", "MU1p", "EXT_A-"])
+def test_numbers_are_bounded(start: str) -> None:
+    with pytest.raises(TrigemuError):
+        parse(start + "9" * 5000)

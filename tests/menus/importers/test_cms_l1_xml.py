@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from l1_toys import EXTERNALS, menu_xml, write_menu
 
+from trigemu.menus.importers import cms_l1_xml
 from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.support.toml import TableError
 
@@ -123,3 +124,52 @@ def test_a_file_that_is_not_there_or_damaged(tmp_path: Path) -> None:
     (tmp_path / "m.xml.xz").write_bytes(lzma.compress(b"<menu/>")[:-9])
     with pytest.raises(TableError, match=r"m\.xml\.xz:1: cannot read"):
         read_xml(tmp_path / "m.xml.xz")
+
+
+def refusal(file: Path) -> str:
+    with pytest.raises(TableError) as caught:
+        read_xml(file)
+    (problem,) = caught.value.problems
+    return problem.message
+
+
+@pytest.mark.parametrize(
+    "encoding", ["idna", "hex", "punycode", "utf-7", "shift_jis", "windows-1252", "big5"]
+)
+def test_encodings_that_the_parser_does_not_know_are_refused(tmp_path: Path, encoding: str) -> None:
+    file = write_menu(tmp_path, ["MU0"])
+    text = file.read_text().partition("?>")[2] if file.read_text().startswith("<?xml") else file.read_text()
+    file.write_text(f'<?xml version="1.0" encoding="{encoding}"?>{text}')
+    assert f"has the encoding '{encoding}': expected one of utf-8" in refusal(file)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF-16", "iso-8859-1", "us-ascii"])
+def test_encodings_that_the_parser_knows(tmp_path: Path, encoding: str) -> None:
+    file = write_menu(tmp_path, ["MU0"])
+    text = file.read_text().partition("?>")[2] if file.read_text().startswith("<?xml") else file.read_text()
+    file.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>{text}'.encode(encoding))
+    assert len(read_xml(file).algorithms) == 1
+
+
+def test_menus_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write_menu(tmp_path, ["MU0"])
+    (tmp_path / "deep.xml").write_text("<menu>" * 60)
+    assert "more than 50 within each other" in refusal(tmp_path / "deep.xml")
+    monkeypatch.setattr(cms_l1_xml, "MAX_ELEMENTS", 10)
+    assert "has more than 10 elements" in refusal(file)
+    monkeypatch.setattr(cms_l1_xml, "MAX_BYTES", 10)
+    assert refusal(file) == "is larger than 10 bytes, which no menu is"
+
+
+def test_a_long_text_is_read_in_one_piece(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(f"<menu><name>{'ab' * 10**6}</name></menu>")
+    assert refusal(tmp_path / "a.xml") == "has no algorithms"
+
+
+@pytest.mark.parametrize("index", ["9" * 5000, "1" + "0" * 400, "1e3", "2147483648"])
+def test_numbers_are_bounded(tmp_path: Path, index: str) -> None:
+    file = write_menu(tmp_path, ["MU0", "MU1"])
+    file.write_text(file.read_text().replace("<index>0<", f"<index>{index}<"))
+    message = refusal(file)
+    assert message.endswith(", expected a number")
+    assert len(message) < 300

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trigemu.menus.importers import yaml
-from trigemu.support.toml import TableError
+from trigemu.support import TableError, TrigemuError
 
 
 def write(folder: Path, text: str) -> Path:
@@ -60,3 +60,43 @@ def test_what_is_no_yaml(tmp_path: Path, text: str, message: str) -> None:
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"none\.yaml:1: cannot read: No such file"):
         yaml.load(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0b_", "0x_", "2024-99-99", "2024-01-01", "1" + "0" * 400, "9" * 5000),
+        *("!!int abc", "!!bool maybe", "!!float x", "!!timestamp x"),
+    ],
+)
+def test_scalars_that_are_no_numbers_are_text(tmp_path: Path, text: str) -> None:
+    assert yaml.load(write(tmp_path, f"A: {text}\n")).data == {"A": text.split()[-1]}
+
+
+def test_plain_scalars_are_what_they_look_like(tmp_path: Path) -> None:
+    text = "A: [1, -0x10, 1.5, .inf, yes, ~, a]\n"
+    assert yaml.load(write(tmp_path, text)).data == {"A": [1, -16, 1.5, float("inf"), True, None, "a"]}
+
+
+def test_merges_of_merges_are_refused(tmp_path: Path) -> None:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 9)}]}}" for i in range(1, 30)]
+    with pytest.raises(TableError, match="a mapping with all merged into it has more than 100000 entries"):
+        yaml.load(write(tmp_path, "\n".join(lines)))
+
+
+@pytest.mark.parametrize("text", ["A: &a {b: *a}", "A: &a [*a]", "A: &a {<<: *a, b: 1}"])
+def test_what_contains_itself_ends(tmp_path: Path, text: str) -> None:
+    assert list(yaml.load(write(tmp_path, text)).data) == ["A"]
+
+
+@pytest.mark.parametrize("text", ["? [a, b]\n: 1", "--- {}\n--- {}", "? {a: b}\n: 1"])
+def test_odd_keys_and_several_documents_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(TableError, match=r"a\.yaml:\d: not valid YAML"):
+        yaml.load(write(tmp_path, text))
+
+
+def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(yaml, "MAX_BYTES", 10)
+    with pytest.raises(TrigemuError, match="larger than 10 bytes"):
+        yaml.load(write(tmp_path, "A: 123456789"))

@@ -32,6 +32,8 @@ from trigemu.support import TrigemuError, toml_text
 
 #: The latest version of the grammar that this importer was written for.
 NEWEST_GRAMMAR = (0, 13)
+#: The longest expression in place of XOR, which TOML menus do not have.
+MAX_EXCLUSIVE = 10_000
 
 
 @dataclass(frozen=True)
@@ -204,6 +206,8 @@ def _logic(term: Term, names: dict[Condition, str], joint: str = " ") -> str:
 
 
 def _exclusive(one: str, other: str) -> str:
+    if len(one) > MAX_EXCLUSIVE:  # every further XOR doubles the text
+        raise TrigemuError(f"XOR of so many conditions would become more than {MAX_EXCLUSIVE} characters")
     return f"(({one} and not {other}) or (not {one} and {other}))"
 
 

@@ -102,10 +102,10 @@ Term = Condition | Junction
 _BLANK = re.compile(r"\s*")
 _WORD = re.compile(r"[A-Za-z0-9_.]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
-_OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d+(?:p\d+)?)(?![A-Za-z0-9_.])")
+_OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d{{1,9}}(?:p\d{{1,9}})?)(?![A-Za-z0-9_.])")
 _SIGNAL = re.compile(rf"({'|'.join(SIGNALS)})(?![A-Za-z0-9_.])")
 _CUT = re.compile(r"[A-Za-z0-9_.+-]+")
-_CROSSING = re.compile(r"[+-]\d+")
+_CROSSING = re.compile(r"[+-]\d{1,9}(?!\d)")
 _OPERATIONS = ("OR", "XOR", "AND")
 
 

@@ -8,13 +8,20 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 from xml.parsers import expat
 
 from trigemu.samples import opened
-from trigemu.support import Problem, TableError, TrigemuError
+from trigemu.support import Problem, TableError, TrigemuError, own_cause, quoted
 
 T = TypeVar("T")
+
+#: Limits of a menu: bytes of its XML (menus of experiments have 2 MB), elements, and levels of nesting.
+MAX_BYTES, MAX_ELEMENTS, MAX_DEPTH = 50_000_000, 1_000_000, 50
+#: The largest integer; bits, channels and numbers of bins are far below.
+MAX_INTEGER = 2**31 - 1
+#: The encodings that the parser reads by itself.
+ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "us-ascii")
 
 
 @dataclass
@@ -107,6 +114,11 @@ class Mistakes:
             self.add(line, where, str(error))
             return None
 
+    def refuse(self, line: int, message: str) -> NoReturn:
+        """Raise TableError: nothing more can be read."""
+        self.add(line, "", message)
+        raise TableError(self.problems)
+
     def finish(self) -> None:
         if self.problems:
             raise TableError(self.problems)
@@ -116,11 +128,15 @@ def read_xml(path: Path) -> XMLMenu:
     """Read a menu (also .xz, .gz). TableError with all mistakes of the file."""
     try:
         with opened(path, compression="infer") as stream:
-            content: bytes = stream.read()
+            content: bytes = stream.read(MAX_BYTES + 1)
     except Exception as error:
+        if own := own_cause(error):
+            raise own from error
         reason = getattr(error, "strerror", None) or error
         raise TableError([Problem(str(path), 1, "", f"cannot read: {reason}")]) from None
     mistakes = Mistakes(path)
+    if len(content) > MAX_BYTES:
+        mistakes.refuse(1, f"is larger than {MAX_BYTES} bytes, which no menu is")
     root = _tree(content, mistakes)
     if root.tag != "menu":
         mistakes.add(root.line, "", f"expected a CMS Level-1 menu, whose root is 'menu', not {root.tag!r}")
@@ -143,34 +159,48 @@ def read_xml(path: Path) -> XMLMenu:
 
 def _tree(content: bytes, mistakes: Mistakes) -> XMLNode:
     """Parse the XML. Document types are refused: no menu needs one, and their entities can expand without
-    limit or read other files."""
+    limit or read other files. So are encodings for which the parser would ask Python's codecs."""
     top = XMLNode("", 0)
     stack = [top]
+    texts: list[list[str]] = [[]]
+    elements = 0
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
 
     def start(name: str, attributes: Mapping[str, str]) -> None:
+        nonlocal elements
+        elements += 1
+        if elements > MAX_ELEMENTS or len(stack) > MAX_DEPTH:
+            mistakes.refuse(
+                parser.CurrentLineNumber,
+                f"has more than {MAX_ELEMENTS} elements, or more than {MAX_DEPTH} within each other",
+            )
         node = XMLNode(name.rpartition(" ")[2], parser.CurrentLineNumber)
         stack[-1].children.append(node)
         stack.append(node)
+        texts.append([])
+
+    def end(name: str) -> None:
+        stack.pop().text = "".join(texts.pop())
+
+    def declared(version: str, encoding: str | None, standalone: int) -> None:
+        if (encoding or "utf-8").lower() not in ENCODINGS:
+            allowed = ", ".join(ENCODINGS)
+            mistakes.refuse(1, f"has the encoding {encoding!r}: expected one of {allowed}; save it as UTF-8")
 
     def refuse(*_: object) -> None:
-        mistakes.add(parser.CurrentLineNumber, "", "has a DOCTYPE, which no menu needs: remove it")
-        mistakes.finish()
-
-    def text(data: str) -> None:
-        stack[-1].text += data
+        mistakes.refuse(parser.CurrentLineNumber, "has a DOCTYPE, which no menu needs: remove it")
 
     parser.StartElementHandler = start
-    parser.EndElementHandler = lambda name: stack.pop()
-    parser.CharacterDataHandler = text
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = lambda data: texts[-1].append(data)
+    parser.XmlDeclHandler = declared
     parser.StartDoctypeDeclHandler = refuse
     try:
         parser.Parse(content, True)
     except expat.ExpatError as error:
         reason = expat.errors.messages[error.code]
-        mistakes.add(error.lineno, "", f"not valid XML: {reason} (column {error.offset + 1})")
-        mistakes.finish()
+        mistakes.refuse(error.lineno, f"not valid XML: {reason} (column {error.offset + 1})")
     return top.children[0]
 
 
@@ -180,9 +210,16 @@ def _number(node: XMLNode, tag: str, kind: Callable[[str], T], mistakes: Mistake
         return kind(text)
     except ValueError:
         child = node.get(tag)
-        what = f"{text!r}, expected a number" if child else "is missing"
+        what = f"{quoted(text)}, expected a number" if child else "is missing"
         mistakes.add(child.line if child else node.line, where, f"<{tag}> {what}")
         return None
+
+
+def _integer(text: str) -> int:
+    number = int(text)
+    if abs(number) > MAX_INTEGER:
+        raise ValueError
+    return number
 
 
 def _finite(text: str) -> float:
@@ -198,7 +235,7 @@ def _algorithms(root: XMLNode, mistakes: Mistakes) -> tuple[Algorithm, ...]:
     for node in root.all("algorithm"):
         name = node.word("name")
         where = f"algorithm {name!r}"
-        index = _number(node, "index", int, mistakes, where)
+        index = _number(node, "index", _integer, mistakes, where)
         expression = node.get("expression")
         if not name or expression is None:
             mistakes.add(node.line, where, f"<{'expression' if name else 'name'}> is missing")
@@ -239,7 +276,7 @@ def _scales(root: XMLNode, mistakes: Mistakes) -> tuple[dict[tuple[str, str], Bi
         key = node.word("object"), node.word("type")
         where = f"scale {key[0]} {key[1]}"
         if key[0] == "PRECISION":
-            number = _number(node, "n_bits", int, mistakes, where)
+            number = _number(node, "n_bits", _integer, mistakes, where)
             digits |= {} if number is None else {key[1]: number}
             continue
         ends = [_number(node, tag, _finite, mistakes, where) for tag in ("minimum", "maximum", "step")]
@@ -252,14 +289,14 @@ def _scales(root: XMLNode, mistakes: Mistakes) -> tuple[dict[tuple[str, str], Bi
 def _bin(node: XMLNode, mistakes: Mistakes, where: str) -> tuple[float, float, int]:
     lower = _number(node, "minimum", _finite, mistakes, where)
     upper = _number(node, "maximum", _finite, mistakes, where)
-    return lower or 0.0, upper or 0.0, _number(node, "number", int, mistakes, where) or 0
+    return lower or 0.0, upper or 0.0, _number(node, "number", _integer, mistakes, where) or 0
 
 
 def _externals(root: XMLNode, mistakes: Mistakes) -> dict[str, int]:
     found = {}
     for node in (signal for group in root.all("ext_signal_set") for signal in group.all("ext_signal")):
         name = node.word("name")
-        channel = _number(node, "channel", int, mistakes, f"external signal {name!r}")
+        channel = _number(node, "channel", _integer, mistakes, f"external signal {name!r}")
         if channel is not None:
             found[name] = channel
     return found

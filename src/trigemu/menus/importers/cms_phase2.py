@@ -31,7 +31,7 @@ from trigemu.menus.importers.cms_phase2_objects import (
     read_scalings,
     sorted_windows,
 )
-from trigemu.support import Document, Key, TrigemuError, toml_text
+from trigemu.support import Document, Key, TrigemuError, quoted, toml_text
 from trigemu.triggers import MAX_LEGS
 
 _LEG = re.compile(r"leg\d")
@@ -106,7 +106,7 @@ class _SeedReader:
         for key in table:
             if key not in _KEYS and not _LEG.fullmatch(str(key)):
                 self.document.problem(
-                    (name, key), where, f"unknown key {key!r}: expected cross_masks, leg1 … leg9"
+                    (name, key), where, f"unknown key {quoted(key)}: expected cross_masks, leg1 … leg9"
                 )
         tables = {key: leg for key, leg in table.items() if _LEG.fullmatch(str(key))}
         if not 1 <= len(tables) <= MAX_LEGS:
@@ -162,9 +162,9 @@ class _SeedReader:
             return None, None
         for key in leg:
             if key not in ("obj", "threshold_cut"):
-                self.document.problem((*at, key), where, f"{at[-1]}: unknown key {key!r}")
+                self.document.problem((*at, key), where, f"{at[-1]}: unknown key {quoted(key)}")
         if threshold is not None and not isinstance(threshold, str):
-            message = f"{at[-1]}: threshold_cut: {threshold!r}: expected an expression, such as pt > 5"
+            message = f"{at[-1]}: threshold_cut: {quoted(threshold)}: expected an expression, such as pt > 5"
             self.document.problem((*at, "threshold_cut"), where, message)
             threshold = None
         try:

@@ -9,6 +9,7 @@ if there are others. Outside of all ranges offline pT is 0.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from trigemu.menus.importers import yaml
 from trigemu.menus.importers.cms_phase2_expressions import Alternatives, OfLeg, both, parse_cut, written
 from trigemu.menus.importers.cms_phase2_regions import ETA, by_regions
 from trigemu.observables import Window
-from trigemu.support import Document, Key, TrigemuError, nearest
+from trigemu.support import Document, Key, TrigemuError, nearest, quoted
 
 INCLUSIVE = "inclusive"
 #: The range `inclusive`, unless an object defines it.
@@ -105,9 +106,8 @@ class ObjectFiles:
 
     @classmethod
     def read(cls, folder: Path) -> ObjectFiles:
-        files = (
-            sorted(p for p in folder.glob("*") if p.suffix in (".yaml", ".yml")) if folder.is_dir() else []
-        )
+        found = sorted(folder.glob("*")) if folder.is_dir() else []
+        files = [file for file in found if file.suffix in (".yaml", ".yml") and file.is_file()]
         if not files:
             raise TrigemuError(f"{folder}: expected a folder with the YAML files of objects")
         made = cls(folder)
@@ -158,7 +158,7 @@ class _ObjectReader:
         at: Key = ("ids", id_) if "cuts" in own else ()
         ranges = self._ranges(parameters.get("eta_ranges"), ("ids", id_) if "eta_ranges" in own else ())
         if range_ not in (ranges or (INCLUSIVE,)):
-            known = nearest(range_, ranges or (INCLUSIVE,))
+            known = nearest(range_, map(str, ranges or (INCLUSIVE,)))
             self._mistake((), f"has no range {range_!r} in η{known}")
             return None
         cuts = self._cuts(parameters.get("cuts") or {}, (*at, "cuts"), ranges or {})
@@ -177,7 +177,7 @@ class _ObjectReader:
                 case [int() | float() as low, int() | float() as high] if 0 <= low < high:
                     made[name] = (float(low), float(high))
                 case _:
-                    message = f"eta_ranges.{name}: {limits!r}: expected [low, high] in |η|"
+                    message = f"eta_ranges.{name}: {quoted(limits)}: expected [low, high] in |η|"
                     self._mistake((*at, "eta_ranges", name), message)
         return made
 
@@ -185,7 +185,7 @@ class _ObjectReader:
         made: dict[str, tuple[str, ...]] = {}
         for name, texts in table.items() if isinstance(table, dict) else ():
             if name not in (ranges or (INCLUSIVE,)):
-                known = nearest(str(name), ranges or (INCLUSIVE,))
+                known = nearest(str(name), map(str, ranges or (INCLUSIVE,)))
                 self._mistake((*at, name), f"cuts of an unknown range {name!r} in η{known}")
             elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
                 self._mistake((*at, name), f"cuts.{name}: expected a list of expressions")
@@ -227,9 +227,13 @@ def read_scalings(identified: Identified, folder: Path | None) -> dict[str, Scal
             continue
         range_ = name if identified.range == INCLUSIVE else identified.range
         file = folder / f"{identified.collection}:{identified.id}:{range_}.yaml"
+        if file.parent != folder:  # a name with a slash
+            raise TrigemuError(f"{identified.name!r}: no file of scalings can have this name")
         document = yaml.load(file)
         match document.data:
-            case {"slope": int() | float() as slope, "offset": int() | float() as offset} if slope > 0:
+            case {"slope": int() | float() as slope, "offset": int() | float() as offset} if (
+                0 < slope < math.inf and math.isfinite(offset)
+            ):
                 made[name] = Scaling(float(slope), float(offset))
             case _:
                 document.problem((), "", "expected slope, above 0, and offset")
