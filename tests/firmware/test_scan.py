@@ -160,3 +160,9 @@ def test_what_cannot_be_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     disabled = replace(made, triggers=(made.triggers[0], replace(made.triggers[1], enabled=False)))
     with pytest.raises(TrigemuError, match="is disabled"):
         scan_bits(disabled, "AD", [(8, 8)], SAMPLES)
+
+
+@pytest.mark.parametrize("text", ["1:999999999999999999", "9" * 5000, "-999999999999999999:1", "5:1"])
+def test_absurd_widths_are_refused_at_once(text: str) -> None:
+    with pytest.raises(TrigemuError, match="bits "):
+        parse_bits(text)

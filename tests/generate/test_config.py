@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,72 @@ def test_slice_names_are_unique(tmp_path: Path) -> None:
 def test_absent_configuration_names_shipped_ones() -> None:
     with pytest.raises(config.ConfigError, match="did you mean 'first'"):
         config.load_config("firsst")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HardQCD:all = on",
+        "PhaseSpace:pTHatMin = 20.",
+        "softqcd:nonDiffractive on",
+        "Beams:eCM = 13600",
+        "25:onMode = off",
+        "25:onIfMatch = 22 22",
+        "StringZ:aLund=-1.5e-2",
+    ],
+)
+def test_settings_of_physics_are_allowed(line: str) -> None:
+    assert config.setting_mistake(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HardQCD:all = on\nBeams:LHEF = /etc/passwd",
+        "HardQCD:all = on\n",
+        "Beams:LHEF = /etc/passwd",
+        "Beams:frameType = 4",
+        "SLHA:file = x",
+        "Init:plugins = {libx.so::X}",
+        "include = x.cmnd",
+        "PDF:pSet = LHAPDF6:x",
+        "MultipartonInteractions:reuseInit = 2",
+        "MultipartonInteractions:initFile = x",
+        "Random:seed = 3",
+        "Main:numberOfEvents = 1",
+        "HardQCD:all = on; x",
+        "",
+        "HardQCD:all = " + "9" * 1000,
+    ],
+)
+def test_other_settings_do_not_reach_pythia(tmp_path: Path, line: str) -> None:
+    assert config.setting_mistake(line)
+    file = tmp_path / "c.toml"
+    file.write_text(GOOD.replace('"HardQCD:all = on"', json.dumps(line)))
+    with pytest.raises(TableError, match="settings: "):
+        config.load_config(file)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("blocks = ", "blocks = 9223372036854775808 #"),
+        ("blocks = ", "uses = 1000\nblock_size = 1000000\nblocks = 100000 #"),
+        ("luminosity_cm2s = ", "luminosity_cm2s = 1e38 #"),
+        ("luminosity_cm2s = ", "crossing_rate_hz = 1e-300\nluminosity_cm2s = "),
+        ("luminosity_cm2s = ", "luminosity_cm2s = nan #"),
+        ("seed = ", "seed = -1 #"),
+        ("probability = ", "slope = 1e308\nprobability = "),
+        ('name = "', 'name = "a\\n" #'),
+    ],
+)
+def test_numbers_that_no_run_could_use_are_refused(tmp_path: Path, old: str, new: str) -> None:
+    assert old in GOOD
+    file = tmp_path / "c.toml"
+    file.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(TableError):
+        config.load_config(file)
+
+
+def test_shipped_configurations_are_within_the_bounds() -> None:
+    assert all(config.load_config(name).interactions > 0 for name in config.shipped())

@@ -363,3 +363,10 @@ def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> 
     assert [float(row["G unique_error_hz"]) for row in rows] == [
         point.triggers[2].unique.error_hz for point in found.points
     ]
+
+
+@pytest.mark.parametrize("text", ["0:1e9:1e-9", "0:1e999999:1", "0:1:1e-999999", "1," * MAX_POINTS + "1", "inf"])
+def test_absurd_values_are_refused_at_once(text: str) -> None:
+    with pytest.raises(TrigemuError) as caught:
+        parse_values(text)
+    assert len(str(caught.value)) < 1000

@@ -29,8 +29,11 @@ from trigemu.observables import Condition, Inputs, Number, read_scope
 from trigemu.support import Document, Key, TomlTable, load_toml, read_table
 from trigemu.triggers import Context, InputBlock, read_inputs
 
-Positive = Annotated[float, msgspec.Meta(gt=0)]
-Count = Annotated[int, msgspec.Meta(gt=0)]
+# The upper bounds are far beyond what a training can use.
+Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+Width = Annotated[int, msgspec.Meta(gt=0, le=100_000)]
+Count = Annotated[int, msgspec.Meta(gt=0, le=10_000_000)]
+Depth = Annotated[int, msgspec.Meta(gt=0, le=30)]
 Fraction = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 S = TypeVar("S", bound=TomlTable)
 
@@ -41,7 +44,7 @@ class TrainingTable(TomlTable, frozen=True, kw_only=True):
     menu: str
     requires: str
     unique_rate_hz: Positive
-    seed: int = 1
+    seed: Annotated[int, msgspec.Meta(ge=0, lt=2**32)] = 1
     description: str = ""
 
 
@@ -50,7 +53,7 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
 
     card: str | None = None
     inputs: tuple[InputBlock, ...] = ()
-    hidden: tuple[Count, ...] = (32, 16, 8, 3, 8, 16, 32)
+    hidden: Annotated[tuple[Width, ...], msgspec.Meta(max_length=100)] = (32, 16, 8, 3, 8, 16, 32)
     epochs: Count = 200
     learning_rate: Positive = 1e-3
     batch_size: Count = 256
@@ -69,7 +72,7 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
 
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     learning_rate: Positive = 0.3
-    max_depth: Count = 4
+    max_depth: Depth = 4
     max_trees: Count = 100
 
 

@@ -19,7 +19,7 @@ from trigemu.menus import Menu
 from trigemu.rates import MenuRates, TriggerRates, rates_of
 from trigemu.samples import Catalogue
 from trigemu.studies import compare
-from trigemu.support import BoolArray, TrigemuError
+from trigemu.support import BoolArray, TrigemuError, quoted
 from trigemu.triggers import MAX_WIDTH, FixedEnsemble, Precision, PrecisionTable, table_of
 
 #: Largest number of precisions in a scan: each is evaluated on every event.
@@ -160,10 +160,13 @@ def parse_bits(text: str) -> tuple[int, ...]:
         first, colon, last = text.partition(":")
         bits = range(int(first), int(last) + 1) if colon else [int(part) for part in text.split(",")]
     except ValueError:
-        raise TrigemuError(f"bits {text!r}: expected FIRST:LAST, or widths separated by commas") from None
-    if not bits or min(bits) < 1 or max(bits) > MAX_WIDTH:
         raise TrigemuError(
-            f"bits {text!r}: expected widths of 1 to {MAX_WIDTH}, the first not above the last"
+            f"bits {quoted(text)}: expected FIRST:LAST, or widths separated by commas"
+        ) from None
+    ends = (bits[0], bits[-1]) if isinstance(bits, range) and bits else bits  # a range may be endless
+    if not bits or min(ends) < 1 or max(ends) > MAX_WIDTH:
+        raise TrigemuError(
+            f"bits {quoted(text)}: expected widths of 1 to {MAX_WIDTH}, the first not above the last"
         )
     return tuple(sorted(set(bits)))
 

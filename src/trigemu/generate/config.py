@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -9,14 +10,58 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from trigemu.support import Key, TomlTable, TrigemuError, nearest
+from trigemu.support import Key, TomlTable, TrigemuError, nearest, quoted
 from trigemu.support import toml as tables
 
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]+$")]
-Positive = Annotated[float, Meta(gt=0)]
-Count = Annotated[int, Meta(ge=1)]
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
+# Bounds of what a configuration can mean; beyond them, a run would take years or fill any memory.
+Positive = Annotated[float, Meta(gt=0, le=1e12)]
+Luminosity = Annotated[float, Meta(gt=0, le=1e40)]
+Factor = Annotated[float, Meta(ge=1, le=1e6)]
+Blocks = Annotated[int, Meta(ge=1, le=100_000)]
+BlockSize = Annotated[int, Meta(ge=1, le=1_000_000)]
+Uses = Annotated[int, Meta(ge=1, le=1000)]
 
 MAX_SLICES = 255  # their numbers are one byte of an event's parent
+MAX_INTERACTIONS = 1_000_000_000  # of a slice, counted as often as they are used
+# Inelastic interactions have 10⁻²⁵ cm²: this is more than a thousand of them in one crossing.
+MAX_LUMINOSITY_PER_HZ = 1e28
+
+#: Groups of Pythia's settings that a configuration may have: processes, phase space, and models of showers,
+#: hadrons and decays. Their numbers and switches read and write no file, load no library and leave the random
+#: numbers alone, except for those in FORBIDDEN.
+ALLOWED = frozenset(
+    """
+    BeamRemnants BoseEinstein Bottomonium BottomoniumShower Charmonium CharmoniumShower ClosePacking
+    ColourReconnection ContactInteractions DM Diffraction ExcitedFermion ExtraDimensionsG*
+    ExtraDimensionsLED ExtraDimensionsTEV ExtraDimensionsUnpart FourthBottom FourthGeneration FourthTop
+    Fragmentation FragmentationSystems HadronLevel HadronVertex HardQCD HiddenValley Higgs HiggsA3
+    HiggsBSM HiggsH1 HiggsH2 HiggsHchg HiggsSM LeftRightSymmmetry LeptoQuark LowEnergyQCD
+    MiniStringFragmentation MultipartonInteractions NewGaugeBoson Onia OniaShower PDF ParticleDecays
+    PartonLevel PartonShowers PartonVertex PhaseSpace PhotonCollision PhotonParton PhotonPhoton
+    ProcessLevel PromptPhoton RHadrons Rescattering ResonanceWidths Ropewalk SUSY SecondHard
+    SigmaDiffractive SigmaElastic SigmaProcess SigmaTotal SoftQCD SpaceShower StandardModel StringFlav
+    StringFragmentation StringPT StringZ TauDecays TimeShower Top TopThreshold Tune WeakBosonAndParton
+    WeakBosonExchange WeakDoubleBoson WeakShower WeakSingleBoson WeakZ0 Wprime Zp Zprime
+    """.casefold().split()
+)
+FORBIDDEN = frozenset(("multipartoninteractions:reuseinit",))
+_SETTING = re.compile(
+    r"(?P<group>[\w*]+):(?P<name>\w+)(?: *= *| +)(?:on|off|true|false|yes|no|[-+.\d][-+.\de ]*)",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def setting_mistake(line: str) -> str | None:
+    """Return the mistake in a line of settings, or None."""
+    found = _SETTING.fullmatch(line.strip(" ")) if len(line) <= 200 else None
+    if found is None:
+        return "expected one setting of Pythia with numbers or a switch, as in 'PhaseSpace:pTHatMin = 20.'"
+    group, name = found["group"].casefold(), found["name"].casefold()
+    allowed = group.isdigit() or group in ALLOWED or (group, name) == ("beams", "ecm")
+    if not allowed or f"{group}:{name}" in FORBIDDEN:
+        return "only settings of processes, phase space, showers, hadrons and decays are allowed"
+    return None
 
 
 class ConfigError(TrigemuError):
@@ -27,7 +72,7 @@ class Fakes(TomlTable, frozen=True):
     """Jets that are taken for photons: p(pT) = probability · (pT / 20 GeV)^slope, at most 1."""
 
     probability: Annotated[float, Meta(ge=0, le=1)]  # of a jet of 20 GeV
-    slope: float = 0.0
+    slope: Annotated[float, Meta(ge=-20, le=20)] = 0.0
     # the photon's pT over the jet's is uniform between these two
     energy_fraction: tuple[Positive, Positive] = (0.85, 1.0)
 
@@ -47,15 +92,17 @@ class Crossings(TomlTable, frozen=True):
     # Fakes are correlated: in this fraction of the crossings, jets fake photons busy_factor times more often
     # than on average, in the others less often.
     busy_fraction: Annotated[float, Meta(ge=0, lt=1)] = 0.0
-    busy_factor: Annotated[float, Meta(ge=1)] = 1.0
+    busy_factor: Factor = 1.0
     # Largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
     fakes_max: Positive = 0.05
     photon_weight_hz: Positive = 1.0  # target of crossings with a photon; fakes are enriched to approach it
     object_weight_hz: Positive = 1.0  # target of others with a leading jet of 100 GeV; scales as pT^−3
     quiet_weight_hz: Positive = 1.0  # target of those without any final object
     fake_share_max: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # the largest probability that any fake is drawn
-    multiple_boost: Annotated[float, Meta(ge=1)] = 1.0  # factor on the probability of two or more fakes
-    signal_photons: Annotated[int, Meta(ge=0)] = 0  # signal crossings with fewer are counted, not stored
+    multiple_boost: Factor = 1.0  # factor on the probability of two or more fakes
+    signal_photons: Annotated[int, Meta(ge=0, le=100)] = (
+        0  # signal crossings with fewer are counted, not stored
+    )
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if self.busy_fraction * self.busy_factor > 1:
@@ -72,18 +119,29 @@ class Slice(TomlTable, frozen=True):
     name: Name
     description: str
     settings: Annotated[tuple[str, ...], Meta(min_length=1)]  # Pythia's own, "HardQCD:all = on"
-    blocks: Count
-    block_size: Count = 1000  # interactions tried per block
+    blocks: Blocks
+    block_size: BlockSize = 1000  # interactions tried per block
     role: Literal["background", "signal"] = "background"
     require: str | None = None  # condition that selects the events of a signal efficiency
     pt_hat_max: Positive | None = None  # GeV; harder interactions belong to another slice
     prompt_photon_pt_hat_max: Positive | None = None  # GeV; the same where a photon is produced
     k_factor: Positive = 1.0
     # The following keys are for crossings only.
-    uses: Count = 1  # how many crossings are built on one interaction
+    uses: Uses = 1  # how many crossings are built on one interaction
     photons: bool = True  # whether they have the true photons of this process; else fakes represent them
     # GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder scattering
     jet_excess_max: Positive | None = None
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        for i, line in enumerate(self.settings):
+            if wrong := setting_mistake(line):
+                yield ("settings", i), f"settings: {quoted(line)}: {wrong}"
+        if self.blocks * self.block_size * self.uses > MAX_INTERACTIONS:
+            number = self.blocks * self.block_size * self.uses
+            message = (
+                f"blocks · block_size · uses = {number}: at most {MAX_INTERACTIONS} interactions of a slice"
+            )
+            yield "blocks", message
 
 
 class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
@@ -91,7 +149,7 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
 
     name: Name
     seed: Annotated[int, Meta(ge=0, lt=2**62)]
-    luminosity_cm2s: Positive
+    luminosity_cm2s: Luminosity
     fakes: Fakes
     slices: tuple[Slice, ...]
     crossing_rate_hz: Positive = 40e6
@@ -104,6 +162,12 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
         for number, name in enumerate(names):
             if name in names[:number]:
                 yield ("slice", number, "name"), f"name = {name!r} is used twice; each must be unique"
+        if self.luminosity_cm2s / self.crossing_rate_hz > MAX_LUMINOSITY_PER_HZ:
+            yield (
+                "luminosity_cm2s",
+                f"luminosity_cm2s = {self.luminosity_cm2s:g} for {self.crossing_rate_hz:g} crossings/s: "
+                f"more than {MAX_LUMINOSITY_PER_HZ:g} cm⁻² in a crossing, thousands of interactions",
+            )
         if self.crossings is not None and all(part.role == "signal" for part in self.slices):
             yield "slice", "crossings need at least one slice of role 'background'"
 

@@ -19,7 +19,7 @@ from trigemu.menus import Menu, Trigger
 from trigemu.observables import Workspace
 from trigemu.rates import MenuRates, rates_of
 from trigemu.samples import Catalogue, Need
-from trigemu.support import BoolArray, IntArray, TrigemuError
+from trigemu.support import BoolArray, IntArray, TrigemuError, quoted
 from trigemu.triggers import ScoreKind
 
 #: The largest number of points of a scan; each needs a sum over all patterns.
@@ -137,21 +137,25 @@ def parse_values(text: str) -> tuple[float, ...]:
     TrigemuError if the text is neither."""
     try:
         if ":" not in text:
-            values = [float(part) for part in text.split(",")]
+            parts = text.split(",")
+            if len(parts) > MAX_POINTS:
+                raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
+            values = [float(part) for part in parts]
         else:
             first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 holds 0.3
             if not step > 0 or last < first:
                 raise ValueError
+            if (last - first) / step >= MAX_POINTS:  # before int(): it may have millions of digits
+                raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
             steps = int((last - first) / step)
-            if steps >= MAX_POINTS:
-                raise TrigemuError(f"values {text!r}: more than {MAX_POINTS}")
             values = [float(first + step * i) for i in range(steps + 1)]
     except (ValueError, ArithmeticError):
         raise TrigemuError(
-            f"values {text!r}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, or VALUE,VALUE,…"
+            f"values {quoted(text)}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, "
+            f"or VALUE,VALUE,…"
         ) from None
     if not np.isfinite(values).all():
-        raise TrigemuError(f"values {text!r}: expected finite numbers")
+        raise TrigemuError(f"values {quoted(text)}: expected finite numbers")
     return tuple(sorted(set(values)))
 
 
