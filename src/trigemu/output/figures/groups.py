@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure, rate_axis
+from trigemu.output.figures.style import COLOURS, figure, literal, rate_axis
 from trigemu.support import FloatArray
 
 MARKERS = ("o", "s", "D", "^", "v")
@@ -34,7 +34,7 @@ def draw_rates(
                 low = np.minimum(error, 0.999 * hz)
                 axes.errorbar(
                     shown, rows, xerr=(low, error), fmt=marker, color=colour, markerfacecolor=face,
-                    markersize=size, linewidth=1.2, label=menu if face == colour else None,
+                    markersize=size, linewidth=1.2, label=literal(menu) if face == colour else None,
                 )  # fmt: skip
         axes.errorbar([], [], fmt="o", color="black", label="total", markersize=5)
         axes.errorbar([], [], fmt="o", color="black", label="unique", markersize=9, markerfacecolor="white")
@@ -47,7 +47,7 @@ def draw_rates(
             rate_axis(axes.xaxis, lowest, highest)
         for border in np.arange(len(names) - 1) + 0.5:
             axes.axhline(border, color="lightgrey", linewidth=0.8)
-        axes.set_yticks(range(len(names)), names, fontsize=12)
+        axes.set_yticks(range(len(names)), list(map(literal, names)), fontsize=12)
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_tick_params(length=0)
         axes.set_ylim(len(names) - 0.45, -0.55)

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure
+from trigemu.output.figures.style import COLOURS, figure, literal
 from trigemu.output.numbers import NS, unit_of
 from trigemu.support import FloatArray, IntArray
 
@@ -59,7 +59,7 @@ def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
         axes.grid(axis="x", color="lightgrey", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.xaxis.set_tick_params(labelsize=12)
-        axes.set_yticks(range(len(rows)), [row.label for row in rows], fontsize=11)
+        axes.set_yticks(range(len(rows)), [literal(row.label) for row in rows], fontsize=11)
         for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
             tick.set_color(COLOURS[2] if row.inner else "black")
         axes.yaxis.set_minor_locator(NullLocator())

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from trigemu.output.figures.style import COLOURS, figure, rate_axis
+from trigemu.output.figures.style import COLOURS, figure, literal, rate_axis
 from trigemu.output.numbers import short
 from trigemu.support import BoolArray, FloatArray
 
@@ -34,6 +34,7 @@ def draw_overlap(names: Sequence[str], share: FloatArray) -> Figure:
             axis.set_minor_locator(NullLocator())
             axis.set_tick_params(length=0)
         small = 12 if t <= MAX_WRITTEN else 10
+        names = [literal(name) for name in names]
         axes.set_xticks(range(t), names, rotation=90 if t > 4 else 0, fontsize=small)
         axes.set_yticks(range(t), names, fontsize=small)
         axes.set_xlabel("fraction that this trigger accepts too", fontsize=12)
@@ -72,7 +73,7 @@ def draw_combinations(
         for column in range(k):
             rows = np.flatnonzero(grid[column])
             bottom.plot([column] * len(rows), rows, "o-", color=DARK, markersize=7, linewidth=2, zorder=2)
-        bottom.set_yticks(range(t), [names[int(i)] for i in used], fontsize=11)
+        bottom.set_yticks(range(t), [literal(names[int(i)]) for i in used], fontsize=11)
         bottom.set_ylim(t - 0.4, -0.6)
         bottom.set_xticks([])
         for axis in (bottom.xaxis, bottom.yaxis, top.xaxis):

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure
+from trigemu.output.figures.style import COLOURS, figure, literal
 from trigemu.support import FloatArray, IntArray
 
 
@@ -36,13 +36,13 @@ def draw_bits(
                 markersize=5,
                 linewidth=1.2,
                 capsize=2,
-                label=f"{name} rate",
+                label=literal(f"{name} rate"),
             )
         upper.axhline(0.0, color="black", linewidth=0.8)
         upper.set_yscale("symlog", linthresh=1.0)
         upper.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+g}" if value else "0"))
         upper.set_ylabel("fixed − floating [%]")
-        upper.set_title(title, loc="left", fontsize=12)
+        upper.set_title(literal(title), loc="left", fontsize=12)
         upper.legend(frameon=False)
         lower.plot(bits, np.where(differ > 0, differ, np.nan), color=COLOURS[2], marker="o", markersize=5)
         if (differ > 0).any():

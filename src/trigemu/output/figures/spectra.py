@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, figure, log_axis
+from trigemu.output.figures.style import COLOURS, figure, literal, log_axis
 from trigemu.support import FloatArray
 
 #: Lower end of the axis, as a fraction of the highest rate; below it there are only single events.
@@ -38,7 +38,7 @@ def draw_spectrum(
                 np.where(rate > 0, rate, np.nan),
                 edges,
                 color=colour,
-                label=name,
+                label=literal(name),
                 linestyle="--" if name in signals else "-",
                 linewidth=2.2 if name not in sum_w else 1.5,
                 zorder=1 if name not in sum_w else 2,
@@ -54,7 +54,7 @@ def draw_spectrum(
         highest = max((float(np.max(rate / width)) for rate, _ in lines.values()), default=0.0)
         if highest > 0:
             axes.set_ylim(highest * DECADES_SHOWN, 3 * highest)
-        axes.set_xlabel(f"{label} [{unit}]" if unit else label)
+        axes.set_xlabel(literal(f"{label} [{unit}]" if unit else label))
         axes.set_ylabel(f"rate [Hz/{unit}]" if unit else "rate [Hz]")
         axes.legend(fontsize=11, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     return made

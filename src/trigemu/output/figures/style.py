@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from trigemu.output.numbers import short
-from trigemu.support import write_bytes
+from trigemu.support import printable, write_bytes
 
 #: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.
 COLOURS = (
@@ -25,6 +25,8 @@ COLOURS = (
 
 #: Longer names are shortened in figures, and written in full where their numbers are.
 LONGEST = 26
+#: A character of no width.
+_NOTHING = "\u200b"
 
 
 @contextmanager
@@ -60,6 +62,13 @@ def save(made: Figure, path: Path) -> None:
     stream = io.BytesIO()
     made.savefig(stream, format=path.suffix[1:])
     write_bytes(path, stream.getvalue())
+
+
+def literal(text: str) -> str:
+    """Return a text of others, such as a name, for Matplotlib to draw as it is. Otherwise it would take what is
+    between two $ for a formula, and leave a line whose name begins with _ out of the legend."""
+    plain = printable(text).replace("$", r"\$")
+    return f"{_NOTHING}{plain}" if plain.startswith("_") else plain
 
 
 def shown(names: Iterable[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from trigemu.output.figures.style import COLOURS, figure
+from trigemu.output.figures.style import COLOURS, figure, literal
 from trigemu.output.figures.turnon import DASHES
 from trigemu.output.numbers import HZ, unit_of
 from trigemu.support import FloatArray
@@ -48,7 +48,7 @@ def draw_scan(
                 marker=marker,
                 markersize=3,
                 linewidth=1.8,
-                label=name,
+                label=literal(name),
             )
             axes.fill_between(values, low, rate + error, color=colour, alpha=0.25, linewidth=0)
         if positive:
@@ -58,9 +58,9 @@ def draw_scan(
         _budgets(axes, budgets)
         if len(values) > 1:
             axes.set_xlim(values[0], values[-1])
-        axes.set_xlabel(label)
+        axes.set_xlabel(literal(label))
         axes.set_ylabel("rate [Hz]")
-        axes.set_title(title, loc="right", fontsize=12)
+        axes.set_title(literal(title), loc="right", fontsize=12)
         axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return made
 
@@ -105,9 +105,9 @@ def draw_plane(
                 lines = axes.contour(first, second, hz.T, levels=inside, colors="white", linewidths=1.5)
                 for text in lines.clabel(fmt=in_hz, fontsize=10):
                     text.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="black")])
-        axes.set_xlabel(labels[0])
-        axes.set_ylabel(labels[1])
-        axes.set_title(title, loc="left", fontsize=12)
+        axes.set_xlabel(literal(labels[0]))
+        axes.set_ylabel(literal(labels[1]))
+        axes.set_title(literal(title), loc="left", fontsize=12)
     return made
 
 

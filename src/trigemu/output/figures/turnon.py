@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, figure
+from trigemu.output.figures.style import COLOURS, figure, literal
 from trigemu.support import FloatArray
 
 #: Line styles, so that lines differ not only in colour.
@@ -32,13 +32,13 @@ def draw_efficiency(
             _draw(panel, edges, drawn, list(curves))
         panels[0].set_ylim(*_limits(curves))
         panels[0].set_ylabel("efficiency", fontsize=14)
-        panels[0].set_title(title, loc="right", fontsize=11.5)
+        panels[0].set_title(literal(title), loc="right", fontsize=11.5)
         if gains:
             panels[1].axhline(0.0, color="black", linewidth=1.0, zorder=1)
             panels[1].set_ylabel("gain", fontsize=14)
             made.align_ylabels(panels)
         panels[-1].set_xlim(edges[0], edges[-1])
-        panels[-1].set_xlabel(f"{label} [{unit}]" if unit else label, fontsize=14)
+        panels[-1].set_xlabel(literal(f"{label} [{unit}]" if unit else label), fontsize=14)
         handles, names = panels[0].get_legend_handles_labels()
         made.legend(handles, names, loc="outside upper left", ncols=3, fontsize=11.5, frameon=False)
     return made
@@ -57,7 +57,14 @@ def _draw(axes: Axes, edges: FloatArray, curves: Bands, order: list[str]) -> Non
         number = order.index(name)
         colour, dashes = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
         axes.stairs(
-            value, edges, baseline=None, color=colour, linestyle=dashes, linewidth=1.8, label=name, zorder=3
+            value,
+            edges,
+            baseline=None,
+            color=colour,
+            linestyle=dashes,
+            linewidth=1.8,
+            label=literal(name),
+            zorder=3,
         )
         shown = ~np.isnan(value)
         axes.stairs(

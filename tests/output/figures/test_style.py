@@ -1,0 +1,61 @@
+"""Names are drawn as they are, in every figure."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from trigemu.output.figures.groups import draw_rates
+from trigemu.output.figures.latency import LatencyBar, draw_latencies
+from trigemu.output.figures.overlap import draw_combinations, draw_overlap
+from trigemu.output.figures.precision import draw_bits
+from trigemu.output.figures.rates_in_bins import draw_rates_vs
+from trigemu.output.figures.spectra import draw_spectrum
+from trigemu.output.figures.style import literal
+from trigemu.output.figures.threshold_scan import draw_plane, draw_scan
+from trigemu.output.figures.turnon import draw_efficiency
+
+NAMES = [r"$\frac{$", "$a^b^c$", "$$", "_x", r"a\$b$", "100 % {x} & <script>", "a\x1bb\n", r"\alpha$x$"]
+EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)
+
+
+FIGURES: dict[str, Callable[[str], Figure]] = {
+    "rates": lambda n: draw_rates(NAMES, *[{n: (np.ones(len(NAMES)),) * 2}] * 2),
+    "latencies": lambda n: draw_latencies([LatencyBar(n, EDGES, np.array([1, 2]), (1.5,), False)], "x"),
+    "overlap": lambda n: draw_overlap([n, "b"], np.eye(2)),
+    "combinations": lambda n: draw_combinations([n, "b"], np.eye(2, dtype=np.bool_), ONE, ONE),
+    "bits": lambda n: draw_bits("x", np.array([8, 9]), {n: (ONE, ONE, 1.0)}, ONE, n),
+    "rates_vs": lambda n: draw_rates_vs(n, EDGES, {n: (ONE, ONE)}),
+    "spectrum": lambda n: draw_spectrum(n, n, EDGES, {n: ONE}, {n: ONE}),
+    "scan": lambda n: draw_scan(n, TWO, {n: ONE}, {n: ONE}, title=n),
+    "plane": lambda n: draw_plane((n, n), (TWO, TWO), np.array([[1.0, 2.0], [3.0, 4.0]]), title=n),
+    "efficiency": lambda n: draw_efficiency(n, n, EDGES, {n: (ONE, ONE, ONE)}, {}, n),
+}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_names_are_no_formulas(figure: str) -> None:
+    for name in NAMES:
+        made = FIGURES[figure](name)
+        made.savefig(io.BytesIO(), format="png", dpi=30)
+        drawn = [text.get_text() for text in made.findobj(Text)]
+        assert any(literal(name) in text or literal(f"{name} rate") == text for text in drawn), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_literal_is_drawn_as_it_is(name: str) -> None:
+    text = Text(0, 0, literal(name))
+    shown, formula = text._preprocess_math(text.get_text())  # type: ignore[attr-defined]
+    assert formula is False
+    assert shown.lstrip("\u200b") == name.replace("\x1b", r"\x1b").replace("\n", r"\n")
+
+
+def test_a_line_whose_name_begins_with_an_underscore_is_in_the_legend() -> None:
+    legend = draw_scan("x", TWO, {"_x": ONE}, {"_x": ONE}).axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x"]
