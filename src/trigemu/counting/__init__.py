@@ -6,6 +6,7 @@ out: `PatternTable`, `Acceptance`, the fraction of each rate (`quantities`)
 
 from trigemu.counting.acceptance import Acceptance, Part, acceptances, pairs_between, raw_decisions
 from trigemu.counting.coherent import Sets
+from trigemu.counting.pair_sums import PairSums
 from trigemu.counting.patterns import (
     PatternTable,
     complete_table,
@@ -15,7 +16,7 @@ from trigemu.counting.patterns import (
     merge_tables,
 )
 from trigemu.counting.quantities import COMPARED, LISTED, MENU, QUANTITIES, Label, fractions, members_by_level
-from trigemu.counting.rate_sums import PairSums, RateSums, SampleScales, pattern_blocks
+from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
 from trigemu.counting.shared import Covariance, Parents
 
 __all__ = [

@@ -150,7 +150,9 @@ def pairs_between(
     their counter, as do triggers of the same name outside of coherent sets."""
     a, b = (acceptances(words, *which) for which in (first, second))
     s, t = (menu.enabled for menu, _ in (first, second))
-    alike = np.array([[counter_of(x) == counter_of(y) for y in t] for x in s])
+    number = {counter: i for i, counter in enumerate(dict.fromkeys(map(counter_of, (*s, *t))))}
+    of_s, of_t = (np.array([number[counter_of(trigger)] for trigger in of], np.int64) for of in (s, t))
+    alike = np.equal(of_s[:, None], of_t)
     if not (a.seeded or b.seeded):
         return Pairs(a.total, b.total, alike, *_UNBOUND, np.full(len(s), -1), np.full(len(t), -1))
     both: list[Node] = []

@@ -6,21 +6,21 @@ in `shared.py`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 import numpy as np
 
 from trigemu.counting import exact
-from trigemu.counting.acceptance import Pairs
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.shared import Covariance
 from trigemu.counting.strata import Strata
 from trigemu.menus import Menu
-from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
+from trigemu.support import FloatArray, IntArray
 
 #: Patterns per block: enough to hide the overhead of a step, few enough for memory.
 BLOCK = 4096
+#: The largest number of triggers times patterns in a block: their fractions take 50 bytes each or more.
+_ACCEPTED = 2**21
 #: The largest number of pairs of triggers times patterns in a block, if seeds connect triggers.
 _PAIRS = 2**23
 
@@ -28,7 +28,8 @@ _PAIRS = 2**23
 def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
     """Yield the entries of a table in blocks, whose size depends on the menus."""
     bound = sum(len(menu.triggers) for menu in menus if any(trigger.seed for trigger in menu.enabled))
-    size = min(BLOCK, max(16, _PAIRS // max(1, bound**2)))
+    triggers = sum(len(menu.triggers) for menu in menus)
+    size = min(BLOCK, max(16, _PAIRS // max(1, bound**2)), max(16, _ACCEPTED // max(1, triggers)))
     for start in range(0, len(table), size):
         yield slice(start, min(start + size, len(table)))
 
@@ -84,166 +85,5 @@ class RateSums:
         return self._weight.result() * scale, np.maximum(variance, 0.0) * scale**2
 
 
-class PairSums:
-    """The sums for events that each of s triggers accepts together with each of t: or({s}) + or({t}) − or({s,
-    t}).
-
-    With `upper`, both lists are the same triggers, and only pairs with s ≤ t are summed.
-    """
-
-    def __init__(
-        self, table: PatternTable, scale: SampleScales, shape: tuple[int, int], upper: bool = False
-    ) -> None:
-        self._table, self._scale, self._upper, self._shape = table, scale, upper, shape
-        self._sums = np.zeros((2, *shape, exact.WIDE), np.int64)
-        self._shared = Covariance(table.shared, len(table), math.prod(shape))
-        self._strata = Strata(table, scale.of_sample, math.prod(shape)) if table.axis.any() else None
-
-    def add(self, rows: slice, pairs: Pairs) -> None:
-        """Add the pairs of the entries in `rows`."""
-        table = self._table
-        ends = np.flatnonzero(np.diff(table.sample[rows], append=-1)) + 1  # entries are in order of samples
-        both = np.hstack([table.weight[rows], table.square[rows]])
-        combination = pairs.combination if len(pairs.combination) else np.zeros(len(both), np.int64)
-        bound = (pairs.bound, pairs.of_first, pairs.of_second)
-        for start, stop in zip((0, *ends[:-1].tolist()), ends.tolist(), strict=True):
-            scale = float(self._scale.of_sample[table.sample[rows.start + start]])
-            some = slice(start, stop)
-            accepted = (pairs.first[some], pairs.second[some], combination[some])
-            _add_pairs(self._sums, both[some], *accepted, pairs.alike, *bound, self._upper, scale)
-            first = rows.start + start
-            if self._strata:
-                row, place, fraction = _pairs_of(*accepted, pairs.alike, *bound, self._upper)
-                self._strata.add(first + row, place, fraction * scale)
-            if self._shared:
-                used = np.flatnonzero(self._shared.used(slice(first, rows.start + stop)))
-                one, other = pairs.first[some][used], pairs.second[some][used]
-                row, place, fraction = _pairs_of(
-                    one, other, combination[some][used], pairs.alike, *bound, self._upper
-                )
-                self._shared.add_sparse(first + used[row], place, fraction * scale)
-        exact.carry(self._sums.reshape(-1, exact.WIDE))
-
-    def result(self) -> tuple[FloatArray, FloatArray]:
-        """Return Σ w f in Hz and its variance in Hz², float64[s, t] each."""
-        hz, square = exact.to_float(self._sums.reshape(-1, exact.WIDE)).reshape(2, *self._shape)
-        variance = square + self._shared.result().reshape(self._shape)
-        if self._strata:
-            variance += self._strata.correction(self._shared).reshape(self._shape)
-        return hz * self._scale.everything, np.maximum(variance, 0.0) * self._scale.everything**2
-
-
 def _numbers(rows: slice | IntArray) -> IntArray:
     return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
-
-
-@inlined
-def _pair(
-    row: int,
-    i: int,
-    j: int,
-    first: FloatArray,
-    second: FloatArray,
-    combination: IntArray,
-    alike: BoolArray,
-    bound: FloatArray,
-    of_first: IntArray,
-    of_second: IntArray,
-) -> float:
-    """Return the joint acceptance of two triggers: the product, the smaller one if they share a counter, or
-    that given by seeds."""
-    if of_first[i] >= 0 and of_second[j] >= 0:
-        return bound[combination[row], of_first[i], of_second[j]]  # type: ignore[no-any-return]
-    if alike[i, j]:
-        return min(first[row, i], second[row, j])  # type: ignore[no-any-return]
-    return first[row, i] * second[row, j]  # type: ignore[no-any-return]
-
-
-@kernel
-def _pairs_of(
-    first: FloatArray,
-    second: FloatArray,
-    combination: IntArray,
-    alike: BoolArray,
-    bound: FloatArray,
-    of_first: IntArray,
-    of_second: IntArray,
-    upper: bool,
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return row, column i · t + j and fraction of all pairs with a joint acceptance above 0."""
-    rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
-    n, t = 0, second.shape[1]
-    for row in range(first.shape[0]):
-        for i in range(first.shape[1]):
-            if first[row, i] == 0.0:
-                continue
-            for j in range(i if upper else 0, t):
-                if second[row, j] == 0.0:
-                    continue
-                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
-                if f == 0.0:
-                    continue
-                if n == len(rows):
-                    rows = np.concatenate((rows, np.empty_like(rows)))
-                    places = np.concatenate((places, np.empty_like(places)))
-                    fractions = np.concatenate((fractions, np.empty_like(fractions)))
-                rows[n], places[n], fractions[n] = row, i * t + j, f
-                n += 1
-    return rows[:n], places[:n], fractions[:n]
-
-
-@kernel
-def _add_pairs(
-    sums: IntArray,
-    both: IntArray,
-    first: FloatArray,
-    second: FloatArray,
-    combination: IntArray,
-    alike: BoolArray,
-    bound: FloatArray,
-    of_first: IntArray,
-    of_second: IntArray,
-    upper: bool,
-    scale: float,
-) -> None:
-    """Add the joint acceptances of pairs. both: Σw and Σw² side by side. A pair has the same fraction in
-    nearly all entries: entries with its first fraction are summed and multiplied once, with the same exact
-    result."""
-    n, m = first.shape[1], second.shape[1]
-    usual = np.zeros((n, m))
-    summed = np.zeros((n, m, 2 * exact.LIMBS), np.int64)
-    fired = np.empty(m, np.int64)
-    for row in range(first.shape[0]):
-        count = 0
-        for j in range(m):
-            if second[row, j] > 0.0:
-                fired[count] = j
-                count += 1
-        for i in range(n if count else 0):
-            if first[row, i] == 0.0:
-                continue
-            for k in range(count):
-                j = fired[k]
-                if upper and j < i:
-                    continue
-                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
-                if f == 0.0:
-                    continue
-                if usual[i, j] == 0.0:
-                    usual[i, j] = f
-                if f == usual[i, j]:
-                    for limb in range(2 * exact.LIMBS):
-                        summed[i, j, limb] += both[row, limb]
-                else:
-                    _add_both(sums, i, j, both[row], f * scale)
-    for i in range(n):
-        for j in range(m):
-            if usual[i, j] > 0.0:
-                exact.carry(summed[i, j].reshape(2, exact.LIMBS))
-                _add_both(sums, i, j, summed[i, j], usual[i, j] * scale)
-
-
-@kernel
-def _add_both(sums: IntArray, i: int, j: int, both: IntArray, f: float) -> None:
-    exact.add_scaled(sums[0, i, j], both[: exact.LIMBS], f)
-    exact.add_scaled(sums[1, i, j], both[exact.LIMBS :], f * f)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,8 @@ import numpy.typing as npt
 from trigemu.support import BoolArray, FloatArray, IntArray, kernel
 
 Parents = npt.NDArray[np.uint64]
+#: Numbers of columns, of which a table may have billions.
+Columns = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -85,7 +88,7 @@ class Covariance:
         self._columns = columns
         self._used = np.zeros(rows, np.bool_)
         self._used[self._events.entry] = True
-        self._parts: list[tuple[IntArray, IntArray, FloatArray]] = []
+        self._parts: list[tuple[Columns, Columns, FloatArray]] = []
 
     def __bool__(self) -> bool:
         return bool(len(self._events))
@@ -102,32 +105,47 @@ class Covariance:
 
     def add_sparse(self, rows: IntArray, columns: IntArray, values: FloatArray) -> None:
         """Add fractions float64[k] of given rows and columns, int64[k] each."""
-        self._parts.append((rows, columns, values))
+        if not columns.size:
+            return
+        self._parts.append((rows.astype(np.int32), columns.astype(np.int32), values))
 
     def result(self) -> FloatArray:
         """Return the contributions in Hz², float64[columns]; 0 if nothing is shared."""
-        if not self._events or not self._parts:
+        if not self._events or not (self._parts or "_by_row" in vars(self)):
             return np.zeros(self._columns)
         return _shared_squares(*self.by_parent())
 
-    def by_parent(self) -> tuple[IntArray, IntArray, FloatArray, IntArray, IntArray, FloatArray, int]:
+    def by_parent(self) -> tuple[IntArray, IntArray, FloatArray, IntArray, Columns, FloatArray, int]:
         """Return the arguments of the kernels: the start of each parent among the events, the entries and
         weights of the events; the start of each row of the table among the fractions, their columns and
         values; the number of columns."""
-        return self._starts(), self._events.entry, self._events.weight, *self._by_row(), self._columns
+        return *self.by_event(), *self._by_row, self._columns
+
+    def by_event(self) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return the start of each parent among the events, and the entries and weights of the events."""
+        return self._starts(), self._events.entry, self._events.weight
 
     def _starts(self) -> IntArray:
         parent = self._events.parent
         first = np.flatnonzero(np.concatenate([[True], parent[1:] != parent[:-1]]))
         return np.append(first, len(parent))
 
-    def _by_row(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the start of each row of the table, int64[rows + 1], and columns and values in that
-        order."""
-        row, column, value = (np.concatenate(part) for part in zip(*self._parts, strict=True))
-        order = np.argsort(row, kind="stable")
-        starts = np.searchsorted(row[order], np.arange(len(self._used) + 1))
-        return starts, column[order], value[order]
+    @cached_property
+    def _by_row(self) -> tuple[IntArray, Columns, FloatArray]:
+        """The start of each row of the table, int64[rows + 1], and columns and values in that order. What was
+        added is released part by part: it may fill most of the memory."""
+        row, column, value = (list(part) for part in zip(*self._parts, strict=True))
+        self._parts = []
+        rows = np.concatenate(row)
+        row.clear()
+        columns = np.concatenate(column)
+        column.clear()
+        values = np.concatenate(value)
+        value.clear()
+        if (np.diff(rows) < 0).any():
+            order = np.argsort(rows, kind="stable")
+            rows, columns, values = rows[order], columns[order], values[order]
+        return np.searchsorted(rows, np.arange(len(self._used) + 1)), columns, values
 
 
 @kernel
@@ -136,7 +154,7 @@ def _shared_squares(
     entry: IntArray,
     weight: FloatArray,
     row_starts: IntArray,
-    column: IntArray,
+    column: Columns,
     value: FloatArray,
     columns: int,
 ) -> FloatArray:

@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.counting import exact
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.shared import Covariance
+from trigemu.counting.shared import Columns, Covariance
 from trigemu.support import FloatArray, IntArray, kernel
 
 
@@ -58,7 +58,7 @@ def _shared_products(
     entry: IntArray,
     weight: FloatArray,
     row_starts: IntArray,
-    column: IntArray,
+    column: Columns,
     value: FloatArray,
     columns: int,
     stratum: IntArray,

@@ -26,6 +26,7 @@ from trigemu.support import (
     TrigemuError,
     Words,
     kernel,
+    listed,
     nearest,
     own_cause,
 )
@@ -124,7 +125,7 @@ class Plan:
             if lacking := lacks(sample, need):
                 problems.append(f"{trigger.place}: trigger {trigger.name!r}: {lacking}")
         if problems:
-            raise SampleError("\n".join(dict.fromkeys(problems)))
+            raise SampleError(listed([*dict.fromkeys(problems)]))
 
     def check_background(self, catalogue: Catalogue) -> None:
         """Raise SampleError if a catalogue has no background, or one that lacks what the triggers need."""
@@ -184,6 +185,7 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
         bits.append({})
         models.append({})
         said: list[str] = []
+        used = {trigger.name for trigger in menu.used}
         for trigger in menu.triggers:
             if not isinstance(trigger.description, Kind):
                 continue
@@ -197,7 +199,7 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
             for need in sorted(context.needs):
                 needs.setdefault(need, trigger)
             models[-1] |= context.models
-            if trigger in menu.used:
+            if trigger.name in used:
                 trained_on += context.trained
                 said += compiled.warnings
         warnings.append(tuple(dict.fromkeys(said)))

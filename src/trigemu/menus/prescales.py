@@ -16,12 +16,13 @@ from __future__ import annotations
 import csv
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
-from trigemu.support import TrigemuError, nearest
+from trigemu.support import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
 
 #: Selects every column where names of columns are given.
 ALL_COLUMNS = "all"
@@ -39,12 +40,12 @@ def prescale_mistake(value: float) -> str | None:
 
 def name_mistakes(names: Sequence[str]) -> Iterator[str]:
     """Yield the mistakes in the names of columns."""
-    for name in dict.fromkeys(names):
+    for name, times in Counter(names).items():
         if not name.strip():
             yield "a column has no name"
         elif name == ALL_COLUMNS:
             yield f"a column cannot be called {ALL_COLUMNS!r}, which stands for every column"
-        elif names.count(name) > 1:
+        elif times > 1:
             yield f"two columns are called {name!r}"
 
 
@@ -66,17 +67,17 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
         raise TrigemuError(f"cannot read {path}: it is not UTF-8 text") from None
     except csv.Error as error:
         raise TrigemuError(f"cannot read {path}: it is not a CSV file: {error}") from None
-    known = [trigger.name for trigger in menu.triggers]
+    known = {trigger.name for trigger in menu.triggers}
+    unknown = [name for name in rows if name not in known]
     problems += [
-        (line, f"the menu {menu.path} has no trigger {name!r}{nearest(name, known)}")
-        for name, (line, _) in rows.items()
-        if name not in known
+        (rows[name][0], f"the menu {menu.path} has no trigger {excerpt(name)!r}{nearest(name, known)}")
+        for name in unknown[:MAX_PROBLEMS]
     ]
     if not problems:
         missing = [trigger for trigger in menu.enabled if trigger.name not in rows]
         problems += [(len(lines), f"no row for trigger {t.name!r} ({t.place})") for t in missing]
     if problems:
-        raise TrigemuError("\n".join(f"{path}:{line}: {text}" for line, text in sorted(problems)))
+        raise TrigemuError(listed([f"{path}:{line}: {text}" for line, text in sorted(problems)]))
     triggers = tuple(_with(trigger, rows, menu.crossing_rate_hz) for trigger in menu.triggers)
     columns = PrescaleColumns(names, path, hashlib.sha256(content).hexdigest())
     return replace(menu, triggers=triggers, columns=columns)

@@ -11,6 +11,7 @@ from trigemu.support.cache import folder_of_cache, is_private
 from trigemu.support.children import Finished, Limits, StoppedError, run_limited
 from trigemu.support.errors import (
     MAX_EXCERPT,
+    MAX_PROBLEMS,
     MissingExtraError,
     PluginError,
     SampleError,
@@ -64,6 +65,7 @@ from trigemu.support.workers import worker_pool
 
 __all__ = [
     "MAX_EXCERPT",
+    "MAX_PROBLEMS",
     "Array",
     "BoolArray",
     "Document",
