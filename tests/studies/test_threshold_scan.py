@@ -365,9 +365,7 @@ def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> 
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["0:9e9:1e-9", "0:1e999999:1", "0:1:1e-9999", "1," * MAX_POINTS + "1", "inf"]
-)
+@pytest.mark.parametrize("text", ["0:9e9:1e-9", "0:1e999999:1", "0:1:1e-999", "1," * MAX_POINTS + "1", "inf"])
 def test_absurd_values_are_refused_at_once(text: str) -> None:
     with pytest.raises(TrigemuError) as caught:
         parse_values(text)

@@ -55,6 +55,6 @@ def draw_spectrum(
         if highest > 0:
             axes.set_ylim(highest * DECADES_SHOWN, 3 * highest)
         axes.set_xlabel(literal(f"{label} [{unit}]" if unit else label))
-        axes.set_ylabel(f"rate [Hz/{unit}]" if unit else "rate [Hz]")
+        axes.set_ylabel(literal(f"rate [Hz/{unit}]") if unit else "rate [Hz]")
         axes.legend(fontsize=11, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     return made

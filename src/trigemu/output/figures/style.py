@@ -65,8 +65,8 @@ def save(made: Figure, path: Path) -> None:
 
 
 def literal(text: str) -> str:
-    """Return a text of others, such as a name, for Matplotlib to draw as it is. Otherwise it would take what is
-    between two $ for a formula, and leave a line whose name begins with _ out of the legend."""
+    """Return a text of others, such as a name, for Matplotlib to draw as it is. Otherwise it would take what
+    is between two $ for a formula, and leave a line whose name begins with _ out of the legend."""
     plain = printable(text).replace("$", r"\$")
     return f"{_NOTHING}{plain}" if plain.startswith("_") else plain
 
