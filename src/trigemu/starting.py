@@ -1,5 +1,6 @@
 """What happens before anything else is loaded: an interruption while modules load ends the program with a
-message, not with a traceback, and is not taken for the failure of whatever was loading."""
+message, not with a traceback, and is not taken for the failure of whatever was loading. ONNX Runtime sends no
+telemetry."""
 
 from __future__ import annotations
 
@@ -8,6 +9,10 @@ import signal
 import sys
 from pathlib import Path
 from types import FrameType
+
+# It would keep a device number and a database with paths in the cache folder, and send them. It looks when
+# it is imported, also by a plugin; other processes inherit the variable.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 
 def is_program() -> bool:

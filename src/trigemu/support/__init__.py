@@ -122,7 +122,6 @@ __all__ = [
     "read_bounded",
     "read_table",
     "replace_key",
-    "replacing",
     "run_limited",
     "splitmix64",
     "temporary_folder",

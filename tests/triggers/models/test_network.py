@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -218,3 +221,43 @@ def test_weights_at_an_absolute_path_are_refused(tmp_path: Path) -> None:
     weights.external_data[0].value = str(tmp_path / "weights.bin")
     with pytest.raises(TrigemuError, match="keeps its weights in another file"):
         Network(made.SerializeToString(), 3)
+
+
+RUN = """
+import os, sys
+from pathlib import Path
+import trigemu
+if sys.argv[2] == "on":
+    del os.environ["ORT_DISABLE_TELEMETRY"]
+from trigemu.triggers import Network
+assert "onnxruntime" not in sys.modules
+network = Network(Path(sys.argv[1]).read_bytes(), 3)
+network.row().run()
+links = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if int(fd) > 2
+         and os.path.lexists(f"/proc/self/fd/{fd}")]
+print([link for link in links if link.startswith("socket:")])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
+@pytest.mark.parametrize("telemetry", ["off", "on"])
+def test_onnx_runtime_keeps_and_sends_nothing(tmp_path: Path, telemetry: str) -> None:
+    """Sees files in the home folder, and sockets that are open at the end; where it is left on, there are
+    files, so that this test notices when the variable has another name."""
+    (tmp_path / "model.onnx").write_bytes(linear([1.0, 2.0, 3.0]))
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("XDG_", "ORT_"))}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(tmp_path / "model.onnx"), telemetry],
+        env=environment | {"HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    files = [path for path in home.rglob("*") if path.is_file() and "trigemu" not in path.parts]
+    if telemetry == "on":
+        assert "onnxruntime.db" in {path.name for path in files}
+    else:
+        assert done.stdout == "[]\n"
+        assert files == []
