@@ -16,15 +16,12 @@ import msgspec
 import numpy as np
 
 from trigemu.support import TrigemuError
+from trigemu.triggers import MAX_DEPTH, MAX_NODES, MAX_TREES
 
 OBJECTIVE = "reg:quantileerror"
 
 #: Largest file: XGBoost writes 200 bytes a node at most.
 MAX_BYTES = 2**25
-#: Most trees and nodes. The C compiler needs 40 s for 30 000 nodes; published models have a few hundred.
-MAX_TREES, MAX_NODES = 10_000, 50_000
-#: Most splits from a root to a leaf; XGBoost's default is 6.
-MAX_DEPTH = 64
 #: XGBoost writes parameters as strings.
 _WHOLE = re.compile(r"\d{1,9}", re.ASCII)
 _BASE = re.compile(r"\[?([-+]?\d{1,20}(\.\d{0,20})?(E[-+]?\d{1,3})?)\]?", re.ASCII | re.IGNORECASE)

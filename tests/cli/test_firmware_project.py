@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,9 @@ def export(trigemu: Run, *options: str) -> tuple[int, str]:
     return trigemu("firmware", "export", *given, *options)
 
 
-def test_a_project_is_made_verified_and_spoiled(folder: Path, trigemu: Run) -> None:
+def test_a_project_is_made_verified_and_spoiled(
+    folder: Path, trigemu: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     status, said = export(trigemu, "--backend", "cpp")
     assert status == 0
     assert "made: cpp, vhdl, by conifer" in said
@@ -115,6 +118,10 @@ def test_a_project_is_made_verified_and_spoiled(folder: Path, trigemu: Run) -> N
     model = folder / "made" / "cpp" / "boosted_trees.json"
     assert model.read_text().count(" 0.1") == 1
     model.write_text(model.read_text().replace(" 0.1", " 0.125"))
+    status, said = trigemu("firmware", "verify", "made", "--json", "verified.json")
+    assert status == 2
+    assert "made/cpp/boosted_trees.json: is not what conifer" in " ".join(said.split())
+    monkeypatch.setattr("trigemu.firmware.verify.rebuilt", lambda made, name: nullcontext(made.of(name)))
     status, said = trigemu("firmware", "verify", "made", "--json", "verified.json")
     assert status == 1
     document = json.loads((folder / "verified.json").read_text())

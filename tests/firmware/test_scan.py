@@ -142,10 +142,13 @@ def test_bits(text: str, bits: tuple[int, ...]) -> None:
     assert parse_bits(text) == bits
 
 
-@pytest.mark.parametrize("text", ["", "8:", "a", "8:11:1", "0:4", "30:33", "11:8", "8.5"])
+@pytest.mark.parametrize(
+    "text", ["", "8:", "a", "8:11:1", "0:4", "30:33", "11:8", "8.5", "8:" + "9" * 30, "9" * 10_000]
+)
 def test_what_are_no_bits(text: str) -> None:
-    with pytest.raises(TrigemuError, match="expected"):
+    with pytest.raises(TrigemuError, match="expected") as error:
         parse_bits(text)
+    assert len(str(error.value)) < 300
 
 
 def test_what_cannot_be_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from firmware_toys import CPP, VHDL, needs, toy, write_project
 from tree_toys import fixed_walk
 
 from trigemu.firmware.project import NAME, Project
-from trigemu.firmware.verify import leaves, verify
+from trigemu.firmware.verify import FirmwareCheck, compared, leaves, verify
 from trigemu.support.errors import TrigemuError
 
 #: Types that differ in all that types can.
@@ -43,6 +43,11 @@ def test_every_score_is_the_same(tmp_path: Path, name: str) -> None:
     assert len(set(walked)) > 10
     for check, events in zip(verify(project), (2000, 400), strict=True):
         assert (check.events, check.differences, check.first, check.missing) == (events, 0, None, None)
+
+
+def found(project: Project, backend: str) -> FirmwareCheck:
+    """Compare the sources that are found in a project, which `verify` does not run."""
+    return compared(project, backend, project.of(backend))
 
 
 def spoiled_parameters(project: Project, tree: int) -> None:
@@ -75,7 +80,7 @@ def test_a_changed_leaf_is_found_and_named(tmp_path: Path, backend: str, tree: i
     project = write_project(toy(), tmp_path, (backend,))
     for spoiled in (4, tree):
         SPOIL[backend](project, spoiled)
-    (check,) = verify(project)
+    check = found(project, backend)
     events = project.vectors if backend == "hls" else project.vectors.take(project.simulated)
     assert check.differences == check.events == len(events)  # all leaves of two trees are changed
     first = check.first
@@ -102,7 +107,7 @@ def test_only_events_that_reach_a_changed_leaf_differ(tmp_path: Path) -> None:
     for leaf in np.flatnonzero((fixed.values[own] == word) & (fixed.ensemble.feature[own] < 0)):
         model["trees"][tree][0]["value"][leaf] += 0.5
     file.write_text(json.dumps(model))
-    (check,) = verify(project)
+    check = found(project, "cpp")
     different = reached[:, tree] == word
     assert check.differences == different.sum() > 0
     assert check.first
@@ -118,7 +123,7 @@ def test_a_sum_that_is_wrong_is_told_from_trees(tmp_path: Path) -> None:
     text, base = file.read_text(), toy().base
     assert f"initPredict : ty := to_ty({base})" in text
     file.write_text(text.replace(f"to_ty({base})", f"to_ty({base + 1})", 1))
-    (check,) = verify(project)
+    check = found(project, "vhdl")
     assert check.differences == 400
     assert check.first
     assert check.first.where is None
@@ -149,7 +154,7 @@ def test_a_compiler_that_fails_says_its_last_lines(tmp_path: Path) -> None:
     project = write_project(toy(), tmp_path, ("cpp",))
     (project.of("cpp") / "run.cpp").write_text("int main() { return nothing; }\n")
     with pytest.raises(TrigemuError, match=r"(?s)g\+\+ failed; its last lines:.*nothing"):
-        verify(project)
+        found(project, "cpp")
 
 
 @CPP
@@ -159,7 +164,7 @@ def test_a_model_that_ends_early_is_no_agreement(tmp_path: Path) -> None:
         '#include <cstdio>\nint main() { return fwrite("12345678", 8, 1, stdout) != 1; }\n'
     )
     with pytest.raises(TrigemuError, match="gave 1 scores for 2000 events"):
-        verify(project)
+        found(project, "cpp")
 
 
 @VHDL

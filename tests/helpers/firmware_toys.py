@@ -12,7 +12,7 @@ import pytest
 from tree_toys import precision, random_trees
 
 from trigemu.firmware.project import Manifest, Project, Vectors
-from trigemu.firmware.sources import write_sources
+from trigemu.firmware.sources import PART, write_sources
 from trigemu.firmware.vectors import around
 from trigemu.triggers.models.precision import table_of
 from trigemu.triggers.models.trees import FixedEnsemble
@@ -73,7 +73,7 @@ def write_project(
         inputs=("a", "b", "c"),
         precision=table_of(fixed),
         words="",
-        part="",
+        part=PART,
         clock_mhz=250.0,
         events=events,
         sample=0,

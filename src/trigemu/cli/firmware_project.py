@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -17,7 +19,17 @@ from trigemu.output.text import firmware as output_firmware
 from trigemu.support import check_writable, write_text
 from trigemu.triggers import search_path
 
-_MHZ = click.FloatRange(min=0, min_open=True)
+
+class _Clock(click.FloatRange):
+    """A clock in MHz; `nan`, which is in any range for click, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not math.isfinite(given := super().convert(value, param, ctx)):
+            self.fail(f"{value!r} is no frequency", param, ctx)
+        return given
+
+
+_MHZ = _Clock(min=0.001, max=100_000)
 _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trigemu.firmware.project import Project
+from trigemu.firmware.rebuild import rebuilt
 from trigemu.firmware.resources import Resources, synthesised
 from trigemu.firmware.tools import MissingToolError, scratch
 from trigemu.firmware.vhdl import Design
@@ -58,17 +59,16 @@ def estimate(project: Project, clock_mhz: float | None = None) -> Estimate:
     """Estimate latency and resources of a project, at its own clock (in MHz) if no other is given."""
     missing: dict[str, str] = {}
     cycles = resources = None
-    try:
-        with scratch() as folder:
-            cycles = (
-                Design(project.of("vhdl"), folder).scores(project.vectors.words[project.simulated]).cycles
-            )
-    except MissingToolError as error:
-        missing[error.program] = error.hint
-    try:
-        resources = synthesised(project.of("vhdl"))
-    except MissingToolError as error:
-        missing[error.program] = error.hint
+    with rebuilt(project, "vhdl") as sources:
+        try:
+            with scratch() as folder:
+                cycles = Design(sources, folder).scores(project.vectors.words[project.simulated]).cycles
+        except MissingToolError as error:
+            missing[error.program] = error.hint
+        try:
+            resources = synthesised(sources)
+        except MissingToolError as error:
+            missing[error.program] = error.hint
     trees = project.fixed.ensemble
     clock = project.manifest.clock_mhz if clock_mhz is None else clock_mhz
     return Estimate(trees.trees, trees.split_nodes, trees.depth, clock, cycles, resources, missing)

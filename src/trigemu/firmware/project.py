@@ -14,24 +14,46 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import lzma
+import math
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.observables import Features
-from trigemu.support import IntArray, TrigemuError
-from trigemu.triggers import Ensemble, FixedEnsemble, PrecisionTable
+from trigemu.support import IntArray, TrigemuError, excerpt
+from trigemu.triggers import MAX_DEPTH, MAX_NODES, MAX_TREES, Ensemble, FixedEnsemble, PrecisionTable
 
+_Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+#: What zipfile and NumPy raise for archives and headers that are damaged.
+_BAD_ARCHIVE = (
+    *(OSError, EOFError, KeyError, ValueError, TypeError, RuntimeError, RecursionError, MemoryError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+)
 #: Name of conifer's project, and of the entity that it synthesises.
 NAME = "boosted_trees"
 MANIFEST, TREES, VECTORS, README = "project.json", "trees.json", "vectors.npz", "README.md"
 #: Version of the format of projects.
 FORMAT = 1
+#: Most test events, bytes of them, and bytes of the other files that are read; an export is far below.
+MAX_EVENTS, MAX_VECTORS, MAX_TEXT = 1_000_000, 2**30, 2**26
+
+
+_Count = Annotated[int, msgspec.Meta(ge=1, le=MAX_EVENTS)]
+#: It becomes part of scripts for vendors' tools.
+_Part = Annotated[str, msgspec.Meta(pattern="^[A-Za-z0-9-]{1,40}$")]
+_Backend = Annotated[str, msgspec.Meta(pattern="^(cpp|hls|vhdl)$")]
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,7 +69,7 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: int
     trigemu: str
     conifer: str
-    backends: tuple[str, ...]
+    backends: Annotated[tuple[_Backend, ...], msgspec.Meta(max_length=3)]
     menu: str
     trigger: str
     catalogue: str
@@ -56,11 +78,11 @@ class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     precision: PrecisionTable
     chosen: int | None
     words: str
-    part: str
-    clock_mhz: float
-    events: int
-    sample: int
-    simulated: int
+    part: _Part
+    clock_mhz: Annotated[float, msgspec.Meta(gt=0, le=1e6)]
+    events: _Count
+    sample: Annotated[int, msgspec.Meta(ge=0, le=MAX_EVENTS)]
+    simulated: _Count
     sha256: dict[str, str]
 
 
@@ -134,48 +156,121 @@ def write_manifest(manifest: Manifest, path: Path) -> None:
 
 def open_project(folder: Path) -> Project:
     """Read a project; TrigemuError where a folder is not a project, or has changed since its export."""
-    try:
-        manifest = msgspec.json.decode((folder / MANIFEST).read_bytes(), type=Manifest)
-    except FileNotFoundError:
-        raise TrigemuError(
-            f"{folder}: there is no {MANIFEST}: expected a folder that trigemu firmware export wrote"
-        ) from None
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise TrigemuError(
-            f"{folder / MANIFEST}: cannot be read ({error}): export the project again"
-        ) from None
-    if manifest.format != FORMAT:
-        raise TrigemuError(
-            f"{folder / MANIFEST}: has format {manifest.format}, and this trigemu reads {FORMAT}: export the "
-            f"project again"
-        )
+    manifest = _read_manifest(folder / MANIFEST)
     for name in (TREES, VECTORS):
-        if not (folder / name).is_file() or sha256(folder / name) != manifest.sha256.get(name):
+        if not _is_exported(folder / name, manifest.sha256.get(name)):
             raise TrigemuError(
                 f"{folder / name}: is not the file that was exported: export the project again"
             )
-    trees = _read_trees(json.loads((folder / TREES).read_text()))
-    with np.load(folder / VECTORS, allow_pickle=False) as arrays:
-        vectors = Vectors(arrays["x"], arrays["words"], arrays["scores"])
-    project = Project(folder, manifest, manifest.precision.of(trees), vectors)
-    if (project.fixed.predict(vectors.x) != vectors.scores).any():
+    with _damaged(folder / TREES):
+        trees = _read_trees((folder / TREES).read_bytes(), len(manifest.inputs))
+    with _damaged(folder / MANIFEST):
+        for _, mistake in manifest.precision.mistakes():
+            raise TrigemuError(mistake)
+        fixed = manifest.precision.of(trees)
+    with _damaged(folder / VECTORS):
+        vectors = _read_vectors(folder / VECTORS, manifest.events, trees.features)
+    if (fixed.inputs(vectors.x) != vectors.words).any() or (fixed.predict(vectors.x) != vectors.scores).any():
         raise TrigemuError(
             f"{folder / VECTORS}: this trigemu's emulation gives other scores than trigemu "
-            f"{manifest.trigemu} did: export the project again"
+            f"{excerpt(manifest.trigemu)} did: export the project again"
         )
-    return project
+    return Project(folder, manifest, fixed, vectors)
 
 
-def _read_trees(document: dict[str, Any]) -> Ensemble:
-    numbers = {name: np.array(document[name], np.float64) for name in ("threshold", "value")}
-    whole = {name: np.array(document[name], np.int32) for name in ("feature", "left", "right", "starts")}
-    return Ensemble(
-        feature=whole["feature"],
-        threshold=numbers["threshold"],
-        left=whole["left"],
-        right=whole["right"],
-        value=numbers["value"],
-        starts=whole["starts"],
-        base=document["base"],
-        features=document["features"],
+def _read_manifest(path: Path) -> Manifest:
+    try:
+        if path.stat().st_size > MAX_TEXT or not path.is_file():
+            raise TrigemuError(f"{path}: is no file of at most {MAX_TEXT} bytes")
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except FileNotFoundError:
+        raise TrigemuError(
+            f"{path.parent}: there is no {MANIFEST}: expected a folder that trigemu firmware export wrote"
+        ) from None
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise TrigemuError(f"{path}: cannot be read ({error}): export the project again") from None
+    if manifest.format != FORMAT:
+        raise TrigemuError(
+            f"{path}: has format {manifest.format}, and this trigemu reads {FORMAT}: export the project again"
+        )
+    return manifest
+
+
+def _is_exported(path: Path, digest: str | None) -> bool:
+    limit = MAX_VECTORS if path.name == VECTORS else MAX_TEXT
+    return path.is_file() and path.stat().st_size <= limit and sha256(path) == digest
+
+
+@contextmanager
+def _damaged(path: Path) -> Iterator[None]:
+    """Name a file in errors about its content, of which its sha256 only says that it was exported so."""
+    try:
+        yield
+    except (TrigemuError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise TrigemuError(f"{path}: {error}: export the project again") from None
+
+
+class _Trees(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    feature: list[_Int32]
+    threshold: list[float]
+    left: list[_Int32]
+    right: list[_Int32]
+    value: list[float]
+    starts: list[_Int32]
+    base: float
+    features: int
+
+
+def _read_trees(content: bytes, features: int) -> Ensemble:
+    given = msgspec.json.decode(content, type=_Trees)
+    if given.features != features:
+        raise TrigemuError(f"trees of {given.features} inputs, and {MANIFEST} names {features}")
+    if len(given.starts) > MAX_TREES + 1 or len(given.feature) > MAX_NODES:
+        raise TrigemuError(f"expected at most {MAX_TREES} trees with {MAX_NODES} nodes")
+    names = "feature", "left", "right", "starts"
+    trees = Ensemble(
+        **{name: np.array(getattr(given, name), np.int32) for name in names},
+        threshold=np.array(given.threshold, np.float64),
+        value=np.array(given.value, np.float64),
+        base=given.base,
+        features=features,
     )
+    if trees.depth > MAX_DEPTH:
+        raise TrigemuError(f"trees of {trees.depth} splits from root to leaf: expected at most {MAX_DEPTH}")
+    return trees
+
+
+def _read_vectors(path: Path, events: int, features: int) -> Vectors:
+    """Read arrays of the shapes and types that are expected; others are refused before memory is taken."""
+    if 12 * events * features > MAX_VECTORS:
+        raise TrigemuError(f"{events} events of {features} inputs: expected at most {MAX_VECTORS} bytes")
+    shape = events, features
+    try:
+        with zipfile.ZipFile(path) as arrays:
+            vectors = Vectors(
+                _read_array(arrays, "x", np.dtype(np.float32), shape),
+                _read_array(arrays, "words", np.dtype(np.int64), shape),
+                _read_array(arrays, "scores", np.dtype(np.int64), shape[:1]),
+            )
+    except _BAD_ARCHIVE as error:
+        raise TrigemuError(f"cannot be read ({type(error).__name__}: {str(error)[:200]})") from None
+    if not np.isfinite(vectors.x).all():
+        raise TrigemuError("an input is not finite")
+    return vectors
+
+
+def _read_array(
+    arrays: zipfile.ZipFile, name: str, expected: np.dtype[Any], shape: tuple[int, ...]
+) -> npt.NDArray[Any]:
+    header = io.BytesIO()
+    described = {"descr": expected.str, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, described)
+    with arrays.open(f"{name}.npy") as file:
+        # Compared, not parsed: a header is Python's syntax, of any size and depth.
+        if file.read(len(header.getvalue())) != header.getvalue():
+            raise TrigemuError(f"{name}: is not the array {expected}{list(shape)}")
+        content = file.read(math.prod(shape) * expected.itemsize)
+        if file.read(1):  # and so the checksum is compared
+            raise TrigemuError(f"{name}: has more bytes than its array")
+    # A copy can be written to, as kernels expect.
+    return np.frombuffer(content, expected).reshape(shape).copy()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from trigemu.firmware.project import NAME
 from trigemu.firmware.sources import write_sources
-from trigemu.firmware.tools import find, run, scratch
+from trigemu.firmware.tools import SYNTHESIS, find, run, scratch
 from trigemu.firmware.vhdl import Design
 from trigemu.support import TrigemuError
 from trigemu.triggers import FixedEnsemble
@@ -69,7 +69,7 @@ def synthesised(project: Path) -> Resources:
     with scratch() as folder:
         Design(project, folder).verilog(folder / "design.v")
         (folder / "script.ys").write_text(_SCRIPT)
-        run([yosys, "-q", "-s", "script.ys"], folder)
+        run([yosys, "-q", "-s", "script.ys"], folder, limits=SYNTHESIS)
         return counted((folder / "statistics.json").read_text())
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from trigemu.support import MissingExtraError, TrigemuError
+from trigemu.support import Finished, Limits, MissingExtraError, TrigemuError, run_limited
 
 #: Program → the Debian package that contains it.
 PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}
@@ -20,7 +19,10 @@ PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}
 HEADERS = {
     "nlohmann/json.hpp": "it is in the Debian package nlohmann-json3-dev (apt-get install nlohmann-json3-dev)"
 }
-_LAST_LINES = 12
+_LAST_LINES, _LONGEST = 12, 300
+#: Of a compiler, and of a simulation or synthesis, which takes minutes for 20 trees.
+COMPILING = Limits(seconds=900, memory=8 * 2**30)
+SYNTHESIS = Limits(seconds=7200, memory=8 * 2**30)
 
 
 class MissingToolError(TrigemuError):
@@ -40,27 +42,23 @@ def find(program: str) -> str:
     return path
 
 
-def run(command: Sequence[str | Path], folder: Path, given: bytes = b"") -> bytes:
+def run(command: Sequence[str | Path], folder: Path, given: bytes = b"", limits: Limits = COMPILING) -> bytes:
     """Run a program on some input and return its output; TrigemuError has its last lines where it fails."""
-    words = [str(word) for word in command]
-    try:
-        done = subprocess.run(words, cwd=folder, input=given, capture_output=True, check=False)
-    except OSError as error:
-        raise TrigemuError(f"cannot start {words[0]}: {error.strerror}") from None
-    if done.returncode:
-        raise _failure(words, done)
+    done = run_limited(command, folder, limits, given=given)
+    if done.code:
+        raise _failure(Path(command[0]).name, done, limits)
     return done.stdout
 
 
-def _failure(words: Sequence[str], done: subprocess.CompletedProcess[bytes]) -> TrigemuError:
+def _failure(program: str, done: Finished, limits: Limits) -> TrigemuError:
     said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace")
     for header, hint in HEADERS.items():
         if header in said:
             return MissingToolError(header, hint)
-    how = f"was ended by signal {-done.returncode}" if done.returncode < 0 else "failed"
-    last = "\n".join(f"  {line}" for line in said.splitlines()[-_LAST_LINES:])
+    how = f"was ended by signal {-done.code} (within {limits})" if done.code < 0 else "failed"
+    last = "\n".join(f"  {line[:_LONGEST]}" for line in said.splitlines()[-_LAST_LINES:])
     return TrigemuError(
-        f"{Path(words[0]).name} {how}" + (f"; its last lines:\n{last}" if last else ", without a message")
+        f"{program} {how}" + (f"; its last lines:\n{last}" if last else ", without a message")
     )
 
 

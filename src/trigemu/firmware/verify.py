@@ -11,6 +11,7 @@ import numpy as np
 
 from trigemu.firmware.cpp import compile_model
 from trigemu.firmware.project import Project
+from trigemu.firmware.rebuild import rebuilt
 from trigemu.firmware.tools import MissingToolError, scratch
 from trigemu.firmware.vectors import scaled
 from trigemu.firmware.vhdl import Design
@@ -63,29 +64,38 @@ class FirmwareCheck:
 
 
 def verify(project: Project) -> tuple[FirmwareCheck, ...]:
-    """Compare all back ends of a project with the emulation."""
+    """Compare all back ends of a project with the emulation; raise TrigemuError if a source is not the one
+    that is written for its trees, and run none that was found."""
     return tuple(_checked(project, backend) for backend in project.manifest.backends)
 
 
 def _checked(project: Project, backend: str) -> FirmwareCheck:
     try:
-        with scratch() as folder:
-            return _vhdl(project, folder) if backend == "vhdl" else _cpp(project, backend, folder)
+        with rebuilt(project, backend) as sources:
+            return compared(project, backend, sources)
     except (MissingToolError, MissingExtraError) as error:
         return FirmwareCheck(backend, 0, 0, missing=str(error))
 
 
-def _cpp(project: Project, backend: str, folder: Path) -> FirmwareCheck:
+def compared(project: Project, backend: str, sources: Path) -> FirmwareCheck:
+    """Compare sources in a folder with the emulation, which compiles and runs them."""
+    with scratch() as folder:
+        if backend == "vhdl":
+            return _vhdl(project, sources, folder)
+        return _cpp(project, backend, sources, folder)
+
+
+def _cpp(project: Project, backend: str, sources: Path, folder: Path) -> FirmwareCheck:
     x = scaled(project.fixed, project.vectors.x)
-    program = compile_model(backend, project.of(backend), folder)
+    program = compile_model(backend, sources, folder)
     return _compared(
         project, backend, np.arange(len(x)), program.scores(x), lambda row: program.trees(x[row])
     )
 
 
-def _vhdl(project: Project, folder: Path) -> FirmwareCheck:
+def _vhdl(project: Project, sources: Path, folder: Path) -> FirmwareCheck:
     words, rows = project.vectors.words, project.simulated
-    design = Design(project.of("vhdl"), folder)
+    design = Design(sources, folder)
     found = design.scores(words[rows])
     check = _compared(project, "vhdl", rows, found.scores, lambda row: design.trees(words[row]))
     return replace(check, cycles=found.cycles)

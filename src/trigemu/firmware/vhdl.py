@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from trigemu.firmware.project import NAME
-from trigemu.firmware.tools import find, run
+from trigemu.firmware.tools import SYNTHESIS, find, run
 from trigemu.support import IntArray, TrigemuError
 
 #: Sources in the order of their dependencies.
@@ -33,7 +33,7 @@ class Design:
             self._run("-a", _LIBRARY, self._project / "firmware" / f"{name}.vhd")
 
     def _run(self, command: str, *arguments: str | Path) -> bytes:
-        return run([self._ghdl, command, "--std=08", *arguments], self._folder)
+        return run([self._ghdl, command, "--std=08", *arguments], self._folder, limits=SYNTHESIS)
 
     def _simulate(self, bench: str, words: IntArray) -> IntArray:
         """Return the output of a test bench for words of inputs, int64[n, d]."""

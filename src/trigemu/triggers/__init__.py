@@ -33,7 +33,14 @@ from trigemu.triggers.models.fixed_point import (
 from trigemu.triggers.models.network import Network
 from trigemu.triggers.models.precision import PrecisionTable, TreeModel, table_of
 from trigemu.triggers.models.single_row import Row, score_at, settled_decision
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.triggers.models.trees import (
+    MAX_DEPTH,
+    MAX_NODES,
+    MAX_TREES,
+    Ensemble,
+    FixedEnsemble,
+    Precision,
+)
 from trigemu.triggers.plugins import Plugin, available, search_path
 from trigemu.triggers.random import Random
 
@@ -42,8 +49,11 @@ __all__ = [
     "CUT",
     "KINDS",
     "LEG",
+    "MAX_DEPTH",
     "MAX_INTEGER",
     "MAX_LEGS",
+    "MAX_NODES",
+    "MAX_TREES",
     "MAX_WIDTH",
     "OVERFLOWS",
     "ROUNDINGS",

@@ -193,3 +193,20 @@ int main() {{
         for value, wanted in zip(made.tolist(), sums.tolist(), strict=True):
             total = float(kind.to_float(kind.quantise(np.array(total + value))))
             assert total == wanted, kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 10**6,
+        "ap_fixed<" + "9" * 10**5 + ",1>",
+        "ap_fixed<١٢,٨>",
+        "ap_fixed<8,4," + "A" * 10**6 + ">",
+        "\0",
+    ],
+    ids=["long", "wide", "digits of others", "long mode", "zero"],
+)
+def test_texts_that_are_absurd_are_refused_at_once(text: str) -> None:
+    with pytest.raises(TrigemuError, match="expected ap_fixed<WIDTH") as error:
+        ApFixed.parse(text)
+    assert len(str(error.value)) < 600

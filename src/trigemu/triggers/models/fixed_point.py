@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, kernel, nearest
+from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, excerpt, kernel, nearest
 
 #: Kernels refer to modes by index. AP_RND and the four modes after it differ only for values half-way between
 #: two words: up, towards zero, away from zero, down, to the even word.
@@ -26,7 +26,7 @@ SATURATING = ("AP_SAT", "AP_SAT_SYM")
 MAX_WIDTH = 32
 #: Largest absolute number of bits before the point; beyond any number in an event.
 MAX_INTEGER = 64
-_TYPE = re.compile(r"ap_(u?)fixed<(\d{1,4}),(-?\d{1,4})(?:,(\w+)(?:,(\w+))?)?>")
+_TYPE = re.compile(r"ap_(u?)fixed<(\d{1,4}),(-?\d{1,4})(?:,(\w{1,20})(?:,(\w{1,20}))?)?>", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,8 @@ class ApFixed:
         found = _TYPE.fullmatch("".join(text.split()))
         if not found:
             raise TrigemuError(
-                f"{text!r}: expected ap_fixed<WIDTH,INTEGER> or ap_ufixed<WIDTH,INTEGER>, and behind INTEGER "
-                f"if wanted a rounding ({', '.join(ROUNDINGS)}) and an overflow ({', '.join(OVERFLOWS)})"
+                f"{excerpt(text)!r}: expected ap_fixed<WIDTH,INTEGER> or ap_ufixed<WIDTH,INTEGER>, and after "
+                f"it, if wanted, a rounding ({', '.join(ROUNDINGS)}) and an overflow ({', '.join(OVERFLOWS)})"
             )
         unsigned, width, integer, rounding, overflow = found.groups()
         return cls(int(width), int(integer), not unsigned, rounding or ROUNDINGS[0], overflow or OVERFLOWS[0])

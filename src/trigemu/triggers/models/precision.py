@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from trigemu.observables import Inputs
-from trigemu.support import TomlTable, TrigemuError
+from trigemu.support import TomlTable, TrigemuError, excerpt
 from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
 from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
 
@@ -37,7 +37,8 @@ class PrecisionTable(TomlTable, frozen=True):
             except TrigemuError as error:
                 yield key, f"{key} = {error}"
         if any(abs(scale) > _MAX_SCALE for scale in self.scales or ()):
-            yield "scales", f"scales = {list(self.scales or ())}: expected −{_MAX_SCALE} to {_MAX_SCALE}"
+            given = excerpt(str(list(self.scales or ())))
+            yield "scales", f"scales = {given}: expected −{_MAX_SCALE} to {_MAX_SCALE}"
 
     def of(self, ensemble: Ensemble) -> FixedEnsemble:
         """Return the trees in this precision; raise TrigemuError unless there is one scale per input."""

@@ -22,6 +22,13 @@ from trigemu.triggers.models.tree_lookup import LookupTable, add, tables
 
 Nodes = npt.NDArray[np.int32]
 
+#: Most trees and nodes of a model. A compiler takes a minute for 30 000; published models have a few hundred.
+MAX_TREES, MAX_NODES = 10_000, 50_000
+#: Most splits from a root to a leaf; XGBoost's default is 6.
+MAX_DEPTH = 64
+#: Most nodes of one tree in fixed point, whose look-up table grows with their square: a depth of 13.
+MAX_TREE = 2**14
+
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
@@ -110,6 +117,9 @@ class FixedEnsemble:
     def __post_init__(self) -> None:
         if len(self.scales) != self.ensemble.features:
             raise TrigemuError(f"{len(self.scales)} scales for {self.ensemble.features} inputs: one each")
+        largest = int(np.diff(self.ensemble.starts).max())
+        if largest > MAX_TREE:
+            raise TrigemuError(f"a tree of {largest} nodes: expected at most {MAX_TREE} in fixed point")
 
     @cached_property
     def thresholds(self) -> IntArray:
