@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +16,15 @@ import tomlkit
 import uproot
 from numba.core.dispatcher import Dispatcher
 
-from trigemu.support import TrigemuError, insert_after, kernel, replace_key, without_clock, without_origin
+from trigemu.support import (
+    TrigemuError,
+    insert_after,
+    kernel,
+    kernels,
+    replace_key,
+    without_clock,
+    without_origin,
+)
 from trigemu.support.internals import stamp_cache
 
 TEXT = '[[trigger]]\nname = "A"\nbudget = 3.0  # Hz\n# on what follows\nprescale = 2\n'
@@ -69,3 +81,49 @@ def test_a_name_that_is_gone_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(uproot._util, "datetime_to_code")
     with pytest.raises(TrigemuError, match=r"^uproot .*datetime_to_code"), without_clock():
         pass
+
+
+KERNEL = """
+from trigemu.support import kernel, unkept
+
+
+@kernel
+def successor(x):
+    return x + 1.0
+
+
+assert successor(2.0) == 3.0
+print(unkept(), sum(successor.stats.cache_hits.values()))
+"""
+
+
+def compiled(folder: Path) -> str:
+    (folder / "made.py").write_text(KERNEL)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(
+        [sys.executable, "made.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.strip()
+
+
+def test_a_damaged_cache_of_kernels_is_made_again(tmp_path: Path) -> None:
+    assert compiled(tmp_path) == "False 0"
+    (index,) = tmp_path.rglob("made.successor*.nbi")
+    (code,) = tmp_path.rglob("made.successor*.nbc")
+    index.write_bytes(index.read_bytes()[:40])
+    assert compiled(tmp_path) == "False 0"
+    content = code.read_bytes()
+    code.write_bytes(content[:500] + bytes([content[500] ^ 1]) + content[501:])
+    assert compiled(tmp_path) == "False 0"
+    assert compiled(tmp_path) == "False 1"
+
+
+def test_without_a_folder_for_compiled_code_kernels_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(compiled: Any) -> None:
+        raise RuntimeError("no locator available")
+
+    monkeypatch.setattr(kernels, "_UNKEPT", [])
+    monkeypatch.setattr(Dispatcher, "enable_caching", refused)
+    assert kernels.kernel(lambda x: x + 1.0)(2.0) == 3.0
+    assert kernels.unkept()

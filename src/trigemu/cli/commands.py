@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import click
 
 from trigemu.cli.console import accept_every_character, say
-from trigemu.support import PluginError, TrigemuError, excerpt, own_cause, printable
+from trigemu.support import PluginError, TrigemuError, excerpt, own_cause, printable, unkept
 from trigemu.triggers import plugins
 
 #: Command → the module that holds it.
@@ -34,6 +34,11 @@ COMMANDS = {
 
 #: Lines of a message that are printed, and the longest line.
 MOST_LINES, LONGEST_LINE = 250, 4000
+
+SLOWER = (
+    "trigemu: compiled code cannot be kept, because no folder for it is writable: this run is up to two "
+    "minutes slower; set NUMBA_CACHE_DIR to a folder of your own"
+)
 
 
 class _Commands(click.Group):
@@ -75,6 +80,8 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; end with a message and exit status 2, no traceback, after a mistake of the user."""
         try:
+            if unkept():
+                say(SLOWER, err=True)
             return super().invoke(ctx)
         except TrigemuError as error:
             _end(ctx, str(error))

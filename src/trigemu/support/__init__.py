@@ -45,6 +45,7 @@ from trigemu.support.kernels import (
     pair_mass,
     pointer,
     pseudorapidity,
+    unkept,
 )
 from trigemu.support.machine import Environment, cores, environment, load_average, undisturbed
 from trigemu.support.reading import read_bounded
@@ -127,6 +128,7 @@ __all__ = [
     "temporary_folder",
     "undisturbed",
     "undone",
+    "unkept",
     "without_clock",
     "without_origin",
     "worker_pool",

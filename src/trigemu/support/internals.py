@@ -6,17 +6,22 @@ trigemu was checked with.
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import uproot
+from numba.core.caching import IndexDataCacheFile
 from numba.core.dispatcher import Dispatcher
 from tomlkit.items import Table
 
 from trigemu.support.errors import TrigemuError
 
+_DIGEST = hashlib.sha256().digest_size
 #: Versions with which these names were checked.
 CHECKED = {"numba": "0.68", "tomlkit": "0.15", "uproot": "5.7", "conifer": "1.11"}
 
@@ -24,8 +29,54 @@ CHECKED = {"numba": "0.68", "tomlkit": "0.15", "uproot": "5.7", "conifer": "1.11
 def stamp_cache(compiled: Callable[..., Any], digest: str) -> None:
     """Invalidate numba's cache of a kernel when a digest changes, not only when its source file does."""
     if isinstance(compiled, Dispatcher):  # false if compilation is disabled
-        kept = _needed("numba", _needed("numba", compiled, "_cache"), "_cache_file")
-        kept._source_stamp = _needed("numba", kept, "_source_stamp"), digest
+        cache = _needed("numba", compiled, "_cache")
+        kept = _needed("numba", cache, "_cache_file")
+        for name in ("_dump", "_load_data", "_data_path", "flush"):
+            _needed("numba", kept, name)
+        sound = _SoundCacheFile.__new__(_SoundCacheFile)
+        sound.__dict__.update(vars(kept))
+        sound._source_stamp = _needed("numba", kept, "_source_stamp"), digest
+        cache._cache_file = sound
+
+
+class _SoundCacheFile(IndexDataCacheFile):  # type: ignore[misc]
+    """The cache of a kernel, with a digest behind each entry. One that is damaged is made again; numba would
+    end with any error there is, or run the damaged code."""
+
+    def load(self, key: Any) -> Any:
+        try:
+            return super().load(key)
+        except MemoryError:
+            raise
+        except Exception:  # of pickle, which may raise anything
+            self._start_again()
+            return None
+
+    def save(self, key: Any, data: Any) -> None:
+        try:
+            super().save(key, data)
+        except (OSError, MemoryError):
+            raise
+        except Exception:
+            self._start_again()
+            super().save(key, data)
+
+    def _start_again(self) -> None:
+        with suppress(
+            OSError
+        ):  # of a folder that cannot be written: the damage stays, and is compiled around
+            self.flush()
+
+    def _dump(self, obj: Any) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + hashlib.sha256(content).digest()  # pickle ignores what follows
+
+    def _load_data(self, name: str) -> Any:
+        content = Path(self._data_path(name)).read_bytes()
+        content, digest = content[:-_DIGEST], content[-_DIGEST:]
+        if hashlib.sha256(content).digest() != digest:
+            raise ValueError("damaged")
+        return pickle.loads(content)
 
 
 def replace_key(table: Table, key: str, new: str, value: Any) -> None:

@@ -21,6 +21,7 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
+from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
 from trigemu.support.internals import stamp_cache
@@ -44,14 +45,32 @@ def inlined(function: F) -> F:
 
 
 def _compile(function: F, **options: bool) -> F:
-    compiled = numba.njit(cache=True, nogil=True, fastmath=False, error_model="numpy", **options)(function)
+    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
     _MADE_OF[compiled] = _digest(function)
+    try:
+        _keep(compiled)
+    except RuntimeError:  # numba finds no folder that it can write to
+        _UNKEPT.append(function.__name__)
+        return compiled  # type: ignore[no-any-return]
     # numba invalidates its cache when the file of the function changes, but not when only a file changes from
     # which kernels or constants are imported, although these are compiled into it.
     stamp_cache(compiled, _MADE_OF[compiled])
     return compiled  # type: ignore[no-any-return]
 
 
+def _keep(compiled: Any) -> None:
+    """Have numba keep what it compiles on the disk."""
+    if isinstance(compiled, Dispatcher):  # false if compilation is disabled
+        compiled.enable_caching()
+
+
+def unkept() -> bool:
+    """Return whether compiled kernels cannot be kept on the disk, so that each run compiles them again."""
+    return bool(_UNKEPT)
+
+
+#: Names of kernels that cannot be kept.
+_UNKEPT: list[str] = []
 _MADE_OF: dict[Callable[..., Any], str] = {}
 
 
