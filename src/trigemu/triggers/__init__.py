@@ -15,7 +15,15 @@ from trigemu.triggers.anomaly import (
     scores_among,
 )
 from trigemu.triggers.base import BitKind, Compiled, Context, Kind, Model, ModelCall, ScoreKind, TrainedOn
-from trigemu.triggers.combination.kind import CUT, LEG, MAX_LEGS, CompiledCombination, search
+from trigemu.triggers.combination.kind import (
+    CUT,
+    LEG,
+    MATCH_AFTER,
+    MAX_LEGS,
+    MAX_STEPS,
+    CompiledCombination,
+    search,
+)
 from trigemu.triggers.combination.pairs import COLUMNS
 from trigemu.triggers.extent import Extent
 from trigemu.triggers.external import CompiledExternal
@@ -49,10 +57,12 @@ __all__ = [
     "CUT",
     "KINDS",
     "LEG",
+    "MATCH_AFTER",
     "MAX_DEPTH",
     "MAX_INTEGER",
     "MAX_LEGS",
     "MAX_NODES",
+    "MAX_STEPS",
     "MAX_TREES",
     "MAX_WIDTH",
     "OVERFLOWS",

@@ -10,13 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from trigemu import TrigemuError
 from trigemu.observables.selections import Scope
 from trigemu.observables.windows import Range, Window
 from trigemu.triggers.base import Context
+from trigemu.triggers.combination import kind as kind_module
 from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import Pair
 
@@ -204,6 +205,53 @@ def test_up_to_four_legs(
 def test_five_and_six_legs(plain_events: list[Event], fires: Fires, kind: Combination) -> None:
     rows = slice(0, 60)
     assert fires(kind, rows) == expected(plain_events[rows], kind)
+
+
+@pytest.fixture
+def matched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Objects are matched to legs before the first trial."""
+    monkeypatch.setattr(kind_module, "MATCH_AFTER", 1)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(combinations(least=2, most=5))
+def test_matching_objects_to_legs_changes_no_decision(
+    plain_events: list[Event], fires: Fires, matched: None, kind: Combination
+) -> None:
+    rows = slice(0, 60)
+    assert fires(kind, rows) == expected(plain_events[rows], kind)
+
+
+def many_muons(n: int) -> Event:
+    rest = {"z0": 0.0, "isolation": 0.0, "upt": 0.0, "charge": 1, "quality": 1}
+    muons = [{"pt": 200.0 - i, "eta": 0.01 * i, "phi": 0.0, **rest} for i in range(n)]
+    return {"jet": [], "photon": [], "muon": muons}
+
+
+@pytest.mark.parametrize(("least", "there"), [(198.5, False), (197.5, True)])
+def test_twelve_legs_over_a_hundred_objects(fires: Fires, least: float, there: bool) -> None:
+    """The last three want the two, or three, leading ones, which the others need not take."""
+    loose = [Leg(object="muon", windows={"eta": Window(max=5.0 + leg)}) for leg in range(9)]
+    hard = [
+        Leg(object="muon", windows={"pt": Window(min=least), "phi": Window(max=1.0 + i)}) for i in range(3)
+    ]
+    assert fires(Combination(legs=(*loose, *hard)), events=[many_muons(100)]) == [there]
+
+
+def test_a_search_without_end_is_refused(fires: Fires, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind_module, "MAX_STEPS", 1000)
+    heavy = Combination(legs=(Leg(object="muon"),) * 3, pairs=(Pair(legs=(1, 2), mass=Range(min=1e6)),))
+    assert fires(heavy, events=[many_muons(9)]) == [False]
+    message = "sample 'toy', event 1: 40, 40, 40 objects for its legs need more than 1000 trials"
+    with pytest.raises(TrigemuError, match=message):
+        fires(heavy, events=[many_muons(9), many_muons(40)])
+
+
+def test_very_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind_module, "MAX_PAIRS", 2)
+    pairs = (Pair(legs=(0, 1), dr=Range(min=0.4)),) * 3
+    kind = Combination(legs=(Leg(object="muon"),) * 2, pairs=pairs)
+    assert list(kind.mistakes()) == [("pairs", "3 pairs: at most 2 are allowed")]
 
 
 @settings(max_examples=30)

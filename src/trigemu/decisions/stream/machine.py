@@ -17,7 +17,7 @@ from numba import carray
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.compute import compute
 from trigemu.support import FloatArray, IntArray, delta_phi, kernel, momentum_x, momentum_y, pointer
-from trigemu.triggers import CUT, LEG, search
+from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, search
 
 
 @kernel
@@ -174,7 +174,9 @@ def _choice(t: IntArray, i: IntArray) -> float:
     numbers = _floats(t, do.REGISTERS)[i[5] : i[5] + i[6]]
     fired = carray(pointer(t[1 + 2 * do.FIRED]), (1,), np.bool_)
     fired[0] = False
-    search(starts[:legs], objects, of_legs, cuts, numbers, _integers(t, do.CHOSEN), fired)
+    chosen = _integers(t, do.CHOSEN)
+    if search(starts[:legs], objects, of_legs, cuts, numbers, chosen, fired, MATCH_AFTER, MAX_STEPS) >= 0:
+        raise RuntimeError("a choice of objects for the legs of a combination needs too many trials")
     return 1.0 if fired[0] else 0.0
 
 

@@ -32,13 +32,19 @@ from trigemu.observables import (
     window_mistakes,
     without_soft_objects,
 )
-from trigemu.support import BoolArray, FloatArray, IntArray, Key, TomlTable, kernel
+from trigemu.support import BoolArray, FloatArray, IntArray, Key, TomlTable, TrigemuError, kernel
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.combination.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
 from trigemu.triggers.combination.pairs import COLUMNS, OF_ALL, Charge, Cut, Pair, Together, all_pass, passes
 from trigemu.triggers.extent import Choice, Extent
 
 MAX_LEGS = 12
+#: The largest number of cuts on pairs: three times the number of pairs of twelve legs.
+MAX_PAIRS = 200
+#: The largest number of objects that are tried for the legs in one event, some seconds.
+MAX_STEPS = 10**8
+#: After this number, matching objects to legs costs little in comparison.
+MATCH_AFTER = 10**4
 
 
 class Leg(TomlTable, frozen=True):
@@ -67,6 +73,9 @@ class Combination(Kind, frozen=True):
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if not 1 <= len(self.legs) <= MAX_LEGS:
             yield "legs", f"{len(self.legs)} legs: expected 1 to {MAX_LEGS}"
+        if len(self.pairs) > MAX_PAIRS:
+            yield "pairs", f"{len(self.pairs)} pairs: at most {MAX_PAIRS} are allowed"
+            return
         for i, pair in enumerate(self.pairs):
             first, second = pair.legs
             if first == second or not all(0 <= leg < len(self.legs) for leg in pair.legs):
@@ -148,7 +157,13 @@ class CompiledCombination(Compiled):
         read."""
         starts, objects = candidates(work, self.legs, events, COLUMNS)
         fired = np.zeros(len(events), np.bool_)
-        search(starts, objects, *self._arrays, np.empty(len(self.legs), np.int64), fired)
+        chosen = np.empty(len(self.legs), np.int64)
+        if (at := search(starts, objects, *self._arrays, chosen, fired, MATCH_AFTER, MAX_STEPS)) >= 0:
+            objects_of = ", ".join(map(str, starts[:, at + 1] - starts[:, at]))
+            raise TrigemuError(
+                f"sample {work.events.sample!r}, event {work.events.id[events[at]]}: {objects_of} objects "
+                f"for its legs need more than {MAX_STEPS} trials: give tighter windows, or fewer legs"
+            )
         return fired
 
     @cached_property
@@ -182,6 +197,44 @@ CUT = 5
 
 
 @kernel
+def _matches(starts: IntArray, objects: FloatArray, of_legs: IntArray, s: int) -> bool:
+    """Whether there are different objects for all legs in event s, whatever the cuts: each leg in turn takes
+    an object, which others give up if they find another one (a maximum matching in a bipartite graph)."""
+    legs = starts.shape[0]
+    held, wanted, came = np.full(legs, -1), np.empty(legs, np.int64), np.empty(legs, np.int64)
+    queue = np.empty(legs, np.int64)
+    for root in range(legs):
+        came[:] = -2
+        came[root], queue[0] = -1, root
+        first, last, placed = 0, 1, False
+        while first < last and not placed:
+            leg = queue[first]
+            first += 1
+            for i in range(starts[leg, s], starts[leg, s + 1]):
+                owner = -1
+                for other in range(legs):
+                    if (
+                        held[other] >= 0
+                        and of_legs[other, 0] == of_legs[leg, 0]
+                        and objects[0, held[other]] == objects[0, i]
+                    ):
+                        owner = other
+                if owner < 0:
+                    at, taken = leg, i
+                    while at >= 0:
+                        held[at] = taken
+                        taken, at = wanted[at], came[at]
+                    placed = True
+                    break
+                if came[owner] == -2:
+                    came[owner], wanted[owner], queue[last] = leg, i, owner
+                    last += 1
+        if not placed:
+            return False
+    return True
+
+
+@kernel
 def search(
     starts: IntArray,
     objects: FloatArray,
@@ -190,18 +243,31 @@ def search(
     numbers: FloatArray,
     chosen: IntArray,
     fired: BoolArray,
-) -> None:
+    match_after: int,
+    most: int,
+) -> int:
     """Search depth first: choose a candidate for each leg in turn, and step back when none is left. `chosen`,
-    int64[legs], is working memory; `fired`, bool[n], initially false, is the result.
+    int64[legs], is working memory; `fired`, bool[n], initially false, is the result. Returns −1, or the first
+    event that would take more than `most` trials; after `match_after` trials it is made sure that there are
+    enough objects.
 
     Deliberately a single kernel: with the test of a candidate in a separate one it takes five times as long.
     """
     legs, n = starts.shape[0], starts.shape[1] - 1
     for s in range(n):
-        leg = 0
+        leg, trials = 0, 0
         chosen[0] = starts[0, s]
         while leg >= 0:
             i = chosen[leg]
+            trials += 1
+            if trials >= match_after:
+                if trials == match_after:
+                    enough = _matches(starts, objects, of_legs, s)
+                    if not enough or len(cuts) == 0:
+                        fired[s] = enough
+                        break
+                if trials > most:
+                    return s
             if i == starts[leg, s + 1]:
                 leg -= 1
                 if leg >= 0:
@@ -229,3 +295,4 @@ def search(
                 twin = of_legs[leg, 1]
                 if twin >= 0:
                     chosen[leg] += chosen[twin] + 1 - starts[twin, s]
+    return -1
