@@ -73,3 +73,11 @@ def test_seal_writes_into_the_catalogue_and_runs_say_so(place: Any, trigemu: Com
     assert sealed() == {"all": True}
     status, said = trigemu("samples", "--seal")
     assert (status, "name it" in said) == (2, True)
+
+
+@pytest.mark.parametrize("command", COMMANDS[:-2], ids=lambda command: command[0])
+def test_a_url_is_handed_on_as_it_is(place: Any, trigemu: Command, command: tuple[str, ...]) -> None:
+    place.write("budget.toml", MENU)
+    url = "https://127.0.0.1:9/c.toml"
+    status, said = trigemu(*(word.format(url) for word in command))
+    assert (status, f"{url}: catalogues are read from this machine only: fetch it" in said) == (2, True), said

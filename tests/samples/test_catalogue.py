@@ -18,6 +18,7 @@ from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples.sample import naming
 
 
 def catalogue(folder: Path, entry: str = "", head: str = "") -> Catalogue:
@@ -248,3 +249,40 @@ def test_a_tree_of_no_known_format_says_what_is_there(tmp_path: Path) -> None:
         catalogue_of(tmp_path / "a.root")
     with pytest.raises(TrigemuError, match="unknown format 'nano'"):
         catalogue_of(tmp_path / "a.root", "nano")
+
+
+@pytest.mark.parametrize("pb", ["1e300", "1e-290", "1e30"])
+def test_rates_beyond_exact_sums_are_refused(tmp_path: Path, file: Path, pb: str) -> None:
+    with pytest.raises(TrigemuError, match=r"sample 'a': its events add up to .* Hz .*check its norm"):
+        catalogue(tmp_path, f'files = ["a.root"]\nk_factor = {pb}')
+
+
+def test_a_catalogue_has_a_limited_number_of_samples(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trigemu.samples.catalogue.MOST_SAMPLES", 1)
+    entry = 'files = ["a.root"]'
+    assert len(catalogue(tmp_path, entry).samples) == 1
+    another = f'\n[[sample]]\nname = "b"\nrole = "background"\ncross_section_pb = 1.0\n{entry}'
+    with pytest.raises(TrigemuError, match="2 samples, at most 1 are opened"):
+        catalogue(tmp_path, entry + another)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), "there is not enough memory"),
+        (AssertionError("ours"), "^ours$"),
+        (ValueError("bad"), r"sample 'a': .*a\.root cannot be read \(ValueError: bad\)"),
+    ],
+)
+def test_a_file_is_blamed_for_its_own_mistakes(error: Exception, expected: str) -> None:
+    with pytest.raises((TrigemuError, AssertionError), match=expected), naming("a", "a.root"):
+        raise error
+
+
+def test_a_damaged_cache_of_kernels_is_not_the_mistake_of_a_file() -> None:
+    scope = {"__name__": "numba.core.caching"}
+    exec("def load():\n    raise ValueError('cache')", scope)
+    with pytest.raises(ValueError, match=r"^cache$"), naming("a", "a.root"):
+        scope["load"]()  # type: ignore[operator]

@@ -10,10 +10,11 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from types import SimpleNamespace
+from typing import ClassVar
 
 import fsspec
 import fsspec.core
@@ -374,3 +375,44 @@ def test_wildcards_match_as_in_python(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "dead.root").symlink_to("nothing")
     expected = sorted(set(map(str, tmp_path.glob(pattern))))
     assert found(pattern, tmp_path) == expected != []
+
+
+class Endless(BaseHTTPRequestHandler):
+    """Says that it has a file of 10 kB; sends nothing, or does not end."""
+
+    silent: ClassVar[bool] = False
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "10000")
+        self.send_header("Accept-Ranges", "bytes")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.send_response(206)
+        self.end_headers()
+        with suppress(OSError):
+            while not self.silent:
+                self.wfile.write(b"root" * 2**14)
+        Event().wait(2 * self.silent)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("silent", "message"), [(True, "Timeout"), (False, "sends more than the .* bytes asked for")]
+)
+def test_a_server_that_falls_silent_or_never_ends(
+    monkeypatch: pytest.MonkeyPatch, silent: bool, message: str
+) -> None:
+    monkeypatch.setattr(locations, "SILENT_S", 0.3)
+    handler = type("Handler", (Endless,), {"silent": silent})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        Thread(target=server.serve_forever, daemon=True).start()
+        for name, kind in (("a.root", "nanoaod"), ("a.parquet", "parquet"), ("a.txt", "cms-l1-vector")):
+            with pytest.raises(TrigemuError, match=message):
+                catalogue_of(f"http://127.0.0.1:{server.server_port}/{name}", kind)
+        server.shutdown()

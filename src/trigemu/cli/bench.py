@@ -47,7 +47,7 @@ def bench(
     batch: str,
     events: int,
     threads: int,
-    catalogue: Path | None,
+    catalogue: Path | str | None,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
     figure: Path | None,

@@ -26,7 +26,7 @@ from trigemu.triggers import search_path
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
 )
 def calibrate(
-    menu: Path, catalogue: Path | None, workers: int, plugin_path: tuple[Path, ...], file: Path
+    menu: Path, catalogue: Path | str | None, workers: int, plugin_path: tuple[Path, ...], file: Path
 ) -> None:
     """Write MENU with thresholds in place of rate budgets."""
     check_writable(file)

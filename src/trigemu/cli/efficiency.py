@@ -49,7 +49,7 @@ def efficiency(
     categories: tuple[str, ...],
     require: str | None,
     triggers: tuple[str, ...],
-    catalogue: Path | None,
+    catalogue: Path | str | None,
     workers: int,
     errors: Errors,
     plugin_path: tuple[Path, ...],

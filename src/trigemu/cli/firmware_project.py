@@ -67,7 +67,7 @@ def export(
     folder: Path,
     backend: str,
     clock: float,
-    catalogue: Path | None,
+    catalogue: Path | str | None,
     workers: int,
     plugin_path: tuple[Path, ...],
 ) -> None:

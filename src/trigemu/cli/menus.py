@@ -18,7 +18,7 @@ from trigemu.triggers import available, search_path
 @options.menu
 @options.samples
 @options.plugin_path
-def check_menu(menu: Path, catalogue: Path | None, plugin_path: tuple[Path, ...]) -> None:
+def check_menu(menu: Path, catalogue: Path | str | None, plugin_path: tuple[Path, ...]) -> None:
     """Check a MENU, and that the samples have the columns it needs."""
     read = trigemu.read_menu(menu, search_path(plugin_path))
     plan = trigemu.make_plan([read])

@@ -16,12 +16,24 @@ FIGURES = (".png", ".pdf", ".svg")
 #: Numbers of processes; more than any machine has cores would only use up its memory.
 WORKERS = click.IntRange(1, 1024)
 
+
+class Location(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
+    """A path or a URL; a path would lose one of the slashes after a scheme."""
+
+    name = "path"
+
+    def convert(
+        self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str | Path:
+        return value if isinstance(value, Path) or "://" in value else Path(value)
+
+
 menu = click.argument("menu", type=click.Path(path_type=Path))
 menus = click.argument("menus", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="MENU...")
 samples = click.option(
     "--samples",
     "catalogue",
-    type=click.Path(path_type=Path),
+    type=Location(),
     help="Catalogue (TOML) of the samples to use; the embedded ones by default.",
 )
 errors = click.option(

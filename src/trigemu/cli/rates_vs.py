@@ -35,7 +35,7 @@ def rates_vs(
     menu: Path,
     bins: str,
     triggers: tuple[str, ...],
-    catalogue: Path | None,
+    catalogue: Path | str | None,
     workers: int,
     errors: Errors,
     plugin_path: tuple[Path, ...],

@@ -47,7 +47,7 @@ from trigemu.triggers import search_path
 )
 def report(
     menus: tuple[Path, ...],
-    catalogue: Path | None,
+    catalogue: Path | str | None,
     workers: int,
     errors: Errors,
     plugin_path: tuple[Path, ...],

@@ -46,7 +46,7 @@ from trigemu.triggers import search_path
 @options.csv_file
 def run(
     menu: Path,
-    catalogue: Path | None,
+    catalogue: Path | str | None,
     workers: int,
     errors: Errors,
     plugin_path: tuple[Path, ...],

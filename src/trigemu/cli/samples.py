@@ -8,13 +8,14 @@ import click
 
 import trigemu
 from trigemu.cli.console import console, say
+from trigemu.cli.options import Location
 from trigemu.output.text.terminal import Table
 from trigemu.samples import seal_catalogue
 from trigemu.support import TrigemuError
 
 
 @click.command()
-@click.argument("catalogue", type=click.Path(path_type=Path), required=False)
+@click.argument("catalogue", type=Location(), required=False)
 @click.option(
     "--plots",
     type=click.Path(path_type=Path, file_okay=False),
@@ -25,7 +26,7 @@ from trigemu.support import TrigemuError
     is_flag=True,
     help="Write digests of all files into the CATALOGUE, with which every run compares what it reads.",
 )
-def samples(catalogue: Path | None, plots: Path | None, seal: bool) -> None:
+def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> None:
     """List the samples of a CATALOGUE, the embedded one by default."""
     if seal:
         if catalogue is None:

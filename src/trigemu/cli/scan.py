@@ -43,7 +43,7 @@ def scan(
     triggers: tuple[str, ...],
     values: tuple[str, ...],
     budgets: tuple[float, ...],
-    catalogue: Path | None,
+    catalogue: Path | str | None,
     workers: int,
     errors: Errors,
     plugin_path: tuple[Path, ...],

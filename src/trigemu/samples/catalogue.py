@@ -11,12 +11,14 @@ from typing import Any, Literal, get_args
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Source
-from trigemu.samples.locations import found, located, opened, parts
+from trigemu.samples.locations import found, located, opened, parts, regular
 from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
 from trigemu.samples.open_data import completed
 from trigemu.samples.sample import Sample, naming
 from trigemu.support import Document, Key, SampleError, TrigemuError, load_toml, nearest, read_table
 
+#: Rates beyond which the exact sums of weights and of their squares would lose digits.
+SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
 #: Samples in a catalogue, each of which has rows of its own in tables.
 MOST_SAMPLES = 10_000
 #: The units that the errors of rates treat as independent.
@@ -123,6 +125,7 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
     if isinstance(where, str) or (where.suffix != ".toml" and where.exists()):
         return catalogue_of(where)
     file = where if path is None else Path(path)
+    regular(file)
     document = load_toml(file)
     for key in document.data:
         if key not in ("catalogue", "sample"):
@@ -237,6 +240,12 @@ def _open(
             raise SampleError(f"sample {table.name!r}: {source.path} has no events")
     total = table.sum_of_weights or total
     hz = hz_per_unit_weight(head, table, total)
+    if not SMALLEST_RATE_HZ <= hz * total <= LARGEST_RATE_HZ:
+        raise SampleError(
+            f"sample {table.name!r}: its events add up to {hz * total:g} Hz (a weight of 1 is {hz:g} Hz, "
+            f"their sum is {total:g}), expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz: check its "
+            f"normalisation"
+        )
     return Sample(number, table, sources, hz, hz * total, tuple(digests), weighted)
 
 

@@ -13,6 +13,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from trigemu.samples.limits import ANY, LIMITS, OBJECTS, SCALAR_LIMITS, first_falling, impossible, outside
 from trigemu.support import Array, FloatArray, IntArray, SampleError, kernel
 
 T = TypeVar("T")
@@ -153,6 +154,7 @@ def make_events(
     id: Array | None = None,
     parent: Array | None = None,
     first: int = 0,
+    physical: bool = False,
 ) -> Events:
     """Make events from columns, after checking and normalising them.
 
@@ -170,6 +172,9 @@ def make_events(
         Event numbers and numbers of the generated interactions; by default first, first + 1, …
     first : int
         Number of the first event.
+    physical : bool
+        Whether values that no reconstructed object can have are errors: pT ≤ 0 or infinite, |η| > 20, |φ| >
+        2π in the collections `OBJECTS`; negative or infinite `met`, |`met_phi`| > 2π.
 
     Returns
     -------
@@ -179,8 +184,9 @@ def make_events(
     Raises
     ------
     SampleError
-        For NaN, for infinite or too large weights, for lengths that differ, and for objects that are not in
-        descending pT; the message names the sample, the column and the first such event.
+        For NaN, impossible values, infinite or too large weights, for lengths that differ, offsets that fall,
+        and for objects that are not in descending pT; the message names the sample, the column and the
+        first such event.
     """
     n = len(weight)
     numbers = np.arange(first, first + n, dtype=np.uint64)
@@ -192,11 +198,18 @@ def make_events(
             f"sample {sample!r}, event {first + at}: the weight {weight[at]:g} Hz is above "
             f"{MAX_WEIGHT_HZ:g} Hz; weights are rates in Hz, check the normalisation"
         )
-    checked = {name: _checked_collection(sample, name, c, n, first) for name, c in collections.items()}
+    checked = {
+        name: _checked_collection(sample, name, c, n, first, physical and name in OBJECTS)
+        for name, c in collections.items()
+    }
     columns = {name: native(column) for name, column in (scalars or {}).items()}
     for name, column in columns.items():
         _check_length(sample, name, len(column), n)
-        _check_nan(sample, name, column, first)
+        limits = SCALAR_LIMITS.get(name) if physical else None
+        if limits and (at := outside(column, *limits, open_=False)) >= 0:
+            raise impossible(sample, first + at, name, column[at], *limits)
+        if not limits:
+            _check_nan(sample, name, column, first)
     return Events(
         sample=sample,
         weight=np.ascontiguousarray(weight, np.float64),
@@ -217,19 +230,26 @@ def native(column: Array) -> Array:
     return np.ascontiguousarray(column, np.int32 if small else np.int64)
 
 
-def _checked_collection(sample: str, name: str, c: Collection, n: int, first: int) -> Collection:
+def _checked_collection(
+    sample: str, name: str, c: Collection, n: int, first: int, physical: bool
+) -> Collection:
     _check_length(sample, name, len(c), n)
     offsets = np.ascontiguousarray(c.offsets, np.int64)
+    if (event := first_falling(offsets)) >= 0:
+        counts = f"its objects go from row {offsets[event]} to {offsets[event + 1]}"
+        raise SampleError(f"sample {sample!r}, event {first + event}: {name} is damaged: {counts}")
     columns = {key: native(column) for key, column in c.columns.items()}
     for key, column in columns.items():
         if len(column) < offsets[-1]:
             raise SampleError(
                 f"sample {sample!r}: {name}.{key} has {len(column)} objects, its events {offsets[-1]}"
             )
-        nan = first_nan(column[: offsets[-1]])
-        if nan >= offsets[0]:
-            event = first + int(np.searchsorted(offsets, nan, side="right")) - 1
-            raise SampleError(f"sample {sample!r}, event {event}: {name}.{key} is not a number (NaN)")
+        limits = LIMITS.get(key, ANY) if physical else ANY
+        at = outside(column[offsets[0] : offsets[-1]], *limits, open_=key == "pt")
+        if at >= 0:
+            at += int(offsets[0])
+            event = first + int(np.searchsorted(offsets, at, side="right")) - 1
+            raise impossible(sample, event, f"{name}.{key}", column[at], *limits)
     if "pt" in columns:
         event = first_unordered(offsets, columns["pt"])
         if event >= 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from traceback import walk_tb
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from trigemu.samples.events import Events, Need, make_events
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.margins import around, join_events
 from trigemu.samples.normalise import SampleTable
-from trigemu.support import SampleError, TrigemuError
+from trigemu.support import SampleError, TrigemuError, own_cause
 
 #: The number of interactions in a crossing.
 INTERACTIONS: Need = ("", "n_interaction")
@@ -127,6 +128,7 @@ class Sample:
             id=columns.id,
             parent=columns.parent,
             first=start,
+            physical=file.physical,
         )
 
 
@@ -137,11 +139,20 @@ def naming(sample: str, path: str) -> Iterator[None]:
         yield
     except TrigemuError as error:
         raise SampleError(f"sample {sample!r}: {path}: {error}") from error
+    except AssertionError:  # ours
+        raise
     except ImportError as error:
         raise SampleError(
             f"sample {sample!r}: {path} needs a package that is not installed: {error}"
         ) from error
     except Exception as error:
+        if own := own_cause(error):
+            raise own from error
+        if any(
+            frame.f_globals.get("__name__", "").startswith("numba.")
+            for frame, _ in walk_tb(error.__traceback__)
+        ):
+            raise  # its cache, which files have no part in
         reason = " ".join(str(error).split())[:200]
         raise SampleError(
             f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "

@@ -28,7 +28,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
-from typing import IO, Literal
+from typing import IO, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -106,6 +106,8 @@ class _Crossings:
 @dataclass
 class CMSVector(Source):
     """One file, decoded when first used; only its path is sent to workers."""
+
+    physical: ClassVar[bool] = False  # muons may have a pT of −0.5, as the scale of the hardware has it
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:

@@ -62,6 +62,8 @@ class NanoAOD(RootFile):
     @cached_property
     def _branches(self) -> dict[Need, str]:
         found: dict[Need, str] = {}
+        if not self._is_tree:
+            raise SampleError("has its Events in an RNTuple: NanoAOD is read from a TTree only")
         for name, branch in self._events.items():
             object_, _, column = name.partition("_")
             interpretation = branch.interpretation

@@ -9,6 +9,7 @@ import numpy as np
 
 from trigemu.samples.events import Collection, Need, first_unordered
 from trigemu.samples.formats.source import Schema
+from trigemu.samples.limits import first_falling
 from trigemu.support import Array, IntArray, SampleError, kernel
 
 
@@ -38,6 +39,8 @@ def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
         elif not np.array_equal(offsets, own):
             raise SampleError(f"the column {name!r} has different numbers of objects from the other columns")
     assert offsets is not None
+    if first_falling(offsets) >= 0 or any(len(column) < offsets[-1] for _, column in columns.values()):
+        raise SampleError(f"the numbers of objects in the column {name!r} are damaged")
     values = {name: column for name, (_, column) in columns.items()}
     pt = values.get("pt")
     if pt is not None and first_unordered(offsets, pt) >= 0:

@@ -81,6 +81,9 @@ class Source(ABC):
             raise SampleError(f"has {len(every)} files *.parquet, but {len(seals)} were sealed")
         return opened_sealed(path, seals[every.index(part) if part else 0], compression)
 
+    #: Whether a pT ≤ 0, |η| > 20 and |φ| > 2π of a reconstructed object are errors.
+    physical: ClassVar[bool] = True
+
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
         """Return whether a file is in this format; by default, whether it has one of `trees`."""

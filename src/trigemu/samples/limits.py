@@ -1,0 +1,75 @@
+"""The values that reconstructed objects can have, and the offsets that events can have."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from trigemu.support import Array, IntArray, SampleError, kernel
+
+#: Collections of reconstructed objects, whose directions and momenta have limits. Others may have objects
+#: without a direction: generator particles with pT 0 and η ±27392, sums, words of hardware.
+OBJECTS = frozenset({"jet", "photon", "electron", "muon", "tau"})
+#: Column → its lowest and highest value. η of 20 is beyond the beam at any energy; φ may begin at −π or at 0.
+LIMITS = {"pt": (0.0, math.inf), "eta": (-20.0, 20.0), "phi": (-2 * math.pi, 2 * math.pi)}
+ANY = (-math.inf, math.inf)
+_ABOVE = ("at least", "above")
+SCALAR_LIMITS = {"met": (0.0, math.inf), "met_phi": LIMITS["phi"]}
+
+
+def impossible(sample: str, event: int, name: str, value: float, low: float, high: float) -> SampleError:
+    if value != value:
+        return SampleError(f"sample {sample!r}, event {event}: {name} is not a number (NaN)")
+    allowed = (
+        f"from {low:g} to {high:g}" if math.isfinite(high) else f"finite and {_ABOVE[name[-3:] == '.pt']} 0"
+    )
+    return SampleError(
+        f"sample {sample!r}, event {event}: {name} = {value:g} is impossible: expected {allowed}; is the "
+        f"file damaged, or its unit another one?"
+    )
+
+
+def outside(column: Array, low: float, high: float, open_: bool) -> int:
+    """Return the first row that is NaN or outside of low to high, or −1. An infinite limit is outside itself
+    where the other is finite. open_: a finite low limit is outside too."""
+    if column.dtype.kind != "f":
+        low, high = max(low, -(2.0**62)), min(high, 2.0**62)
+        if -low == high == 2.0**62 or not len(column):
+            return -1
+        values: Any = column
+        found = np.flatnonzero((values < low) | (values > high) | (open_ & (values == low)))
+        return int(found[0]) if len(found) else -1
+    kind: Any = column.dtype.type
+    if math.isfinite(low) or math.isfinite(high):
+        low = np.nextafter(kind(low), kind(np.inf)) if open_ else low
+        high = min(high, float(np.finfo(kind).max))
+    return int(_first_outside(column, kind(low), kind(high)))
+
+
+@kernel
+def _first_outside(column: Array, low: float, high: float) -> int:
+    """Return the first row that is NaN or outside of low to high, or −1."""
+    found = False
+    for i in range(len(column)):  # without an early exit, so that the loop is vectorised
+        found |= not (low <= column[i] <= high)
+    if found:
+        for i in range(len(column)):
+            if not low <= column[i] <= high:
+                return i
+    return -1
+
+
+@kernel
+def first_falling(offsets: IntArray) -> int:
+    """Return the first event with offsets below 0 or that fall, or −1."""
+    found = offsets[0] < 0
+    for i in range(len(offsets) - 1):
+        found |= offsets[i + 1] < offsets[i]
+    if found:
+        for i in range(len(offsets) - 1):
+            if offsets[i] < 0 or offsets[i + 1] < offsets[i]:
+                return i
+        return len(offsets) - 2
+    return -1
