@@ -66,3 +66,10 @@ def test_mistakes_end_with_a_message_and_no_file(
     assert message in text
     assert "Traceback" not in text
     assert place.files() == before
+
+
+@pytest.mark.parametrize("option", ["--events", "--threads"])
+def test_numbers_are_bounded(trigemu: Any, option: str) -> None:
+    status, text = trigemu("bench", "menu.toml", option, "9" * 30)
+    assert status == 2
+    assert f"Invalid value for '{option}'" in text

@@ -95,3 +95,10 @@ def test_mistakes_end_with_a_message_and_no_file(
     assert status == 2
     assert message in text
     assert place.files() == before
+
+
+@pytest.mark.parametrize("budget", ["nan", "inf", "-1", "0", "1e400"])
+def test_a_budget_is_a_number(trigemu: Any, budget: str) -> None:
+    status, text = trigemu("scan", "menu.toml", "--trigger", "J30", "--values", "1,2", "--budget", budget)
+    assert status == 2
+    assert "Invalid value for '--budget'" in text

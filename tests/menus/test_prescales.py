@@ -221,3 +221,30 @@ def test_columns_that_are_not_there_or_have_nothing_on(tmp_path: Path) -> None:
         chosen_columns(replace(menu, columns=type(menu.columns)()), ["2e34"])
     with pytest.raises(TrigemuError, match=r"column 'x' switches every trigger of .* off"):
         chosen_columns(read(tmp_path, "name,x\nA,0\nB,-1\nR,0\n"), ["x"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'name,x\nA,"1', "it is not a CSV file: unexpected end of data"),
+        (b'name,x\nA,"1"2\n', "it is not a CSV file: "),
+        (b"name,x\nA,1\nB,1\nR\0,1\n", "has no trigger 'R\\x00'"),
+        ("name,x\nA,1\n".encode("utf-16"), "it is not UTF-8 text"),
+        (b"name,x\nA,-inf\nB,1\nR,1\n", "-inf is not a prescale"),
+        (b"name,x\nA,1e300\nB,1\nR,1\n", "1e+300 is not a prescale: expected a number ≥ 1 up to 1e+15"),
+        (b"", "expected a header"),
+    ],
+)
+def test_files_that_are_odd(tmp_path: Path, content: bytes, message: str) -> None:
+    menu = menu_from(tmp_path, TEXT)
+    (tmp_path / "p.csv").write_bytes(content)
+    with pytest.raises(TrigemuError) as caught:
+        read_prescales(menu, tmp_path / "p.csv")
+    assert message in str(caught.value)
+
+
+def test_lines_may_end_in_any_way(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, TEXT)
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "p.csv").write_bytes(b"\xef\xbb\xbf" + end.join(["name,x", "A,1", "B,2", "R,3"]).encode())
+        assert read_prescales(menu, tmp_path / "p.csv").columns.names == ("x",)

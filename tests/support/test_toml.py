@@ -376,7 +376,7 @@ def test_infinite_numbers_of_a_list_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("edges = [1.0, nan]")
     document = load_toml(tmp_path / "a.toml")
     assert read_table(document, document.data, Numbers, (), "") is None
-    assert document.problems[0].message == "edges = [1.0, nan]: expected a finite number"
+    assert document.problems[0].message == "edges = [1.0, nan]: expected finite numbers"
 
 
 def test_messages_are_bounded_and_act_on_no_terminal(tmp_path: Path) -> None:

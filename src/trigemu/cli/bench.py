@@ -15,6 +15,9 @@ from trigemu.studies.timing import costs as latency
 from trigemu.support import check_writable, write_text
 from trigemu.triggers import search_path
 
+#: Events that are drawn, all of which stay in memory; and threads.
+MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
+
 
 @click.command()
 @options.menu
@@ -26,14 +29,14 @@ from trigemu.triggers import search_path
 )
 @click.option(
     "--events",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MAX_EVENTS),
     default=latency.EVENTS,
     show_default=True,
     help="How many events to draw from the background.",
 )
 @click.option(
     "--threads",
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, MAX_THREADS),
     default=1,
     show_default=True,
     help="Also measure the throughput of this many threads.",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
 
@@ -27,6 +28,21 @@ class Location(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
     ) -> str | Path:
         return value if isinstance(value, Path) or "://" in value else Path(value)
 
+
+class _Positive(click.FloatRange):
+    """A number above 0, such as a rate in Hz; click's own ranges contain NaN."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1e15, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail("nan is not a number above 0", param, ctx)
+        return number
+
+
+POSITIVE = _Positive()
 
 menu = click.argument("menu", type=click.Path(path_type=Path))
 menus = click.argument("menus", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="MENU...")

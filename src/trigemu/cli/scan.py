@@ -27,7 +27,7 @@ from trigemu.triggers import search_path
 @click.option(
     "--budget",
     "budgets",
-    type=click.FloatRange(min=0, min_open=True),
+    type=options.POSITIVE,
     multiple=True,
     help="Find between which values a rate is this many Hz; repeatable.",
 )

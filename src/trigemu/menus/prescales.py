@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -22,10 +23,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from trigemu.menus.menu import Menu, PrescaleColumns, Trigger, own_prescale
-from trigemu.support import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
+from trigemu.support import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest, read_bounded
 
 #: Selects every column where names of columns are given.
 ALL_COLUMNS = "all"
+#: The largest prescale: of all crossings, it would accept one in a year.
+MAX_PRESCALE = 1e15
 
 #: Name of a trigger → line and prescales of its row.
 Rows = dict[str, tuple[int, tuple[float, ...]]]
@@ -33,9 +36,10 @@ Rows = dict[str, tuple[int, tuple[float, ...]]]
 
 def prescale_mistake(value: float) -> str | None:
     """Return the mistake in a prescale of a column, or None."""
-    if value <= 0 or 1 <= value < math.inf:
+    if -MAX_PRESCALE <= value <= 0 or 1 <= value <= MAX_PRESCALE:
         return None
-    return f"{value:g} is not a prescale: expected a number ≥ 1, or 0 or a negative number for off"
+    most = f" up to {MAX_PRESCALE:g}" if abs(value) > MAX_PRESCALE else ""
+    return f"{value:g} is not a prescale: expected a number ≥ 1{most}, or 0 or a negative number for off"
 
 
 def name_mistakes(names: Sequence[str]) -> Iterator[str]:
@@ -58,8 +62,8 @@ def read_prescales(menu: Menu, path: Path) -> Menu:
         With all mistakes of the file, each with its line.
     """
     try:
-        content = path.read_bytes()
-        lines = content.decode("utf-8-sig").splitlines()
+        content = read_bounded(path)
+        lines = io.StringIO(content.decode("utf-8-sig"), newline="").readlines()
         names, rows, problems = _parse(lines)
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
@@ -92,7 +96,7 @@ def _with(trigger: Trigger, rows: Rows, crossing_rate_hz: float) -> Trigger:
 
 def _parse(lines: Sequence[str]) -> tuple[tuple[str, ...], Rows, list[tuple[int, str]]]:
     """Return the names of the columns, the rows, and the mistakes as (line, message)."""
-    reader = csv.reader(lines)
+    reader = csv.reader(lines, strict=True)
     first, *names = [cell.strip() for cell in next(reader, [""])] or [""]
     if first != "name" or not names:
         return (), {}, [(1, "expected a header: 'name', then the names of columns, as in name,2.0e34,1.5e34")]

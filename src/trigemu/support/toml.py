@@ -196,6 +196,10 @@ def read_table(
     inner = f"{dotted(key)}: " if len(key) > 2 else ""
     for at, message in made.mistakes():
         document.problem((*key, *((at,) if isinstance(at, str) else at)), where, inner + message)
+    if len(document.problems) == before:  # the table may have said so in its own words
+        for name in [name for name, value in table.items() if name in fields and not _finite(value)]:
+            text = f"{dotted((*key, name))} = {quoted(table[name])}: expected finite numbers"
+            document.problem((*key, name), where, text)
     return None if len(document.problems) > before else made
 
 
@@ -225,7 +229,7 @@ def _value(document: Document, value: Any, kind: Any, key: Key, where: str) -> A
         items = value.items()
         return {name: _value(document, v, arguments[1], (*key, name), where) for name, v in items}
     try:
-        if not _finite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             raise msgspec.ValidationError("expected a finite number")
         if origin is typing.Literal and (isinstance(value, dict | list) or value not in arguments):
             allowed = " or ".join(map(repr, sorted(arguments)))
