@@ -13,11 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from trigemu.support.errors import TrigemuError
-from trigemu.support.supervise import CANNOT_START
 
 _SCRIPT = Path(__file__).with_name("supervise.py")
 #: Largest file that a program may write, and largest output that is read.
 MAX_OUTPUT = 2**30
+#: The exit status of the script if the program cannot be started.
+CANNOT_START = 126
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +14,8 @@ import numpy.typing as npt
 
 from trigemu.observables import Features
 from trigemu.support import FloatArray, TrigemuError, own_cause
-from trigemu.triggers.models.lanes import LANES, Lanes, aligned
+from trigemu.triggers.models.lanes import BATCH, LANES, Lanes, aligned
+from trigemu.triggers.models.onnx_file import check_onnx
 from trigemu.triggers.models.single_row import Row
 
 if TYPE_CHECKING:
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
 _SILENT = 4
 _TRIALS = 64
 _NO_FOLDER = "/dev/null/none"
+#: What loading a model and a batch of events may take.
+_MEMORY = 4 * 2**30
+_LIMITING = Lock()
 
 
 class Network:
@@ -29,6 +36,11 @@ class Network:
     """
 
     def __init__(self, content: bytes, features: int) -> None:
+        check_onnx(content)
+        with _limited_memory():
+            self._open(content, features)
+
+    def _open(self, content: bytes, features: int) -> None:
         self._session = _session(content)
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(outputs) != 1:
@@ -48,6 +60,8 @@ class Network:
         self._features = features
         try:
             trial = self._run(np.zeros((LANES, features), np.float32))
+            if trial.size == LANES:
+                self._run(np.zeros((BATCH, features), np.float32))
         except Exception as error:
             if own := own_cause(error):
                 raise own from error
@@ -90,6 +104,28 @@ class Network:
     def _run(self, features: Features) -> FloatArray:
         output: FloatArray = self._session.run(None, {self._input: features})[0]
         return output.reshape(-1)
+
+
+@contextmanager
+def _limited_memory() -> Iterator[None]:
+    """Let this process take no more than `_MEMORY` in addition, where Linux says how much it has: so that an
+    absurd model is an error, and does not end the process, or another one."""
+    with _LIMITING:
+        try:
+            import resource
+
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+        except (ImportError, OSError):
+            yield
+            return
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        wanted = min([pages * resource.getpagesize() + _MEMORY, *limits])
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 @lru_cache(maxsize=32)
