@@ -9,9 +9,10 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console, say
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import bar
 from trigemu.output.documents import in_json
-from trigemu.support import MissingExtraError, TrigemuError, check_writable, write_text
+from trigemu.support import MissingExtraError, TrigemuError, check_outputs, check_writable, write_text
 from trigemu.triggers import search_path
 
 
@@ -81,13 +82,14 @@ def check_(
     """Check that a decade trigger of MENU accepts the same fraction of background at every x."""
     from .check import as_dict, check, scored_events, summary
 
-    if json_file:
-        check_writable(json_file)
+    check_outputs([json_file], (menu, catalogue))
     read = trigemu.read_menu(menu, search_path(plugin_path))
-    events = scored_events(read, trigemu.open_catalogue(catalogue), trigger)
+    samples = trigemu.open_catalogue(catalogue)
+    check_inputs([json_file], [read], samples)
+    events = scored_events(read, samples, trigger)
     result, files = check(events, figures)
-    console().print(summary(result))
     if json_file:
         write_text(json_file, in_json(as_dict(result)))
+    console().print(summary(result))
     for file in files:
         say(file)

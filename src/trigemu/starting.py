@@ -1,6 +1,6 @@
 """What happens before anything else is loaded: an interruption while modules load ends the program with a
-message, not with a traceback, and is not taken for the failure of whatever was loading. ONNX Runtime sends no
-telemetry."""
+message, not with a traceback, and is not taken for the failure of whatever was loading. The standard streams
+are there. ONNX Runtime sends no telemetry."""
 
 from __future__ import annotations
 
@@ -27,7 +27,18 @@ def end(number: int, frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
+def fill_closed_streams() -> None:
+    """Open what the caller closed of the standard streams: the next file to be opened would take the number,
+    and be written to by whatever prints. The standard output stays one that cannot be written."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if number == 1 else os.O_RDWR)
+
+
 if is_program():
+    fill_closed_streams()
     for _number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(_number) is not signal.SIG_IGN:
             signal.signal(_number, end)

@@ -9,10 +9,11 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import bar, menus_bar
 from trigemu.output.text import costs as output_bench
 from trigemu.studies.timing import costs as latency
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
 #: Events that are drawn, all of which stay in memory; and threads.
@@ -56,23 +57,24 @@ def bench(
     figure: Path | None,
 ) -> None:
     """Measure the time per event of a MENU and of each of its triggers."""
-    for file in filter(None, (json_file, figure)):
-        check_writable(file)
+    files = json_file, figure
+    check_outputs(files, (menu, catalogue))
     batches = _sizes(batch)
     latency.check(batches, events, threads)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     samples = trigemu.open_catalogue(catalogue)
+    check_inputs(files, [read], samples)
     with menus_bar([read], samples) as advance:
         emulation = trigemu.emulate([read], samples, progress=advance)
     with bar("timing", latency.steps(batches, threads)) as advance:
         result = trigemu.bench(emulation, batches=batches, events=events, threads=threads, progress=advance)
-    console().print(output_bench.bench_tables(result))
     if figure:
         from trigemu.output.figures.style import save
 
         save(output_bench.figure_of(result), figure)
     if json_file:
         write_text(json_file, output_bench.as_json(result, trigemu.__version__))
+    console().print(output_bench.bench_tables(result))
 
 
 def _sizes(text: str) -> list[int]:

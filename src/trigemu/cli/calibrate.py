@@ -9,11 +9,12 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console, say
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import solve_budgets, ties
 from trigemu.menus import write_calibrated
 from trigemu.output.notes import solutions, texts
-from trigemu.support import check_writable
+from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
 
@@ -29,13 +30,14 @@ def calibrate(
     menu: Path, catalogue: Path | str | None, workers: int, plugin_path: tuple[Path, ...], file: Path
 ) -> None:
     """Write MENU with thresholds in place of rate budgets."""
-    check_writable(file)
+    check_outputs([file], (menu, catalogue))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     if not read.budgeted:
         raise trigemu.TrigemuError(
             f"{menu}: no enabled trigger has a budget: give unique_rate_hz or total_rate_hz in place of above"
         )
     samples = trigemu.open_catalogue(catalogue)
+    check_inputs([file], [read], samples)
     with events_bar(samples.background) as advance:
         (solved,) = solve_budgets([read], samples, workers=workers, progress=advance)
     write_calibrated(solved, file, samples.table.name)

@@ -9,11 +9,12 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import bar
 from trigemu.output.text import validate as output_check
 from trigemu.samples import catalogue_of
 from trigemu.studies import check_decisions as check_decisions
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
 
@@ -41,13 +42,13 @@ def check(
 
     The exit status is 1 if any decision differs.
     """
-    if json_file:
-        check_writable(json_file)
+    check_outputs([json_file], (menu, sample))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     catalogue = trigemu.open_catalogue(sample) if sample.endswith(".toml") else catalogue_of(sample)
+    check_inputs([json_file], [read], catalogue)
     with bar("events", sum(part.entries for part in catalogue.samples)) as advance:
         result = check_decisions(read, catalogue, inject=inject, progress=advance)
-    console().print(output_check.check_table(result))
     if json_file:
         write_text(json_file, output_check.as_json(result))
+    console().print(output_check.check_table(result))
     context.exit(1 if result.differ else 0)

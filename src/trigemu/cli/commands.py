@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import keyword
+import sys
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
 
 from trigemu.cli.console import accept_every_character, say
-from trigemu.support import PluginError, TrigemuError, excerpt, own_cause, printable, unkept
+from trigemu.cli.streams import of_stream, open_streams, output_error
+from trigemu.support import (
+    PluginError,
+    TrigemuError,
+    end_on_signals,
+    excerpt,
+    own_cause,
+    printable,
+    unkept,
+)
 from trigemu.triggers import plugins
 
+#: Exit status where the output is not read to its end, as of programs that SIGPIPE ends.
+UNREAD = 141
 #: Command → the module that holds it.
 COMMANDS = {
     "run": "run",
@@ -87,8 +99,10 @@ class _Commands(click.Group):
             _end(ctx, str(error))
         except MemoryError as error:
             _end(ctx, str(own_cause(error)))
+        except BrokenPipeError:
+            ctx.exit(UNREAD)
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader of a pipe has ended, which click knows
+            if of_stream(error):
                 raise
             _end(ctx, f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except click.ClickException as error:
@@ -102,6 +116,8 @@ class _Commands(click.Group):
             return super().make_context(info_name, args, parent, **extra)
         except click.ClickException as error:
             raise _shown(error) from None
+        except BrokenPipeError:  # of its help
+            sys.exit(UNREAD)
 
 
 def _shown(error: click.ClickException) -> click.ClickException:
@@ -114,8 +130,9 @@ def _end(ctx: click.Context, message: str) -> NoReturn:
     """Print the lines of a message, and end with status 2."""
     lines = message.splitlines() or ["failed without a message"]
     more = [f"… and {len(lines) - MOST_LINES} more lines"] if len(lines) > MOST_LINES else []
-    for line in (*lines[:MOST_LINES], *more):
-        say(f"trigemu: {excerpt(line, LONGEST_LINE)}", err=True)
+    with suppress(OSError):  # nobody reads it
+        for line in (*lines[:MOST_LINES], *more):
+            say(f"trigemu: {excerpt(line, LONGEST_LINE)}", err=True)
     ctx.exit(2)
 
 
@@ -126,6 +143,29 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line.
+
+    The exit status is 0, 1 where a check finds a difference, 2 after a mistake or where a file or the output
+    cannot be written, 130 after an interruption, 143 after SIGTERM, and 141, without a message, where nobody
+    reads the output any more.
+    """
+    end_on_signals()
+    output = open_streams()
     accept_every_character()
-    cli(prog_name="trigemu")
+    failed: OSError | None = None
+    try:
+        cli(prog_name="trigemu")
+    except OSError as error:
+        failed = output_error(output, error)
+        if failed is None:
+            raise
+    except SystemExit:
+        failed = output_error(output, None)
+        if failed is None:
+            raise
+    if failed is None:
+        return
+    if isinstance(failed, BrokenPipeError):
+        sys.exit(UNREAD)
+    say(f"trigemu: cannot write to the standard output: {failed.strerror}", err=True)
+    sys.exit(2)

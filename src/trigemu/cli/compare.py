@@ -9,12 +9,13 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import menus_bar
 from trigemu.menus import check_names
 from trigemu.output.text import compare as output_compare
 from trigemu.samples import Errors
 from trigemu.studies import compare as compare_menus
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
 
@@ -36,17 +37,18 @@ def compare(
     csv_file: Path | None,
 ) -> None:
     """Compare MENUs, variants of each other, on the same events."""
-    for file in filter(None, (json_file, csv_file)):
-        check_writable(file)
+    files = json_file, csv_file
+    check_outputs(files, (*menus, catalogue))
     if len(menus) < 2:
         raise trigemu.TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
     check_names(read)
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
+    check_inputs(files, read, samples)
     with menus_bar(read, samples) as advance:
         result = compare_menus(trigemu.emulate(read, samples, workers=workers, progress=advance))
-    console().print(output_compare.comparison_tables(result))
     if json_file:
         write_text(json_file, output_compare.as_json(result, trigemu.__version__))
     if csv_file:
         write_text(csv_file, output_compare.as_csv(result))
+    console().print(output_compare.comparison_tables(result))

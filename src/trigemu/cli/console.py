@@ -19,6 +19,10 @@ class _Console(Console):
         shown = (printable(o, keep="\n") if isinstance(o, str) else o for o in objects)
         super().print(*shown, **options)
 
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command line, which has one exit status for it."""
+        raise
+
 
 def console() -> Console:
     """Return a console as wide as the terminal, or of 100 columns where there is none."""

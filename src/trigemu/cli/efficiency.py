@@ -10,11 +10,12 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console, say
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import efficiency as output_efficiency
 from trigemu.samples import Errors
 from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
 
@@ -58,8 +59,8 @@ def efficiency(
     figures: Path | None,
 ) -> None:
     """Measure efficiencies of MENUs on signal samples; gains are over the first menu."""
-    for file in filter(None, (json_file, csv_file)):
-        check_writable(file)
+    files = json_file, csv_file
+    check_outputs(files, (*menus, profile, catalogue))
     wanted = (
         _from_file(profile, observables, categories) if profile else _given(observables, bins, categories)
     )
@@ -74,18 +75,22 @@ def efficiency(
         raise click.UsageError("give at least a MENU, --sample, --observable and --bins, or a --profile")
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in wanted.menus]
     opened = trigemu.open_catalogue(catalogue).with_errors(errors)
+    check_inputs(files, read, opened)
     parts = [opened.sample(name) for name in wanted.samples]
     parts += opened.background if any(menu.budgeted for menu in read) else []
     with events_bar(parts) as advance:
         result = wanted.measure(read, opened, workers=workers, progress=advance)
-    console().print(output_efficiency.efficiency_tables(result, wanted.labels))
+    drawn: list[Path] = []
     if figures:
         units = {observable.expression: observable.unit for observable in wanted.observables}
-        output_efficiency.write_figures(result, figures, wanted.labels, units, say)
+        output_efficiency.write_figures(result, figures, wanted.labels, units, drawn.append)
     if json_file:
         write_text(json_file, output_efficiency.as_json(result, opened, trigemu.__version__, wanted.labels))
     if csv_file:
         write_text(csv_file, output_efficiency.as_csv(result))
+    console().print(output_efficiency.efficiency_tables(result, wanted.labels))
+    for file in drawn:
+        say(file)
 
 
 def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:

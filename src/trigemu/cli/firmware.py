@@ -10,8 +10,9 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.firmware_project import estimate, export, verify
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import menus_bar
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, search_path
 
 _WIDTH = click.IntRange(1, MAX_WIDTH)
@@ -71,19 +72,20 @@ def precision(
     from trigemu.firmware import survey, types_of, with_modes, with_widths
     from trigemu.output.text import precision as output_bits
 
-    if json_file:
-        check_writable(json_file)
+    check_outputs([json_file], (menu, catalogue))
     if not auto and (input_bits or score_bits or rounding or overflow):
         raise trigemu.TrigemuError("widths, --rounding and --overflow need --auto: else the menu gives them")
     read = trigemu.read_menu(menu, search_path(plugin_path))
     types = None
     if auto:
         types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
-    result = survey(read, trigger, trigemu.open_catalogue(catalogue), types, workers=workers)
-    console().print(output_bits.survey_table(result))
-    say(output_bits.as_toml(result.precision))
+    samples = trigemu.open_catalogue(catalogue)
+    check_inputs([json_file], [read], samples)
+    result = survey(read, trigger, samples, types, workers=workers)
     if json_file:
         write_text(json_file, output_bits.survey_json(result, trigemu.__version__))
+    console().print(output_bits.survey_table(result))
+    say(output_bits.as_toml(result.precision))
 
 
 @firmware.command()
@@ -125,14 +127,15 @@ def scan(
     from trigemu.firmware import of_model, parse_bits, scan_bits, types_of, with_modes
     from trigemu.output.text import precision as output_bits
 
-    for file in filter(None, (json_file, figure)):
-        check_writable(file)
+    files = json_file, figure
+    check_outputs(files, (menu, catalogue))
     if resources:
         _check_tools()
     widths = [(width, score_bits or width) for width in parse_bits(bits)]
     read = trigemu.read_menu(menu, search_path(plugin_path))
     types = with_modes(types_of(read, trigger), rounding, overflow)
     samples = trigemu.open_catalogue(catalogue)
+    check_inputs(files, [read], samples)
     with menus_bar([read], samples) as advance:
         result = scan_bits(
             read,
@@ -144,13 +147,13 @@ def scan(
             workers=workers,
             progress=advance,
         )
-    console().print(output_bits.scan_table(result))
     if figure:
         from trigemu.output.figures.style import save
 
         save(output_bits.figure_of(result), figure)
     if json_file:
         write_text(json_file, output_bits.scan_json(result, trigemu.__version__))
+    console().print(output_bits.scan_table(result))
 
 
 def _check_tools() -> None:

@@ -16,7 +16,7 @@ from trigemu.firmware import estimate as estimating
 from trigemu.firmware import export as exporting
 from trigemu.firmware import verify as verifying
 from trigemu.output.text import firmware as output_firmware
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
 
@@ -85,13 +85,12 @@ def export(
 @click.pass_context
 def verify(context: click.Context, directory: Path, json_file: Path | None) -> None:
     """Compare every score of the C++ and VHDL of a project with the emulation, to the bit."""
-    if json_file:
-        check_writable(json_file)
     project = open_project(directory)
+    check_outputs([json_file], directory.rglob("*"))
     checks = verifying.verify(project)
-    console().print(output_firmware.verified_table(checks, project))
     if json_file:
         write_text(json_file, output_firmware.verified_json(checks, trigemu.__version__))
+    console().print(output_firmware.verified_table(checks, project))
     if any(check.differences for check in checks):
         context.exit(1)
     if any(check.missing for check in checks):
@@ -104,10 +103,9 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
 @options.json_file
 def estimate(directory: Path, clock: float | None, json_file: Path | None) -> None:
     """Estimate latency, LUTs and registers of a project, beside the DECADE paper and budgets."""
-    if json_file:
-        check_writable(json_file)
     project = open_project(directory)
+    check_outputs([json_file], directory.rglob("*"))
     result = estimating.estimate(project, clock)
-    console().print(output_firmware.estimate_table(result, project))
     if json_file:
         write_text(json_file, output_firmware.estimate_json(result, project, trigemu.__version__))
+    console().print(output_firmware.estimate_table(result, project))

@@ -11,6 +11,7 @@ from trigemu.cli.console import say
 from trigemu.cli.progress import bar
 from trigemu.generate import run as sample
 from trigemu.generate import tuning_table
+from trigemu.support import check_outputs
 
 
 @click.command()
@@ -27,6 +28,8 @@ from trigemu.generate import tuning_table
 def generate(config: str, output: Path, workers: int, tune: bool) -> None:
     """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("embedded")."""
     settings = sample.load_config(config)
+    if Path(config).is_file():
+        check_outputs(sample.written_files(settings, output), [config])
     with bar("generating", settings.interactions) as advance:
         if tune:
             sample.tune(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from trigemu.cli.console import say
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 
 output = click.option(
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
@@ -26,7 +26,7 @@ def cms_l1(menu: Path, file: Path) -> None:
     """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
     from trigemu.menus.importers.cms_l1 import import_cms_l1
 
-    check_writable(file)
+    check_outputs([file], [menu])
     imported = import_cms_l1(menu)
     write_text(file, imported.toml)
     for warning in imported.warnings:
@@ -54,7 +54,8 @@ def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> 
     """Convert MENU, the YAML of a CMS Phase-2 Level-1 menu."""
     from trigemu.menus.importers.cms_phase2 import import_cms_phase2
 
-    check_writable(file)
+    folders = filter(None, (objects, scalings))
+    check_outputs([file], (menu, *(part for folder in folders for part in folder.glob("*"))))
     imported = import_cms_phase2(menu, objects, scalings)
     write_text(file, imported.toml)
     for warning in imported.warnings:

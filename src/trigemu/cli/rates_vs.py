@@ -9,12 +9,13 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import menus_bar
 from trigemu.output.text import rates_in_bins as output_rates_vs
 from trigemu.samples import Errors
 from trigemu.studies import binned_rates as rates_in_bins
 from trigemu.studies import parse_bins
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
 
@@ -44,17 +45,17 @@ def rates_vs(
     figure: Path | None,
 ) -> None:
     """Print the rates of a MENU in bins of an OBSERVABLE, such as n_interaction or jet[0].pt."""
-    for file in filter(None, (json_file, csv_file, figure)):
-        check_writable(file)
+    files = json_file, csv_file, figure
+    check_outputs(files, (menu, catalogue))
     edges = parse_bins(bins)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     for name in triggers:
         if not read.trigger(name).enabled:
             raise trigemu.TrigemuError(f"{menu}: trigger {name!r} is disabled: it has no rates")
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
+    check_inputs(files, [read], samples)
     with menus_bar([read], samples) as advance:
         result = rates_in_bins(read, observable, edges, samples, workers=workers, progress=advance)
-    console().print(output_rates_vs.rates_vs_table(result, triggers))
     if figure:
         from trigemu.output.figures.style import save
 
@@ -64,3 +65,4 @@ def rates_vs(
         write_text(json_file, output_rates_vs.as_json(result, trigemu.__version__))
     if csv_file:
         write_text(csv_file, output_rates_vs.as_csv(result))
+    console().print(output_rates_vs.rates_vs_table(result, triggers))

@@ -11,9 +11,10 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import say
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import bar
 from trigemu.samples import Errors
-from trigemu.support import TrigemuError, check_writable, write_text
+from trigemu.support import TrigemuError, check_outputs, check_writable, write_text
 from trigemu.triggers import search_path
 
 
@@ -67,11 +68,12 @@ def report(
         read_profiles,
     )
 
-    check_writable(file)
+    check_outputs([file], (*menus, catalogue, profile))
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
+    check_inputs([file], read, samples)
     profiles = read_profiles(profile) if profile else profiles_beside(menus, samples)
     entries = sum(sample.entries for sample in samples.background)
     command = shlex.join(["trigemu", *sys.argv[1:]])

@@ -9,6 +9,7 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import menus_bar
 from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
@@ -16,7 +17,7 @@ from trigemu.output.text import prescale_columns as output_columns
 from trigemu.output.text import rates as output
 from trigemu.rates import column_rates
 from trigemu.samples import Errors
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
 
@@ -59,13 +60,14 @@ def run(
     csv_file: Path | None,
 ) -> None:
     """Run a MENU over samples and print each trigger's rates."""
-    for file in filter(None, (json_file, csv_file)):
-        check_writable(file)
+    files = json_file, csv_file
+    check_outputs(files, (menu, catalogue, prescales))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     if prescales:
         read, columns = read_prescales(read, prescales), columns or (ALL_COLUMNS,)
     wanted = chosen_columns(read, columns) if columns else ()
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
+    check_inputs(files, [read], samples)
     if luminosity is not None:
         samples = at_luminosity(samples, luminosity)
     with menus_bar([read], samples, further=pileup is not None) as advance:
@@ -74,12 +76,12 @@ def run(
         emulation = trigemu.emulate([read], samples, workers=workers, progress=advance)
     results = column_rates(emulation, wanted) if wanted else {"": trigemu.rates_of(emulation)}
     plain = None if wanted else results[""]
-    console().print(output.rate_table(plain) if plain else output_columns.column_table(results))
-    for name, result in results.items() if overlap else ():
-        console().print("", *([f"Column {name}"] if name else []), output.overlap_table(result), sep="\n")
     version = trigemu.__version__
     if json_file:
         made = output.as_json(plain, version) if plain else output_columns.as_json(results, version)
         write_text(json_file, made)
     if csv_file:
         write_text(csv_file, output.as_csv(plain) if plain else output_columns.as_csv(results))
+    console().print(output.rate_table(plain) if plain else output_columns.column_table(results))
+    for name, result in results.items() if overlap else ():
+        console().print("", *([f"Column {name}"] if name else []), output.overlap_table(result), sep="\n")

@@ -43,22 +43,24 @@ def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> Non
         rate = f"{sample.rate_hz:.4g} Hz" if entry.cross_section_pb or entry.rate_hz else ""
         files, events = str(len(sample.sources)), str(sample.entries)
         table.add_row(entry.name, entry.role, entry.format, files, events, rate, entry.description)
+    drawn = _draw(opened, plots) if plots else []
     console().print(f"{opened.table.name}: {opened.table.convention} weights, {opened.path}", table, sep="\n")
     if opened.table.note:
         console().print(opened.table.note)
-    if plots:
-        _draw(opened, plots)
+    for file in drawn:
+        say(file)
 
 
-def _draw(catalogue: trigemu.Catalogue, folder: Path) -> None:
+def _draw(catalogue: trigemu.Catalogue, folder: Path) -> list[Path]:
     from trigemu.output.figures.spectra import draw_spectrum
     from trigemu.output.figures.style import save
     from trigemu.studies import sample_spectra
 
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
+    files = []
     for spectrum in sample_spectra(catalogue):
         q = spectrum.quantity
         made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.variance, signals)
-        path = folder / f"{q.label.replace(' ', '_')}.png"
-        save(made, path)
-        say(path)
+        files.append(folder / f"{q.label.replace(' ', '_')}.png")
+        save(made, files[-1])
+    return files

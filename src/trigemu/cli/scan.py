@@ -9,12 +9,13 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
+from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples import Errors
 from trigemu.studies import Steps, check_steps, parse_values, thresholds_met
 from trigemu.studies import scan as scan_menu
-from trigemu.support import check_writable, write_text
+from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
 
@@ -52,17 +53,17 @@ def scan(
     figure: Path | None,
 ) -> None:
     """Scan the rates of a MENU over the threshold of one trigger, or over the plane of two."""
-    for file in filter(None, (json_file, csv_file, figure)):
-        check_writable(file)
+    files = json_file, csv_file, figure
+    check_outputs(files, (menu, catalogue))
     steps = _steps(triggers, values)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     check_steps(read, steps)
     samples = trigemu.open_catalogue(catalogue).with_errors(errors)
+    check_inputs(files, [read], samples)
     passes = 2 if any(trigger.name not in triggers for trigger in read.budgeted) else 1
     with events_bar(samples.background, passes) as advance:
         result = scan_menu(read, steps, samples, workers=workers, progress=advance)
     where = [entry for budget in budgets for entry in thresholds_met(result, budget)]
-    console().print(output_scan.scan_table(result, where))
     if figure:
         from trigemu.output.figures.style import save
 
@@ -71,6 +72,7 @@ def scan(
         write_text(json_file, output_scan.as_json(result, where, trigemu.__version__))
     if csv_file:
         write_text(csv_file, output_scan.as_csv(result))
+    console().print(output_scan.scan_table(result, where))
 
 
 def _steps(triggers: tuple[str, ...], values: tuple[str, ...]) -> list[Steps]:

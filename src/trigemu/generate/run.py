@@ -28,9 +28,11 @@ __all__ = [
     "load_config",
     "shipped",
     "tune",
+    "written_files",
 ]
 
 INTERACTIONS = "interactions"  # the folder of stage one, inside the output
+CATALOGUE = "catalogue.toml"
 
 
 def generate(
@@ -86,6 +88,12 @@ def tune(
     return tuning.tune(settings, lambda changed: _write(changed, output), report)
 
 
+def written_files(config: Config, output: Path) -> list[Path]:
+    """Return the files of stage two that are already in the folder and will be replaced."""
+    files = [output / CATALOGUE, *(output / write.file_name(part) for part in config.slices)]
+    return [file for file in files if file.exists()]
+
+
 def generate_interactions(
     config: str | Path | Config,
     output: Path,
@@ -108,7 +116,7 @@ def _write(settings: Config, output: Path) -> Path:
         f"trigemu {__version__}, configuration {settings.name}, seed {settings.seed}, "
         f"Pythia {pythia.version()}"
     )
-    path = output / "catalogue.toml"
+    path = output / CATALOGUE
     write.catalogue(path, settings, made_by, samples, _pt_bits(settings))
     return path
 

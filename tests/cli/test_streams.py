@@ -1,0 +1,110 @@
+"""The program as a process: its streams, its signals, and what it leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = [sys.executable, "-m", "trigemu"]
+
+
+def start(place: Any, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=place.folder,
+        text=True,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options,
+    )
+
+
+def unread() -> dict[str, Any]:
+    """A pipe that nobody reads."""
+    read, write = os.pipe()
+    os.close(read)
+    return {"stdout": write}
+
+
+def closed() -> dict[str, Any]:
+    return {"stdout": None, "preexec_fn": lambda: os.close(1)}
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "message"),
+    [
+        (unread, 141, ""),
+        (closed, 2, "trigemu: cannot write to the standard output: Bad file descriptor\n"),
+        (
+            lambda: {"stdout": os.open("/dev/full", os.O_WRONLY)},
+            2,
+            "trigemu: cannot write to the standard output: No space left on device\n",
+        ),
+    ],
+)
+def test_files_are_written_where_the_output_cannot_be(
+    place: Any, output: Callable[[], dict[str, Any]], status: int, message: str
+) -> None:
+    options = output()
+    given = "run", "menu.toml", "--samples", "catalogue.toml", "--json", "x.json"
+    with start(place, *given, **options) as ran:
+        if isinstance(options["stdout"], int):
+            os.close(options["stdout"])
+        assert ran.stderr
+        assert ran.stderr.read() == message
+        assert ran.wait(20) == status
+    assert (place.folder / "x.json").read_text().endswith("}\n")
+
+
+def test_help_that_nobody_reads(place: Any) -> None:
+    options = unread()
+    with start(place, "--help", **options) as ran:
+        os.close(options["stdout"])
+        assert ran.stderr
+        assert ran.stderr.read() == ""
+        assert ran.wait(20) == 141
+
+
+def test_an_interruption_while_modules_load(place: Any) -> None:
+    with start(place, "schema", preexec_fn=interruptible) as ran:
+        while "numpy" not in Path(f"/proc/{ran.pid}/maps").read_text():  # the first of the large modules
+            time.sleep(0.01)
+        ran.send_signal(signal.SIGINT)
+        assert ran.stderr
+        assert ran.stderr.read() == "trigemu: interrupted\n"
+        assert ran.wait(20) == 130
+
+
+def interruptible() -> None:
+    """A shell that starts the tests in the background has interruptions ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.mark.parametrize("output", ["menu.toml", "catalogue.toml", "all.root", "link", "hard"])
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_no_output_replaces_an_input(
+    place: Any, trigemu: Callable[..., tuple[int, str]], command: str, output: str
+) -> None:
+    (place.folder / "link").symlink_to("menu.toml")
+    (place.folder / "hard").hardlink_to(place.folder / "all.root")
+    before = (place.folder / output).read_bytes()
+    menus = ["menu.toml"] if command == "run" else ["menu.toml", "other.toml"]
+    place.write("other.toml", (place.folder / "menu.toml").read_text())
+    for option in ("--json", "--csv"):
+        status, said = trigemu(command, *menus, "--samples", "catalogue.toml", option, output)
+        assert status == 2
+        assert said.startswith(f"trigemu: cannot write {output}: ")
+        assert said.endswith(", which is read, is the same file\n")
+    assert (place.folder / output).read_bytes() == before
+
+
+def test_two_outputs_are_two_files(place: Any, trigemu: Callable[..., tuple[int, str]]) -> None:
+    given = "run", "menu.toml", "--samples", "catalogue.toml", "--json", "x", "--csv", "./x"
+    assert trigemu(*given) == (2, "trigemu: cannot write x: x is the same file, and is written too\n")
+    assert not (place.folder / "x").exists()
