@@ -12,7 +12,7 @@ from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import bar
 from trigemu.output.documents import in_json
-from trigemu.support import MissingExtraError, TrigemuError, check_outputs, check_writable, write_text
+from trigemu.support import MissingExtraError, TrigemuError, check_outputs, write_text
 from trigemu.triggers import search_path
 
 
@@ -31,10 +31,14 @@ def command() -> None:
     help="Folder for models and cards [default: that of CONFIG].",
 )
 def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
-    """Train the models that CONFIG (TOML) describes on one half of the samples."""
+    """Train the models that CONFIG (TOML) describes on one half of the samples.
+
+    The card decade.toml is replaced last, and refers to a new folder with all other files: a training that
+    is interrupted leaves the old set, and the next one continues it after its last finished stage.
+    """
     try:
         from .training.train import train as fit
-        from .training.write import METRICS, write
+        from .training.write import CARD, write
     except ImportError as error:
         raise MissingExtraError("trigemu decade train", "train", str(error.name)) from None
     from .training.config import read_config
@@ -46,10 +50,11 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
-    check_writable(folder / METRICS)
+    check_outputs([folder / CARD], (config, settings.menu, catalogue, settings.card))
     with bar("epochs", settings.table.autoencoder.epochs) as advance:
-        trained = fit(settings, samples, advance)
+        trained, stages = fit(settings, samples, advance, folder)
     digests = write(trained, settings, samples, folder)
+    stages.remove()
     for number, attempt in enumerate(trained.attempts, start=1):
         say(
             f"fit {number}: q = {attempt.q:.5f}: {attempt.unique_hz:.0f} Hz above Y(x); "
@@ -57,7 +62,6 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
             f"{attempt.solution.cut:.4f} ± {attempt.solution.error:.4f}"
         )
     say(f"{trained.quantile.trees} trees, {trained.quantile.split_nodes} split nodes")
-    say(f"{folder / METRICS}")
     for name, digest in digests.items():
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
 

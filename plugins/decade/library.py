@@ -40,6 +40,7 @@ from trigemu.support import (
     own_cause,
     pointer,
     run_limited,
+    temporary_folder,
 )
 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
@@ -117,8 +118,8 @@ def _made(model: treelite.Model, folder: Path, key: str, compiler: str) -> Libra
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
     try:
-        with tempfile.TemporaryDirectory(dir=folder) as scratch:
-            yield Path(scratch)
+        with temporary_folder(folder / "trees") as scratch:
+            yield scratch
     except OSError as error:
         raise TrigemuError(
             f"cannot write to {folder}, where compiled models are kept: {error.strerror}; set XDG_CACHE_HOME"

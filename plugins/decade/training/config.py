@@ -99,6 +99,12 @@ class Config:
     def menu(self) -> Path:
         return self.path.parent / self.table.training.menu
 
+    @property
+    def card(self) -> Path | None:
+        """The card of an existing autoencoder."""
+        name = self.table.autoencoder.card
+        return None if name is None else self.path.parent / name
+
 
 #: Padding of missing objects in all inputs, in training and in cards; the same as in the paper.
 MISSING = 0.0

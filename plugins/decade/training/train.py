@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.emulation import cut_for
-from trigemu.menus import Solution, read_menu
+from trigemu.menus import Menu, Solution, read_menu
 from trigemu.observables import Features, Workspace
 from trigemu.samples import TRAINING, Catalogue, is_quarter
 from trigemu.support import BoolArray, FloatArray, TrigemuError
 from trigemu.triggers import InputBlock, Network, Scorer, of_asked, open_scorer
 
-from ..gather import Gathered, gather
+from ..gather import gather
 from ..quantile import load_trees
 from . import autoencoder, regression
 from .config import Config
 from .graph import onnx_model
 from .levelling import mean_weight
+from .stages import Arrays, Stages, stages_of
 
 #: If the cut differs from 0 by more than this many of its errors, q has to be adjusted.
 _COMPATIBLE = 2.0
@@ -56,38 +60,86 @@ class Trained:
 
 
 def train(
-    config: Config, catalogue: Catalogue, progress: Callable[[int], None] = lambda epochs: None
-) -> Trained:
+    config: Config,
+    catalogue: Catalogue,
+    progress: Callable[[int], None] = lambda epochs: None,
+    output: Path | None = None,
+) -> tuple[Trained, Stages]:
     """Fit on the training half of a catalogue's background; the other half remains unseen.
 
-    `progress` is called with the number of epochs done. Raises TrigemuError if the sample cannot provide what
-    the configuration requires.
+    `progress` is called with the number of epochs done. output: the folder that the result is for; what an
+    interrupted training for it has finished is used. Returns the stages too, to be removed when the result is
+    written. Raises TrigemuError if the sample cannot provide what the configuration requires.
     """
     settings = config.table.autoencoder
     scorer = None if settings.card is None else open_scorer(config.context, settings.card, None)
     menu = read_menu(config.menu)
-    sample = gather(menu, catalogue, _reader(config, scorer), config.context.needs).of(TRAINING)
-    if not len(sample.weight):
+    stages = stages_of(config, menu, catalogue, output) if output else Stages()
+    sample = stages.arrays("events", lambda: _events(config, menu, catalogue, scorer))
+    weight = sample["weight"]
+    if not len(weight):
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} is asked for")
     network: bytes | None = None
     curve: Sequence[autoencoder.Loss] = ()
     if scorer:
-        y = sample.values["y"].astype(np.float64)
+        y = sample["y"].astype(np.float64)
     else:
-        features = sample.values["features"].astype(np.float32)
-        network, curve = _fit_network(config, features, sample.weight, progress)
+        features = sample["features"].astype(np.float32)
+        network, curve = _network(config, features, weight, progress, stages)
         y = Network(network, features.shape[1]).score(features)
-    failing = sample.weight * (1.0 - sample.any_but())
-    quantile, attempts = _fit_quantile(config, sample, y, failing)
-    return Trained(
+    quantile, attempts = _fit_quantile(config, sample, y, stages)
+    trained = Trained(
         network=network,
         curve=curve,
         quantile=quantile,
         attempts=attempts,
-        events=len(sample.weight),
-        effective_events=float(sample.weight.sum() ** 2 / (sample.weight**2).sum()),
-        failing_hz=float(failing.sum()),
+        events=len(weight),
+        effective_events=float(weight.sum() ** 2 / (weight**2).sum()),
+        failing_hz=float(sample["failing"].sum()),
     )
+    return trained, stages
+
+
+def _events(config: Config, menu: Menu, catalogue: Catalogue, scorer: Scorer | None) -> Arrays:
+    """Return x, the features or the score, and the weights of the selected events in the training half.
+    failing: the weights, in Hz, of failing all other triggers."""
+    sample = gather(menu, catalogue, _reader(config, scorer), config.context.needs).of(TRAINING)
+    failing = sample.weight * (1.0 - sample.any_but())
+    return {**sample.values, "weight": sample.weight, "parent": sample.parent, "failing": failing}
+
+
+def _network(
+    config: Config,
+    features: Features,
+    weight: FloatArray,
+    progress: Callable[[int], None],
+    stages: Stages,
+) -> tuple[bytes, Sequence[autoencoder.Loss]]:
+    """Return the ONNX model and its losses by epoch."""
+    fitted = False
+
+    def fit() -> Arrays:
+        nonlocal fitted
+        fitted = True
+        network, curve = _fit_network(config, features, weight, progress)
+        return {
+            "network": _as_array(network),
+            "train": np.array([loss.train for loss in curve]),
+            "test": np.array([loss.test for loss in curve]),
+        }
+
+    made = stages.arrays("autoencoder", fit)
+    if not fitted:
+        progress(len(made["train"]))
+    curve = [
+        autoencoder.Loss(*losses)
+        for losses in zip(made["train"].tolist(), made["test"].tolist(), strict=True)
+    ]
+    return made["network"].tobytes(), curve
+
+
+def _as_array(content: bytes) -> npt.NDArray[np.uint8]:
+    return np.frombuffer(content, np.uint8)
 
 
 def _reader(
@@ -142,7 +194,7 @@ def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:
 
 
 def _fit_quantile(
-    config: Config, sample: Gathered, y: FloatArray, failing: FloatArray
+    config: Config, sample: Arrays, y: FloatArray, stages: Stages
 ) -> tuple[regression.Quantile, tuple[Attempt, ...]]:
     """Fit Y(x). The fraction q above it starts as the budget divided by the rate that can be unique, and is
     adjusted until the cut that meets the budget is compatible with 0: only at 0 the acceptance is flat in
@@ -151,10 +203,10 @@ def _fit_quantile(
     settings = regression.Settings(
         learning_rate=table.learning_rate, max_depth=table.max_depth, max_trees=table.max_trees
     )
-    x = sample.values["x"].astype(np.float32)
+    x, failing = sample["x"].astype(np.float32), sample["failing"]
     seed = config.table.training.seed
-    weight = sample.weight / mean_weight(x, sample.weight, seed=seed)
-    stop = is_quarter(sample.parent)
+    weight = sample["weight"] / mean_weight(x, sample["weight"], seed=seed)
+    stop = is_quarter(sample["parent"])
     q = budget / float(failing.sum())
     attempts: list[Attempt] = []
     while len(attempts) < _MAX_FITS:
@@ -163,7 +215,8 @@ def _fit_quantile(
                 f"{config.path}: unique_rate_hz = {budget:g}: the events that fail all other triggers have "
                 f"{failing.sum():.6g} Hz"
             )
-        quantile = regression.fit(x, y, weight, q, settings, seed=seed, stop=stop)
+        fit = partial(regression.fit, x, y, weight, q, settings, seed=seed, stop=stop)
+        quantile = _quantile(fit, stages, len(attempts))
         score = y - load_trees(quantile.json, x.shape[1]).predict(x)
         try:
             solution = cut_for(score, failing, budget)
@@ -175,6 +228,25 @@ def _fit_quantile(
             break
         q = _next_q(attempts, budget)
     return quantile, tuple(attempts)
+
+
+def _quantile(fit: Callable[[], regression.Quantile], stages: Stages, number: int) -> regression.Quantile:
+    """Return a fit, one of several."""
+
+    def arrays() -> Arrays:
+        made = fit()
+        return {
+            "json": _as_array(made.json),
+            "nodes": np.array([made.trees, made.split_nodes]),
+            "train": np.array([loss.train for loss in made.curve]),
+            "stop": np.array([loss.stop for loss in made.curve]),
+        }
+
+    made = stages.arrays(f"quantile{number}", arrays)
+    trees, split_nodes = made["nodes"].tolist()
+    curve = zip(made["train"].tolist(), made["stop"].tolist(), strict=True)
+    losses = tuple(regression.Loss(*loss) for loss in curve)
+    return regression.Quantile(made["json"].tobytes(), trees, split_nodes, losses)
 
 
 def _next_q(attempts: Sequence[Attempt], budget_hz: float) -> float:

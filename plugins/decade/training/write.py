@@ -5,45 +5,77 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, figure, save
+from trigemu.output.figures.style import COLOURS, drawn, figure
 from trigemu.samples import Catalogue
-from trigemu.support import check_writable, toml_text, write_bytes, write_text
+from trigemu.support import new_folder, toml_text, write_bytes, write_text
 
 from .config import MISSING, Config
+from .stages import LIBRARIES
 from .train import Trained
 
 NETWORK, QUANTILE = "autoencoder.onnx", "quantile.json"
 NETWORK_CARD, CARD = "autoencoder.toml", "decade.toml"
 METRICS, CURVE = "metrics.json", "training.png"
-_LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
+_FILES = {NETWORK, QUANTILE, NETWORK_CARD, METRICS, CURVE}
+#: Names of the folders of sets: this and so many digits of a digest of their files.
+_SET, _DIGITS = "decade-", 16
 
 
 def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) -> dict[str, str]:
-    """Write all files into a folder, models before the cards that refer to them. Return the sha256 of the
-    cards, which a menu may give."""
-    for name in (NETWORK, QUANTILE, NETWORK_CARD, CARD, METRICS, CURVE):
-        check_writable(folder / name)
-    digests = {}
+    """Write a trained set into a folder: all files but one into a new folder named by their digest, then the
+    card that refers to them, which replaces that of an older set. At no time there is a mixture of two.
+    Return the sha256 of the cards, which a menu may give."""
+    files = {QUANTILE: trained.quantile.json}
+    files[METRICS] = (json.dumps(metrics(trained, config, catalogue), indent=1) + "\n").encode()
     if trained.network is not None:
-        _write(folder / NETWORK, trained.network)
-        save(_curve(trained), folder / CURVE)
-        digests[NETWORK_CARD] = _write_text(folder / NETWORK_CARD, _network_card(trained, config, catalogue))
-        score_card, score_digest = NETWORK_CARD, digests[NETWORK_CARD]
+        files |= {NETWORK: trained.network, CURVE: drawn(_curve(trained), "png")}
+        files[NETWORK_CARD] = _network_card(trained, config, catalogue).encode()
+    name = f"{_SET}{_digest_of(files)[:_DIGITS]}"
+    if trained.network is not None:
+        score_card, digest = f"{name}/{NETWORK_CARD}", hashlib.sha256(files[NETWORK_CARD]).hexdigest()
+        digests = {score_card: digest}
     else:
-        given = config.path.parent / str(config.table.autoencoder.card)
+        given = config.card
+        assert given
         score_card = Path(os.path.relpath(given, folder)).as_posix()
-        score_digest = hashlib.sha256(given.read_bytes()).hexdigest()
-    _write(folder / QUANTILE, trained.quantile.json)
-    digests[CARD] = _write_text(folder / CARD, _card(trained, config, catalogue, score_card, score_digest))
-    write_text(folder / METRICS, json.dumps(metrics(trained, config, catalogue), indent=1) + "\n")
-    return digests
+        digest, digests = hashlib.sha256(given.read_bytes()).hexdigest(), {}
+    card = _card(trained, config, catalogue, f"{name}/{QUANTILE}", score_card, digest)
+    _write_set(folder / name, files)
+    write_text(folder / CARD, card)
+    _remove_old_sets(folder, name)
+    return {**digests, CARD: hashlib.sha256(card.encode()).hexdigest()}
+
+
+def _write_set(folder: Path, files: Mapping[str, bytes]) -> None:
+    if folder.is_dir():  # from a run that was killed before it replaced the card; each file is checked
+        for name, content in files.items():
+            write_bytes(folder / name, content)
+        return
+    with new_folder(folder) as made:
+        for name, content in files.items():
+            (made / name).write_bytes(content)
+
+
+def _remove_old_sets(folder: Path, name: str) -> None:
+    """Remove sets that the card does not refer to any more, unless something else is in them."""
+    for other in folder.glob(f"{_SET}{'[0-9a-f]' * _DIGITS}"):
+        if other.name != name and {file.name for file in other.iterdir()} <= _FILES:
+            shutil.rmtree(other, ignore_errors=True)
+
+
+def _digest_of(files: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256()
+    for name, content in sorted(files.items()):
+        digest.update(f"{name} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
 
 
 def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str, Any]:
@@ -52,7 +84,7 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         "config_sha256": config.document.sha256,
         "catalogue": {"name": catalogue.table.name, "sha256": catalogue.sha256},
         "seed": config.table.training.seed,
-        "versions": {name: version(name) for name in _LIBRARIES},
+        "versions": {name: version(name) for name in LIBRARIES},
         "events": trained.events,
         "effective_events": trained.effective_events,
         "failing_hz": trained.failing_hz,
@@ -79,15 +111,6 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
     }
 
 
-def _write(path: Path, content: bytes) -> None:
-    write_bytes(path, content)
-
-
-def _write_text(path: Path, text: str) -> str:
-    write_text(path, text)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _network_card(trained: Trained, config: Config, catalogue: Catalogue) -> str:
     assert trained.network is not None
     network = {"file": NETWORK, "sha256": hashlib.sha256(trained.network).hexdigest()}
@@ -101,9 +124,11 @@ def _network_card(trained: Trained, config: Config, catalogue: Catalogue) -> str
     return "\n".join([*_head(what, config, catalogue), *tables])
 
 
-def _card(trained: Trained, config: Config, catalogue: Catalogue, score_card: str, score_digest: str) -> str:
+def _card(
+    trained: Trained, config: Config, catalogue: Catalogue, file: str, score_card: str, score_digest: str
+) -> str:
     quantile = {
-        "file": QUANTILE,
+        "file": file,
         "sha256": hashlib.sha256(trained.quantile.json).hexdigest(),
         "q": trained.q,
         "x": config.table.quantile.x,

@@ -9,9 +9,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 
-from trigemu.support import Finished, Limits, MissingExtraError, TrigemuError, run_limited
+from trigemu.support import (
+    Finished,
+    Limits,
+    MissingExtraError,
+    TrigemuError,
+    run_limited,
+    temporary_folder,
+)
 
 #: Program → the Debian package that contains it.
 PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}
@@ -66,8 +73,8 @@ def _failure(program: str, done: Finished, limits: Limits) -> TrigemuError:
 def scratch() -> Iterator[Path]:
     """Provide a temporary folder; TrigemuError where it cannot be made or written to."""
     try:
-        with TemporaryDirectory(prefix="trigemu-", ignore_cleanup_errors=True) as folder:
-            yield Path(folder)
+        with temporary_folder(Path(gettempdir()) / "firmware") as folder:
+            yield folder
     except OSError as error:
         raise TrigemuError(f"cannot work in a temporary folder: {error}; set TMPDIR") from None
 

@@ -76,7 +76,8 @@ def check_writable(path: Path | str) -> None:
         if target.exists() and not target.is_file():
             return
         if not target.parent.is_dir():
-            raise TrigemuError(f"cannot write {given}: there is no folder {target.parent}")
+            folder = target.parent if given.is_symlink() else given.parent
+            raise TrigemuError(f"cannot write {given}: there is no folder {folder}")
         if not os.access(target.parent, os.W_OK):
             raise TrigemuError(f"cannot write {given}: its folder is not writable")
 
@@ -106,8 +107,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     check_writable(path)
     with _errors(path):
         target = path.absolute()
-        _remove_dead(target)
-        with temporary_folder(target) as made:
+        with temporary_folder(target, 0o777) as made:
             yield made
             _synchronise_tree(made)
             made.rename(target)
@@ -115,12 +115,14 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def temporary_folder(target: Path) -> Iterator[Path]:
-    """Yield a new folder beside a file or folder; at the end it is removed if it is still there."""
+def temporary_folder(target: Path, mode: int = 0o700) -> Iterator[Path]:
+    """Yield a new folder beside a file or folder; at the end it is removed if it is still there. Those for
+    the same target that killed programs left are removed first."""
+    _remove_dead(target)
     folder = _temporary_name(target)
     with undone(lambda: shutil.rmtree(folder, ignore_errors=True)):
         try:
-            folder.mkdir()
+            folder.mkdir(mode)
             descriptor = os.open(folder, os.O_RDONLY)
             try:
                 with _locked(descriptor):

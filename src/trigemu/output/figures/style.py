@@ -59,9 +59,14 @@ def save(made: Figure, path: Path) -> None:
     """Write a figure, completely or not at all; the ending of the name chooses the format."""
     with suppress(OSError):  # an unusable folder is reported when the file is written
         path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, drawn(made, path.suffix[1:]))
+
+
+def drawn(made: Figure, kind: str) -> bytes:
+    """Return a figure as a file of some kind: png, pdf or svg."""
     stream = io.BytesIO()
-    made.savefig(stream, format=path.suffix[1:])
-    write_bytes(path, stream.getvalue())
+    made.savefig(stream, format=kind)
+    return stream.getvalue()
 
 
 def literal(text: str) -> str:

@@ -1,0 +1,115 @@
+"""Results of the stages of a training, kept in the user's cache until it has succeeded: one that is
+interrupted continues where it was, with the same result to the last bit."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu import support
+from trigemu.decisions import make_plan
+from trigemu.menus import Menu
+from trigemu.samples import Catalogue
+from trigemu.support import TrigemuError, folder_of_cache, write_bytes
+
+from .config import Config
+
+LIBRARIES = ("numpy", "jax", "optax", "onnx", "xgboost-cpu")
+#: Variables of the environment that change what JAX computes begin with these.
+_VARIABLES = ("JAX_", "XLA_")
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Where results are kept: a folder of this output and all that they depend on. None: nowhere."""
+
+    folder: Path | None = None
+
+    def arrays(self, name: str, make: Callable[[], Arrays]) -> Arrays:
+        """Return the arrays of a stage that was finished before, else make and keep them."""
+        content = self._kept(name)
+        if content is None:
+            made = make()
+            self._keep(name, made)
+            return made
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
+            return {key: file[key] for key in file.files}
+
+    def remove(self) -> None:
+        """Remove all stages of this output, also those of other configurations and samples."""
+        if self.folder:
+            for other in self.folder.parent.glob(f"{self.folder.name.partition('-')[0]}-*"):
+                shutil.rmtree(other, ignore_errors=True)
+
+    def _kept(self, name: str) -> bytes | None:
+        for path in self.folder.glob(f"{name}-*.npz") if self.folder else ():
+            with suppress(OSError):
+                content = path.read_bytes()
+                if path.name == f"{name}-{hashlib.sha256(content).hexdigest()}.npz":
+                    return content
+        return None
+
+    def _keep(self, name: str, made: Arrays) -> None:
+        if self.folder is None:
+            return
+        stream = io.BytesIO()
+        np.savez(stream, allow_pickle=False, **made)
+        content = stream.getvalue()
+        with suppress(TrigemuError, OSError):  # the training succeeds without, and may be long
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write_bytes(self.folder / f"{name}-{hashlib.sha256(content).hexdigest()}.npz", content)
+
+
+def stages_of(config: Config, menu: Menu, catalogue: Catalogue, output: Path) -> Stages:
+    """Return where the stages of a training are kept; nowhere if there is no cache."""
+    of = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:16]
+    key = hashlib.sha256(json.dumps(list(_depends_on(config, menu, catalogue))).encode()).hexdigest()
+    try:
+        return Stages(folder_of_cache() / "training" / f"{of}-{key[:32]}")
+    except TrigemuError:
+        return Stages()
+
+
+def _depends_on(config: Config, menu: Menu, catalogue: Catalogue) -> Iterator[object]:
+    """Yield all that a result depends on: the code, the libraries, the machine, and what is read."""
+    yield _code()
+    yield [version(name) for name in LIBRARIES]
+    yield [platform.node(), platform.machine(), platform.python_version(), os.cpu_count()]
+    yield sorted(item for item in os.environ.items() if item[0].startswith(_VARIABLES))
+    yield [config.document.sha256, menu.sha256, [plugin.sha256 for plugin in menu.plugins]]
+    yield [sorted(models.items()) for models in (*make_plan([menu]).models, config.context.models)]
+    yield [catalogue.sha256, catalogue.errors]
+    for sample in catalogue.samples:
+        for source in sample.sources:
+            yield [sample.name, str(source.path), source.entries, *_identity(Path(source.path))]
+
+
+def _identity(path: Path) -> list[int]:
+    try:
+        found = path.stat()
+    except OSError:  # it is remote
+        return []
+    return [found.st_size, found.st_mtime_ns, found.st_ino]
+
+
+def _code() -> str:
+    digest = hashlib.sha256()
+    for folder in (Path(support.__file__).parents[1], Path(__file__).parents[1]):
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()

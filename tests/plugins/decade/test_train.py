@@ -1,0 +1,141 @@
+"""Training as a whole: the set that is written, and what is left where it is interrupted."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from toys import CATALOGUE, toy_events, write_root
+
+from trigemu import open_catalogue, read_menu, run
+from trigemu.cli.commands import cli
+
+ROOT = Path(__file__).parents[3]
+OTHERS = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
+MENU = OTHERS + '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "out/decade.toml"\nabove = 0.0\n'
+CONFIG = """
+[training]
+menu = "others.toml"
+requires = "n_jet >= 1"
+unique_rate_hz = 2.0e6
+
+[autoencoder]
+epochs = 2
+hidden = [3]
+
+[[autoencoder.inputs]]
+observables = ["n_jet", "met"]
+
+[quantile]
+x = ["jet[0].pt"]
+"""
+
+
+class Stopped(BaseException):
+    """As a kill, at a place that the test chooses."""
+
+
+@pytest.fixture(scope="module")
+def root_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("sample") / "all.root"
+    write_root(file, toy_events(19, 3000))
+    return file
+
+
+@pytest.fixture
+def place(tmp_path: Path, root_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    shutil.copy(root_file, "all.root")
+    Path("catalogue.toml").write_text(CATALOGUE)
+    Path("train.toml").write_text(CONFIG)
+    Path("others.toml").write_text(OTHERS)
+    Path("menu.toml").write_text('[menu]\nplugins = ["decade"]\n' + MENU)
+    return tmp_path
+
+
+def train(*more: str) -> tuple[int, str]:
+    given = "decade", "train", "train.toml", "--samples", "catalogue.toml", "-o", "out", *more
+    os.environ["TRIGEMU_PLUGIN_PATH"] = str(ROOT / "plugins")
+    try:
+        result = CliRunner().invoke(cli, given, prog_name="trigemu")
+    finally:
+        del os.environ["TRIGEMU_PLUGIN_PATH"]
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+def files() -> dict[str, bytes]:
+    return {str(f.relative_to("out")): f.read_bytes() for f in Path("out").rglob("*") if f.is_file()}
+
+
+def stages() -> list[str]:
+    return sorted(file.name.partition("-")[0] for file in Path("cache").rglob("*.npz"))
+
+
+def failing(*given: Any, **options: Any) -> Any:
+    raise Stopped
+
+
+def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped in each stage in turn; stages that were finished are not done again."""
+    training = "trigemu_plugin_decade.training"
+    Path("out").mkdir()
+    Path("out/decade.toml").write_text("the old card")
+    Path("out/decade-0123456789abcdef").mkdir()
+    Path("out/decade-0123456789abcdef/quantile.json").write_text("an old model")
+    Path("out/mine.toml").write_text("mine")
+    old = files()
+    assert train("--help")[0] == 0  # loads the plugin
+    importlib.import_module(f"{training}.write")
+    work = [f"{training}.train.gather", f"{training}.autoencoder.fit", f"{training}.regression.fit"]
+    finished = ["events", "autoencoder", "quantile0"]
+    for number, where in enumerate([*work[1:], f"{training}.write.write_text"], start=1):
+        with monkeypatch.context() as patched:
+            for name in (where, *work[: number - 1]):
+                patched.setattr(name, failing)
+            with pytest.raises(Stopped):
+                train()
+        assert stages() == sorted(finished[:number])
+        assert files().items() >= old.items()
+    with monkeypatch.context() as patched:
+        for name in work:
+            patched.setattr(name, failing)
+        status, said = train()
+    assert status == 0, said
+    assert stages() == []
+    made = files()
+    assert made["mine.toml"] == b"mine"
+    assert "decade-0123456789abcdef/quantile.json" not in made
+    shutil.rmtree("out")
+    assert train() == (0, said)
+    assert files() == {name: content for name, content in made.items() if name != "mine.toml"}
+    menu = read_menu(Path("menu.toml"), (ROOT / "plugins",))
+    assert run(menu, open_catalogue("catalogue.toml")).triggers[1].total.hz > 0
+
+
+def test_a_damaged_stage_is_done_again(place: Path) -> None:
+    stages = importlib.import_module("trigemu_plugin_decade.training.stages").Stages(place / "kept")
+    made = {"x": np.arange(3)}
+    assert stages.arrays("a", lambda: made)["x"] is made["x"]
+    assert stages.arrays("a", failing)["x"].tolist() == [0, 1, 2]
+    (file,) = (place / "kept").iterdir()
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    with pytest.raises(Stopped):
+        stages.arrays("a", failing)
+
+
+@pytest.mark.parametrize("name", ["train.toml", "others.toml", "catalogue.toml"])
+def test_the_card_replaces_no_input(place: Path, name: str) -> None:
+    Path("out").mkdir()
+    Path("out/decade.toml").hardlink_to(name)
+    status, said = train()
+    assert status == 2
+    assert said == f"trigemu: cannot write out/decade.toml: {name}, which is read, is the same file\n"
