@@ -215,3 +215,12 @@ def test_bits_are_those_of_whole_numbers() -> None:
     events, _ = muons()
     with pytest.raises(SampleError, match=r"muon\.pt has no bits: its values are not integers"):
         Workspace(events).rows(derivation(windows={"pt": Window(bits=1)}))
+
+
+def test_integers_that_no_column_holds() -> None:
+    assert [*Window(any_of=(2**63 - 1,), bits=2**62).mistakes()] == []
+    message = "the largest integer of a column is 9223372036854775807"
+    assert [*Window(any_of=(1, -(2**63)), bits=2**63).mistakes()] == [
+        ("any_of", f"any_of: {message}"),
+        ("bits", f"bits: {message}"),
+    ]

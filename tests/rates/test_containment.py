@@ -251,6 +251,16 @@ def test_a_long_expression_claims_nothing_and_takes_no_time(tmp_path: Path) -> N
     assert within(tmp_path, text, "LONG") == ()
 
 
+def test_a_chain_that_reads_each_trigger_twice_takes_no_time(tmp_path: Path) -> None:
+    """As deep as a menu may be: 2³² paths, found once each, without too many nested calls."""
+    text = '[[trigger]]\nname = "T0"\nkind = "threshold"\nobservable = "met"\nabove = 1\n'
+    for i in range(1, 34):
+        read = f"T{i - 1} and (T{i - 1} or T{i - 1})"
+        text += f'[[trigger]]\nname = "T{i}"\nkind = "logic"\nexpression = "{read}"\n'
+    menu = menu_from(tmp_path, text)
+    assert Containment(menu, menu.enabled).of(["T33"]) == ("T0",)
+
+
 def test_a_plugin_that_fails_is_named(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(
         "from trigemu.triggers.threshold import Threshold\n"

@@ -11,6 +11,9 @@ import msgspec
 
 from trigemu.support import TomlTable
 
+#: The largest integer that a column can hold, an int64.
+MAX_INTEGER = 2**63 - 1
+
 
 class Range(TomlTable, frozen=True):
     """A range of values v: min ≤ v ≤ max, above < v < below; all given limits must hold."""
@@ -62,6 +65,9 @@ class Window(Range, frozen=True):
         yield from self.contradictions("abs_")
         if self.bits is not None and self.bits <= 0:
             yield "bits", f"bits = {self.bits}: expected a number above 0, whose bits must be set"
+        for name, values in (("any_of", self.any_of or ()), ("bits", (self.bits or 0,))):
+            if any(abs(value) > MAX_INTEGER for value in values):
+                yield name, f"{name}: the largest integer of a column is {MAX_INTEGER}"
 
     def abs_span(self) -> tuple[float, float]:
         """Return the smallest and the largest |v|."""

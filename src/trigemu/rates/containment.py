@@ -74,6 +74,7 @@ class Containment:
         self._extents: dict[str, Extent | None] = {}
         self._implied: dict[tuple[str, str], bool] = {}
         self._refused: dict[str, _Sum] = {}
+        self._sums: dict[tuple[str, str, bool], _Sum | None] = {}
 
     def of(self, names: Collection[str]) -> tuple[str, ...]:
         """Return the names of other triggers that together accept everything that the given triggers accept,
@@ -121,6 +122,24 @@ class Containment:
         return self._extents[name]
 
     def _accepts(self, name: str, true: bool) -> _Sum:
+        return self._once(("accepts", name, true), self._when_it_accepts)
+
+    def _fires(self, name: str, true: bool) -> _Sum:
+        return self._once(("fires", name, true), self._when_it_fires)
+
+    def _once(self, key: tuple[str, str, bool], reading: _Reading) -> _Sum:
+        """Return a sum, found once: triggers that each read another one twice would double the work."""
+        if key not in self._sums:
+            try:
+                self._sums[key] = reading(*key[1:])
+            except _TooLongError:
+                self._sums[key] = None
+        found = self._sums[key]
+        if found is None:
+            raise _TooLongError
+        return found
+
+    def _when_it_accepts(self, name: str, true: bool) -> _Sum:
         """Return when a trigger accepts, given which of its seeds accept. A disabled trigger is read before
         prescales; one that a column of prescales switches off never accepts."""
         trigger = self._menu.trigger(name)
@@ -135,7 +154,7 @@ class Containment:
             parts.append(_read(trigger.seed, true, self._accepts))
         return _joined(parts, true)
 
-    def _fires(self, name: str, true: bool) -> _Sum:
+    def _when_it_fires(self, name: str, true: bool) -> _Sum:
         """Return when a trigger fires, before prescales."""
         trigger = self._menu.trigger(name)
         seeds = [_read(trigger.seed, true, self._fires)] if trigger.seed else []
