@@ -102,6 +102,7 @@ def test_any_layout_of_the_rows_is_read(booster: xgboost.Booster) -> None:
     assert (made.predict(np.repeat(x, 2, axis=0)[::2]) == expected).all()
     assert [made.predict(x[i : i + 1])[0] for i in range(20)] == expected[:20].tolist()
     assert made.predict(x[:0]).shape == (0,)
+    assert (made.by_row(np.asfortranarray(x)) == expected).all()
 
 
 def test_nothing_next_to_the_rows_is_read(booster: xgboost.Booster) -> None:
