@@ -183,13 +183,13 @@ def brute_force(
             own, raw = decide(event, triggers)
             pattern = (*own.values(), *raw.values())
             if pattern not in known:
-                known[pattern] = list(_of_pattern(outcomes(event, triggers, rate), triggers))
+                known[pattern] = list(of_pattern(outcomes(event, triggers, rate), triggers))
             for quantity, f in known[pattern]:
                 _note(out, sample, event["weight"] * scale, quantity, f)
     return out
 
 
-def _of_pattern(counters: Counters, triggers: list[dict[str, Any]]) -> Iterator[tuple[str, Fraction]]:
+def of_pattern(counters: Counters, triggers: list[dict[str, Any]]) -> Iterator[tuple[str, Fraction]]:
     on = [t for t in triggers if t["enabled"]]
     either = partial(any_of, counters)
     a = {t["name"]: either([t]) for t in on}

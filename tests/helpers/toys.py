@@ -212,8 +212,9 @@ def write_root(
     events: Sequence[dict[str, Any]],
     basket: int = 10_000,
     sum_of_weights: float | None = None,
+    compression: str = "zlib",
 ) -> None:
-    """The events as a NanoAOD-like file."""
+    """The events as a NanoAOD-like file. compression: zlib, lzma, lz4, zstd or none."""
     arrays: dict[str, Any] = {}
     for name in COLLECTIONS:
         fields = {
@@ -229,7 +230,8 @@ def write_root(
     for name, branch in (("met", "MET_pt"), ("met_phi", "MET_phi")):
         arrays[branch] = np.array([event[name] for event in events], "f4")
     total = sum(e["weight"] for e in events) if sum_of_weights is None else sum_of_weights
-    with uproot.recreate(path) as file:
+    codec = None if compression == "none" else getattr(uproot, compression.upper())(1)
+    with uproot.recreate(path, compression=codec) as file:
         types = {
             name: array.dtype if isinstance(array, np.ndarray) else array.type.content
             for name, array in arrays.items()

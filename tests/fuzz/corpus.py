@@ -1,0 +1,296 @@
+"""The smallest case of every fault that was ever found: each is refused, or right, in time."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import l1_toys
+import phase2_toys
+from fuzzing import onnx_networks
+from fuzzing.formats import catalogues, configurations, imports, menus, models, profiles, samples
+from fuzzing.formats.base import Files, as_json, sha256
+
+#: Name → format, and its files.
+Corpus = Iterator[tuple[str, str, Callable[[], Files]]]
+
+
+def corpus() -> Corpus:
+    """Yield all cases."""
+    yield from _expressions()
+    yield from _menus()
+    yield from _texts()
+    yield from _trees()
+    yield from _networks()
+    yield from _samples()
+    yield from _commands()
+
+
+def _expressions() -> Corpus:
+    texts = {
+        "a sum of 24 terms": "+".join(["jet[0].pt"] * 24),
+        "a sum of 100 000 terms": "+".join(["1"] * 100_000),
+        "10 000 brackets": "(" * 10_000 + "1" + ")" * 10_000,
+        "10 000 signs": "-" * 10_000 + "1",
+        "10 000 times not": "not " * 10_000 + "n_jet > 1",
+        "10 000 comparisons": "1 < " * 10_000 + "2",
+        "object 10^9": "jet[1000000000].pt",
+        "object 10^30": f"jet[1{'0' * 30}].pt",
+        "5 000 digits": "1" + "0" * 5_000,
+        "10^400": "1" + "0" * 400,
+        "a name of 10^6 letters": "a" * 1_000_000,
+    }
+    for name, text in texts.items():
+        yield name, "expressions", lambda text=text: {"text": text.encode()}
+
+
+def _menu(text: str, way: str = "api") -> Files:
+    return {"menu.toml": text.encode("utf-8", "surrogatepass"), "way": way.encode()}
+
+
+def _trigger(name: str, rest: str = 'kind = "threshold"\nobservable = "jet[0].pt"\nabove = 30') -> str:
+    return f"[[trigger]]\nname = {json.dumps(name)}\n{rest}\n"
+
+
+def _logic(of: str) -> str:
+    return f'kind = "logic"\nexpression = "{of}"'
+
+
+def _menus() -> Corpus:
+    chain = [_trigger("T0"), *(_trigger(f"T{i}", _logic(f"T{i - 1}")) for i in range(1, 1500))]
+    objects = [
+        '[objects.o0]\nfrom = "jet"\n',
+        *(f'[objects.o{i}]\nfrom = "o{i - 1}"\n' for i in range(1, 1000)),
+    ]
+    cases = {
+        "1 500 chained logic triggers": ("".join(chain), "api"),
+        "1 000 chained objects": (
+            "".join(objects) + _trigger("T", 'kind = "threshold"\nobservable = "o999[0].pt"\nabove = 1'),
+            "api",
+        ),
+        "3 000 unknown names": (
+            "".join(_trigger(f"T{i}", _logic(f"X{i}")) for i in range(3000)),
+            "check-menu",
+        ),
+        "20 000 triggers": ("".join(_trigger(f"T{i}") for i in range(20_000)), "check-menu"),
+        "a whole number of 5 000 digits": (
+            menus.PLAIN.replace("above = 30", f"above = 1{'0' * 5000}"),
+            "api",
+        ),
+        "10^400 for a float": (menus.PLAIN.replace("above = 30", f"above = 1{'0' * 400}"), "api"),
+        "5 000 nested lists": (f"x = {'[' * 5000}{']' * 5000}", "api"),
+        "an escape in a name": (_trigger("\x1b[31mred"), "run"),
+        "a formula in a name": (_trigger('=cmd|"/C calc"!A0'), "run"),
+        "12 legs": (
+            _trigger(
+                "C",
+                'kind = "combination"\nlegs = ['
+                + '{object = "jet"},' * 12
+                + "]\npairs = [{legs = [0, 11], dr = {min = 1.0}}]",
+            ),
+            "api",
+        ),
+    }
+    for name, (text, way) in cases.items():
+        yield name, "menus", lambda text=text, way=way: _menu(text, way)
+    for name in ("$\\frac{$", "$a^b^c$", "$$", "\\", "%", "<script>", "a_{b"):
+        yield (
+            f"the name {name} in a report",
+            "menus",
+            lambda name=name: _menu(_trigger(name) + _trigger("B"), "report"),
+        )
+
+
+def _texts() -> Corpus:
+    xml = l1_toys.menu_xml(imports.SEEDS)
+    for encoding in ("utf-16", "idna", "hex", "punycode", "shift_jis", "utf-7", "x", "undefined"):
+        content = xml.replace("UTF-8", encoding).encode()
+        yield f"XML in {encoding}", "XML", lambda content=content: {"menu.xml": content}
+    laughs = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10 if i else "ha" * 10}">' for i in range(10))
+    bomb = f"<!DOCTYPE menu [{laughs}]>".join(xml.split("\n", 1)).replace("two\nlines", "&e9;")
+    yield "XML entities in entities", "XML", lambda: {"menu.xml": bomb.encode()}
+    objects = {f"objects/{name}": text.encode() for name, text in phase2_toys.OBJECTS.items()}
+    for scalar in (
+        "0b_",
+        "0x",
+        "1:2:3:4:5",
+        "2024-99-99",
+        "-.inf",
+        "1" + "0" * 5000,
+        "!!python/object/apply:os.system [id]",
+        "!!float x",
+        "!!timestamp x",
+    ):
+        text = phase2_toys.MENU.replace("cross_masks: []", f"cross_masks: [{scalar}]", 1)
+        yield (
+            f"the YAML scalar {scalar[:20]}",
+            "YAML",
+            lambda text=text: {"menu.yml": text.encode(), **objects},
+        )
+    aliases = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10) if i else 1}]\n" for i in range(10))
+    yield (
+        "YAML aliases of aliases",
+        "YAML",
+        lambda: {"menu.yml": (aliases + phase2_toys.MENU).encode(), **objects},
+    )
+    merges = "a0: &a0 {x: 1}\n" + "".join(
+        f"a{i}: &a{i} {{<<: [{', '.join([f'*a{i - 1}'] * 30)}]}}\n" for i in range(1, 30)
+    )
+    yield (
+        "YAML merges of merges",
+        "YAML",
+        lambda: {"menu.yml": (merges + phase2_toys.MENU).encode(), **objects},
+    )
+    for key in ("blocks = 1", "block_size = 20", "uses = 2"):
+        text = configurations.GENERATOR.replace(key, f"{key.split(' ')[0]} = {2**62}")
+        yield (
+            f"a generator with 2^62 {key.split(' ')[0]}",
+            "generator configurations",
+            lambda text=text: {"toy.toml": text.encode()},
+        )
+    for bins in ("0:1e9:1e-9", "0:10:0", "0:inf:1"):
+        text = profiles.PROFILE.replace("0:150:10", bins)
+        yield (
+            f"the bins {bins}",
+            "profiles",
+            lambda text=text: {"profile.toml": text.encode(), "menu.toml": profiles.PLAIN.encode()},
+        )
+    for what in ("max_depth = 3", "max_trees = 10", "epochs = 2", "batch_size = 64"):
+        text = configurations.TRAINING.replace(what, f"{what.split(' ')[0]} = {10**12}")
+        yield (
+            f"training with {what.split(' ')[0]} 10^12",
+            "training configurations",
+            lambda text=text: {
+                "train.toml": text.encode(),
+                "menu.toml": profiles.PLAIN.encode(),
+            },
+        )
+
+
+def _trees() -> Corpus:
+    def case(change: Callable[[Any], None], way: str) -> Files:
+        plain = models.models()
+        table = json.loads(plain["quantile.json"])
+        change(table["learner"])
+        content = models.huge_json(table)
+        return {**models.with_digests({**plain, "quantile.json": content}), "way": way.encode()}
+
+    def of_tree(key: str, value: Any, at: int = 0) -> Callable[[Any], None]:
+        def change(learner: Any) -> None:
+            learner["gradient_booster"]["model"]["trees"][0][key][at] = value
+
+        return change
+
+    def parameter(key: str, value: str) -> Callable[[Any], None]:
+        return lambda learner: learner["learner_model_param"].update({key: value})
+
+    def deep(learner: Any) -> None:
+        tree, levels = learner["gradient_booster"]["model"]["trees"][0], 10_000
+        nodes = 2 * levels + 1
+        left = [n + 1 if n % 2 == 0 and n + 2 < nodes else -1 for n in range(nodes)]
+        right = [n + 2 if n % 2 == 0 and n + 2 < nodes else -1 for n in range(nodes)]
+        parents = [2147483647, *((n - 1) // 2 * 2 for n in range(1, nodes))]
+        plain = {"left_children": left, "right_children": right, "parents": parents}
+        tree.update(
+            plain | {k: [0] * nodes for k in tree if isinstance(tree[k], list) and k not in plain and tree[k]}
+        )
+        tree["tree_param"]["num_nodes"] = str(nodes)
+
+    def many(learner: Any) -> None:
+        model = learner["gradient_booster"]["model"]
+        model["trees"] = [{**model["trees"][0], "id": n} for n in range(20_000)]
+        model["tree_info"] = [0] * 20_000
+        model["gbtree_model_param"]["num_trees"] = "20000"
+
+    changes = {
+        "a cycle to the root": of_tree("left_children", 0),
+        "child 2^63": of_tree("left_children", 2**63),
+        "a child out of range": of_tree("right_children", 10**6),
+        "split index −5": of_tree("split_indices", -5),
+        "split index 7": of_tree("split_indices", 7),
+        "a NaN leaf": of_tree("split_conditions", float("nan"), -1),
+        "num_class 5": parameter("num_class", "5"),
+        "num_target 10^9": parameter("num_target", "1000000000"),
+        "num_feature 10^9": parameter("num_feature", "1000000000"),
+        "tree_info −1": lambda learner: learner["gradient_booster"]["model"].update(tree_info=[-1, 0, 0, 0]),
+        "quantile_alpha [NaN]": lambda learner: learner["objective"]["quantile_loss_param"].update(
+            quantile_alpha="[NaN]"
+        ),
+        "10 000 levels": deep,
+        "20 000 trees": many,
+    }
+    for name, change in changes.items():
+        for way in ("compiled", "interpreted", "fixed"):
+            yield f"{name}, {way}", "quantile models", lambda change=change, way=way: case(change, way)
+
+
+def _networks() -> Corpus:
+    for kind in onnx_networks.KINDS:
+
+        def made(kind: str = kind) -> Files:
+            plain = models.models()
+            content = onnx_networks.built(kind, 2**62)
+            return {**models.with_digests({**plain, "model.onnx": content}), "menu.toml": models.ONLY_ANOMALY}
+
+        yield f"a network with {kind}", "ONNX", made
+
+
+def _samples() -> Corpus:
+    def catalogue(name: str, form: str = "nanoaod", content: bytes | None = None) -> Files:
+        text = samples.CATALOGUE % (form, name)
+        return {"catalogue.toml": text.encode(), **({} if content is None else {name: content})}
+
+    for form in ("nanoaod", "parquet", "challenge", "cms-l1-vector"):
+        yield f"/dev/zero as {form}", "catalogues", lambda form=form: catalogue("/dev/zero", form)
+        yield f"an empty file as {form}", "catalogues", lambda form=form: catalogue("x", form, b"")
+    yield "10 GB in a small .xz", "catalogues", lambda: catalogue("x.txt.xz", "cms-l1-vector", _zeros_xz())
+    yield (
+        "1 GB in a small .gz",
+        "catalogues",
+        lambda: catalogue("x.txt.gz", "cms-l1-vector", gzip.compress(bytes(1 << 30), 1)),
+    )
+    for number in ("1e308", "1e-320", "1" + "0" * 400):
+        text = catalogues.CROSSING.replace("30e6", number)
+        files = catalogues.sample_files()
+        text %= sha256(files["all.root"])
+        yield (
+            f"a rate of {number[:8]} Hz",
+            "catalogues",
+            lambda text=text, files=files: {
+                "catalogue.toml": text.encode(),
+                "all.root": files["all.root"],
+            },
+        )
+
+
+def _zeros_xz() -> bytes:
+    """10 GB of zeros as ten thousand streams of 1 MB."""
+    return lzma.compress(bytes(1 << 20), preset=0) * 10_000
+
+
+def _commands() -> Corpus:
+    def case(*words: str, **files: bytes) -> Files:
+        return {"words": as_json(list(words)), "menu.toml": menus.PLAIN.encode(), **files}
+
+    run = ("run", "menu.toml", "--samples", "catalogue.toml")
+    lines = {
+        "JSON onto the menu": (*run, "--json", "menu.toml"),
+        "CSV onto the sample": (*run, "--csv", "all.root"),
+        "JSON and CSV onto one file": (*run, "--json", "x", "--csv", "x"),
+        "pileup nan": (*run, "--pileup", "nan"),
+        "luminosity inf": (*run, "--luminosity", "inf"),
+        "10^12 bins": ("rates-vs", "menu.toml", "n_jet", "--bins", "0:1e12:1", "--samples", "catalogue.toml"),
+        "samples over http": ("run", "menu.toml", "--samples", "http://127.0.0.1:1/x.root"),
+    }
+    for name, words in lines.items():
+        yield name, "command-line values", lambda words=words: case(*words)
+    odd = {"x.py/y": b"", "a b.py": b"raise SystemExit(3)", "broken.py": b"("}
+    path = {f"plugins/{name}": content for name, content in odd.items()}
+    yield (
+        "odd files among plugins",
+        "command-line values",
+        lambda: case("check-menu", "menu.toml", "--plugin-path", "plugins", **path),
+    )

@@ -1,0 +1,55 @@
+"""The formats, one file each."""
+
+from __future__ import annotations
+
+import importlib
+
+from fuzzing.formats.base import Format
+
+_MODULES = (
+    *("expressions", "menus", "catalogues", "profiles", "models", "precisions", "samples", "imports"),
+    *("prescales", "configurations", "projects", "commands"),
+)
+FORMATS: dict[str, Format] = {}
+for _name in _MODULES:
+    _module = importlib.import_module(f"fuzzing.formats.{_name}")
+    for _format in getattr(_module, "FORMATS", None) or (_module.FORMAT,):
+        FORMATS[_format.name] = _format
+
+
+def plugin() -> None:
+    """Load the plugin decade."""
+    from trigemu.triggers import plugins
+
+    plugins.find("decade", plugins.search_path()).load()
+
+
+def warm() -> None:
+    """Load what most cases need, so that a fork of this process starts at once. No session of a network and
+    no thread is started here: a fork does not have them."""
+    import tempfile
+    from pathlib import Path
+
+    import trigemu
+    from fuzzing.formats import menus
+    from trigemu.cli import commands, console  # noqa: F401
+
+    for name in (
+        "h5py",
+        "matplotlib.figure",
+        "onnx.reference",
+        "onnxruntime",
+        "pyarrow.parquet",
+        "tl2cgen",
+        "treelite",
+    ):
+        importlib.import_module(name)
+    plugin()
+    for name in dict.fromkeys(commands.COMMANDS.values()):
+        importlib.import_module(f"trigemu.cli.{name}")
+    menus.sample_files()
+    with tempfile.TemporaryDirectory() as folder:
+        for text in (menus.PLAIN, menus.RICH):
+            (Path(folder) / "menu.toml").write_text(text)
+            menu = trigemu.read_menu(Path(folder) / "menu.toml")
+            trigemu.rates_of(trigemu.emulate([menu], menus.toy_catalogue()))

@@ -1,0 +1,106 @@
+"""What a format has to say: its cases, how the program uses them, and what should come out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from hypothesis import strategies as st
+from toys import memory_catalogue, toy_events
+
+from trigemu import Catalogue
+from trigemu.support import TrigemuError
+
+Files = Mapping[str, bytes]
+
+#: The events that menus decide on; few, because the twins are slow.
+EVENTS = toy_events(3, 80)
+
+
+class ShownError(TrigemuError):
+    """A command ended with a message, as a terminal shows it."""
+
+
+def no_twin(folder: Path, made: Any) -> str | None:
+    """There is no independent computation: whatever was accepted stays unjudged."""
+    return None
+
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of input.
+
+    share: how many of 1 000 cases. cases: draws the files of a case. use: does with them what a user would;
+    returns what came of it, or raises TrigemuError. twin: compares that with an independent computation;
+    returns the difference, an empty text if there is none, or None if it cannot judge.
+    """
+
+    name: str
+    share: int
+    cases: Callable[[], st.SearchStrategy[Files]]
+    use: Callable[[Path], Any]
+    twin: Callable[[Path, Any], str | None] = no_twin
+
+
+@cache
+def toy_catalogue() -> Catalogue:
+    return memory_catalogue({"a": EVENTS[:50], "b": EVENTS[50:]})
+
+
+def command(*arguments: str) -> int:
+    """Run a command as users do; return its status. Raises ShownError with what it says after a mistake."""
+    from trigemu.cli import main
+
+    sys.argv = ["trigemu", *arguments]
+    at = os.lseek(1, 0, os.SEEK_END)
+    try:
+        main()
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    else:
+        status = 0
+    sys.stdout.flush()
+    sys.stderr.flush()
+    said = _said(at)
+    if "Traceback (most recent call last)" in said:
+        raise AssertionError(said)
+    if status == 2:
+        raise ShownError("\n".join(line for line in said.split("\n") if line.strip()) or " ")
+    if status not in (0, 1):
+        raise AssertionError(f"status {status}: {said}")
+    return status
+
+
+def _said(start: int) -> str:
+    with Path("/proc/self/fd/1").open("rb") as output:
+        output.seek(start)
+        return output.read(1 << 22).decode(errors="surrogateescape")
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def as_json(value: Any) -> bytes:
+    return json.dumps(value).encode()
+
+
+def differs(what: str, found: Any, expected: Any) -> str:
+    """Return what differs, or an empty text."""
+    return "" if found == expected else f"{what}: {found!r}, expected {expected!r}"
+
+
+def close(found: float, expected: float, tolerance: float = 1e-9) -> bool:
+    """Whether two numbers are the same but for rounding; NaN is NaN."""
+    if found != found or expected != expected:
+        return found != found and expected != expected
+    if abs(expected) == float("inf") or abs(found) == float("inf"):
+        return found == expected
+    return abs(found - expected) <= tolerance * max(abs(found), abs(expected)) + 1e-300

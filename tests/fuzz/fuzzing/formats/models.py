@@ -1,0 +1,255 @@
+"""Model cards, networks (ONNX) and quantile models (XGBoost). Their digests agree: a stranger writes both."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import sys
+import tempfile
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from toys import columns
+
+from fuzzing.edits import byte_edits, table_edits, word_edits
+from fuzzing.formats.base import EVENTS, Files, Format, close, sha256
+from fuzzing.tables import as_toml
+
+MENU = """
+[menu]
+plugins = ["decade"]
+
+[[trigger]]
+name = "AN"
+kind = "anomaly"
+card = "network.toml"
+above = 0.1
+
+[[trigger]]
+name = "AD"
+kind = "decade"
+card = "decade.toml"
+above = 0.0
+"""
+ONLY_ANOMALY = f"[[trigger]]{MENU.split('[[trigger]]')[1]}".encode()
+
+
+@cache
+def models() -> dict[str, bytes]:
+    """Return trained toy models and their cards."""
+    import onnx_toys
+    from decade_toys import Models, train_quantile
+
+    with tempfile.TemporaryDirectory() as folder:
+        booster = train_quantile(2, trees=4, depth=2)
+        made = Models(Path(folder), booster)
+        made.write_network(onnx_toys.autoencoder(6, (4, 2, 4), "Tanh"))
+        made.write_card(bdt=bytes(booster.save_raw("json")))
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+
+
+def with_digests(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the files with the right sha256 in the cards."""
+    made = {**files, "menu.toml": MENU.encode()}
+    old = models()
+    for name, cards in (
+        ("model.onnx", ("network.toml",)),
+        ("quantile.json", ("decade.toml",)),
+        ("network.toml", ("decade.toml",)),
+    ):
+        for card in cards:
+            made[card] = made[card].replace(sha256(old[name]).encode(), sha256(made[name]).encode())
+    return made
+
+
+def _cards() -> st.SearchStrategy[Files]:
+    plain = models()
+
+    def spoilt(name: str) -> st.SearchStrategy[bytes]:
+        text = plain[name].decode()
+        words = (
+            "model.onnx",
+            "quantile.json",
+            "network.toml",
+            "decade.toml",
+            "../x",
+            "jet[0].pt",
+            [1, 2],
+            0.1,
+        )
+        tables = table_edits(tomllib.loads(text), words).map(as_toml)
+        one = table_edits(tomllib.loads(text), words, most=1).map(as_toml)
+        changed = st.one_of(tables, one, word_edits(text)).map(lambda t: t.encode("utf-8", "surrogatepass"))
+        return st.one_of(changed, changed, changed, byte_edits(plain[name]))
+
+    return st.one_of(
+        *(
+            spoilt(name).map(lambda c, name=name: with_digests({**plain, name: c}))
+            for name in ("network.toml", "decade.toml")
+        )
+    )
+
+
+def _networks() -> st.SearchStrategy[Files]:
+    plain = models()
+    from fuzzing import onnx_networks
+
+    whole = st.one_of(
+        byte_edits(plain["model.onnx"]), byte_edits(plain["model.onnx"], most=1), onnx_networks.odd()
+    )
+    return whole.map(
+        lambda content: {**with_digests({**plain, "model.onnx": content}), "menu.toml": ONLY_ANOMALY}
+    )
+
+
+def _trees() -> st.SearchStrategy[Files]:
+    plain = models()
+    table = json.loads(plain["quantile.json"])
+    numbers = ("[NaN]", "[0.9]", "5", "1000000000", "-1", 2**63, -1, 7, 1e300)
+    trees = table["learner"]["gradient_booster"]["model"]["trees"]
+    spoilt = st.one_of(
+        table_edits(table, numbers),
+        table_edits(trees[0], numbers, most=2).map(lambda tree: _with_tree(table, tree)),
+        table_edits(trees[0], numbers, most=1).map(lambda tree: _with_tree(table, tree)),
+    ).map(huge_json)
+    whole = st.one_of(spoilt, spoilt, spoilt, byte_edits(plain["quantile.json"]))
+    ways = st.sampled_from(("compiled", "interpreted", "interpreted", "fixed"))
+    return st.builds(
+        lambda c, way: {**with_digests({**plain, "quantile.json": c}), "way": way.encode()}, whole, ways
+    )
+
+
+def _with_tree(table: Any, tree: Any) -> Any:
+    made = json.loads(json.dumps(table))
+    made["learner"]["gradient_booster"]["model"]["trees"][0] = tree
+    return made
+
+
+def huge_json(made: Any) -> bytes:
+    """Return JSON with whole numbers of any number of digits, which Python only writes when asked to."""
+    old = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        return json.dumps(made, default=str).encode()
+    finally:
+        sys.set_int_max_str_digits(old)
+
+
+def _use(folder: Path) -> Any:
+    """Decide on the toy events; return the scores by trigger."""
+    import trigemu
+    from trigemu.observables import Workspace
+    from trigemu.samples import make_events
+
+    way = (folder / "way").read_text() if (folder / "way").exists() else "interpreted"
+    if way == "fixed":
+        table = (
+            'precision = { input = "ap_fixed<12,8>", threshold = "ap_fixed<12,8>", score = "ap_fixed<14,6>" }'
+        )
+        (folder / "menu.toml").write_text(f"{(folder / 'menu.toml').read_text()}{table}\n")
+    if way == "interpreted":  # compiling takes most of a second
+        os.environ |= {"PATH": "/nowhere", "CC": "/nowhere/cc"}
+    menu = trigemu.read_menu(folder / "menu.toml")
+    plan = trigemu.make_plan([menu])
+    read = columns(EVENTS)
+    events = make_events("toy", read.weight, read.collections, read.scalars)
+    trigemu.decide(events, plan)
+    slots = {name: plan.slots[bit] for name, bit in plan.bits[0].items()}
+    return {
+        name: np.asarray(slot.compiled.evaluate(Workspace(events))).tolist() for name, slot in slots.items()
+    }
+
+
+def _twin_trees(folder: Path, made: dict[str, list[float]]) -> str | None:
+    """Walk the trees of the JSON from node to node; the network's score comes from the anomaly trigger."""
+    if (folder / "way").read_text() == "fixed":
+        return None
+    learner = json.loads((folder / "quantile.json").read_text())["learner"]
+    base = _base_score(learner)
+    trees = learner["gradient_booster"]["model"]["trees"]
+    for number, event in enumerate(EVENTS):
+        x = _x_of(event)
+        expected = base + sum(_leaf(tree, x) for tree in trees)
+        y = made["AN"][number]
+        found = y - made["AD"][number]
+        if math.isinf(y):
+            continue
+        if not close(found, expected, 3e-5) and abs(found - expected) > 1e-5 * max(1.0, abs(y)):
+            return f"event {number}: Y(x) = {found!r}, expected {expected!r}"
+    return ""
+
+
+def _base_score(learner: Any) -> float:
+    text = str(learner["learner_model_param"]["base_score"])
+    return float(re.sub(r"[\[\]]", "", text).split(",")[0])
+
+
+def _leaf(tree: Any, x: list[np.float32]) -> float:
+    node = 0
+    while tree["left_children"][node] != -1:
+        value = x[tree["split_indices"][node]]
+        below = value < np.float32(tree["split_conditions"][node])
+        node = tree["left_children" if below else "right_children"][node]
+    return float(np.float32(tree["split_conditions"][node]))
+
+
+def _x_of(event: dict[str, Any]) -> list[np.float32]:
+    """Return the leading jet above 20 GeV away from photons above 8 GeV, and the leading such photon."""
+    from decade_toys import distance
+
+    photons = [p for p in event["photon"] if p["pt"] >= 8]
+    jets = [j for j in event["jet"] if j["pt"] >= 20 and all(distance(j, p) >= 0.4 for p in photons)]
+    return [np.float32(objects[0]["pt"] if objects else 0.0) for objects in (jets, photons)]
+
+
+def _twin_network(folder: Path, made: dict[str, list[float]]) -> str | None:
+    """Evaluate the network with the reference of ONNX."""
+    import onnx
+    import onnx.reference
+
+    try:
+        network = onnx.load_from_string((folder / "model.onnx").read_bytes())
+        evaluator = onnx.reference.ReferenceEvaluator(network)
+        name = network.graph.input[0].name
+        out = evaluator.run(None, {name: _network_inputs()})[0]
+    except Exception:
+        return None  # ONNX Runtime accepts more than the reference
+    expected = np.asarray(out, float).reshape(len(EVENTS), -1)
+    if expected.shape[1] != 1:
+        return None
+    for number, (found, value) in enumerate(zip(made["AN"], expected[:, 0].tolist(), strict=True)):
+        if (
+            not close(found, value, 1e-3)
+            and abs(found - value) > 1e-4
+            and math.isfinite(value)
+            and abs(value) < 1e30
+        ):
+            return f"event {number}: {found!r}, expected {value!r}"
+    return ""
+
+
+def _network_inputs() -> np.ndarray:
+    rows = []
+    for event in EVENTS:
+        from decade_toys import distance
+
+        photons = [p for p in event["photon"] if p["pt"] >= 8]
+        jets = [j for j in event["jet"] if j["pt"] >= 12 and all(distance(j, p) >= 0.4 for p in photons)]
+        ht = sum(o["pt"] for o in jets + photons)
+        jet = [jets[0]["pt"] / 100, jets[0]["eta"]] if jets else [0.0, 0.0]
+        photon = photons[0]["pt"] / 100 if photons else -1.0
+        rows.append([len(jets), ht / 100, event["met"] / 100, *jet, photon])
+    return np.array(rows, np.float32)
+
+
+FORMATS = (
+    Format("cards", 50, _cards, _use),
+    Format("ONNX", 55, _networks, _use, _twin_network),
+    Format("quantile models", 70, _trees, _use, _twin_trees),
+)

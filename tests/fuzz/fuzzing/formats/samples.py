@@ -1,0 +1,178 @@
+"""Files of events with flipped bits and other damage, sealed by sha256 and not."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from toys import COLLECTIONS, write_root
+
+from fuzzing.edits import byte_edits, flips, word_edits
+from fuzzing.formats.base import EVENTS, Files, Format, sha256
+
+CATALOGUE = """
+[catalogue]
+name = "toy"
+convention = "crossing"
+
+[[sample]]
+name = "all"
+role = "background"
+format = "%s"
+files = ["%s"]
+rate_hz = 40e6
+sum_of_weights = 100.0
+"""
+
+
+def _tree(compression: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        write_root(path, EVENTS, basket=40, compression=compression)
+
+    return write
+
+
+def _rntuple(path: Path) -> None:
+    from physlite_toys import events, write_rntuple
+
+    write_rntuple(path, events(1, len(EVENTS)))
+
+
+def _parquet(compression: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        import awkward as ak
+
+        ak.to_parquet(_lists(), path, compression=compression or None)
+
+    return write
+
+
+def _lists() -> Any:
+    import awkward as ak
+
+    lists = {
+        f"{n}_{c}": [[o[c] for o in e[n]] for e in EVENTS] for n in COLLECTIONS for c in ("pt", "eta", "phi")
+    }
+    singles = {"met": [e["met"] for e in EVENTS], "met_phi": [e["met_phi"] for e in EVENTS]}
+    return ak.values_astype(ak.Array(lists | singles | {"weight": [e["weight"] for e in EVENTS]}), "f4")
+
+
+def _hdf5(path: Path) -> None:
+    import h5py
+
+    particles = np.zeros((len(EVENTS), 19, 4))
+    for number, event in enumerate(EVENTS):
+        particles[number, 0, :3] = event["met"], 0, event["met_phi"]
+        for name, first, most in (("muon", 5, 4), ("jet", 9, 10)):
+            for at, o in enumerate(event[name][:most]):
+                particles[number, first + at] = o["pt"], o["eta"], o["phi"], 1
+    with h5py.File(path, "w") as file:
+        file.create_dataset("Particles", data=particles, chunks=(20, 19, 4), compression="gzip")
+
+
+def _vectors(path: Path) -> None:
+    from l1_toys import calorimeter, jet, muon, vector_line
+
+    lines = [
+        vector_line(
+            number,
+            muons=[muon(int(o["pt"]), int(o["eta"] * 50), 100) for o in event["muon"]][:8],
+            jets=[jet(int(o["pt"]), int(o["eta"] * 20), 50) for o in event["jet"]][:12],
+            egammas=[calorimeter(int(o["pt"]), 5, 7, 1) for o in event["photon"]][:12],
+        )
+        for number, event in enumerate(EVENTS)
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+#: Name → format in catalogues, file name, writer.
+KINDS: dict[str, tuple[str, str, Callable[[Path], None]]] = {
+    "TTree, uncompressed": ("nanoaod", "x.root", _tree("none")),
+    "TTree, ZLIB": ("nanoaod", "x.root", _tree("zlib")),
+    "TTree, LZMA": ("nanoaod", "x.root", _tree("lzma")),
+    "TTree, LZ4": ("nanoaod", "x.root", _tree("lz4")),
+    "TTree, ZSTD": ("nanoaod", "x.root", _tree("zstd")),
+    "RNTuple": ("physlite", "x.root", _rntuple),
+    "Parquet, snappy": ("parquet", "x.parquet", _parquet("snappy")),
+    "Parquet, uncompressed": ("parquet", "x.parquet", _parquet("")),
+    "HDF5": ("challenge", "x.h5", _hdf5),
+    "vectors": ("cms-l1-vector", "x.txt", _vectors),
+}
+
+
+@cache
+def original(kind: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        _, name, write = KINDS[kind]
+        write(Path(folder) / name)
+        return (Path(folder) / name).read_bytes()
+
+
+def _cases(kind: str, sealed: bool) -> Callable[[], st.SearchStrategy[Files]]:
+    def cases() -> st.SearchStrategy[Files]:
+        content = original(kind)
+        form, name, _ = KINDS[kind]
+        text = CATALOGUE % (form, name)
+        if kind == "HDF5":
+            text = text.replace("sum_of_weights = 100.0\n", "")
+        if sealed:
+            text += f'sha256 = ["{sha256(content)}"]\n'
+            whole = flips(content)
+        else:
+            whole = (
+                byte_edits(content) if kind != "vectors" else st.one_of(byte_edits(content), _lines(content))
+            )
+        return whole.map(lambda made: {name: made, "catalogue.toml": text.encode(), "original": content})
+
+    return cases
+
+
+def _lines(content: bytes) -> st.SearchStrategy[bytes]:
+    text = "\n".join(content.decode().splitlines()[:6]) + "\n"
+    return word_edits(text, ("ffffffffffffffff", "0" * 70, "zz", "\n", "9999999999")).map(
+        lambda t: t.encode("utf-8", "replace")
+    )
+
+
+def _use(folder: Path) -> list[Any]:
+    """Read every column of every event."""
+    import trigemu
+
+    catalogue = trigemu.open_catalogue(folder / "catalogue.toml")
+    return _everything(catalogue)
+
+
+def _everything(catalogue: Any) -> list[Any]:
+    found: list[Any] = []
+    for sample in catalogue.samples:
+        schema = sample.schema
+        needs = [(of, column) for of, names in schema.collections.items() for column in names]
+        needs += [("", name) for name in schema.scalars]
+        for number, source in enumerate(sample.sources):
+            events = sample.read(number, 0, source.entries, needs)
+            found += [events.weight.tobytes(), events.id.tobytes(), events.parent.tobytes()]
+            for name in sorted(events.collections):
+                of = events.collections[name]
+                found += [name, of.offsets.tobytes(), *(of.columns[c].tobytes() for c in sorted(of.columns))]
+            found += [events.scalars[name].tobytes() for name in sorted(events.scalars)]
+    return found
+
+
+def _twin_sealed(folder: Path, made: list[Any]) -> str:
+    """A damaged file that is sealed is not read: reading it is right only where nothing was damaged."""
+    catalogue = (folder / "catalogue.toml").read_text()
+    name = next(part.split('"')[1] for part in catalogue.splitlines() if part.startswith("files"))
+    if (folder / name).read_bytes() == (folder / "original").read_bytes():
+        return ""
+    return "a damaged file was read, although its sha256 is in the catalogue"
+
+
+_SHARES = dict.fromkeys(KINDS, 17) | {"TTree, ZLIB": 25, "vectors": 25}
+FORMATS = tuple(Format(kind, _SHARES[kind], _cases(kind, False), _use) for kind in KINDS) + tuple(
+    Format(f"{kind}, sealed", 8, _cases(kind, True), _use, _twin_sealed) for kind in KINDS
+)

@@ -1,0 +1,91 @@
+"""Run cases in processes of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+_FUZZ = Path(__file__).parents[1]
+_ROOT = _FUZZ.parents[1]
+SECONDS, MEMORY = 20.0, 4 << 30
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended.
+
+    kind: refused with a message; right: accepted, and equal to the twin; accepted, where there is no twin;
+    traceback, hang, crash, wrong: faults; twin: the twin itself failed. left: a process stayed behind.
+    """
+
+    kind: str
+    text: str
+    seconds: float
+    memory: int
+    left: bool
+
+    @property
+    def is_fault(self) -> bool:
+        return self.left or self.kind not in ("refused", "right", "accepted")
+
+
+class Sandbox:
+    """A server with the program loaded, and the folder in which it finds the files of a case."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._server: subprocess.Popen[str] | None = None
+
+    def run(self, module: str, name: str, files: Mapping[str, bytes]) -> Outcome:
+        """Run one case of a format."""
+        case = self.folder / "case"
+        shutil.rmtree(case, ignore_errors=True)
+        for file, content in files.items():
+            target = case / file
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        job = {"module": module, "format": name, "folder": str(case), "output": str(self.folder / "output")}
+        told = self._ask({**job, "seconds": SECONDS, "memory": MEMORY})
+        return Outcome(**told)
+
+    def _ask(self, job: dict[str, object]) -> dict[str, object]:
+        if self._server is None:
+            self._server = self._started()
+        assert self._server.stdin
+        assert self._server.stdout
+        self._server.stdin.write(json.dumps(job) + "\n")
+        self._server.stdin.flush()
+        line = self._server.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the server ended with status {self._server.wait()}")
+        answer: dict[str, object] = json.loads(line)
+        return answer
+
+    def _started(self) -> subprocess.Popen[str]:
+        path = [_FUZZ, _ROOT / "tests" / "helpers", _ROOT / "src", os.environ.get("PYTHONPATH", "")]
+        home = self.folder / "home"
+        home.mkdir(exist_ok=True)
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(map(str, path)),
+            "XDG_CACHE_HOME": str(home),
+            "TRIGEMU_PLUGIN_PATH": str(_ROOT / "plugins"),
+            "OMP_NUM_THREADS": "1",
+            "PYTHONWARNINGS": "ignore",
+        }
+        return subprocess.Popen(
+            [sys.executable, "-m", "fuzzing.server"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+        )
+
+    def close(self) -> None:
+        if self._server:
+            self._server.communicate()
