@@ -1,7 +1,8 @@
-"""Files of events with flipped bits and other damage, sealed by sha256 and not."""
+"""Files of events with flipped bits and other damage, sealed and not."""
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from toys import COLLECTIONS, write_root
 
 from fuzzing.edits import byte_edits, flips, word_edits
-from fuzzing.formats.base import EVENTS, Files, Format, sha256
+from fuzzing.formats.base import EVENTS, Files, Format
+from trigemu.samples.sealed import seal_of
 
 CATALOGUE = """
 [catalogue]
@@ -121,7 +123,7 @@ def _cases(kind: str, sealed: bool) -> Callable[[], st.SearchStrategy[Files]]:
         if kind == "HDF5":
             text = text.replace("sum_of_weights = 100.0\n", "")
         if sealed:
-            text += f'sha256 = ["{sha256(content)}"]\n'
+            text += f'seal = ["{seal_of([hashlib.sha256(content).digest()])}"]\n'  # one chunk
             whole = flips(content)
         else:
             whole = (
@@ -169,7 +171,7 @@ def _twin_sealed(folder: Path, made: list[Any]) -> str:
     name = next(part.split('"')[1] for part in catalogue.splitlines() if part.startswith("files"))
     if (folder / name).read_bytes() == (folder / "original").read_bytes():
         return ""
-    return "a damaged file was read, although its sha256 is in the catalogue"
+    return "a damaged file was read, although it is sealed"
 
 
 _SHARES = dict.fromkeys(KINDS, 17) | {"TTree, ZLIB": 25, "vectors": 25}
