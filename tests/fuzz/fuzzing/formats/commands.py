@@ -27,7 +27,7 @@ _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "calibrate": (("menu.toml",), ("-o",)),
     "report": (("menu.toml", "-o", "page.html"), ("--scan", "-o", "--efficiency")),
-    "samples": ((), ("--plots",)),
+    "samples": (("catalogue.toml",), ("--plots",)),
     "check-menu": (("menu.toml",), ("--samples", "--plugin-path")),
     "check": (("menu.toml", "all.root"), ("--inject", "--json")),
     "import": (("cms-l1", "menu.toml"), ("-o",)),

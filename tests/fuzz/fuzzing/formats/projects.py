@@ -133,14 +133,9 @@ def _block() -> bytes:
 
     from trigemu.generate import interactions
 
-    with tempfile.TemporaryDirectory() as folder:
-        rows = soft_rows(30)
-        numbers = dict.fromkeys(
-            ("cross_section_pb", "cross_section_error_pb", "generated_sumw", "sumw", "sumw2"), 1.0
-        )
-        summary = interactions.Summary(generated=30, accepted=30, **numbers)
-        interactions.save(interactions.Block(summary, rows), Path(folder) / "b.npz", "key")
-        return (Path(folder) / "b.npz").read_bytes()
+    sums = ("cross_section_pb", "cross_section_error_pb", "generated_sumw", "sumw", "sumw2")
+    summary = interactions.Summary(generated=30, accepted=30, **dict.fromkeys(sums, 1.0))
+    return interactions.packed(interactions.Block(summary, soft_rows(30)), "key")
 
 
 def _blocks() -> st.SearchStrategy[Files]:
