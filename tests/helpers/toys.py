@@ -131,6 +131,7 @@ class Memory:
     entries: int = field(init=False)
     sum_of_weights: float = 1.0
     neighbours: str = "none"
+    physical: bool = True
     has_parents: bool = field(init=False)
     stored: tuple[str, ...] = ()
     schema: Schema = field(
