@@ -10,6 +10,9 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from fuzzing.server import ACCEPTABLE
 
 _FUZZ = Path(__file__).parents[1]
 _ROOT = _FUZZ.parents[1]
@@ -32,7 +35,7 @@ class Outcome:
 
     @property
     def is_fault(self) -> bool:
-        return self.left or self.kind not in ("refused", "right", "accepted")
+        return self.left or self.kind not in ACCEPTABLE
 
 
 class Sandbox:
@@ -42,19 +45,20 @@ class Sandbox:
         self.folder = folder
         self._server: subprocess.Popen[str] | None = None
 
-    def run(self, module: str, name: str, files: Mapping[str, bytes]) -> Outcome:
-        """Run one case of a format."""
-        case = self.folder / "case"
-        shutil.rmtree(case, ignore_errors=True)
-        for file, content in files.items():
-            target = case / file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(content)
-        job = {"module": module, "format": name, "folder": str(case), "output": str(self.folder / "output")}
-        told = self._ask({**job, "seconds": SECONDS, "memory": MEMORY})
-        return Outcome(**told)
+    def run(self, module: str, name: str, *cases: Mapping[str, bytes]) -> list[Outcome]:
+        """Run cases of a format, given by their files."""
+        folders = [self.folder / f"case{number}" for number in range(len(cases))]
+        for folder, files in zip(folders, cases, strict=True):
+            shutil.rmtree(folder, ignore_errors=True)
+            for file, content in files.items():
+                target = folder / file
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(content)
+        job = {"module": module, "format": name, "folders": list(map(str, folders))}
+        limits = {"seconds": SECONDS, "memory": MEMORY, "output": str(self.folder / "output")}
+        return [Outcome(**told) for told in self._ask({**job, **limits})]
 
-    def _ask(self, job: dict[str, object]) -> dict[str, object]:
+    def _ask(self, job: dict[str, object]) -> list[dict[str, Any]]:
         if self._server is None:
             self._server = self._started()
         assert self._server.stdin
@@ -64,7 +68,7 @@ class Sandbox:
         line = self._server.stdout.readline()
         if not line:
             raise RuntimeError(f"the server ended with status {self._server.wait()}")
-        answer: dict[str, object] = json.loads(line)
+        answer: list[dict[str, Any]] = json.loads(line)
         return answer
 
     def _started(self) -> subprocess.Popen[str]:

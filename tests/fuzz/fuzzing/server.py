@@ -20,6 +20,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+#: How a case may end.
+ACCEPTABLE = ("refused", "right", "accepted")
 _SHOWN = 4000
 _PR_SET_PDEATHSIG = 1
 
@@ -36,42 +38,70 @@ def serve() -> None:
             importlib.import_module(job["module"]).warm()
             gc.collect()
             gc.freeze()
-        answers.write(json.dumps(_in_fork(job)) + "\n")
+        answers.write(json.dumps(_outcomes(job)) + "\n")
 
 
-def _in_fork(job: dict[str, Any]) -> dict[str, Any]:
+def _outcomes(job: dict[str, Any]) -> list[dict[str, Any]]:
+    """Run cases one after the other in a fork, and those after a fault in another. A fault among several is
+    repeated alone, so that no case is blamed for an earlier one."""
+    made: list[dict[str, Any]] = []
+    while len(made) < len(job["folders"]):
+        left = job["folders"][len(made) :]
+        some = _in_fork(job, left)
+        if len(left) > 1 and (some[-1]["kind"] not in ACCEPTABLE or some[-1]["left"]):
+            some[-1:] = _in_fork(job, left[len(some) - 1 :][:1])
+        made += some
+    return made
+
+
+def _in_fork(job: dict[str, Any], folders: list[str]) -> list[dict[str, Any]]:
+    """Run cases in a fork of this process, up to the first fault."""
     reading, writing = os.pipe()
-    started = time.monotonic()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(job, writing)
+        _child(job, folders, writing)
     os.close(writing)
-    answer, ended = _until_closed(reading, started + job["seconds"])
-    os.close(reading)
+    made, ended = [], True
+    with os.fdopen(reading, "rb", buffering=0) as pipe:
+        for _ in folders:
+            begun = time.monotonic()
+            line, ended = _next_line(pipe.fileno(), begun + job["seconds"])
+            if not line:
+                break
+            made.append({**json.loads(line), "seconds": time.monotonic() - begun, "left": False})
+            if made[-1]["kind"] not in ACCEPTABLE:
+                break
     if not ended:
         _kill(child)
     _, status, used = os.wait4(child, 0)
     left = _kill(child)
-    told = {"seconds": time.monotonic() - started, "memory": used.ru_maxrss * 1024, "left": left}
+    if len(made) < len(folders) and (not made or made[-1]["kind"] in ACCEPTABLE):
+        made.append(_unanswered(status, ended, time.monotonic() - begun))
+    for outcome in made:
+        outcome["memory"] = used.ru_maxrss * 1024
+    made[-1]["left"] = left
+    return made
+
+
+def _unanswered(status: int, ended: bool, seconds: float) -> dict[str, Any]:
+    told = {"seconds": seconds, "left": False}
     if not ended or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
-        return {"kind": "hang", "text": f"ran for {told['seconds']:.0f} s", **told}
-    if not answer:
-        how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status >> 8}"
-        return {"kind": "crash", "text": f"the process ended with {how}", **told}
-    return {**json.loads(answer), **told}
+        return {"kind": "hang", "text": f"ran for {seconds:.0f} s", **told}
+    how = f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"status {status >> 8}"
+    return {"kind": "crash", "text": f"the process ended with {how}", **told}
 
 
-def _until_closed(pipe: int, until: float) -> tuple[bytes, bool]:
-    """Return what came through a pipe, and whether its other end was closed in time."""
-    parts = []
+def _next_line(pipe: int, until: float) -> tuple[bytes, bool]:
+    """Return a line that came through a pipe, and whether it or the end came in time."""
+    line = b""
     while (left := until - time.monotonic()) > 0:
         if select.select([pipe], [], [], left)[0]:
-            part = os.read(pipe, 65536)
-            if not part:
-                return b"".join(parts), True
-            parts.append(part)
-    return b"".join(parts), False
+            part = os.read(pipe, 1)  # no more: the next line belongs to the next case
+            line += part
+            if not part or part == b"\n":
+                return line, True
+    return b"", False
 
 
 def _kill(group: int) -> bool:
@@ -82,43 +112,42 @@ def _kill(group: int) -> bool:
     return False
 
 
-def _child(job: dict[str, Any], pipe: int) -> None:
+def _child(job: dict[str, Any], folders: list[str], pipe: int) -> None:
     status = 1
     try:
         os.setsid()
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         os.set_inheritable(pipe, False)
-        _limit(job)
-        os.chdir(job["folder"])
+        _limit(job, len(folders))
         output = os.open(job["output"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         os.dup2(output, 1)
         os.dup2(output, 2)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        answer = _outcome(job)
-        os.write(pipe, json.dumps(answer).encode())
+        for folder in folders:
+            os.chdir(folder)
+            os.write(pipe, json.dumps(_outcome(job, Path(folder))).encode() + b"\n")
         status = 0
     finally:
         os._exit(status)
 
 
-def _limit(job: dict[str, Any]) -> None:
+def _limit(job: dict[str, Any], cases: int) -> None:
     own = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
     for what, most in (
         (resource.RLIMIT_AS, own + job["memory"]),
-        (resource.RLIMIT_CPU, int(job["seconds"]) + 5),
+        (resource.RLIMIT_CPU, cases * int(job["seconds"]) + 5),
         (resource.RLIMIT_FSIZE, 1 << 30),
         (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
 
 
-def _outcome(job: dict[str, Any]) -> dict[str, str]:
+def _outcome(job: dict[str, Any], folder: Path) -> dict[str, str]:
     """Use the files of a case as a user would, and compare what comes out with its twin."""
     from fuzzing.formats.base import ShownError
     from trigemu.support import TrigemuError
 
     form = importlib.import_module(job["module"]).FORMATS[job["format"]]
-    folder = Path(job["folder"])
     try:
         made = form.use(folder)
     except TrigemuError as error:
@@ -138,7 +167,7 @@ def _of_message(text: str, shown: bool) -> dict[str, str]:
     """A message has to be there, to be short enough to be read, and printable where a terminal shows it."""
     if not text.strip():
         return {"kind": "traceback", "text": "the message is empty"}
-    if len(text) > 20_000:
+    if len(text) > 40_000:
         return {"kind": "traceback", "text": f"the message has {len(text)} characters: {text[:200]}"}
     if shown and (odd := sorted({c for c in text if not c.isprintable() and c != "\n"})):
         return {"kind": "traceback", "text": f"the message has the characters {odd}: {text[:300]!r}"}

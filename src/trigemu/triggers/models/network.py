@@ -68,6 +68,20 @@ class Network:
             raise TrigemuError(f"cannot be run on {features} features: {_short(error)}") from None
         if trial.size != LANES:
             raise TrigemuError(f"gives {trial.size / LANES:g} numbers an event, expected one score")
+        self._check_independence()
+
+    def _check_independence(self) -> None:
+        """Raise TrigemuError if the score of a row changes with the other rows, or from call to call."""
+        random = np.random.default_rng(1)
+        rows = aligned(LANES, self._features)
+        rows[:] = random.normal(size=rows.shape)
+        scores = self._run(rows)[::2].copy()
+        rows[1::2] = random.normal(size=rows[1::2].shape)
+        if not np.array_equal(self._run(rows)[::2], scores, equal_nan=True):
+            raise TrigemuError(
+                "gives a row another score when the other rows change: it mixes the events of a call or draws "
+                "random numbers; export it in the mode of inference"
+            )
 
     def score(self, features: Features) -> FloatArray:
         """Return the scores float64[n] of features float32[n, k]; NaN if the model gives NaN. The score of a

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 from toys import columns
 
@@ -143,18 +143,24 @@ def huge_json(made: Any) -> bytes:
 
 def _use(folder: Path) -> Any:
     """Decide on the toy events; return the scores by trigger."""
-    import trigemu
-    from trigemu.observables import Workspace
-    from trigemu.samples import make_events
-
     way = (folder / "way").read_text() if (folder / "way").exists() else "interpreted"
     if way == "fixed":
         table = (
             'precision = { input = "ap_fixed<12,8>", threshold = "ap_fixed<12,8>", score = "ap_fixed<14,6>" }'
         )
         (folder / "menu.toml").write_text(f"{(folder / 'menu.toml').read_text()}{table}\n")
-    if way == "interpreted":  # compiling takes most of a second
-        os.environ |= {"PATH": "/nowhere", "CC": "/nowhere/cc"}
+    with pytest.MonkeyPatch.context() as patch:
+        if way == "interpreted":  # compiling takes most of a second
+            patch.setenv("PATH", "/nowhere")
+            patch.setenv("CC", "/nowhere/cc")
+        return _scores(folder)
+
+
+def _scores(folder: Path) -> dict[str, list[float]]:
+    import trigemu
+    from trigemu.observables import Workspace
+    from trigemu.samples import make_events
+
     menu = trigemu.read_menu(folder / "menu.toml")
     plan = trigemu.make_plan([menu])
     read = columns(EVENTS)
