@@ -131,7 +131,7 @@ class Memory:
     entries: int = field(init=False)
     sum_of_weights: float = 1.0
     neighbours: str = "none"
-    physical: bool = True
+    physical: bool = False  # tests of what comes later use odd values
     has_parents: bool = field(init=False)
     stored: tuple[str, ...] = ()
     schema: Schema = field(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,3 +24,17 @@ def test_what_has_no_end_is_not_read_to_its_end() -> None:
 def test_a_name_that_no_file_can_have() -> None:
     with pytest.raises(OSError, match="no file can have this name"):
         read_bounded(Path("a\0b"))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p")
+    with pytest.raises(TrigemuError, match="p is a pipe, not a file"):
+        read_bounded(tmp_path / "p")
+
+
+def test_a_pipe_of_the_shell_is_read() -> None:
+    reading, writing = os.pipe()
+    os.write(writing, b"x = 1")
+    os.close(writing)
+    assert read_bounded(Path(f"/dev/fd/{reading}")) == b"x = 1"
+    os.close(reading)

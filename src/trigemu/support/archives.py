@@ -16,6 +16,7 @@ from numpy.lib import format as npy
 
 from trigemu.support.arrays import Array
 from trigemu.support.errors import TrigemuError
+from trigemu.support.reading import check_no_pipe
 
 #: Largest size of one array in bytes; those of projects and interactions have a few megabytes.
 MAX_BYTES = 1 << 31
@@ -29,6 +30,7 @@ _DAMAGED = (
 def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Array]:
     """Return some arrays of an npz file, by name. No object is unpickled, and no memory is reserved for more
     than the file holds. Raises TrigemuError if the file cannot be read, or is damaged."""
+    check_no_pipe(path)
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             return {name: _array(archive, f"{name}.npy") for name in names}

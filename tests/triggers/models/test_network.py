@@ -97,6 +97,20 @@ def test_equal_rows_cost_and_score_the_same(monkeypatch: pytest.MonkeyPatch) -> 
     assert sum(run) <= 3 * 16
 
 
+@pytest.mark.parametrize("kind", ["mixes", "draws"])
+def test_rows_that_depend_on_others_are_refused(kind: str) -> None:
+    other = helper.make_node("ReduceMean", ["x"], ["r"], axes=[0])
+    if kind == "draws":
+        other = helper.make_node("RandomNormalLike", ["x"], ["r"])
+    nodes = [
+        other,
+        helper.make_node("Sub", ["x", "r"], ["z"]),
+        helper.make_node("ReduceMean", ["z"], ["y"], axes=[1], keepdims=0),
+    ]
+    with pytest.raises(TrigemuError, match="gives a row another score when the other rows change"):
+        Network(model(nodes, {}, 3), 3)
+
+
 def test_nan_is_left_for_the_caller() -> None:
     network = Network(model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1)), 1)
     scores = network.score(np.array([[1.0], [-1.0], [0.0]], np.float32))

@@ -11,8 +11,20 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from trigemu.observables import Number, read_scope
-from trigemu.support import Document, Key, TableError, TomlTable, TrigemuError, load_toml, read_table
+from trigemu.support import (
+    Document,
+    Key,
+    TableError,
+    TomlTable,
+    TrigemuError,
+    load_toml,
+    read_bounded,
+    read_table,
+)
 from trigemu.triggers.base import Context, TrainedOn
+
+#: Largest model file that is read, in bytes.
+MAX_BYTES = 2**28
 
 
 class ModelFile(TomlTable, frozen=True):
@@ -58,7 +70,7 @@ class Card(Generic[C]):
         """Read a model file; raise TableError if its sha256 differs from the one in the card."""
         path = self.path.parent / file.file
         try:
-            content = path.read_bytes()
+            content = read_bounded(path, MAX_BYTES)
         except OSError as error:
             self.problem(key, f"cannot read {path}: {error.strerror}")
             raise TableError(self._document.problems) from None

@@ -79,8 +79,8 @@ class Network:
         rows[1::2] = random.normal(size=rows[1::2].shape)
         if not np.array_equal(self._run(rows)[::2], scores, equal_nan=True):
             raise TrigemuError(
-                "gives a row another score when the other rows change: it mixes the events of a call or draws "
-                "random numbers; export it in the mode of inference"
+                "gives a row another score when the other rows change: it mixes the events of a call or "
+                "draws random numbers; export it in the mode of inference"
             )
 
     def score(self, features: Features) -> FloatArray:
