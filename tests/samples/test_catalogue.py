@@ -6,8 +6,8 @@ import hashlib
 from functools import partial
 from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from threading import Thread
+from typing import Any
 
 import awkward as ak
 import h5py
@@ -17,7 +17,7 @@ import uproot
 from servers import Ranges
 from toys import toy_events, write_root
 
-from trigemu import Catalogue, TrigemuError, open_catalogue
+from trigemu import Catalogue, SampleError, TrigemuError, open_catalogue
 from trigemu.samples.catalogue import catalogue_of
 from trigemu.samples.sample import naming
 
