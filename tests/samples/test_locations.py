@@ -27,7 +27,7 @@ from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.menus.importers.cms_l1_xml import read_xml
-from trigemu.samples import locations
+from trigemu.samples import http, locations
 from trigemu.samples.catalogue import catalogue_of
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import FORMATS
@@ -406,7 +406,7 @@ class Endless(BaseHTTPRequestHandler):
 def test_a_server_that_falls_silent_or_never_ends(
     monkeypatch: pytest.MonkeyPatch, silent: bool, message: str
 ) -> None:
-    monkeypatch.setattr(locations, "SILENT_S", 0.3)
+    monkeypatch.setattr(http, "SILENT_S", 0.3)
     handler = type("Handler", (Endless,), {"silent": silent})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True

@@ -119,6 +119,16 @@ def test_a_damaged_cache_of_kernels_is_made_again(tmp_path: Path) -> None:
     assert compiled(tmp_path) == "False 1"
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o757])
+def test_a_cache_that_others_can_write_to_is_not_loaded(tmp_path: Path, mode: int) -> None:
+    compiled(tmp_path)
+    (code,) = tmp_path.rglob("made.successor*.nbc")
+    code.parent.chmod(mode)
+    assert compiled(tmp_path) == "False 0"
+    code.parent.chmod(0o755)
+    assert compiled(tmp_path) == "False 1"
+
+
 def test_without_a_folder_for_compiled_code_kernels_work(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(compiled: Any) -> None:
         raise RuntimeError("no locator available")

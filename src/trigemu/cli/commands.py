@@ -136,7 +136,12 @@ def _end(ctx: click.Context, message: str) -> NoReturn:
     ctx.exit(2)
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit status: 0; 1 where a check finds a difference; 2 after a mistake, or where something cannot "
+    "be written; 130 after Ctrl-C, 143 after SIGTERM; 141 where nobody reads the output.",
+)
 @click.version_option(package_name="trigemu")
 def cli() -> None:
     """Emulate a trigger menu: the total, unique and overlap rate of every trigger."""
@@ -145,9 +150,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line.
 
-    The exit status is 0, 1 where a check finds a difference, 2 after a mistake or where a file or the output
-    cannot be written, 130 after an interruption, 143 after SIGTERM, and 141, without a message, where nobody
-    reads the output any more.
+    `trigemu --help` lists the exit statuses; 141, where nobody reads the output, comes without a message.
     """
     end_on_signals()
     output = open_streams()

@@ -17,7 +17,6 @@ which reads URLs of some servers through a cached copy (simplecache::) of the lo
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
@@ -26,7 +25,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-import aiohttp
 import fsspec
 
 from trigemu.support import SampleError
@@ -35,10 +33,6 @@ REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
 #: Characters of a value shown in messages: data in a URL may be long.
 _SHOWN = 100
-#: Seconds after which a server that accepts no connection, or sends nothing more, is given up.
-CONNECT_S, SILENT_S = 30.0, 60.0
-#: Seconds for a whole answer, and its bytes where no part of a file was asked for.
-ANSWER_S, LARGEST_ANSWER = 300.0, 2**30
 #: Entries of folders that a path with wildcards may be compared with.
 MOST_ENTRIES = 10**6
 WILDCARDS = frozenset("*?[")
@@ -149,26 +143,9 @@ def timeouts(where: Path | str) -> dict[str, Any]:
     """Return the options with which fsspec gives up on a server that does not answer."""
     if isinstance(where, Path) or not where.startswith("http"):
         return {}
-    waiting = aiohttp.ClientTimeout(total=ANSWER_S, sock_connect=CONNECT_S, sock_read=SILENT_S)
-    return {"client_kwargs": {"timeout": waiting, "response_class": _Answer}}
+    from trigemu.samples.http import client  # its library takes long to load, and most samples are files
 
-
-class _Answer(aiohttp.ClientResponse):
-    """The answer of a server, with no more bytes than were asked for."""
-
-    async def read(self) -> bytes:
-        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.request_info.headers.get("Range", ""))
-        most = int(asked[2]) - int(asked[1]) + 1 if asked and self.ok else LARGEST_ANSWER
-        parts, size = [], 0
-        async for part in self.content.iter_any():
-            parts.append(part)
-            if (size := size + len(part)) > most:
-                self.close()
-                raise SampleError(
-                    f"the server sends more than the {most} bytes asked for: it may not serve parts of "
-                    f"files; fetch the file"
-                )
-        return b"".join(parts)
+    return {"client_kwargs": client()}
 
 
 def is_folder(given: Path | str) -> bool:

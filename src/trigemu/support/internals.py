@@ -7,7 +7,9 @@ trigemu was checked with.
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import version
@@ -45,6 +47,8 @@ class _SoundCacheFile(IndexDataCacheFile):  # type: ignore[misc]
 
     def load(self, key: Any) -> Any:
         try:
+            if self._is_of_others():
+                return None
             return super().load(key)
         except MemoryError:
             raise
@@ -60,6 +64,14 @@ class _SoundCacheFile(IndexDataCacheFile):  # type: ignore[misc]
         except Exception:
             self._start_again()
             super().save(key, data)
+
+    def _is_of_others(self) -> bool:
+        """Whether somebody else could have put code into the folder: neither this user nor whoever owns the
+        source, which is trusted as much."""
+        folder = Path(self._data_path("x")).parent.stat()
+        owners = {os.geteuid(), Path(__file__).stat().st_uid}
+        by_group = folder.st_mode & stat.S_IWGRP and folder.st_gid != os.getegid()
+        return folder.st_uid not in owners or bool(by_group or folder.st_mode & stat.S_IWOTH)
 
     def _start_again(self) -> None:
         with suppress(
