@@ -2,17 +2,20 @@
 
     python convert.py MODEL.json FOLDER        # {"ensemble": …, "config": …}, in the format of conifer
 
-The same model gives the same bytes; conifer alone would write time, machine, user and folder into them.
+The same model gives the same bytes; conifer alone would write time, machine, user and folder into them. The
+script does not load trigemu, which would take longer than its work.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trigemu.support import without_origin
+#: Private names of conifer, and what they become; it was checked with version 1.11.
+WITHOUT_ORIGIN = {"_stamp": 0, "_metadata": []}
 
 
 class WholeNumbers:
@@ -36,7 +39,12 @@ def convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> N
         vhdl.set_simulator("ghdl")
         vhdl.writer.FixedPointConverter = WholeNumbers
     model = conifer.model.make_model(ensemble, config)
-    without_origin(model)
+    for name, value in WITHOUT_ORIGIN.items():
+        if not hasattr(model, name):
+            sys.exit(
+                f"conifer {version('conifer')} has no {type(model).__name__}.{name}, which trigemu needs"
+            )
+        setattr(model, name, value)
     model.write()
     document = folder / f"{config['ProjectName']}.json"
     written = json.loads(document.read_text())

@@ -30,7 +30,7 @@ from trigemu.support.files import (
     write_bytes,
     write_text,
 )
-from trigemu.support.internals import insert_after, replace_key, without_clock, without_origin
+from trigemu.support.internals import insert_after, replace_key, without_clock
 from trigemu.support.interruption import end_on_signals, undone
 from trigemu.support.kernels import (
     delta_phi,
@@ -130,7 +130,6 @@ __all__ = [
     "undone",
     "unkept",
     "without_clock",
-    "without_origin",
     "worker_pool",
     "write_bytes",
     "write_text",

@@ -1,4 +1,5 @@
-"""Private names of other libraries that trigemu depends on, all in this file.
+"""Private names of other libraries that trigemu depends on, all in this file but those of conifer, which are
+in `firmware/convert.py`: a script that starts without trigemu.
 
 They may change with any release. If one is missing, the error names it and the version of the library that
 trigemu was checked with.
@@ -25,7 +26,7 @@ from trigemu.support.errors import TrigemuError
 
 _DIGEST = hashlib.sha256().digest_size
 #: Versions with which these names were checked.
-CHECKED = {"numba": "0.68", "tomlkit": "0.15", "uproot": "5.7", "conifer": "1.11"}
+CHECKED = {"numba": "0.68", "tomlkit": "0.15", "uproot": "5.7"}
 
 
 def stamp_cache(compiled: Callable[..., Any], digest: str) -> None:
@@ -110,13 +111,6 @@ def without_clock() -> Iterator[None]:
         yield
     finally:
         uproot._util.datetime_to_code = known
-
-
-def without_origin(model: Any) -> None:
-    """Keep a conifer model from recording the time, machine, user and folder."""
-    for name, value in (("_stamp", 0), ("_metadata", [])):
-        _needed("conifer", model, name)
-        setattr(model, name, value)
 
 
 def _needed(library: str, of: Any, name: str) -> Any:
