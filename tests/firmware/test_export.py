@@ -191,7 +191,7 @@ def test_an_export_that_is_interrupted_leaves_nothing(
     monkeypatch.setattr(exporting, "_readme", fails)
     with pytest.raises((KeyboardInterrupt, TrigemuError)):
         exported(tmp_path, catalogue, menu(tmp_path))
-    assert any(name.startswith(".made") for name in seen)
+    assert any(name.startswith(".trigemu-") for name in seen)
     assert "made" not in seen
     assert [path.name for path in tmp_path.iterdir()] == ["menu.toml"]
 

@@ -99,4 +99,4 @@ def _use(folder: Path) -> Any:
                 raise AssertionError(f"{words} changed {name}")
 
 
-FORMAT = Format("command-line values", 55, _cases, _use)
+FORMAT = Format("command-line values", 25, _cases, _use)

@@ -166,5 +166,5 @@ def hash_of(content: bytes) -> int:
 
 FORMATS = (
     Format("training configurations", 45, _training, _use_training),
-    Format("generator configurations", 45, _generator, _use_generator),
+    Format("generator configurations", 60, _generator, _use_generator),
 )

@@ -314,4 +314,4 @@ def _laws(made: trigemu.MenuRates) -> str | None:
     return None
 
 
-FORMAT = Format("menus", 140, _cases, _use, _twin)
+FORMAT = Format("menus", 90, _cases, _use, _twin)

@@ -256,6 +256,6 @@ def _network_inputs() -> np.ndarray:
 
 FORMATS = (
     Format("cards", 50, _cards, _use),
-    Format("ONNX", 55, _networks, _use, _twin_network),
-    Format("quantile models", 70, _trees, _use, _twin_trees),
+    Format("ONNX", 45, _networks, _use, _twin_network),
+    Format("quantile models", 45, _trees, _use, _twin_trees),
 )

@@ -85,4 +85,4 @@ def _rounded(value: Fraction, mode: str) -> int:
     return down + (up[mode] if mode in up else down % 2 == 1)
 
 
-FORMAT = Format("fixed-point precisions", 60, _cases, _use, _twin)
+FORMAT = Format("fixed-point precisions", 95, _cases, _use, _twin)

@@ -79,4 +79,4 @@ def _use(folder: Path) -> Any:
     return profiles.measure(menus, catalogue)
 
 
-FORMAT = Format("profiles", 45, _cases, _use)
+FORMAT = Format("profiles", 60, _cases, _use)

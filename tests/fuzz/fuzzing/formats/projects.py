@@ -153,6 +153,6 @@ def _use_block(folder: Path) -> Any:
 
 
 FORMATS = (
-    Format("firmware projects", 45, _projects, _use_project),
-    Format("checkpoints", 30, _blocks, _use_block),
+    Format("firmware projects", 60, _projects, _use_project),
+    Format("checkpoints", 50, _blocks, _use_block),
 )

@@ -174,7 +174,7 @@ def _twin_sealed(folder: Path, made: list[Any]) -> str:
     return "a damaged file was read, although it is sealed"
 
 
-_SHARES = dict.fromkeys(KINDS, 17) | {"TTree, ZLIB": 25, "vectors": 25}
+_SHARES = dict.fromkeys(KINDS, 17) | {"TTree, ZLIB": 25, "vectors": 25, "Parquet, snappy": 10}
 FORMATS = tuple(Format(kind, _SHARES[kind], _cases(kind, False), _use) for kind in KINDS) + tuple(
     Format(f"{kind}, sealed", 8, _cases(kind, True), _use, _twin_sealed) for kind in KINDS
 )
