@@ -53,7 +53,6 @@ from trigemu.support.splitmix import splitmix64
 from trigemu.support.text import bounded_stem, file_stem, printable, quoted
 from trigemu.support.toml import (
     Document,
-    Key,
     Problem,
     S,
     TableError,
@@ -62,6 +61,7 @@ from trigemu.support.toml import (
     load_toml,
     read_table,
 )
+from trigemu.support.toml_lines import Key
 from trigemu.support.workers import worker_pool
 
 __all__ = [

@@ -25,11 +25,11 @@ import msgspec
 from trigemu.support.errors import MAX_PROBLEMS, TrigemuError, excerpt, listed, nearest
 from trigemu.support.reading import read_bounded
 from trigemu.support.text import printable, quoted
+from trigemu.support.toml_lines import Key, lines_of
 
 #: Levels of nesting of tables and lists; menus have six.
 MAX_DEPTH = 64
 
-Key = tuple[str | int, ...]
 S = TypeVar("S", bound="TomlTable")
 T = TypeVar("T")
 
@@ -138,7 +138,7 @@ def load_toml(path: Path) -> Document:
         raise refused(_line_of_digits(text), "not valid TOML: an integer has too many digits") from None
     if _depth(data) > MAX_DEPTH:
         raise refused(1, f"is nested too deeply: there may be {MAX_DEPTH} levels of tables and lists")
-    return Document(path, data, _Lines(text).found, hashlib.sha256(content).hexdigest())
+    return Document(path, data, lines_of(text), hashlib.sha256(content).hexdigest())
 
 
 def _line_of_digits(text: str) -> int:
@@ -287,102 +287,3 @@ def dotted(key: Key) -> str:
 
 #: Keys that a message shows as they are: those that TOML needs no quotes for, if they are not too long.
 _BARE = re.compile(r"[\w-]{1,60}")
-
-
-class _Lines:
-    """The line of every key and array element of a text that is known to be valid TOML.
-
-    TOML libraries do not keep positions; relying on valid TOML keeps this scanner short.
-    """
-
-    _blank = re.compile(r"(?:[ \t\r]|#[^\n]*)*")
-    _part = re.compile(r'"(?:\\.|[^"\\])*"|\'[^\']*\'|[A-Za-z0-9_-]+')
-    _string = re.compile(
-        r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'', re.DOTALL
-    )
-    _bare = re.compile(r"[^,\]}\n#]+")
-
-    def __init__(self, text: str) -> None:
-        self.text, self.at, self.line = text, 0, 1
-        self.found: dict[Key, int] = {}
-        self._arrays: dict[Key, int] = {}
-        table: Key = ()
-        while self._skip(newlines=True):
-            if self.text[self.at] == "[":
-                table = self._header()
-            else:
-                self._pair(table)
-
-    def _skip(self, *, newlines: bool) -> bool:
-        """Skip blanks and comments; return False at the end of the text."""
-        while True:
-            self._take(self._blank)
-            if self.at < len(self.text) and self.text[self.at] == "\n" and newlines:
-                self.at += 1
-                self.line += 1
-            else:
-                return self.at < len(self.text)
-
-    def _take(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self.text, self.at)
-        text = found[0] if found else ""
-        self.at += len(text)
-        self.line += text.count("\n")
-        return text
-
-    def _key(self) -> Key:
-        parts: list[str] = []
-        while True:
-            self._skip(newlines=False)
-            part = self._take(self._part)
-            parts.append(next(iter(tomllib.loads(f"{part} = 0"))))  # decodes quotes and escapes
-            self._skip(newlines=False)
-            if self.text[self.at : self.at + 1] != ".":
-                return tuple(parts)
-            self.at += 1
-
-    def _header(self) -> Key:
-        array = self.text.startswith("[[", self.at)
-        self.at += 2 if array else 1
-        key: Key = ()
-        names = self._key()
-        for i, name in enumerate(names):
-            key = (*key, name)
-            self.found.setdefault(key, self.line)
-            if array and i == len(names) - 1:
-                self._arrays[key] = self._arrays.get(key, -1) + 1
-            if key in self._arrays:
-                key = (*key, self._arrays[key])
-            self.found.setdefault(key, self.line)
-        self.at += 2 if array else 1
-        return key
-
-    def _pair(self, table: Key) -> None:
-        line = self.line
-        key = (*table, *self._key())
-        for length in range(len(table) + 1, len(key) + 1):
-            self.found.setdefault(key[:length], line)
-        self.at += 1  # the equals sign
-        self._skip(newlines=False)
-        self._any(key)
-
-    def _any(self, key: Key) -> None:
-        opening = self.text[self.at]
-        if opening in "[{":
-            self._nested(key, "]" if opening == "[" else "}")
-        elif not self._take(self._string):
-            self._take(self._bare)
-
-    def _nested(self, key: Key, closing: str) -> None:
-        self.at += 1
-        index = 0
-        while self._skip(newlines=True) and self.text[self.at] != closing:
-            if self.text[self.at] == ",":
-                self.at += 1
-                index += 1
-            elif closing == "}":
-                self._pair(key)
-            else:
-                self.found[(*key, index)] = self.line
-                self._any((*key, index))
-        self.at += 1
