@@ -42,7 +42,11 @@ MARK = "TRIGEMU_KILLS"
 PATIENCE = 5.0
 TEMPORARY = (".trigemu-", "tmp")
 STATUS = {
-    "SIGINT": {0, 130, -2},  # a shell shows −2 as 130: the signal came when Python had given its handlers back
+    "SIGINT": {
+        0,
+        130,
+        -2,
+    },  # a shell shows −2 as 130: the signal came when Python had given its handlers back
     "SIGTERM": {0, 143, -15},
     "SIGKILL": {0, -9},
     "child": {0, 1, 2},

@@ -12,7 +12,7 @@ import pytest
 from firmware_toys import CPP, VHDL, needs, toy
 from tree_toys import fixed_walk
 
-from trigemu.firmware import tools
+from trigemu.firmware import sources, tools
 from trigemu.firmware.sources import fill, write_sources
 from trigemu.firmware.tools import ap_types
 from trigemu.firmware.vectors import around, scaled
@@ -115,3 +115,11 @@ def test_without_conifer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_template_wants_all_of_its_values() -> None:
     with pytest.raises(KeyError, match="project"):
         fill("top.h")
+
+
+def test_a_conversion_that_fails_says_why_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text('{"ensemble": {}, "config": {"Backend": "cpp"}}')
+    script = Path(sources.__file__).with_name("convert.py")
+    with pytest.raises(TrigemuError, match=r"last lines:\n  conifer: \w+: ") as error:
+        tools.python(script, tmp_path / "model.json", tmp_path / "made", folder=tmp_path)
+    assert "Traceback" not in str(error.value)

@@ -54,4 +54,7 @@ def convert(ensemble: dict[str, Any], config: dict[str, Any], folder: Path) -> N
 
 if __name__ == "__main__":
     given = json.loads(Path(sys.argv[1]).read_text())
-    convert(given["ensemble"], given["config"], Path(sys.argv[2]))
+    try:
+        convert(given["ensemble"], given["config"], Path(sys.argv[2]))
+    except Exception as error:  # of conifer; whoever runs this shows what is printed
+        sys.exit(f"conifer: {type(error).__name__}: {error}")
