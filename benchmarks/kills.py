@@ -42,11 +42,8 @@ MARK = "TRIGEMU_KILLS"
 PATIENCE = 5.0
 TEMPORARY = (".trigemu-", "tmp")
 STATUS = {
-    "SIGINT": {
-        0,
-        130,
-        -2,
-    },  # a shell shows −2 as 130: the signal came when Python had given its handlers back
+    # A shell shows −2 and −15 as 130 and 143: signals that came when Python had given its handlers back.
+    "SIGINT": {0, 130, -2},
     "SIGTERM": {0, 143, -15},
     "SIGKILL": {0, -9},
     "child": {0, 1, 2},
