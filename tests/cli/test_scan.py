@@ -77,7 +77,10 @@ def test_a_scan_of_what_never_fires_is_drawn(place: Any, trigemu: Run) -> None:
         (("--trigger", "J30"), "Missing option '--values'"),
         (("--trigger", "J30", "--trigger", "G", "--values", "1"), "2 --trigger and 1 --values: each"),
         (("--trigger", "G", "--trigger", "G", "--values", "1", "--values", "2"), "scanned twice"),
-        (("--trigger", "J30", "--values", "1:2:1", "--budget", "0"), "0.0 is not in the range 0<x<=1000000000000000.0"),
+        (
+            ("--trigger", "J30", "--values", "1:2:1", "--budget", "0"),
+            "0.0 is not in the range 0<x<=1000000000000000.0",
+        ),
         (("--trigger", "J30", "--values", "1:2:1", "--figure", "out.gifx"), "should end in .png, .pdf, .svg"),
         (("--trigger", "J30", "--values", "1:2:1", "--figure", "no/out.png"), "there is no folder no"),
         (("--trigger", "J30", "--values", "0:99999:1"), "more than 10000"),

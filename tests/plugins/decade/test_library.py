@@ -315,10 +315,10 @@ def test_without_a_compiler_there_is_no_library(booster: xgboost.Booster, no_com
 def test_a_cache_that_cannot_be_written(
     booster: xgboost.Booster, fresh_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(dir: Path) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied", str(dir))
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
-    monkeypatch.setattr(library.tempfile, "TemporaryDirectory", refuse)
+    monkeypatch.setattr(library, "temporary_folder", refuse)
     with pytest.raises(TrigemuError, match=r"cannot write to .*: Permission denied; set XDG_CACHE_HOME"):
         library.build(*read(booster))
 
