@@ -16,7 +16,7 @@ from trigemu.counting import exact
 from trigemu.counting.acceptance import Pairs
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.rate_sums import BLOCK, SampleScales
-from trigemu.counting.seeded_pair_sums import SeededPairSums, add_both
+from trigemu.counting.seeded_pair_sums import SeededPairSums, add_both, add_usual
 from trigemu.counting.shared import Covariance
 from trigemu.counting.strata import Strata
 from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
@@ -212,11 +212,7 @@ def _add_pairs(
                         summed[i - low, j, limb] += both[row, limb]
                 else:
                     add_both(sums, i - low, j, both[row], f * scale)
-    for i in range(n):
-        for j in range(m):
-            if usual[i, j] > 0.0:
-                exact.carry(summed[i, j].reshape(2, exact.LIMBS))
-                add_both(sums, i, j, summed[i, j], usual[i, j] * scale)
+    add_usual(sums, summed, usual, scale)
 
 
 @kernel

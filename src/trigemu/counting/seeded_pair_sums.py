@@ -158,14 +158,20 @@ def _add_pairs(
                         summed[i, j, limb] += both[row, limb]
                 else:
                     add_both(sums, i, j, both[row], f * scale)
-    for i in range(n):
-        for j in range(m):
-            if usual[i, j] > 0.0:
-                exact.carry(summed[i, j].reshape(2, exact.LIMBS))
-                add_both(sums, i, j, summed[i, j], usual[i, j] * scale)
+    add_usual(sums, summed, usual, scale)
 
 
 @kernel
 def add_both(sums: IntArray, i: int, j: int, both: IntArray, f: float) -> None:
     exact.add_scaled(sums[0, i, j], both[: exact.LIMBS], f)
     exact.add_scaled(sums[1, i, j], both[exact.LIMBS :], f * f)
+
+
+@kernel
+def add_usual(sums: IntArray, summed: IntArray, usual: FloatArray, scale: float) -> None:
+    """Add the entries of each pair that have its first fraction, `usual`, whose Σw and Σw² are `summed`."""
+    for i in range(usual.shape[0]):
+        for j in range(usual.shape[1]):
+            if usual[i, j] > 0.0:
+                exact.carry(summed[i, j].reshape(2, exact.LIMBS))
+                add_both(sums, i, j, summed[i, j], usual[i, j] * scale)
