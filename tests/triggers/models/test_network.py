@@ -204,6 +204,24 @@ def test_an_open_ended_model_is_taken_by_what_it_does() -> None:
     assert Network(open_ended(3), 3).score(np.ones((2, 3), np.float32)).tolist() == [3.0, 3.0]
 
 
+@pytest.mark.parametrize("constant", [False, True], ids=["of an event", "of weights alone"])
+def test_work_without_end_is_refused_in_time(monkeypatch: pytest.MonkeyPatch, constant: bool) -> None:
+    """10^12 products for a batch; also where ONNX Runtime would compute them as it optimises the model."""
+    size, steps = 1000, 1000
+    chain = ["w" if constant else "x", *(f"p{step}" for step in range(steps))]
+    nodes = [helper.make_node("MatMul", [chain[step], "w"], [chain[step + 1]]) for step in range(steps)]
+    nodes += [
+        helper.make_node("MatMul", ["x", chain[-1]], ["wide"])
+        if constant
+        else helper.make_node("Identity", [chain[-1]], ["wide"]),
+        helper.make_node("ReduceMean", ["wide"], ["y"], axes=[1], keepdims=0),
+    ]
+    content = model(nodes, {"w": np.zeros((size, size), np.float32)}, size)
+    monkeypatch.setattr("trigemu.triggers.models.network._SECONDS", 0.5)
+    with pytest.raises(TrigemuError, match=r"takes over 0.5 s for \d+ events: expected a smaller network"):
+        Network(content, size)
+
+
 def external(folder: Path) -> bytes:
     """A model whose weights stand in folder/weights.bin."""
     made = onnx.load_from_string(linear([1.0, 2.0, 3.0]))

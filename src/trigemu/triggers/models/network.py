@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from threading import Lock
+from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +19,15 @@ from trigemu.triggers.models.onnx_file import check_onnx
 from trigemu.triggers.models.single_row import Row
 
 if TYPE_CHECKING:
-    from onnxruntime import InferenceSession
+    from onnxruntime import InferenceSession, RunOptions, SessionOptions
 
 _SILENT = 4
 _TRIALS = 64
 _NO_FOLDER = "/dev/null/none"
 #: What loading a model and a batch of events may take.
 _MEMORY = 4 * 2**30
+#: Seconds that a batch of events may take.
+_SECONDS = 30.0
 _LIMITING = Lock()
 
 
@@ -41,34 +43,57 @@ class Network:
             self._open(content, features)
 
     def _open(self, content: bytes, features: int) -> None:
-        self._session = _session(content)
+        self._features = features
+        # As it stands in the file first: ONNX Runtime computes what is constant while it optimises a model,
+        # and cannot be stopped there.
+        for load in (_as_it_stands, _optimised):
+            self._session = load(content)
+            self._input = self._input_name()
+            self._try()
+        self._check_independence()
+
+    def _input_name(self) -> str:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(outputs) != 1:
             raise TrigemuError(
                 f"has the inputs {[i.name for i in inputs]} and the outputs {[o.name for o in outputs]}: "
-                f"expected one input float[n, {features}] and one output, the score"
+                f"expected one input float[n, {self._features}] and one output, the score"
             )
-        self._input = inputs[0].name
         declared = inputs[0].shape
-        if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != features):
+        if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != self._features):
             wanted = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
-            raise TrigemuError(f"reads {wanted}, but the card names {features} inputs")
+            raise TrigemuError(f"reads {wanted}, but the card names {self._features} inputs")
         if isinstance(declared[0], int):
             raise TrigemuError(f"takes {declared[0]} events per call: export it with a variable batch size")
         if outputs[0].type not in ("tensor(float)", "tensor(double)"):
             raise TrigemuError(f"gives {outputs[0].type}, expected a score, float[n] or double[n]")
-        self._features = features
+        return str(inputs[0].name)
+
+    def _try(self) -> None:
+        """Raise TrigemuError unless it gives one number an event, and a batch in time."""
+        from onnxruntime import RunOptions
+
+        options = RunOptions()
+        stop = Timer(_SECONDS, setattr, (options, "terminate", True))
+        stop.daemon = True
+        stop.start()
         try:
-            trial = self._run(np.zeros((LANES, features), np.float32))
-            if trial.size == LANES:
-                self._run(np.zeros((BATCH, features), np.float32))
+            for size in (LANES, BATCH):
+                trial = self._run(np.zeros((size, self._features), np.float32), options)
+                if trial.size != size:
+                    raise TrigemuError(f"gives {trial.size / size:g} numbers an event, expected one score")
+        except TrigemuError:
+            raise
         except Exception as error:
             if own := own_cause(error):
                 raise own from error
-            raise TrigemuError(f"cannot be run on {features} features: {_short(error)}") from None
-        if trial.size != LANES:
-            raise TrigemuError(f"gives {trial.size / LANES:g} numbers an event, expected one score")
-        self._check_independence()
+            if options.terminate:
+                raise TrigemuError(
+                    f"takes over {_SECONDS:g} s for {BATCH} events: expected a smaller network"
+                ) from None
+            raise TrigemuError(f"cannot be run on {self._features} features: {_short(error)}") from None
+        finally:
+            stop.cancel()
 
     def _check_independence(self) -> None:
         """Raise TrigemuError if the score of a row changes with the other rows, or from call to call."""
@@ -115,8 +140,8 @@ class Network:
         row.compare(trial, self.score(trial))
         return row
 
-    def _run(self, features: Features) -> FloatArray:
-        output: FloatArray = self._session.run(None, {self._input: features})[0]
+    def _run(self, features: Features, options: RunOptions | None = None) -> FloatArray:
+        output: FloatArray = self._session.run(None, {self._input: features}, options)[0]
         return output.reshape(-1)
 
 
@@ -142,18 +167,33 @@ def _limited_memory() -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-@lru_cache(maxsize=32)
-def _session(content: bytes) -> InferenceSession:
-    import onnxruntime  # not at the top: it slows down start-up, and most menus have no network
+# onnxruntime is imported late: it slows down start-up, and most menus have no network.
+def _as_it_stands(content: bytes) -> InferenceSession:
+    from onnxruntime import GraphOptimizationLevel, SessionOptions
 
-    options = onnxruntime.SessionOptions()
+    options = SessionOptions()
+    options.graph_optimization_level = GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    return _session(content, options)
+
+
+@lru_cache(maxsize=32)
+def _optimised(content: bytes) -> InferenceSession:
+    from onnxruntime import SessionOptions
+
+    return _session(content, SessionOptions())
+
+
+def _session(content: bytes, options: SessionOptions) -> InferenceSession:
+    from onnxruntime import InferenceSession
+
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.log_severity_level = _SILENT
     # Weights must be in the model: a folder that does not exist keeps it from reading other files.
     options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)
     try:
-        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        return InferenceSession(content, options, providers=["CPUExecutionProvider"])
     except Exception as error:
         if own := own_cause(error):
             raise own from error
