@@ -188,6 +188,11 @@ def test_mistakes_name_line_and_column(tmp_path: Path) -> None:
             " ".join([*columns[:9], "0000000g", *columns[10:]]),
         ],
         "line 1, column 1: '0x1' is not a crossing number": [" ".join(["0x1", *columns[1:]])],
+        # It would not fit into 64 bits, and has to be told from numbers that wrap around.
+        f"line 1, column 1: '{10**18}' is not a crossing number: expected 1 to 18 digits": [
+            " ".join([str(10**18), *columns[1:]])
+        ],
+        f"line 2, column 1: '{2**64}' is not": [good, " ".join([str(2**64), *columns[1:]])],
         "line 1, column 48: '-' is not hexadecimal": [" ".join([*columns[:-1], "-"])],
         "has no crossings": ["| nothing", ""],
     }

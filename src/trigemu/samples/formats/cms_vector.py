@@ -45,7 +45,7 @@ from trigemu.samples.formats.cms_words import (
     columns_of,
 )
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.support import Array, BoolArray, IntArray, SampleError
+from trigemu.support import Array, BoolArray, IntArray, SampleError, excerpt
 
 DigitArray = npt.NDArray[np.uint8]
 #: Lines with their numbers.
@@ -54,6 +54,8 @@ _Lines = Sequence[tuple[int, bytes]]
 #: Bunch crossings in one LHC orbit.
 ORBIT = 3564
 ALGORITHMS = 512
+#: Of a crossing number, which is kept in 64 bits.
+_NUMBER_DIGITS = 18
 #: Lines that are decoded together.
 _BLOCK = 4096
 #: The decompressed bytes of a file, which are held in memory: 900 000 crossings.
@@ -217,7 +219,7 @@ def _regular(numbered: _Lines, layout: _Layout) -> tuple[IntArray, DigitArray] |
     lines = [line.rstrip() for _, line in numbered]
     start = lines[0].find(b" ")
     ends = start + np.cumsum([width + 1 for width in layout.widths])
-    if start < 1 or {len(line) for line in lines} != {int(ends[-1])}:
+    if not 1 <= start <= _NUMBER_DIGITS or {len(line) for line in lines} != {int(ends[-1])}:
         return None
     octets = np.frombuffer(b"".join(lines), np.uint8).reshape(len(lines), -1)
     blank = np.zeros(octets.shape[1], np.bool_)
@@ -236,8 +238,11 @@ def _any_shape(numbered: _Lines, layout: _Layout) -> tuple[IntArray, DigitArray]
         number, *columns = line.split()
         if tuple(map(len, columns)) != layout.widths:
             raise SampleError(f"line {at}: {_misfit(columns, layout.widths)}")
-        if not number.isdigit():
-            raise SampleError(f"line {at}, column 1: {_quoted(number)} is not a crossing number")
+        if not number.isdigit() or len(number) > _NUMBER_DIGITS:
+            raise SampleError(
+                f"line {at}, column 1: {_quoted(number)} is not a crossing number: expected 1 to "
+                f"{_NUMBER_DIGITS} digits"
+            )
         digits = _DIGITS[np.frombuffer(b"".join(columns), np.uint8)]
         if digits.max() == 255:
             column = int(np.searchsorted(np.cumsum(layout.widths), digits.argmax(), side="right"))
@@ -258,7 +263,7 @@ def _misfit(columns: Sequence[bytes], widths: Sequence[int]) -> str:
 
 
 def _quoted(text: bytes) -> str:
-    return repr(text.decode(errors="replace"))
+    return repr(excerpt(text.decode(errors="replace")))
 
 
 def _words(digits: DigitArray, layout: _Layout) -> dict[str, U64Array]:
