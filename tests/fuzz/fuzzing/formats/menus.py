@@ -8,7 +8,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import toy_menus
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from fuzzing.edits import byte_edits, table_edits, word_edits
 from fuzzing.formats import language_twin
 from fuzzing.formats.base import EVENTS, Files, Format, close, command, toy_catalogue
 from fuzzing.formats.expressions import CONDITIONS
+from fuzzing.intervals import Interval, every, is_above, point
 from fuzzing.tables import as_toml
 
 RICH = """
@@ -286,10 +286,13 @@ def _decided(
             raw[t["name"]] = True
         elif t["kind"] == "threshold":
             value = language_twin.evaluate(t["observable"], event)
-            if isinstance(value, bool | np.bool_) or abs(value - t["above"]) <= 1e-9 * abs(value):
+            asked = language_twin.evaluate(t["requires"], event) if "requires" in t else True
+            if not isinstance(value, Interval) or isinstance(asked, Interval):
                 raise language_twin.UnknownError
-            asked = "requires" not in t or bool(language_twin.evaluate(t["requires"], event))
-            raw[t["name"]] = bool(value > t["above"]) and asked
+            accepted = every([is_above(value, point(t["above"])), asked])
+            if accepted is None:  # rounding decides
+                raise language_twin.UnknownError
+            raw[t["name"]] = accepted
     left = [t for t in triggers if t["kind"] == "logic"]
     while left:
         ready = [
