@@ -219,9 +219,11 @@ def _nudged(value: Any, place: float) -> Any:
     """Return a value of the same kind that may well be allowed."""
     if isinstance(value, bool):
         return not value
-    if isinstance(value, int | float):
-        factor = (0.5, 2.0, 1.1, -1.0, 0.0)[int(place * 1e6) % 5]
-        return type(value)(value * factor)
+    way = int(place * 1e6) % 5
+    if isinstance(value, int):  # of any size, also beyond a float
+        return (value // 2, value * 2, value + value // 10, -value, 0)[way]
+    if isinstance(value, float):
+        return value * (0.5, 2.0, 1.1, -1.0, 0.0)[way]
     if isinstance(value, str) and value:
         at = int(place * len(value))
         return value[:at] + value[at + 1 :]

@@ -87,10 +87,10 @@ def _arrays(content: bytes) -> st.SearchStrategy[bytes]:
         made = {**arrays}
         old = made[name]
         made[name] = {
-            "shorter": lambda: old[:-1],
+            "shorter": lambda: np.atleast_1d(old)[:-1],
             "flat": lambda: old.ravel(),
             "deep": lambda: old[np.newaxis],
-            "none": lambda: old[:0],
+            "none": lambda: np.atleast_1d(old)[:0],
             "single": lambda: np.array(3),
             "objects": lambda: np.array([{}, []], object),
             "texts": lambda: np.array(["a", "b"]),
