@@ -17,7 +17,7 @@ from trigemu_plugin_decade.training.regression import Quantile, Settings, fit
 from trigemu import TrigemuError
 
 FloatArray = npt.NDArray[np.float64]
-BINS, SET, SETS = 20, 50_000, 8
+BINS, SET, SETS = 20, 30_000, 8
 # Several threads that wait for each other on a busy machine take longer than one.
 SETTINGS = Settings(threads=1)
 UPPER: dict[str, Callable[[float], float]] = {"normal": norm.isf, "exponential": lambda q: -np.log(q)}
@@ -111,15 +111,15 @@ def check_closure(model: bytes, train: Toy, q: float, seed: int) -> None:
     for prediction in (found, exact):
         chi2 = chi2_per_bin(test.x, test.y > prediction, q)
         assert np.all((chi2 > 0.7) & (chi2 < 1.35)), chi2
-    assert np.mean(test.y > found) == pytest.approx(np.mean(test.y > exact), rel=0.04)
+    assert np.mean(test.y > found) == pytest.approx(np.mean(test.y > exact), rel=0.06)
     constant = np.quantile(train.y, 1.0 - q)
-    assert np.all(chi2_per_bin(test.x, test.y > constant, q) > 5.0)
+    assert np.all(chi2_per_bin(test.x, test.y > constant, q) > 3.5)
     assert np.sqrt(np.mean((found - exact) ** 2)) < 0.07
 
 
-@pytest.mark.parametrize(("d", "q", "refit"), [(1, 0.005, True), (3, 0.01, False)])
-def test_closure(d: int, q: float, refit: bool) -> None:
-    train = make(1, 2_000_000, d, "normal")
+@pytest.mark.parametrize(("n", "d", "q", "refit"), [(500_000, 1, 0.005, True), (800_000, 3, 0.01, False)])
+def test_closure(n: int, d: int, q: float, refit: bool) -> None:
+    train = make(1, n, d, "normal")
     result = fit_to(train, q, settings=replace(SETTINGS, refit=refit))
     assert 5 < result.trees < 100
     check_closure(result.json, train, q, seed=2)
@@ -128,7 +128,7 @@ def test_closure(d: int, q: float, refit: bool) -> None:
 def test_closure_with_weights() -> None:
     """Scores from another distribution, with weights that make up for it and spread over two orders more."""
     q = 0.02
-    drawn = make(3, 1_000_000, 1, "exponential")
+    drawn = make(3, 400_000, 1, "exponential")
     biased = replace(drawn, z=2.0 * drawn.z)
     spread = 10.0 ** np.random.default_rng(4).uniform(-1.0, 1.0, len(drawn.z))
     result = fit_to(biased, q, 2.0 * np.exp(-biased.z / 2.0) * spread)
@@ -139,7 +139,7 @@ def test_closure_with_weights() -> None:
 def test_ties_of_a_rounded_score() -> None:
     """Rounded to 0.1: the acceptance stays between those of the closed form a step and a half away."""
     q, step = 0.02, 0.1
-    train, test = make(6, 300_000, 1, "normal"), make(7, 400_000, 1, "normal")
+    train, test = make(6, 200_000, 1, "normal"), make(7, 300_000, 1, "normal")
     model = fit_to(train, q, y=np.round(train.y / step) * step).json
     accepted = np.round(test.y / step) * step > predict(model, test.x)
     bins = np.argsort(test.x[:, 0]).reshape(BINS, -1)
