@@ -130,6 +130,13 @@ def _texts() -> Corpus:
             "YAML",
             lambda text=text: {"menu.yml": text.encode(), **objects},
         )
+    for name, old, new in (
+        ("a seed without a name", "Single:", "'':"),
+        ("η beyond a float", "barrel: [0, 0.83]", "barrel: [0, 1" + "0" * 400 + ".0]"),
+    ):
+        texts = {"menu.yml": phase2_toys.MENU.encode(), **objects}
+        changed = {file: text.replace(old.encode(), new.encode(), 1) for file, text in texts.items()}
+        yield name, "YAML", lambda changed=changed: changed
     aliases = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10) if i else 1}]\n" for i in range(10))
     yield (
         "YAML aliases of aliases",
@@ -252,6 +259,17 @@ def _samples() -> Corpus:
         "catalogues",
         lambda: catalogue("x.txt.gz", "cms-l1-vector", gzip.compress(bytes(1 << 30), 1)),
     )
+    line = l1_toys.vector_line(7).split(" ", 1)[1]
+    for number in (2**63, 10**300):
+        content = f"{number} {line}\n".encode()
+        yield (
+            f"crossing {number:.0e}",
+            "vectors",
+            lambda content=content: {
+                **catalogue("x.txt", "cms-l1-vector", content),
+            },
+        )
+    yield "a name of 10 000 characters", "catalogues", lambda: catalogue("a" * 10_000)
     for number in ("1e308", "1e-320", "1" + "0" * 400):
         text = catalogues.CROSSING.replace("30e6", number)
         files = catalogues.sample_files()

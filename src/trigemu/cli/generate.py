@@ -11,7 +11,7 @@ from trigemu.cli.console import say
 from trigemu.cli.progress import bar
 from trigemu.generate import run as sample
 from trigemu.generate import tuning_table
-from trigemu.support import check_outputs
+from trigemu.support import check_outputs, is_file
 
 
 @click.command()
@@ -28,7 +28,7 @@ from trigemu.support import check_outputs
 def generate(config: str, output: Path, workers: int, tune: bool) -> None:
     """Generate a sample from CONFIG, a TOML file or the name of a shipped configuration ("embedded")."""
     settings = sample.load_config(config)
-    if Path(config).is_file():
+    if is_file(config):
         check_outputs(sample.written_files(settings, output), [config])
     with bar("generating", settings.interactions) as advance:
         if tune:

@@ -8,13 +8,13 @@ from pathlib import Path
 from trigemu.decisions import make_plan
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue
-from trigemu.support import check_outputs
+from trigemu.support import check_outputs, is_file
 
 
 def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogue: Catalogue) -> None:
     """Raise TrigemuError if an output is a file that menus or samples are read from: cards, models, plugins
     and event files among them."""
-    there = [output for output in outputs if output and output.is_file()]
+    there = [output for output in outputs if output and is_file(output)]
     if there:  # one that does not exist is no input
         check_outputs(there, _inputs(menus, catalogue))
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from trigemu.support import Key, TomlTable, TrigemuError, nearest, quoted
+from trigemu.support import Key, TomlTable, TrigemuError, is_file, nearest, quoted
 from trigemu.support import toml as tables
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
@@ -191,9 +191,9 @@ def shipped() -> list[str]:
 def load_config(config: str | Path) -> Config:
     """Read a configuration: a path, or the name of a shipped one. Raises ConfigError and TableError."""
     path = Path(config)
-    if str(config) in shipped() and not path.is_file():
+    if str(config) in shipped() and not is_file(path):
         path = Path(str(resources.files("trigemu.generate") / "configs" / f"{config}.toml"))
-    if not path.is_file():
+    if not is_file(path):
         hint = nearest(str(config), shipped())
         raise ConfigError(f"{config}: neither a file nor a shipped configuration{hint}")
     document = tables.load_toml(path)

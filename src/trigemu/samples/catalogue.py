@@ -15,7 +15,7 @@ from trigemu.samples.locations import found, located, opened, parts, regular
 from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
 from trigemu.samples.open_data import completed
 from trigemu.samples.sample import Sample, naming
-from trigemu.support import Document, Key, SampleError, TrigemuError, load_toml, nearest, read_table
+from trigemu.support import Document, Key, SampleError, TrigemuError, is_there, load_toml, nearest, read_table
 
 #: Rates beyond which the exact sums of weights and of their squares would lose digits.
 SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
@@ -122,7 +122,7 @@ def open_catalogue(path: Path | str | None = None) -> Catalogue:
     where = located(embedded_catalogue() if path is None else path)
     if isinstance(where, str) and where.endswith(".toml"):
         raise SampleError(f"{where}: catalogues are read from this machine only: fetch it")
-    if isinstance(where, str) or (where.suffix != ".toml" and where.exists()):
+    if isinstance(where, str) or (where.suffix != ".toml" and is_there(where)):
         return catalogue_of(where)
     file = where if path is None else Path(path)
     regular(file)

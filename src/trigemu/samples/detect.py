@@ -5,7 +5,7 @@ from __future__ import annotations
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Beginning
 from trigemu.samples.formats.uproot_file import open_root
-from trigemu.samples.locations import is_folder, opened
+from trigemu.samples.locations import is_local_folder, opened
 from trigemu.support import SampleError
 
 
@@ -26,7 +26,7 @@ def format_of(path: str) -> str:
 
 
 def _beginning(path: str) -> Beginning:
-    if is_folder(path):
+    if is_local_folder(path):
         return Beginning(True, b"", ())
     with opened(path, compression="infer") as stream:
         start: bytes = stream.read(512)

@@ -27,7 +27,7 @@ from urllib.parse import unquote
 
 import fsspec
 
-from trigemu.support import SampleError
+from trigemu.support import SampleError, is_folder, is_there
 
 REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
@@ -105,7 +105,7 @@ def _matching(pattern: Path) -> Iterator[Path]:
                 if entry.is_dir(follow_symlinks=False):
                     yield from below(folder / entry.name, parts)
         elif not WILDCARDS & set(parts[0]):
-            if (path := folder / parts[0]).exists():
+            if is_there(path := folder / parts[0]):
                 yield from below(path, parts[1:])
         else:
             for entry in entries(folder):
@@ -148,15 +148,15 @@ def timeouts(where: Path | str) -> dict[str, Any]:
     return {"client_kwargs": client()}
 
 
-def is_folder(given: Path | str) -> bool:
+def is_local_folder(given: Path | str) -> bool:
     where = located(given)
-    return isinstance(where, Path) and where.is_dir()
+    return isinstance(where, Path) and is_folder(where)
 
 
 def parts(given: Path | str) -> list[str]:
     """Return the file itself, or the files *.parquet of a folder, ordered by name."""
     where = located(given)
-    if isinstance(where, Path) and where.is_dir():
+    if isinstance(where, Path) and is_folder(where):
         return sorted(map(str, where.glob("*.parquet")))
     return [str(where)]
 

@@ -48,7 +48,7 @@ from trigemu.support.kernels import (
     unkept,
 )
 from trigemu.support.machine import Environment, cores, environment, load_average, undisturbed
-from trigemu.support.reading import read_bounded
+from trigemu.support.reading import is_file, is_folder, is_there, read_bounded
 from trigemu.support.splitmix import splitmix64
 from trigemu.support.text import bounded_stem, file_stem, printable, quoted
 from trigemu.support.toml import (
@@ -102,7 +102,10 @@ __all__ = [
     "folder_of_cache",
     "inlined",
     "insert_after",
+    "is_file",
+    "is_folder",
     "is_private",
+    "is_there",
     "kernel",
     "listed",
     "load_average",

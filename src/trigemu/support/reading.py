@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import stat
 from pathlib import Path
 
 from trigemu.support.errors import TrigemuError
@@ -24,6 +25,27 @@ def read_bounded(path: Path, longest: int | None = None) -> bytes:
     if len(content) > longest:
         raise TrigemuError(f"{path} is larger than {longest} bytes, which no such file should be")
     return content
+
+
+def is_there(path: Path | str) -> bool:
+    """Return whether a path can be looked at; False also for names and folders that the system refuses, for
+    which Path.exists raises OSError."""
+    return _mode(path) is not None
+
+
+def is_file(path: Path | str) -> bool:
+    return stat.S_ISREG(_mode(path) or 0)
+
+
+def is_folder(path: Path | str) -> bool:
+    return stat.S_ISDIR(_mode(path) or 0)
+
+
+def _mode(path: Path | str) -> int | None:
+    try:
+        return Path(path).stat().st_mode
+    except (OSError, ValueError):  # ValueError: a NUL in the name
+        return None
 
 
 def check_no_pipe(path: Path) -> None:

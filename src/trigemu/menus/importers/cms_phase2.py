@@ -100,6 +100,8 @@ class _SeedReader:
     def read(self, name: str, table: Any) -> _Seed | None:
         before = len(self.document.problems)
         where = f"seed {name!r}"
+        if not name:
+            self.document.problem((name,), where, "expected a name")
         if not isinstance(table, dict):
             self.document.problem((name,), where, "expected cross_masks and leg1, leg2, …")
             return None

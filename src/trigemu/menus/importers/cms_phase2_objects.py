@@ -21,11 +21,13 @@ from trigemu.menus.importers import yaml
 from trigemu.menus.importers.cms_phase2_expressions import Alternatives, OfLeg, both, parse_cut, written
 from trigemu.menus.importers.cms_phase2_regions import ETA, by_regions
 from trigemu.observables import Window
-from trigemu.support import Document, Key, TrigemuError, nearest, quoted
+from trigemu.support import Document, Key, TrigemuError, is_folder, nearest, quoted
 
 INCLUSIVE = "inclusive"
 #: The range `inclusive`, unless an object defines it.
 _EVERYWHERE = (0.0, 7.0)
+#: Beyond any detector: limits that are typed without a decimal point are mistakes.
+_LARGEST_ETA = 100
 OFFLINE_PT = "offline_pt"
 
 
@@ -106,7 +108,7 @@ class ObjectFiles:
 
     @classmethod
     def read(cls, folder: Path) -> ObjectFiles:
-        found = sorted(folder.glob("*")) if folder.is_dir() else []
+        found = sorted(folder.glob("*")) if is_folder(folder) else []
         files = [file for file in found if file.suffix in (".yaml", ".yml") and file.is_file()]
         if not files:
             raise TrigemuError(f"{folder}: expected a folder with the YAML files of objects")
@@ -174,7 +176,7 @@ class _ObjectReader:
         made: dict[str, tuple[float, float]] = {INCLUSIVE: _EVERYWHERE}
         for name, limits in table.items() if isinstance(table, dict) else ():
             match limits:
-                case [int() | float() as low, int() | float() as high] if 0 <= low < high:
+                case [int() | float() as low, int() | float() as high] if 0 <= low < high < _LARGEST_ETA:
                     made[name] = (float(low), float(high))
                 case _:
                     message = f"eta_ranges.{name}: {quoted(limits)}: expected [low, high] in |η|"
