@@ -31,7 +31,7 @@ from trigemu.samples import http, locations
 from trigemu.samples.catalogue import catalogue_of
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import FORMATS
-from trigemu.samples.locations import found, is_folder, located, opened, parts
+from trigemu.samples.locations import found, is_local_folder, located, opened, parts
 
 ALLOWED = {"file", "http", "https", "root"}
 #: All that fsspec or a package beside it may open, and some that nothing should.
@@ -164,7 +164,7 @@ PLACES: dict[str, Place] = {
     "opened": lambda folder, value: opened(value),
     "found": lambda folder, value: found(value, folder),
     "parts": lambda folder, value: parts(value),
-    "is_folder": lambda folder, value: is_folder(value),
+    "is_local_folder": lambda folder, value: is_local_folder(value),
 }
 for _name, _format in FORMATS.items():
     PLACES[f"catalogue, {_name}"] = partial(from_catalogue, entry=f'format = "{_name}"')
@@ -198,7 +198,9 @@ def test_nothing_else_is_opened_anywhere(tmp_path: Path, libraries: list[object]
     assert libraries == []
 
 
-@pytest.mark.parametrize("place", [name for name in PLACES if name not in ("found", "parts", "is_folder")])
+@pytest.mark.parametrize(
+    "place", [name for name in PLACES if name not in ("found", "parts", "is_local_folder")]
+)
 def test_what_is_not_refused_gets_to_the_libraries(
     tmp_path: Path, libraries: list[object], place: str
 ) -> None:
@@ -340,7 +342,9 @@ def strange(folder: Path) -> dict[str, Path]:
     return {"pipe": folder / "pipe", "socket": folder / "socket", "device": Path("/dev/zero")}
 
 
-@pytest.mark.parametrize("place", [name for name in PLACES if name not in ("found", "parts", "is_folder")])
+@pytest.mark.parametrize(
+    "place", [name for name in PLACES if name not in ("found", "parts", "is_local_folder")]
+)
 def test_devices_pipes_and_sockets_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
