@@ -48,7 +48,7 @@ def test_more_trees_take_more_and_pipelines_their_registers() -> None:
     """Each sum of words of the score has registers for its bits."""
     small = toy("ap_fixed<7,5>", trees=3, depth=2)
     few = of_model(small)
-    many = of_model(toy("ap_fixed<7,5>", score="ap_fixed<24,4>", trees=10, depth=2))
+    many = of_model(toy("ap_fixed<7,5>", score="ap_fixed<24,4>", trees=7, depth=2))
     assert 0 < few.lut < many.lut < 3000
     assert few.ff >= 11
     assert many.ff >= few.ff + 5 * 24

@@ -36,13 +36,16 @@ TYPES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", TYPES)
 def test_every_score_is_the_same(tmp_path: Path, name: str) -> None:
     fixed = toy(**TYPES[name])
-    backends = ("hls" if name in ("apart", "wraps") else "cpp", "vhdl")
-    project = write_project(fixed, tmp_path, backends)
+    # A compilation takes much longer than a simulation; the tests of words compare all modes with C++.
+    compiled = {"unsigned": ["cpp"], "wide": ["cpp"], "apart": ["hls"]}.get(name, [])
+    project = write_project(fixed, tmp_path, (*compiled, "vhdl"))
     walked = fixed_walk(fixed, project.vectors.x[:300])[0]
     assert project.vectors.scores[:300].tolist() == walked
     assert len(set(walked)) > 10
-    for check, events in zip(verify(project), (2000, 400), strict=True):
-        assert (check.events, check.differences, check.first, check.missing) == (events, 0, None, None)
+    checks = list(verify(project))
+    assert [check.events for check in checks] == [*(2000 for _ in compiled), 400]
+    for check in checks:
+        assert (check.differences, check.first, check.missing) == (0, None, None)
 
 
 def found(project: Project, backend: str) -> FirmwareCheck:

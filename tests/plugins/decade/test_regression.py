@@ -113,11 +113,11 @@ def check_closure(model: bytes, train: Toy, q: float, seed: int) -> None:
         assert np.all((chi2 > 0.7) & (chi2 < 1.35)), chi2
     assert np.mean(test.y > found) == pytest.approx(np.mean(test.y > exact), rel=0.06)
     constant = np.quantile(train.y, 1.0 - q)
-    assert np.all(chi2_per_bin(test.x, test.y > constant, q) > 3.5)
+    assert np.all(chi2_per_bin(test.x, test.y > constant, q) > 3.0)
     assert np.sqrt(np.mean((found - exact) ** 2)) < 0.07
 
 
-@pytest.mark.parametrize(("n", "d", "q", "refit"), [(500_000, 1, 0.005, True), (800_000, 3, 0.01, False)])
+@pytest.mark.parametrize(("n", "d", "q", "refit"), [(500_000, 1, 0.005, True), (600_000, 3, 0.01, False)])
 def test_closure(n: int, d: int, q: float, refit: bool) -> None:
     train = make(1, n, d, "normal")
     result = fit_to(train, q, settings=replace(SETTINGS, refit=refit))

@@ -191,7 +191,7 @@ def combinations(draw: st.DrawFn, least: int = 1, most: int = 4) -> Combination:
     return Combination(legs=tuple(legs), pairs=tuple(pairs), charge=charge, mass3=mass3)
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(combinations(), st.integers(0, 149), st.integers(0, 150))
 def test_up_to_four_legs(
     plain_events: list[Event], fires: Fires, kind: Combination, start: int, length: int
@@ -213,7 +213,7 @@ def matched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kind_module, "MATCH_AFTER", 1)
 
 
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(combinations(least=2, most=5))
 def test_matching_objects_to_legs_changes_no_decision(
     plain_events: list[Event], fires: Fires, matched: None, kind: Combination
