@@ -223,17 +223,18 @@ X = np.zeros((2000, 3), np.float32)
 NO_X = r"x: is not the array float32\[2000, 3\]"
 WORDS = {"words": npy(X.astype(np.int64)), "scores": npy(np.zeros(2000, np.int64))}
 WORSE: dict[str, tuple[dict[str, bytes] | bytes, str]] = {
-    "no archive": (b"PK\x05\x06", "cannot be read .BadZipFile"),
-    "empty": ({}, "KeyError"),
-    "no array": ({"x": b""}, NO_X),
-    "objects": ({"x": npy(np.array([print], object), allow_pickle=True)}, NO_X),
-    "doubles": ({"x": npy(X.astype(np.float64))}, NO_X),
-    "large": ({"x": header("(10**12, 3)")}, NO_X),
-    "enormous": ({"x": header("(1000000000000, 3)")}, NO_X),
-    "transposed": ({"x": npy(np.asfortranarray(X + 1))}, NO_X),
-    "short": ({"x": npy(X)[:-1]}, "ValueError"),
-    "long": ({"x": npy(X) + b"0"}, "x: has more bytes than its array"),
-    "nested": ({"x": header("(" * 5000)}, NO_X),
+    "no archive": (b"PK\x05\x06", "is damaged: "),
+    "empty": ({}, "is damaged: .*no item named 'x.npy'"),
+    "no array": ({"x": b""}, "is damaged: "),
+    "objects": ({"x": npy(np.array([print], object), allow_pickle=True)}, "x.npy holds Python objects"),
+    "doubles": ({"x": npy(X.astype(np.float64)), **WORDS}, NO_X),
+    "large": ({"x": header("(10**12, 3)")}, "is damaged: "),
+    "enormous": ({"x": header("(1000000000000, 3)")}, "its shape .* needs 12000000000000"),
+    "transposed": ({"x": npy(np.asfortranarray(X.T)), **WORDS}, NO_X),
+    "short": ({"x": npy(X)[:-1]}, "x.npy has 23999 bytes, its shape .* needs 24000"),
+    "long": ({"x": npy(X) + b"0"}, "x.npy has 24001 bytes, its shape .* needs 24000"),
+    "much longer": ({"x": npy(X) + bytes(10**5)}, "at most 48000 are read"),
+    "nested": ({"x": header("(" * 5000)}, "is damaged: "),
     "not a number": ({"x": npy(X * np.nan), **WORDS}, "an input is not finite"),
 }
 
@@ -246,7 +247,7 @@ def test_arrays_that_are_others(folder: Path, kind: str) -> None:
     else:
         archive(folder / VECTORS, **content)
     resealed(folder)
-    with pytest.raises(TrigemuError, match=rf"vectors.npz: .*{message}"):
+    with pytest.raises(TrigemuError, match=rf"vectors.npz.*{message}"):
         open_project(folder)
 
 
@@ -258,5 +259,5 @@ def test_an_archive_with_a_wrong_checksum(folder: Path) -> None:
     assert content.count(crc) == 2
     (folder / VECTORS).write_bytes(content.replace(crc, bytes(4)))
     resealed(folder)
-    with pytest.raises(TrigemuError, match=r"vectors.npz: cannot be read .BadZipFile: Bad CRC"):
+    with pytest.raises(TrigemuError, match=r"vectors.npz is damaged: Bad CRC"):
         open_project(folder)

@@ -14,12 +14,7 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import lzma
-import math
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -29,18 +24,12 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.observables import Features
-from trigemu.support import IntArray, TrigemuError, excerpt
+from trigemu.support import IntArray, TrigemuError, excerpt, read_arrays
 from trigemu.triggers import MAX_DEPTH, MAX_NODES, MAX_TREES, Ensemble, FixedEnsemble, PrecisionTable
 
 _Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
-#: What zipfile and NumPy raise for archives and headers that are damaged.
-_BAD_ARCHIVE = (
-    *(OSError, EOFError, KeyError, ValueError, TypeError, RuntimeError, RecursionError, MemoryError),
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-)
 #: Name of conifer's project, and of the entity that it synthesises.
 NAME = "boosted_trees"
 MANIFEST, TREES, VECTORS, README = "project.json", "trees.json", "vectors.npz", "README.md"
@@ -168,8 +157,7 @@ def open_project(folder: Path) -> Project:
         for _, mistake in manifest.precision.mistakes():
             raise TrigemuError(mistake)
         fixed = manifest.precision.of(trees)
-    with _damaged(folder / VECTORS):
-        vectors = _read_vectors(folder / VECTORS, manifest.events, trees.features)
+    vectors = _read_vectors(folder / VECTORS, manifest.events, trees.features)
     if (fixed.inputs(vectors.x) != vectors.words).any() or (fixed.predict(vectors.x) != vectors.scores).any():
         raise TrigemuError(
             f"{folder / VECTORS}: this trigemu's emulation gives other scores than trigemu "
@@ -241,36 +229,21 @@ def _read_trees(content: bytes, features: int) -> Ensemble:
 
 
 def _read_vectors(path: Path, events: int, features: int) -> Vectors:
-    """Read arrays of the shapes and types that are expected; others are refused before memory is taken."""
-    if 12 * events * features > MAX_VECTORS:
-        raise TrigemuError(f"{events} events of {features} inputs: expected at most {MAX_VECTORS} bytes")
     shape = events, features
-    try:
-        with zipfile.ZipFile(path) as arrays:
-            vectors = Vectors(
-                _read_array(arrays, "x", np.dtype(np.float32), shape),
-                _read_array(arrays, "words", np.dtype(np.int64), shape),
-                _read_array(arrays, "scores", np.dtype(np.int64), shape[:1]),
-            )
-    except _BAD_ARCHIVE as error:
-        raise TrigemuError(f"cannot be read ({type(error).__name__}: {str(error)[:200]})") from None
-    if not np.isfinite(vectors.x).all():
-        raise TrigemuError("an input is not finite")
-    return vectors
-
-
-def _read_array(
-    arrays: zipfile.ZipFile, name: str, expected: np.dtype[Any], shape: tuple[int, ...]
-) -> npt.NDArray[Any]:
-    header = io.BytesIO()
-    described = {"descr": expected.str, "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_1_0(header, described)
-    with arrays.open(f"{name}.npy") as file:
-        # Compared, not parsed: a header is Python's syntax, of any size and depth.
-        if file.read(len(header.getvalue())) != header.getvalue():
-            raise TrigemuError(f"{name}: is not the array {expected}{list(shape)}")
-        content = file.read(math.prod(shape) * expected.itemsize)
-        if file.read(1):  # and so the checksum is compared
-            raise TrigemuError(f"{name}: has more bytes than its array")
-    # A copy can be written to, as kernels expect.
-    return np.frombuffer(content, expected).reshape(shape).copy()
+    expected: dict[str, tuple[Any, tuple[int, ...]]] = {
+        "x": (np.float32, shape),
+        "words": (np.int64, shape),
+        "scores": (np.int64, shape[:1]),
+    }
+    if 12 * events * features > MAX_VECTORS:
+        raise TrigemuError(
+            f"{path}: {events} events of {features} inputs: expected at most {MAX_VECTORS} bytes"
+        )
+    arrays: dict[str, Any] = dict(read_arrays(path, expected, most=8 * events * features))
+    with _damaged(path):
+        for name, (kind, of) in expected.items():
+            if arrays[name].dtype != kind or arrays[name].shape != of:
+                raise TrigemuError(f"{name}: is not the array {np.dtype(kind)}{list(of)}")
+        if not np.isfinite(arrays["x"]).all():
+            raise TrigemuError("an input is not finite")
+    return Vectors(**arrays)

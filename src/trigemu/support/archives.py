@@ -20,6 +20,8 @@ from trigemu.support.reading import check_no_pipe
 
 #: Largest size of one array in bytes; those of projects and interactions have a few megabytes.
 MAX_BYTES = 1 << 31
+#: The longest header of an array that NumPy reads, about.
+_HEADER = 1 << 16
 #: What zipfile, zlib and numpy raise for damaged files.
 _DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, KeyError, ValueError),
@@ -27,13 +29,14 @@ _DAMAGED = (
 )
 
 
-def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Array]:
-    """Return some arrays of an npz file, by name. No object is unpickled, and no memory is reserved for more
-    than the file holds. Raises TrigemuError if the file cannot be read, or is damaged."""
+def read_arrays(path: Path, names: Iterable[str], most: int = MAX_BYTES) -> dict[str, Array]:
+    """Return some arrays of an npz file, by name, each of at most that many bytes. No object is unpickled,
+    and no memory is reserved for more than the file holds. Raises TrigemuError if the file cannot be read, or
+    is damaged."""
     check_no_pipe(path)
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            return {name: _array(archive, f"{name}.npy") for name in names}
+            return {name: _array(archive, f"{name}.npy", most) for name in names}
     except OSError as error:
         raise TrigemuError(f"cannot read {path}: {error.strerror or error}") from None
     except _DAMAGED as error:
@@ -41,10 +44,10 @@ def read_arrays(path: Path, names: Iterable[str]) -> dict[str, Array]:
         raise TrigemuError(f"{path} is damaged: {reason or type(error).__name__}") from None
 
 
-def _array(archive: zipfile.ZipFile, name: str) -> Array:
+def _array(archive: zipfile.ZipFile, name: str, most: int) -> Array:
     size = archive.getinfo(name).file_size
-    if size > MAX_BYTES:
-        raise ValueError(f"{name} has {size} bytes, at most {MAX_BYTES} are read")
+    if size > most + _HEADER:
+        raise ValueError(f"{name} has {size} bytes, at most {most} are read")
     with archive.open(name) as stream:
         shape, column_major, dtype = _header(stream)
         if dtype.hasobject:
