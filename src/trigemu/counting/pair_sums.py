@@ -16,8 +16,8 @@ from trigemu.counting import exact
 from trigemu.counting.acceptance import Pairs
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.rate_sums import BLOCK, SampleScales
-from trigemu.counting.seeded_pair_sums import SeededPairSums, add_both, add_usual
-from trigemu.counting.shared import Covariance
+from trigemu.counting.seeded_pair_sums import SeededPairSums, add_both, add_usual, doubled
+from trigemu.counting.shared import Covariance, enter, leave
 from trigemu.counting.strata import Strata
 from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
 
@@ -248,19 +248,8 @@ def _shared_pairs(
                 for b in range(a if upper else starts2[row], starts2[row + 1]):
                     j = int(column2[b])
                     x = weight[event] * (_joint(value1[a], value2[b], alike[i, j]) * of_row[row])
-                    if x * x == 0.0:
-                        continue
-                    c = (i - low) * m + j
-                    if squares[c] == 0.0:
-                        touched[n] = c
-                        n += 1
-                    sums[c] += x
-                    squares[c] += x * x
-        for k in range(n):
-            c = touched[k]
-            total[c] += sums[c] * sums[c] - squares[c]
-            sums[c] = 0.0
-            squares[c] = 0.0
+                    n = enter((i - low) * m + j, x, sums, squares, touched, n)
+        leave(total, sums, squares, touched, n)
     return total
 
 
@@ -294,9 +283,7 @@ def _listed(
                 if f == 0.0:
                     continue
                 if n == len(rows):
-                    rows = np.concatenate((rows, np.empty_like(rows)))
-                    places = np.concatenate((places, np.empty_like(places)))
-                    fractions = np.concatenate((fractions, np.empty_like(fractions)))
+                    rows, places, fractions = doubled(rows), doubled(places), doubled(fractions)
                 rows[n], places[n], fractions[n] = row, (i - low) * m + j, f
                 n += 1
     return rows[:n], places[:n], fractions[:n]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.counting import exact
 from trigemu.counting.acceptance import Pairs
@@ -13,6 +15,8 @@ from trigemu.counting.rate_sums import SampleScales
 from trigemu.counting.shared import Covariance
 from trigemu.counting.strata import Strata
 from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 class SeededPairSums:
@@ -106,9 +110,7 @@ def _pairs_of(
                 if f == 0.0:
                     continue
                 if n == len(rows):
-                    rows = np.concatenate((rows, np.empty_like(rows)))
-                    places = np.concatenate((places, np.empty_like(places)))
-                    fractions = np.concatenate((fractions, np.empty_like(fractions)))
+                    rows, places, fractions = doubled(rows), doubled(places), doubled(fractions)
                 rows[n], places[n], fractions[n] = row, i * t + j, f
                 n += 1
     return rows[:n], places[:n], fractions[:n]
@@ -165,6 +167,12 @@ def _add_pairs(
 def add_both(sums: IntArray, i: int, j: int, both: IntArray, f: float) -> None:
     exact.add_scaled(sums[0, i, j], both[: exact.LIMBS], f)
     exact.add_scaled(sums[1, i, j], both[exact.LIMBS :], f * f)
+
+
+@inlined
+def doubled(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """Return an array with room for as many numbers again."""
+    return np.concatenate((array, np.empty_like(array)))
 
 
 @kernel

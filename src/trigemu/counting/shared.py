@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support import BoolArray, FloatArray, IntArray, kernel
+from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
 
 Parents = npt.NDArray[np.uint64]
 #: Numbers of columns, of which a table may have billions.
@@ -166,18 +166,29 @@ def _shared_squares(
         for event in range(starts[parent], starts[parent + 1]):
             row = entry[event]
             for k in range(row_starts[row], row_starts[row + 1]):
-                c = column[k]
-                x = weight[event] * value[k]
-                if x * x == 0.0:
-                    continue
-                if squares[c] == 0.0:
-                    touched[n] = c
-                    n += 1
-                sums[c] += x
-                squares[c] += x * x
-        for k in range(n):
-            c = touched[k]
-            total[c] += sums[c] * sums[c] - squares[c]
-            sums[c] = 0.0
-            squares[c] = 0.0
+                n = enter(column[k], weight[event] * value[k], sums, squares, touched, n)
+        leave(total, sums, squares, touched, n)
     return total
+
+
+@inlined
+def enter(c: int, x: float, sums: FloatArray, squares: FloatArray, touched: IntArray, n: int) -> int:
+    """Add an event of a parent to the sums of a column. touched: the n columns that are not 0; return n."""
+    if x * x == 0.0:
+        return n
+    if squares[c] == 0.0:
+        touched[n] = c
+        n += 1
+    sums[c] += x
+    squares[c] += x * x
+    return n
+
+
+@inlined
+def leave(total: FloatArray, sums: FloatArray, squares: FloatArray, touched: IntArray, n: int) -> None:
+    """Add (Σ x)² − Σ x² of a parent to the total, and empty its sums for the next one."""
+    for k in range(n):
+        c = touched[k]
+        total[c] += sums[c] * sums[c] - squares[c]
+        sums[c] = 0.0
+        squares[c] = 0.0
