@@ -11,7 +11,7 @@ from typing import Any
 import l1_toys
 import phase2_toys
 from fuzzing import onnx_networks
-from fuzzing.formats import catalogues, configurations, imports, menus, models, profiles, samples
+from fuzzing.formats import catalogues, configurations, imports, menus, models, profiles, projects, samples
 from fuzzing.formats.base import Files, as_json, sha256
 
 #: Name → format, and its files.
@@ -232,6 +232,14 @@ def _trees() -> Corpus:
     for name, change in changes.items():
         for way in ("compiled", "interpreted", "fixed"):
             yield f"{name}, {way}", "quantile models", lambda change=change, way=way: case(change, way)
+
+    def leaf() -> Files:
+        plain = projects.project()
+        table = json.loads(plain["trees.json"])
+        table["feature"] = [-11 if feature < 0 else feature for feature in table["feature"]]
+        return projects.sealed(plain, "trees.json", as_json(table))
+
+    yield "a leaf with feature −11", "firmware projects", leaf
 
 
 def _networks() -> Corpus:

@@ -75,7 +75,7 @@ def combined(operation: Callable[[Any, Any], Any], a: Interval, b: Interval) -> 
     if a.is_open or b.is_open or (operation is np.divide and b.low <= 0 <= b.high):
         return ANYTHING
     corners = [float(operation(x, y)) for x, y in product((a.low, a.high), (b.low, b.high))]
-    if any(map(math.isnan, corners)):
+    if not all(map(math.isfinite, corners)):
         return ANYTHING
     low, high = min(corners), max(corners)
     # The sign of a zero is not known, and decides what a division by it gives.

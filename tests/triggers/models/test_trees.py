@@ -120,6 +120,7 @@ def test_overflows_are_counted() -> None:
     ("change", "message"),
     [
         ({"feature": np.int32([3, -1, -1])}, "splits on number 3 of 3 inputs"),
+        ({"feature": np.int32([0, -1, -11])}, "has feature -11: expected −1 for a leaf"),
         ({"left": np.int32([0, -1, -1])}, "a child is not a later node of its tree"),
         ({"right": np.int32([7, -1, -1])}, "a child is not a later node of its tree"),
         ({"starts": np.int32([0])}, "expected at least one"),

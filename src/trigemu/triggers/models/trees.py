@@ -67,6 +67,8 @@ class Ensemble:
         parents[self.starts[:-1]] += 1
         if (parents != 1).any():
             raise TrigemuError("trees: a node is not reached, or more than once")
+        if (self.feature < -1).any():
+            raise TrigemuError(f"trees: a node has feature {self.feature.min()}: expected −1 for a leaf")
         if (self.feature >= self.features).any():
             raise TrigemuError(f"trees: one splits on number {self.feature.max()} of {self.features} inputs")
         if not np.isfinite([self.base, *self.threshold[split], *self.value[~split]]).all():

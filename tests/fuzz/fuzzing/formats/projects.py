@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from fuzzing.edits import byte_edits, table_edits, word_edits
-from fuzzing.formats.base import Files, Format
+from fuzzing.formats.base import Files, Format, sha256
 
 
 @cache
@@ -37,20 +37,18 @@ def project() -> dict[str, bytes]:
         return {str(f.relative_to(folder)): f.read_bytes() for f in Path(folder).rglob("*") if f.is_file()}
 
 
+def sealed(plain: Files, name: str, content: bytes) -> Files:
+    """Return a project with another file, and its digest, as a stranger would write it."""
+    made = {**plain, name: content}
+    if name != "project.json":
+        made["project.json"] = made["project.json"].replace(
+            sha256(plain[name]).encode(), sha256(content).encode()
+        )
+    return made
+
+
 def _projects() -> st.SearchStrategy[Files]:
-    from fuzzing.formats.base import sha256
-
     plain = project()
-
-    def sealed(name: str, content: bytes) -> Files:
-        """A stranger writes the digests too."""
-        made = {**plain, name: content}
-        if name != "project.json":
-            made["project.json"] = made["project.json"].replace(
-                sha256(plain[name]).encode(), sha256(content).encode()
-            )
-        return made
-
     parts = []
     for name, content in plain.items():
         ways = [byte_edits(content), byte_edits(content, most=1)]
@@ -64,7 +62,7 @@ def _projects() -> st.SearchStrategy[Files]:
             ]
         if name.endswith(".npz"):
             ways.append(_arrays(content))
-        parts.append(st.one_of(ways).map(lambda made, name=name: sealed(name, made)))
+        parts.append(st.one_of(ways).map(lambda made, name=name: sealed(plain, name, made)))
     return st.one_of(parts)
 
 
