@@ -12,7 +12,8 @@ import l1_toys
 import phase2_toys
 from fuzzing import onnx_networks
 from fuzzing.formats import catalogues, configurations, imports, menus, models, profiles, projects, samples
-from fuzzing.formats.base import Files, as_json, sha256
+from fuzzing.formats.base import Files, sha256
+from fuzzing.tables import as_json
 
 #: Name → format, and its files.
 Corpus = Iterator[tuple[str, str, Callable[[], Files]]]
@@ -182,7 +183,7 @@ def _trees() -> Corpus:
         plain = models.models()
         table = json.loads(plain["quantile.json"])
         change(table["learner"])
-        content = models.huge_json(table)
+        content = as_json(table)
         return {**models.with_digests({**plain, "quantile.json": content}), "way": way.encode()}
 
     def of_tree(key: str, value: Any, at: int = 0) -> Callable[[Any], None]:

@@ -10,6 +10,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from fuzzing.tables import any_digits
+
 NUMBERS: tuple[Any, ...] = (
     *(0, 1, -1, 2, 7, 127, 255, 1000, 65536, 2**31 - 1, 2**31, -(2**31), 2**32, 2**53 + 1, 2**63 - 1),
     *(2**63, -(2**63), 2**64, 10**30, 10**310, 10**4400),
@@ -118,15 +120,13 @@ def _edited(content: bytes, edits: Sequence[tuple[str, float, Any]]) -> bytes:
 
 def word_edits(text: str, further: Sequence[str] = (), most: int = 3) -> st.SearchStrategy[str]:
     """Draw a copy of a text with words, signs or lines replaced, removed, repeated or exchanged."""
-    words = st.sampled_from((*TEXTS, *further, *map(_plain, NUMBERS)))
+    with any_digits():
+        numbers = [str(number) for number in NUMBERS]
+    words = st.sampled_from((*TEXTS, *further, *numbers))
     edit = st.tuples(
         st.sampled_from(("replace", "remove", "repeat", "swap", "insert", "line", "twice")), places, words
     )
     return st.lists(edit, min_size=1, max_size=most).map(lambda edits: _reworded(text, edits))
-
-
-def _plain(number: Any) -> str:
-    return f"1{'0' * 4400}" if number == 10**4400 else str(number)
 
 
 def _reworded(text: str, edits: Sequence[tuple[str, float, str]]) -> str:

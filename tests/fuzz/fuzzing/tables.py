@@ -1,15 +1,35 @@
-"""Write any nested dicts, lists and numbers as TOML, also where no reader should accept them."""
+"""Write any nested dicts, lists and numbers as TOML or JSON, also where no reader should accept them."""
 
 from __future__ import annotations
 
 import json
 import math
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
 def as_toml(table: dict[str, Any]) -> str:
     """Return a document of dotted headers, so that messages can name lines."""
-    return "\n".join(_lines(table, ())) + "\n"
+    with any_digits():
+        return "\n".join(_lines(table, ())) + "\n"
+
+
+def as_json(made: Any) -> bytes:
+    with any_digits():
+        return json.dumps(made, default=str).encode()
+
+
+@contextmanager
+def any_digits() -> Iterator[None]:
+    """Let whole numbers have any number of digits, which Python only writes when asked to."""
+    old = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(old)
 
 
 def _lines(table: dict[str, Any], path: tuple[str, ...]) -> list[str]:
@@ -38,7 +58,7 @@ def value_in_toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
-        return f"1{'0' * 4400}" if value == 10**4400 else str(value)
+        return str(value)
     if isinstance(value, float):
         return repr(value) if math.isfinite(value) else str(value)
     if isinstance(value, str):

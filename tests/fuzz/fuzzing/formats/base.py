@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -86,10 +85,6 @@ def _said(start: int) -> str:
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def as_json(value: Any) -> bytes:
-    return json.dumps(value).encode()
 
 
 def differs(what: str, found: Any, expected: Any) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from fuzzing.edits import NUMBERS, TEXTS
-from fuzzing.formats.base import Files, Format, as_json, command
+from fuzzing.formats.base import Files, Format, command
 from fuzzing.formats.menus import PLAIN, write_sample
+from fuzzing.tables import as_json
 
 #: Command → what it needs, and the options that are drawn.
 _COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {

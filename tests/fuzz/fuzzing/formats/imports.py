@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import trigemu
 from fuzzing.edits import byte_edits, table_edits, word_edits
 from fuzzing.formats.base import Files, Format
+from fuzzing.tables import any_digits
 from trigemu.menus.importers.cms_l1 import import_cms_l1
 from trigemu.menus.importers.cms_phase2 import import_cms_phase2
 
@@ -89,9 +90,9 @@ def _yaml() -> st.SearchStrategy[Files]:
 
 
 def _as_yaml(table: Any) -> bytes:
-    """Whole numbers of many digits are beyond what Python writes."""
-    made: str = yaml.safe_dump(_shown(table), allow_unicode=True)
-    return made.replace("BIG", f"1{'0' * 4400}").encode("utf-8", "surrogatepass")
+    with any_digits():
+        made: str = yaml.safe_dump(_shown(table), allow_unicode=True)
+    return made.encode("utf-8", "surrogatepass")
 
 
 def _shown(value: Any) -> Any:
@@ -99,7 +100,7 @@ def _shown(value: Any) -> Any:
         return {key: _shown(inner) for key, inner in value.items()}
     if isinstance(value, list):
         return [_shown(inner) for inner in value]
-    return "BIG" if value == 10**4400 else str(value) if type(value).__name__ == "time" else value
+    return str(value) if type(value).__name__ == "time" else value
 
 
 def _use_yaml(folder: Path) -> Any:

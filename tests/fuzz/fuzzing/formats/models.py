@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 import tempfile
 import tomllib
 from functools import cache
@@ -19,7 +18,7 @@ from toys import columns
 
 from fuzzing.edits import byte_edits, table_edits, word_edits
 from fuzzing.formats.base import EVENTS, Files, Format, close, sha256
-from fuzzing.tables import as_toml
+from fuzzing.tables import as_json, as_toml
 
 MENU = """
 [menu]
@@ -117,7 +116,7 @@ def _trees() -> st.SearchStrategy[Files]:
         table_edits(table, numbers),
         table_edits(trees[0], numbers, most=2).map(lambda tree: _with_tree(table, tree)),
         table_edits(trees[0], numbers, most=1).map(lambda tree: _with_tree(table, tree)),
-    ).map(huge_json)
+    ).map(as_json)
     whole = st.one_of(spoilt, spoilt, spoilt, byte_edits(plain["quantile.json"]))
     ways = st.sampled_from(("compiled", *["interpreted"] * 8, "fixed"))
     return st.builds(
@@ -129,16 +128,6 @@ def _with_tree(table: Any, tree: Any) -> Any:
     made = json.loads(json.dumps(table))
     made["learner"]["gradient_booster"]["model"]["trees"][0] = tree
     return made
-
-
-def huge_json(made: Any) -> bytes:
-    """Return JSON with whole numbers of any number of digits, which Python only writes when asked to."""
-    old = sys.get_int_max_str_digits()
-    sys.set_int_max_str_digits(0)
-    try:
-        return json.dumps(made, default=str).encode()
-    finally:
-        sys.set_int_max_str_digits(old)
 
 
 def _use(folder: Path) -> Any:

@@ -10,7 +10,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from fuzzing.edits import TEXTS, word_edits
-from fuzzing.formats.base import Files, Format, as_json, differs
+from fuzzing.formats.base import Files, Format, differs
+from fuzzing.tables import as_json
 from trigemu.triggers import ApFixed
 
 _MODES = ("AP_TRN", "AP_TRN_ZERO", "AP_RND", "AP_RND_ZERO", "AP_RND_INF", "AP_RND_MIN_INF", "AP_RND_CONV")
