@@ -26,7 +26,9 @@ def main(files: list[str]) -> None:
             counts[name]["left"] += bool(told.get("left"))
             slowest[name] = max(slowest[name], told["seconds"])
     every = sum(counts.values(), Counter())
-    rows = [(name, counts[name], slowest[name]) for name in sorted(counts)] + [("all", every, max(slowest.values()))]
+    rows = [(name, counts[name], slowest[name]) for name in sorted(counts)] + [
+        ("all", every, max(slowest.values()))
+    ]
     lines = [HEADS, ["---", *["---:"] * (len(HEADS) - 1)]]
     for name, of, longest in rows:
         cases = sum(of[kind] for kind in (*KINDS[:-1], "twin"))

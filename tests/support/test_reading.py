@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trigemu.support.errors import TrigemuError
-from trigemu.support.reading import read_bounded
+from trigemu.support.reading import is_file, is_folder, is_there, read_bounded
 
 
 def test_a_file_may_be_as_large_as_allowed(tmp_path: Path) -> None:
@@ -38,3 +38,27 @@ def test_a_pipe_of_the_shell_is_read() -> None:
     os.close(writing)
     assert read_bounded(Path(f"/dev/fd/{reading}")) == b"x = 1"
     os.close(reading)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("file", (True, True, False)),
+        ("folder", (True, False, True)),
+        ("pipe", (True, False, False)),
+        ("link", (True, True, False)),
+        ("dangling", (False, False, False)),
+        ("none", (False, False, False)),
+        ("file/inside", (False, False, False)),
+        ("a" * 10_000, (False, False, False)),
+        ("a\0b", (False, False, False)),
+    ],
+)
+def test_what_is_there(tmp_path: Path, name: str, expected: tuple[bool, bool, bool]) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    path = tmp_path / name
+    assert (is_there(path), is_file(str(path)), is_folder(path)) == expected
