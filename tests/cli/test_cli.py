@@ -85,12 +85,18 @@ def test_descriptions_and_names_are_printed_as_they_are(place: Any, trigemu: Run
     assert (status, "[/MU]" in text) == (0, True)
 
 
-def test_the_schema_contains_the_plugins_that_are_found(place: Any, trigemu: Run) -> None:
+@pytest.mark.parametrize("named", [(), ("alpha_t",)])
+def test_the_schema_contains_the_plugins_that_are_named(
+    place: Any, trigemu: Run, named: tuple[str, ...]
+) -> None:
     place.write("plugins/alpha_t.py", (ROOT / "plugins" / "alpha_t.py").read_text())
-    status, text = trigemu("schema")
+    place.write("plugins/other.py", "raise SystemExit('it is loaded')")
+    status, text = trigemu("schema", *named)
     assert status == 0
-    kinds = [variant["title"] for variant in json.loads(text)["properties"]["trigger"]["items"]["oneOf"]]
-    assert kinds == ["threshold", "combination", "anomaly", "external", "logic", "random", "alpha_t"]
+    document, _, told = text.partition("\ntrigemu: ")
+    kinds = [variant["title"] for variant in json.loads(document)["properties"]["trigger"]["items"]["oneOf"]]
+    assert kinds == ["threshold", "combination", "anomaly", "external", "logic", "random", *named]
+    assert told == f"without the kinds of these plugins: {'other' if named else 'alpha_t, other'}\n"
 
 
 def test_help_names_all_commands(trigemu: Run) -> None:
@@ -474,7 +480,7 @@ def test_the_other_commands_refuse_as_well(of_plugin: Any, trigemu: Run, command
     arguments = {
         "check-menu": ("menu.toml", *ON_TOYS),
         "samples": ("absent.toml",),
-        "schema": (),
+        "schema": ("mine",),
     }[command]
     status, text = trigemu(command, *arguments)
     assert status == 2

@@ -28,11 +28,15 @@ def check_menu(menu: Path, catalogue: Path | str | None, plugin_path: tuple[Path
 
 
 @click.command()
+@click.argument("plugins", nargs=-1)
 @options.plugin_path
-def schema(plugin_path: tuple[Path, ...]) -> None:
-    """Print the JSON schema of a menu, with the kinds of all plugins that are found.
+def schema(plugins: tuple[str, ...], plugin_path: tuple[Path, ...]) -> None:
+    """Print the JSON schema of a menu, with the kinds of these PLUGINS.
 
-    The plugins are loaded for this: their code runs, as it does for a menu that names them.
+    They are loaded for this: their code runs, as it does for a menu that names them. Others that are found
+    are only listed.
     """
     folders = search_path(plugin_path)
-    say(json.dumps(menu_schema(available(folders), folders), indent=2))
+    say(json.dumps(menu_schema(plugins, folders), indent=2))
+    if others := sorted(available(folders).keys() - set(plugins)):
+        say(f"trigemu: without the kinds of these plugins: {', '.join(others)}", err=True)
