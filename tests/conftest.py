@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile(
     "trigemu",
     deadline=None,
+    max_examples=70,
     suppress_health_check=list(HealthCheck),
     derandomize=bool(os.environ.get("CI")),
 )
