@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 MENUS = ("primary", "baseline", "decade", "full", "full-decade", "decade-firmware", "alpha_t", "two-level")
-#: Parts of documents that are words, or say which program made them.
-WORDS = ("warnings", "plugins", "version", "how")
+#: Parts of documents that are words, or say which program made them, or how files were checked.
+WORDS = ("warnings", "plugins", "version", "how", "sealed")
 
 
 def commands() -> Iterator[tuple[str, list[str], list[str]]]:
