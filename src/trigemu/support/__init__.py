@@ -16,12 +16,19 @@ from trigemu.support.errors import (
     PluginError,
     SampleError,
     TrigemuError,
+    UnreadableError,
     chain,
     excerpt,
     listed,
     nearest,
     own_cause,
 )
+from trigemu.support.execution.checkpoint import Checkpoint, listed_tasks, prune
+from trigemu.support.execution.contracts import Work
+from trigemu.support.execution.dask import dask_client
+from trigemu.support.execution.engine import CHUNK_EVENTS, Engine, engine_of
+from trigemu.support.execution.fingerprint import digest_of_code, fingerprint
+from trigemu.support.execution.processes import WorkerLostError, worker_pool
 from trigemu.support.files import (
     check_outputs,
     check_writable,
@@ -62,14 +69,16 @@ from trigemu.support.toml import (
     read_table,
 )
 from trigemu.support.toml_lines import Key
-from trigemu.support.workers import worker_pool
 
 __all__ = [
+    "CHUNK_EVENTS",
     "MAX_EXCERPT",
     "MAX_PROBLEMS",
     "Array",
     "BoolArray",
+    "Checkpoint",
     "Document",
+    "Engine",
     "Environment",
     "Finished",
     "FloatArray",
@@ -85,20 +94,27 @@ __all__ = [
     "TableError",
     "TomlTable",
     "TrigemuError",
+    "UnreadableError",
     "Words",
+    "Work",
+    "WorkerLostError",
     "bounded_stem",
     "chain",
     "check_outputs",
     "check_writable",
     "cores",
+    "dask_client",
     "delta_phi",
     "delta_r",
+    "digest_of_code",
     "dotted",
     "end_on_signals",
     "energy",
+    "engine_of",
     "environment",
     "excerpt",
     "file_stem",
+    "fingerprint",
     "folder_of_cache",
     "inlined",
     "insert_after",
@@ -108,6 +124,7 @@ __all__ = [
     "is_there",
     "kernel",
     "listed",
+    "listed_tasks",
     "load_average",
     "load_toml",
     "mass",
@@ -120,6 +137,7 @@ __all__ = [
     "pair_mass",
     "pointer",
     "printable",
+    "prune",
     "pseudorapidity",
     "quoted",
     "read_arrays",

@@ -6,6 +6,7 @@ import difflib
 import errno
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 #: Limits of messages, which are to be read: the known names that one lists, the characters of a text that it
 #: quotes, and the problems of one file.
@@ -20,11 +21,22 @@ class TrigemuError(Exception):
     """A mistake in the user's input; base class of all errors of trigemu.
 
     The command line prints the message and exits with status 2.
+
+    Attributes
+    ----------
+    place : Entries or None
+        The events at which it happened, where that is known (`Catalogue.limited_to`).
     """
+
+    place: Any = None
 
 
 class SampleError(TrigemuError):
     """A catalogue or an event file that cannot be used."""
+
+
+class UnreadableError(SampleError):
+    """An event file that is not there, is damaged, or cannot be read now."""
 
 
 class PluginError(TrigemuError):

@@ -114,14 +114,14 @@ class Document:
             raise TableError(self.problems)
 
 
-def load_toml(path: Path) -> Document:
+def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Document:
     """Read a TOML file; raise TableError if it cannot be read or is not valid TOML."""
 
     def refused(line: int, message: str) -> TableError:
         return TableError([Problem(str(path), line, "", message)])
 
     try:
-        content = read_bounded(path)
+        content = read(path)
         text = content.decode("utf-8-sig")
         data = tomllib.loads(text)
     except OSError as error:

@@ -1,8 +1,7 @@
 """The program of a worker process, run as a file: it watches its parent before it loads anything else.
 
-A frame is its length in 8 bytes and a pickle. The parent sends the path of modules, then a function with
-arguments that prepares the work, then items; the worker answers each item with (True, result) or
-(False, error).
+A frame is its length in 8 bytes and a pickle. The parent sends the path of modules, then calls: a function
+and its arguments. The worker answers each with (True, result) or (False, error).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import sys
 import threading
 import traceback
 from queue import SimpleQueue
-from typing import IO, Any
+from typing import IO
 
 _LENGTH = 8
 
@@ -43,26 +42,25 @@ def _watch(requests: IO[bytes], frames: SimpleQueue[bytes]) -> None:
     os._exit(1)
 
 
-def _answer(perform: Any, item: Any) -> bytes:
+def _answer(call: bytes) -> bytes:
     try:
-        return pickle.dumps((True, perform(item)))
+        function, arguments = pickle.loads(call)
+        return pickle.dumps((True, function(*arguments)))
     except Exception as error:
-        return failure(error)
+        return pickle.dumps((False, transferable(error)))
 
 
-def failure(error: Exception) -> bytes:
-    """Return the frame that reports an error, whether or not it can be pickled."""
+def transferable(error: Exception) -> Exception:
+    """Return an error as it can be sent to another process, with its traceback as a note."""
     from trigemu.support.errors import TrigemuError
 
     if not isinstance(error, TrigemuError):
         error.add_note("".join(traceback.format_exception(error)))
     try:
-        content = pickle.dumps((False, error))
-        pickle.loads(content)  # the arguments of some errors are not what they are made from
-        return content
+        pickle.loads(pickle.dumps(error))  # the arguments of some errors are not what they are made from
+        return error
     except Exception:
-        told = TrigemuError(str(error)) if isinstance(error, TrigemuError) else RuntimeError(repr(error))
-        return pickle.dumps((False, told))
+        return TrigemuError(str(error)) if isinstance(error, TrigemuError) else RuntimeError(repr(error))
 
 
 def main() -> None:
@@ -74,18 +72,8 @@ def main() -> None:
     frames: SimpleQueue[bytes] = SimpleQueue()
     threading.Thread(target=_watch, args=(requests, frames), daemon=True).start()
     sys.path[:] = pickle.loads(frames.get())
-    perform: Any = None
-    prepare = frames.get()
     while True:
-        item = frames.get()
-        try:
-            if perform is None:
-                function, arguments = pickle.loads(prepare)
-                perform = function(*arguments)
-        except Exception as error:
-            send(replies, failure(error))
-            continue
-        send(replies, _answer(perform, pickle.loads(item)))
+        send(replies, _answer(frames.get()))
 
 
 if __name__ == "__main__":

@@ -12,83 +12,89 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from trigemu.support import worker
 from trigemu.support.errors import TrigemuError
+from trigemu.support.execution import worker
 from trigemu.support.interruption import undone
 
-T = TypeVar("T")
 R = TypeVar("R")
 
 
-class WorkerPool(Generic[T, R]):
-    """Processes that make results from items. It is made by `worker_pool`."""
+class WorkerLostError(TrigemuError):
+    """A worker ended before it answered."""
 
-    def __init__(self, processes: list[_Process], threads: ThreadPoolExecutor) -> None:
-        self._threads = threads
-        self._idle: SimpleQueue[_Process] = SimpleQueue()
-        for process in processes:
-            self._idle.put(process)
 
-    def submit(self, item: T) -> Future[R]:
-        """Hand over an item; the next worker that is free makes its result."""
-        return self._threads.submit(self._perform, item)
+class WorkerPool:
+    """Processes that call functions. It is made by `worker_pool`."""
 
-    def map(self, items: Iterable[T]) -> Iterator[R]:
-        """Yield the results in the order of the items."""
-        pending = deque(self.submit(item) for item in items)
-        while pending:
-            yield pending.popleft().result()
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._threads = ThreadPoolExecutor(number)
+        self._idle: SimpleQueue[_Process | None] = SimpleQueue()
+        self._started: list[_Process] = []
+        self._closed = False
+        for _ in range(number):
+            self._idle.put(None)  # started when it is first needed
 
-    def _perform(self, item: T) -> R:
+    def submit(self, function: Callable[..., R], /, *arguments: Any) -> Future[R]:
+        """Call a function, which other processes can import, in the next worker that is free.
+
+        The future raises WorkerLostError where the worker ends by itself; another one takes its place.
+        """
+        return self._threads.submit(self._call, function, arguments)
+
+    def _call(self, function: Callable[..., R], arguments: tuple[Any, ...]) -> R:
         process = self._idle.get()
         try:
-            return cast(R, process.ask(item))
+            if process is None:
+                process = _Process()
+                self._started.append(process)
+                if self._closed:
+                    process.kill()
+            return cast(R, process.ask((function, arguments)))
+        except WorkerLostError:
+            process = None
+            raise
         finally:
             self._idle.put(process)
+
+    def kill(self) -> None:
+        """End all workers, whatever they do."""
+        for process in self._started:
+            process.kill()
+
+    def close(self) -> None:
+        """End all workers, and wait until they are gone."""
+        self._closed = True
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        self.kill()
+        self._threads.shutdown()
+        for process in self._started:
+            process.close()
 
 
 @contextmanager
-def worker_pool(
-    number: int, prepare: Callable[..., Callable[[T], R]], *arguments: Any
-) -> Iterator[WorkerPool[T, R]]:
-    """Start workers, and end them when the block is left, whatever they do then.
-
-    Each calls prepare(*arguments) once, which returns the function that makes results. Raises TrigemuError
-    where a worker cannot be started or ends by itself.
-    """
-    content = pickle.dumps((prepare, arguments))
-    processes: list[_Process] = []
-
-    def end() -> None:
-        for process in processes:
-            process.kill()
-
-    threads = ThreadPoolExecutor(number)
-    with undone(end):
+def worker_pool(number: int) -> Iterator[WorkerPool]:
+    """Yield a pool of workers, which are ended when the block is left, whatever they do then."""
+    pool = WorkerPool(number)
+    with undone(pool.kill):
         try:
-            for _ in range(number):
-                processes.append(_Process(content))
-            yield WorkerPool(processes, threads)
+            yield pool
         finally:
-            end()
-            threads.shutdown(cancel_futures=True)
-            for process in processes:
-                process.close()
+            pool.close()
 
 
 class _Process:
-    """One worker. content: the pickle that prepares it."""
+    """One worker."""
 
-    def __init__(self, content: bytes) -> None:
-        self._first: bytes | None = content
+    def __init__(self) -> None:
+        self._greeted = False
         command = [sys.executable, "-P", str(Path(worker.__file__))]
         # An interruption from the keyboard reaches the parent alone, which ends this group, with the
         # compilers in it.
@@ -101,22 +107,21 @@ class _Process:
             reason = f"{error.strerror}: try fewer --workers"
             raise TrigemuError(f"cannot start a worker process: {reason}") from None
 
-    def ask(self, item: object) -> Any:
-        """Return the result of an item, or raise the error of the worker."""
-        request = pickle.dumps(item)
+    def ask(self, call: object) -> Any:
+        """Return the result of a call, or raise its error."""
+        request = pickle.dumps(call)
         assert self._process.stdin
         assert self._process.stdout
         answer = None
         with suppress(OSError):  # the pipe is closed: the worker is dead
-            if self._first is not None:
+            if not self._greeted:
                 worker.send(self._process.stdin, pickle.dumps(sys.path))
-                worker.send(self._process.stdin, self._first)
-                self._first = None
+                self._greeted = True
             worker.send(self._process.stdin, request)
             answer = worker.receive(self._process.stdout)
         if answer is None:
             self.close()
-            raise TrigemuError(self._dead())
+            raise WorkerLostError(self._dead())
         good, result = pickle.loads(answer)
         if not good:
             raise result

@@ -1,0 +1,198 @@
+"""Checkpoints: the results of finished tasks in a folder, one file each.
+
+A file is a line with the digest of all that follows, a line of JSON that says what it is (`Head`), and the
+result (`packing`). Its name begins with the key of the work. A run looks up which of its units are there,
+whatever tasks they were done in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic
+
+import msgspec
+
+from trigemu.support.errors import TrigemuError
+from trigemu.support.execution.contracts import R, U, Work
+from trigemu.support.execution.fingerprint import fingerprint
+from trigemu.support.execution.packing import pack, unpack
+from trigemu.support.files import TEMPORARY, check_writable, write_bytes
+from trigemu.support.reading import is_folder, read_bounded
+
+SUFFIX = ".task"
+_MAGIC = b"trigemu checkpoint 1 "
+_NAME = re.compile(rf"[0-9a-f]{{32}}-[0-9a-f]{{32}}{re.escape(SUFFIX)}")
+#: Largest result of a task that is read, in bytes.
+_MOST = 2**31
+#: Longest second line, in bytes.
+_LONGEST_HEAD = 2**24
+
+
+class Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a file of a checkpoint holds.
+
+    Attributes
+    ----------
+    work : str
+        The key of the work.
+    units : tuple of str
+        The keys of the units that were done, in their order.
+    about : str
+        What was done, for the user.
+    size : int
+        The number of events.
+    version : str
+        The version of trigemu.
+    """
+
+    work: str
+    units: tuple[str, ...]
+    about: str
+    size: int
+    version: str
+
+
+@dataclass(frozen=True)
+class Part(Generic[U, R]):
+    """Consecutive units, and their result where it is there already."""
+
+    units: Sequence[U]
+    result: R | None = None
+
+    @property
+    def size(self) -> int:
+        """The number of events."""
+        return sum(unit.size for unit in self.units)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A file of a checkpoint. head: None where it is damaged, or not a file of trigemu."""
+
+    path: Path
+    head: Head | None
+    bytes: int
+    written: float
+
+
+class Checkpoint:
+    """A folder with the results of finished tasks; it is made if it is not there.
+
+    Raises TrigemuError if it cannot be written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise TrigemuError(f"cannot make the checkpoint folder {folder}: {error.strerror}") from None
+        check_writable(folder / "of a task")
+
+    def divided(
+        self, work: Work[U, R], units: Sequence[U], tell: Callable[[str], None]
+    ) -> Iterator[Part[U, R]]:
+        """Divide units into those whose results are here, and the others between them. tell: called with a
+        message for each file that is damaged."""
+        tasks = self._tasks(work.key)
+        keys = [unit.key for unit in units] if tasks else []
+        begin = at = 0
+        while at < len(keys):
+            for path, head in tasks.get(keys[at], ()):
+                end = at + len(head.units)
+                if tuple(keys[at:end]) != head.units:
+                    continue
+                try:
+                    result = unpack(_body(path), work.classes)
+                except TrigemuError as error:
+                    tell(f"{path} {error}: its part is done again")
+                    continue
+                if begin < at:
+                    yield Part(units[begin:at])
+                yield Part(units[at:end], result)
+                begin = at = end
+                break
+            else:
+                at += 1
+        if begin < len(units):
+            yield Part(units[begin:])
+
+    def _tasks(self, work: str) -> dict[str, list[tuple[Path, Head]]]:
+        """Return the finished tasks of a work, by the key of their first unit, the longest first."""
+        found: dict[str, list[tuple[Path, Head]]] = {}
+        for path in sorted(self.folder.glob(f"{work[:32]}-*{SUFFIX}")):
+            head = _head(path)
+            if head and head.work == work and head.units:
+                found.setdefault(head.units[0], []).append((path, head))
+        for tasks in found.values():
+            tasks.sort(key=lambda task: -len(task[1].units))
+        return found
+
+    def keep(self, head: Head, result: object) -> None:
+        """Write a result. It is on the disk when this returns; raises TrigemuError if it cannot be."""
+        body = msgspec.json.encode(head) + b"\n" + pack(result)
+        digest = hashlib.sha256(body).hexdigest().encode()
+        name = f"{head.work[:32]}-{fingerprint(head.units)[:32]}{SUFFIX}"
+        write_bytes(self.folder / name, _MAGIC + digest + b"\n" + body)
+
+
+def listed_tasks(folder: Path) -> Iterator[Kept]:
+    """Yield the files of a checkpoint; other files in the folder are left alone, and not yielded.
+
+    Raises TrigemuError if there is no such folder.
+    """
+    if not is_folder(folder):
+        raise TrigemuError(f"no folder {folder}: expected one that was given as --checkpoint")
+    for path in sorted(folder.iterdir()):
+        if _NAME.fullmatch(path.name) and path.is_file():
+            found = path.stat()
+            try:
+                _body(path)
+                head = _head(path)
+            except TrigemuError:
+                head = None
+            yield Kept(path, head, found.st_size, found.st_mtime)
+
+
+def prune(folder: Path, days: float) -> tuple[int, int]:
+    """Remove the files that are damaged, or were written more than some days ago, and what killed programs
+    left. Returns the number of files and of bytes."""
+    files = size = 0
+    before = time.time() - days * 86_400
+    for kept in [*listed_tasks(folder)]:
+        if kept.head is None or kept.written <= before:
+            kept.path.unlink(missing_ok=True)
+            files, size = files + 1, size + kept.bytes
+    for left in folder.glob(f"{TEMPORARY}*"):
+        if left.is_file() and left.stat().st_mtime <= before:
+            files, size = files + 1, size + left.stat().st_size
+            left.unlink(missing_ok=True)
+    return files, size
+
+
+def _head(path: Path) -> Head | None:
+    try:
+        with path.open("rb") as file:
+            first = file.readline(len(_MAGIC) + 65)
+            line = file.readline(_LONGEST_HEAD)
+        return msgspec.json.decode(line, type=Head) if first.startswith(_MAGIC) else None
+    except (OSError, ValueError, msgspec.MsgspecError):
+        return None
+
+
+def _body(path: Path) -> bytes:
+    """Return the result in a file, after comparing its digest."""
+    try:
+        content = read_bounded(path, _MOST)
+    except OSError as error:
+        raise TrigemuError(f"cannot be read: {error.strerror}") from None
+    start = len(_MAGIC) + 65
+    body = memoryview(content)[start:]
+    if content[:start] != _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n":
+        raise TrigemuError("is damaged or of another program")
+    return content[content.index(b"\n", start) + 1 :]

@@ -1,0 +1,72 @@
+"""What engines, workers and works know of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+
+class Unit(Protocol):
+    """A part of a work, such as a chunk of a file; picklable.
+
+    size: its events. key: fingerprint of what its result depends on besides the work. pause: seconds after
+    which it may succeed where it failed.
+    """
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def pause(self) -> float: ...
+
+
+U = TypeVar("U", bound=Unit)
+R = TypeVar("R")
+_U = TypeVar("_U", bound=Unit, contravariant=True)
+
+
+class Prepared(Protocol[_U, R]):
+    """Work that is ready in a process."""
+
+    def each(self, units: Sequence[_U]) -> Iterator[R]:
+        """Yield the result of each unit, in their order."""
+
+    def merge(self, parts: Sequence[R]) -> R:
+        """Return the results of consecutive units as one."""
+
+
+class Work(Prepared[_U, R], Protocol[_U, R]):
+    """Work on units: ready in this process, and as content for others.
+
+    about: what it is, for the user. classes: of what results consist, besides arrays, numbers and tuples.
+    """
+
+    @property
+    def about(self) -> str: ...
+
+    @property
+    def classes(self) -> tuple[type, ...]: ...
+
+    @property
+    def key(self) -> str:
+        """Fingerprint of all that results depend on, besides the units."""
+
+    def content(self) -> bytes:
+        """Return the pickle of a function and its arguments, which returns this work in another process."""
+
+    def give_up(self, unit: _U, error: Exception, host: str, attempts: int) -> None:
+        """Raise the error of a unit that failed every time; or return, if it is to be left out."""
+
+    def skips(self, unit: _U) -> bool:
+        """Return whether a unit is left out, because it was given up, or another one of the same file."""
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """What runs tasks, such as the executors of `concurrent.futures`."""
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
+        """Call a function elsewhere; return an object whose method `result` waits for its result."""

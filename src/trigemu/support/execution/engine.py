@@ -1,0 +1,177 @@
+"""Engines: they do work in tasks of seconds, in this process or on an executor, and lose nothing.
+
+An executor is anything with the method `submit` of `concurrent.futures`, whose futures have `result`: a pool
+of processes or threads, loky, parsl, MPI, TaskVine. A client of dask.distributed is taken as it is.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+from trigemu.support.errors import TrigemuError, UnreadableError
+from trigemu.support.execution.checkpoint import Checkpoint, Head, Part
+from trigemu.support.execution.contracts import Executor, R, U, Work
+from trigemu.support.execution.processes import WorkerLostError
+from trigemu.support.execution.submitted import Submitted
+from trigemu.support.execution.tasks import this_program
+
+#: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
+#: for a memory that does not grow with the sample.
+CHUNK_EVENTS = 131_072
+#: Seconds that a task should take: long against the milliseconds of handing it over, short to be done again.
+TASK_SECONDS = 4.0
+#: Seconds for which the number of workers is believed.
+_BELIEVED = 2.0
+
+
+def _ignore(steps: int) -> None:
+    return
+
+
+@dataclass
+class Engine:
+    """How work is done: where, in which pieces, and what happens after a failure.
+
+    Attributes
+    ----------
+    executor : Executor, distributed.Client or None
+        What runs tasks; None: this process.
+    retries : int
+        How often a task is tried again if another attempt may succeed: where a file cannot be read, or a
+        worker is lost.
+    checkpoint : Checkpoint or None
+        Where the results of finished tasks are kept and found again.
+    chunk_events : int
+        The largest number of events that are processed at a time.
+    task_seconds : float
+        How long a task should take.
+    tell : callable
+        Called with a message for the user.
+    tasks, retried, skipped, reused : int
+        The number of tasks that were submitted, of those that were tried again, of parts of files that were
+        given up, and of events whose results were found in the checkpoint.
+
+    Raises
+    ------
+    TrigemuError
+        If the executor is none.
+    """
+
+    executor: Any = None
+    _: KW_ONLY
+    retries: int = 3
+    checkpoint: Checkpoint | None = None
+    chunk_events: int = CHUNK_EVENTS
+    task_seconds: float = TASK_SECONDS
+    tell: Callable[[str], None] = warnings.warn
+    tasks: int = 0
+    retried: int = 0
+    skipped: int = 0
+    reused: int = 0
+    _workers: tuple[float, int | None] = field(default=(-_BELIEVED, None), repr=False)
+
+    def __post_init__(self) -> None:
+        executor = self.executor
+        if type(executor).__module__.partition(".")[0] == "distributed" and hasattr(executor, "nthreads"):
+            from trigemu.support.execution.dask import DaskExecutor
+
+            self.executor = DaskExecutor(executor)
+        elif executor is not None and not isinstance(executor, Executor):
+            raise TrigemuError(
+                f"executor = {executor!r:.100}: expected an object with the method submit, such as a "
+                f"concurrent.futures.ProcessPoolExecutor, or a client of dask.distributed"
+            )
+
+    @property
+    def workers(self) -> int | None:
+        """The number of workers now; None if the executor does not tell."""
+        if self.executor is None:
+            return 1
+        at, number = self._workers
+        if time.monotonic() - at > _BELIEVED:
+            told = getattr(self.executor, "number", getattr(self.executor, "_max_workers", None))
+            number = told if isinstance(told, int) else None
+            self._workers = time.monotonic(), number
+        return number
+
+    def over(
+        self, work: Work[U, R], units: Sequence[U], progress: Callable[[int], None] | None = None
+    ) -> Iterator[R]:
+        """Do a work, and yield results of consecutive units, in their order; together these are all units.
+
+        progress: called with the number of events done since it was called last.
+        """
+        parts = self._parts(work, units)
+        if self.executor is None:
+            return self._here(work, parts, progress or _ignore)
+        return Submitted(self, work, units).over(parts, progress or _ignore)
+
+    def _parts(self, work: Work[U, R], units: Sequence[U]) -> Iterator[Part[U, R]]:
+        if self.checkpoint is None:
+            return iter([Part(units)])
+        return self.checkpoint.divided(work, units, self.tell)
+
+    def _here(
+        self, work: Work[U, R], parts: Iterator[Part[U, R]], progress: Callable[[int], None]
+    ) -> Iterator[R]:
+        for part in parts:
+            if part.result is not None:
+                self.reused += part.size
+                progress(part.size)
+                yield part.result
+                continue
+            done: list[U] = []
+            results: list[R] = []
+            start = time.perf_counter()
+            for unit, result in self._each(work, part.units):
+                done.append(unit)
+                results.append(result)
+                if self.checkpoint is None or time.perf_counter() - start > self.task_seconds:
+                    yield self.kept(work, done, results)
+                    done, results, start = [], [], time.perf_counter()
+                progress(unit.size)
+            if done:
+                yield self.kept(work, done, results)
+
+    def _each(self, work: Work[U, R], units: Sequence[U]) -> Iterator[tuple[U, R]]:
+        """Yield each unit with its result, after as many attempts as it takes."""
+        left, failures = deque(units), 0
+        while left:
+            try:
+                for result in work.each(tuple(left)):
+                    failures = 0
+                    yield left.popleft(), result
+            except Exception as error:
+                failures += 1
+                if self.gives_up(work, left[0], error, "", failures):
+                    left, failures = deque(unit for unit in left if not work.skips(unit)), 0
+
+    def gives_up(self, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
+        """Wait for another attempt at a unit and return False, if it may succeed; else raise its error, or
+        return True where the unit is left out."""
+        if isinstance(error, UnreadableError | WorkerLostError) and failures <= self.retries:
+            self.retried += 1
+            time.sleep(unit.pause * 2 ** (failures - 1))
+            return False
+        work.give_up(unit, error, host, failures)
+        self.skipped += 1
+        return True
+
+    def kept(self, work: Work[U, R], units: Sequence[U], results: Sequence[R]) -> R:
+        """Merge the results of units; keep them in the checkpoint, if there is one."""
+        result = work.merge(results) if len(results) > 1 else results[0]
+        if self.checkpoint:
+            keys = tuple(unit.key for unit in units)
+            size = sum(unit.size for unit in units)
+            self.checkpoint.keep(Head(work.key, keys, work.about, size, this_program().version), result)
+        return result
+
+
+def engine_of(executor: Any) -> Engine:
+    """Return an engine as it is, and one with the defaults for an executor."""
+    return executor if isinstance(executor, Engine) else Engine(executor)

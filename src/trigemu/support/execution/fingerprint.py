@@ -1,0 +1,72 @@
+"""Fingerprints: one text for equal values in every process, and another for any other value."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+_ROOT = Path(__file__).parents[2]
+
+
+def fingerprint(*values: object, without: Iterable[str] = ()) -> str:
+    """Return 64 hexadecimal digits that depend on the content of values alone.
+
+    Values may be numbers, texts, bytes, arrays, dataclasses, msgspec structs, enumerations, functions and
+    classes of modules, and tuples, lists, sets and mappings of these; TypeError for others. without: fields
+    of dataclasses and structs that make no difference.
+    """
+    return _digest(values, frozenset(without)).hex()
+
+
+def _digest(value: Any, without: frozenset[str]) -> bytes:
+    digest = hashlib.sha256()
+    for part in _parts(value, without):
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.digest()
+
+
+def _parts(value: Any, without: frozenset[str]) -> Iterable[bytes]:
+    kind = f"{type(value).__module__}.{type(value).__qualname__}".encode()
+    if value is None or isinstance(value, bool | int | float | str | np.generic):
+        return kind, repr(value).encode("utf-8", "surrogatepass")
+    if isinstance(value, bytes):
+        return kind, value
+    if isinstance(value, Path):
+        return b"path", str(value).encode("utf-8", "surrogatepass")
+    if isinstance(value, enum.Enum):
+        return kind, value.name.encode()
+    if isinstance(value, np.ndarray):
+        return kind, f"{value.dtype.str}{value.shape}".encode(), np.ascontiguousarray(value).tobytes()
+    if isinstance(value, tuple | list):
+        return b"row", *(_digest(item, without) for item in value)
+    if isinstance(value, set | frozenset):
+        return b"set", *sorted(_digest(item, without) for item in value)
+    if isinstance(value, Mapping):
+        return b"map", *sorted(_digest(item, without) for item in value.items())
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in fields(value) if field.name not in without]
+    elif isinstance(value, msgspec.Struct):
+        names = [name for name in value.__struct_fields__ if name not in without]
+    elif callable(value) and "<" not in getattr(value, "__qualname__", "<"):
+        return b"name", f"{value.__module__}.{value.__qualname__}".encode()
+    else:
+        raise TypeError(f"{type(value).__name__} has no fingerprint")
+    return kind, *(_digest((name, getattr(value, name)), without) for name in names)
+
+
+@cache
+def digest_of_code(*folders: Path) -> str:
+    """Return the digest of the Python files of trigemu, and of those in further folders."""
+    digest = hashlib.sha256()
+    for folder in (_ROOT, *folders):
+        for file in sorted(folder.rglob("*.py")):
+            digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()

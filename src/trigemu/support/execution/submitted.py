@@ -1,0 +1,184 @@
+"""Work on an executor: tasks are submitted in a bounded window and awaited in order, so that results come in
+order, whatever order they are made in."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic
+
+from trigemu.support.errors import TrigemuError
+from trigemu.support.execution.checkpoint import Part
+from trigemu.support.execution.contracts import R, U, Work
+from trigemu.support.execution.processes import WorkerLostError
+from trigemu.support.execution.tasks import Outcome, RefusedError, Task, perform, this_program
+
+if TYPE_CHECKING:
+    from trigemu.support.execution.engine import Engine
+
+#: Units of a task, which are sent with it.
+MOST_UNITS = 512
+#: Tasks that are submitted before it is known how long one takes.
+_FIRST = 256
+#: Tasks from which the time of the next ones is estimated.
+_RECENT = 8
+#: Workers that an executor has which does not tell.
+_UNTOLD = 64
+
+
+@dataclass
+class _Run(Generic[U, R]):
+    """Consecutive units that are one task. future: of its outcome; None if the result is there already."""
+
+    units: Sequence[U]
+    future: Any = None
+    result: R | None = None
+    failures: int = 0
+
+
+class Submitted(Generic[U, R]):
+    """One work on the executor of an engine."""
+
+    def __init__(self, engine: Engine, work: Work[U, R], units: Sequence[U]) -> None:
+        self._engine, self._work = engine, work
+        self._content = work.content()
+        self._digest = hashlib.sha256(self._content).hexdigest()
+        self._left = sum(unit.size for unit in units)
+        self._recent: deque[tuple[int, float]] = deque(maxlen=_RECENT)
+        self._waiting: deque[_Run[U, R]] = deque()
+
+    def over(self, parts: Iterator[Part[U, R]], progress: Callable[[int], None]) -> Iterator[R]:
+        """Yield results in order, and submit further tasks meanwhile."""
+        runs = self._runs(parts)
+        try:
+            while True:
+                while len(self._waiting) < self._window and (run := next(runs, None)):
+                    if run.result is None:
+                        self._submit(run)
+                    self._waiting.append(run)
+                if not self._waiting:
+                    return
+                run = self._waiting.popleft()
+                size = sum(unit.size for unit in run.units)
+                if run.result is None:
+                    result = self._awaited(run)
+                    if result is None:  # it was divided, or left out
+                        continue
+                    result = self._engine.kept(self._work, run.units, [result])
+                else:
+                    self._engine.reused += size
+                    result = run.result
+                progress(size)
+                yield result
+        finally:
+            for run in self._waiting:
+                with suppress(Exception):  # not all futures can be cancelled
+                    run.future.cancel()
+
+    @property
+    def _workers(self) -> int:
+        return self._engine.workers or _UNTOLD
+
+    @property
+    def _window(self) -> int:
+        """How many tasks may wait: enough that workers find another one, and results need little memory."""
+        return max(8, 4 * self._workers) if self._recent else max(2, min(2 * self._workers, _FIRST))
+
+    def _runs(self, parts: Iterator[Part[U, R]]) -> Iterator[_Run[U, R]]:
+        for part in parts:
+            if part.result is not None:
+                self._left -= part.size
+                yield _Run(part.units, None, part.result)
+                continue
+            begin = 0
+            while begin < len(part.units):
+                end, size, most = begin, 0, self._size()
+                while end < len(part.units) and end - begin < MOST_UNITS and (end == begin or size < most):
+                    size += part.units[end].size
+                    end += 1
+                self._left -= size
+                yield _Run(part.units[begin:end])
+                begin = end
+
+    def _size(self) -> float:
+        """The events of the next task: as many as take the time that a task should take, and fewer at the
+        end, so that all workers end together."""
+        seconds = sum(seconds for _, seconds in self._recent)
+        if not seconds:
+            return 0.0
+        wanted = self._engine.task_seconds * sum(size for size, _ in self._recent) / seconds
+        return min(wanted, self._left / (2 * self._workers))
+
+    def _submit(self, run: _Run[U, R], with_content: bool = False) -> None:
+        engine = self._engine
+        engine.tasks += 1
+        content = self._content if with_content or not self._recent else None
+        task = Task(this_program(), self._digest, content, run.units, engine.tasks)
+        try:
+            run.future = engine.executor.submit(perform, task)
+        except TrigemuError:
+            raise
+        except Exception as error:  # executors have errors of their own
+            raise TrigemuError(
+                f"the executor takes no tasks ({_short(error)}): is it shut down, or were its workers lost?"
+            ) from error
+
+    def _awaited(self, run: _Run[U, R]) -> R | None:
+        """Return the result of a run; None if its units were submitted one by one instead, or left out."""
+        while True:
+            outcome = self._outcome(run)
+            error = outcome.error
+            if error is None and outcome.known:
+                self._recent.append((sum(unit.size for unit in run.units), outcome.seconds))
+                result: R = outcome.result
+                return result
+            if error is None:
+                self._submit(run, with_content=True)
+                continue
+            run.failures += 1
+            if outcome.unit is None and len(run.units) > 1:  # to find the one that ends workers
+                self._engine.retried += 1
+                self._divide(run)
+                return None
+            unit = run.units[outcome.unit or 0]
+            if self._engine.gives_up(self._work, unit, error, outcome.host, run.failures):
+                run.units = [unit for unit in run.units if not self._work.skips(unit)]
+                run.failures = 0
+                if not run.units:
+                    return None
+            self._submit(run)
+
+    def _divide(self, run: _Run[U, R]) -> None:
+        singles = [_Run[U, R]([unit]) for unit in run.units]
+        for single in singles:
+            self._submit(single)
+        self._waiting.extendleft(reversed(singles))
+
+    def _outcome(self, run: _Run[U, R]) -> Outcome:
+        try:
+            outcome: Outcome = run.future.result()
+        except BrokenExecutor as error:
+            raise TrigemuError(
+                f"the executor lost a worker and is of no more use ({_short(error)}): with a checkpoint, the "
+                f"same command does only what is missing; --engine local and dask replace lost workers"
+            ) from error
+        except (ImportError, AttributeError) as error:
+            raise TrigemuError(
+                f"a worker cannot load trigemu ({_short(error)}): install trigemu "
+                f"{this_program().version} there too"
+            ) from error
+        except WorkerLostError as error:
+            return Outcome("", error=error)
+        except Exception as error:  # of the executor: a worker or its connection was lost
+            return Outcome("", error=WorkerLostError(f"a worker was lost ({_short(error)})"))
+        if isinstance(outcome.error, RefusedError):
+            raise outcome.error
+        return outcome
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}".removesuffix(": ")

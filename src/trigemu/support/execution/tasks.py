@@ -1,0 +1,125 @@
+"""Tasks: what a worker receives, does and returns, wherever it runs.
+
+A task carries all that it needs. What many tasks have in common, their work, is content that a worker
+prepares once and keeps by its digest; a task that arrives without it where it is not known says so, and is
+sent again with it.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import platform
+import socket
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any
+
+from trigemu.support.errors import TrigemuError
+from trigemu.support.execution.contracts import Prepared
+from trigemu.support.execution.fingerprint import digest_of_code
+from trigemu.support.execution.worker import transferable
+
+#: Works that a process keeps prepared.
+KEPT = 4
+
+
+class RefusedError(TrigemuError):
+    """A worker that runs another program."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """The program of a process. version: that of trigemu. code: digest of its source. python: version."""
+
+    version: str
+    code: str
+    python: str
+
+    def __str__(self) -> str:
+        return f"trigemu {self.version} ({self.code[:8]}) on Python {self.python}"
+
+
+@cache
+def this_program() -> Program:
+    """Return the program of this process; of Python the first two numbers, which pickles depend on."""
+    from trigemu import __version__
+
+    return Program(__version__, digest_of_code(), ".".join(platform.python_version_tuple()[:2]))
+
+
+@dataclass(frozen=True)
+class Task:
+    """Units of a work. content: the pickle of a function and its arguments that prepare the work; None where
+    the worker may know it. number: different for each attempt, as some engines merge equal calls."""
+
+    program: Program
+    digest: str
+    content: bytes | None
+    units: Sequence[Any]
+    number: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a task: its result; or an error, and the unit that it is about; or neither, where the
+    work is not known. seconds: the time that the units took."""
+
+    host: str
+    result: Any = None
+    error: Exception | None = None
+    unit: int | None = None
+    known: bool = True
+    seconds: float = 0.0
+
+
+_ready: OrderedDict[str, list[Prepared[Any, Any]]] = OrderedDict()
+_lock = Lock()
+
+
+def perform(task: Task) -> Outcome:
+    """Perform a task in this process. Several threads may do so at once: each has a work of its own, because
+    compiled triggers have scratch memory."""
+    host = f"{socket.gethostname()}, process {os.getpid()}"
+    if task.program != this_program():
+        runs = f"a worker ({host}) runs {this_program()}, this program is {task.program}"
+        return Outcome(host, error=RefusedError(f"{runs}: install the same versions"))
+    done = 0
+    try:
+        work = _taken(task)
+        if work is None:
+            return Outcome(host, known=False)
+        start, parts = time.perf_counter(), []
+        for part in work.each(task.units):
+            parts.append(part)
+            done += 1
+        result = work.merge(parts) if len(parts) > 1 else parts[0]
+        seconds = time.perf_counter() - start
+    except Exception as error:
+        return Outcome(host, error=transferable(error), unit=min(done, len(task.units) - 1))
+    _returned(task.digest, work)
+    return Outcome(host, result=result, seconds=seconds)
+
+
+def _taken(task: Task) -> Prepared[Any, Any] | None:
+    with _lock:
+        if idle := _ready.get(task.digest):
+            _ready.move_to_end(task.digest)
+            return idle.pop()
+        if task.content is None:
+            return None
+    prepare: Callable[..., Prepared[Any, Any]]
+    prepare, arguments = pickle.loads(task.content)
+    return prepare(*arguments)
+
+
+def _returned(digest: str, work: Prepared[Any, Any]) -> None:
+    with _lock:
+        _ready.setdefault(digest, []).append(work)
+        _ready.move_to_end(digest)
+        while len(_ready) > KEPT:
+            _ready.popitem(last=False)
