@@ -4,7 +4,14 @@ in: catalogues, files of events (`formats`, one file a format)
 out: `Catalogue`, `Sample`, `Events`
 """
 
-from trigemu.samples.catalogue import Catalogue, Errors, catalogue_of, open_catalogue
+from trigemu.samples.catalogue import (
+    BadFilesError,
+    Catalogue,
+    Entries,
+    Errors,
+    LeftOut,
+    without_bad_files,
+)
 from trigemu.samples.events import Collection, Events, Need, event_starts, first_nan, make_events
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
@@ -12,6 +19,7 @@ from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import opened
 from trigemu.samples.margins import join_events
 from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
+from trigemu.samples.opening import catalogue_of, open_catalogue
 from trigemu.samples.sample import INTERACTIONS, Sample
 from trigemu.samples.sealing import seal_catalogue
 from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
@@ -23,12 +31,15 @@ __all__ = [
     "OBJECT_BITS",
     "SCALES",
     "TRAINING",
+    "BadFilesError",
     "CMSVector",
     "Catalogue",
     "CatalogueTable",
     "Collection",
+    "Entries",
     "Errors",
     "Events",
+    "LeftOut",
     "Need",
     "Pileup",
     "Rounding",
@@ -45,4 +56,5 @@ __all__ = [
     "open_catalogue",
     "opened",
     "seal_catalogue",
+    "without_bad_files",
 ]

@@ -1,28 +1,52 @@
-"""Catalogues: TOML files that list the samples, their files, and how their weights are normalised."""
+"""Catalogues: samples whose rates add up, and how their weights are normalised."""
 
 from __future__ import annotations
 
-import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, TypeVar, get_args
 
-from trigemu.samples.detect import format_of
-from trigemu.samples.formats import FORMATS
-from trigemu.samples.formats.source import Source
-from trigemu.samples.locations import found, located, opened, parts, regular
-from trigemu.samples.normalise import CatalogueTable, Pileup, SampleTable, hz_per_unit_weight
-from trigemu.samples.open_data import completed
-from trigemu.samples.sample import Sample, naming
-from trigemu.support import Document, Key, SampleError, TrigemuError, is_there, load_toml, nearest, read_table
+from trigemu.samples.normalise import CatalogueTable, Pileup, hz_per_unit_weight
+from trigemu.samples.sample import Sample
+from trigemu.support import SampleError, TrigemuError, UnreadableError, listed, nearest
 
 #: Rates beyond which the exact sums of weights and of their squares would lose digits.
 SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
-#: Samples in a catalogue, each of which has rows of its own in tables.
-MOST_SAMPLES = 10_000
 #: The units that the errors of rates treat as independent.
 Errors = Literal["interactions", "events"]
+T = TypeVar("T")
+
+
+class BadFilesError(UnreadableError):
+    """Files that could not be read while events were; the catalogue lets them be left out.
+
+    reasons: by the name of the sample and the path of the file.
+    """
+
+    def __init__(self, reasons: Mapping[tuple[str, str], str]) -> None:
+        super().__init__(listed(list(reasons.values())))
+        self.reasons = reasons
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A file that is left out. entries: its number of events; None if that is not known."""
+
+    sample: str
+    path: str
+    reason: str
+    entries: int | None
+
+
+@dataclass(frozen=True)
+class Entries:
+    """The entries from start to stop of one file, given by the number that it has in its sample."""
+
+    sample: str
+    file: int
+    start: int
+    stop: int
 
 
 @dataclass(frozen=True)
@@ -44,6 +68,12 @@ class Catalogue:
     errors : {"interactions", "events"}
         Units that fluctuate independently: a generated interaction with all events made from it (`parent`),
         or each event.
+    skips_bad_files : bool
+        Whether files that cannot be read are left out.
+    left_out : tuple of LeftOut
+        These files.
+    only : Entries or None
+        The only entries that are processed, to reproduce a failure; None: all.
     """
 
     table: CatalogueTable
@@ -52,12 +82,69 @@ class Catalogue:
     sha256: str
     pileup: Pileup | None = None
     errors: Errors = "interactions"
+    skips_bad_files: bool = False
+    left_out: tuple[LeftOut, ...] = ()
+    only: Entries | None = None
 
     def with_errors(self, errors: Errors) -> Catalogue:
         """Return a copy with another choice of independent units; raise TrigemuError for an unknown one."""
         if errors not in get_args(Errors):
             raise TrigemuError(f"errors = {errors!r}: expected one of {', '.join(get_args(Errors))}")
         return replace(self, errors=errors)
+
+    def without(self, reasons: Mapping[tuple[str, str], str]) -> Catalogue:
+        """Return the catalogue without some files, and with samples that are normalised to the others.
+
+        Parameters
+        ----------
+        reasons : mapping of (str, str) to str
+            Why each file is left out, by the name of its sample and its path.
+
+        Raises
+        ------
+        SampleError
+            If a sample has no other file, or a sum of weights in the catalogue that includes these files.
+        """
+        if self.pileup:
+            raise TrigemuError("files are left out before pile-up is reweighted, which depends on them")
+        samples, left_out = [], list(self.left_out)
+        for sample in self.samples:
+            bad = {path: reason for (name, path), reason in reasons.items() if name == sample.name}
+            for file in sample.sources:
+                if file.path in bad:
+                    left_out.append(LeftOut(sample.name, file.path, bad[file.path], file.entries))
+            kept = [n for n, file in enumerate(sample.sources) if file.path not in bad]
+            if bad:
+                sample = _without(self.table, sample, kept)
+            samples.append(sample)
+        return replace(self, samples=tuple(samples), left_out=tuple(left_out))
+
+    def limited_to(self, only: Entries) -> Catalogue:
+        """Return the catalogue with only some entries of one file; raise SampleError if it has none such."""
+        sample = self.sample(only.sample)
+        if not 0 <= only.file < len(sample.sources):
+            raise SampleError(
+                f"sample {only.sample!r} has files 0 to {len(sample.sources) - 1}, not {only.file}"
+            )
+        entries = sample.sources[only.file].entries
+        if not 0 <= only.start < only.stop <= entries:
+            raise SampleError(
+                f"{sample.sources[only.file].path} has entries from 0 to {entries}: {only.start} to "
+                f"{only.stop} are none"
+            )
+        return replace(self, only=only)
+
+    @property
+    def share_left_out(self) -> float:
+        """The share of the events of background samples that is left out. A file that could not be opened
+        counts with the mean of the other files of its sample."""
+        out = everything = 0.0
+        for sample in self.background:
+            mean = sample.entries / len(sample.sources)
+            own = (f for f in self.left_out if f.sample == sample.name)
+            lost = sum(mean if file.entries is None else file.entries for file in own)
+            out, everything = out + lost, everything + lost + sample.entries
+        return out / everything
 
     @property
     def with_parents(self) -> frozenset[int]:
@@ -92,153 +179,17 @@ class Catalogue:
         raise SampleError(f"unknown sample {name!r}{nearest(name, (s.name for s in self.samples))}")
 
 
-def embedded_catalogue() -> Path:
-    """Return the path of the catalogue that is shipped with the package."""
-    return Path(str(resources.files("trigemu.samples").joinpath("embedded", "catalogue.toml")))
-
-
-def open_catalogue(path: Path | str | None = None) -> Catalogue:
-    """Open the files of a catalogue.
-
-    Parameters
-    ----------
-    path : Path, str or None
-        A catalogue (.toml), or an event file, which is opened by `catalogue_of`. None: the catalogue shipped
-        with the package.
-
-    Returns
-    -------
-    Catalogue
-        The opened samples. Files with a sha256 in the catalogue are verified; those that are sealed, while
-        they are read.
-
-    Raises
-    ------
-    TableError
-        If the catalogue has mistakes.
-    SampleError
-        If a file cannot be used, or its location is not allowed (see `samples/locations.py`).
-    """
-    where = located(embedded_catalogue() if path is None else path)
-    if isinstance(where, str) and where.endswith(".toml"):
-        raise SampleError(f"{where}: catalogues are read from this machine only: fetch it")
-    if isinstance(where, str) or (where.suffix != ".toml" and is_there(where)):
-        return catalogue_of(where)
-    file = where if path is None else Path(path)
-    regular(file)
-    document = load_toml(file)
-    for key in document.data:
-        if key not in ("catalogue", "sample"):
-            document.problem((key,), "", f"unknown key {key!r}{nearest(key, ('catalogue', 'sample'))}")
-    head = read_table(
-        document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]"
-    )
-    tables: list[SampleTable] = []
-    entries = document.data.get("sample", [])
-    if not isinstance(entries, list) or not entries:
-        document.problem(("sample",), "", "a catalogue needs at least one [[sample]]")
-        entries = []
-    if len(entries) > MOST_SAMPLES:
-        document.problem(("sample",), "", f"{len(entries)} samples, at most {MOST_SAMPLES} are opened")
-        entries = []
-    for i, entry in enumerate(entries):
-        name = entry.get("name", f"number {i + 1}") if isinstance(entry, dict) else i
-        where = f"sample {name!r}"
-        if isinstance(entry, dict):
-            entry = _completed(document, entry, ("sample", i), where)
-        table = read_table(document, entry, SampleTable, ("sample", i), where)
-        if table and table.format not in FORMATS:
-            message = f"unknown format {table.format!r}{nearest(table.format, FORMATS)}"
-            document.problem(("sample", i, "format"), where, message)
-        if table and table.name in {other.name for other in tables}:
-            document.problem(("sample", i, "name"), where, "another sample has this name")
-        if table:
-            tables.append(table)
-    document.finish()
-    assert head is not None
-    samples = tuple(_open(head, table, number, file.parent) for number, table in enumerate(tables))
-    return Catalogue(head, samples, file, document.sha256)
-
-
-def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) -> dict[str, Any]:
-    """Return an entry completed from its dataset; if that fails, record the mistake and return it without."""
-    try:
-        return completed(entry)
-    except TrigemuError as error:
-        document.problem((*key, "dataset"), where, str(error))
-        return {"files": [], **entry}
-
-
-def catalogue_of(path: Path | str, format: str | None = None) -> Catalogue:
-    """Open one event file as a background of crossings of equal weight, R0 / n each for n events.
-
-    Parameters
-    ----------
-    path : Path or str
-        A local file or a URL. Its generator weights are ignored.
-    format : str or None
-        Name of its format; None: recognised from its content.
-
-    Returns
-    -------
-    Catalogue
-        A catalogue with this one sample, in the convention `crossing`, with R0 = 40 MHz.
-
-    Raises
-    ------
-    SampleError
-        If the file cannot be read, or its location is not allowed (see `samples/locations.py`).
-    """
-    name = Path(path).name.split(".")[0]
-    if format is not None and format not in FORMATS:
-        raise SampleError(f"{path}: unknown format {format!r}{nearest(format, FORMATS)}")
-    file = str(located(path))
-    with naming(name, file):
-        known = format or format_of(file)
-    head = CatalogueTable(name=name, convention="crossing")
-    table = SampleTable(
-        name=name, role="background", files=(file,), format=known, rate_hz=head.crossing_rate_hz
-    )
-    sample = _open(head, table, 0, Path(), weighted=False)
-    return Catalogue(head, (sample,), Path(path), sample.sha256[0] or "")
-
-
-def _open(
-    head: CatalogueTable, table: SampleTable, number: int, folder: Path, weighted: bool = True
-) -> Sample:
-    try:
-        paths = [path for pattern in table.files for path in found(pattern, folder)]
-    except SampleError as error:
-        raise SampleError(f"sample {table.name!r}: {error}") from None
-    if table.sha256 and len(table.sha256) != len(paths):
+def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool) -> Sample:
+    """Return a sample with weights in Hz."""
+    table = sample.table
+    if table.sum_of_weights and lacks_files:
         raise SampleError(
-            f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
-            f"in their order"
+            f"sample {table.name!r}: sum_of_weights in its catalogue is that of all its files, and some "
+            f"cannot be read: give the sum of the others, and list these alone"
         )
-    if table.seal and len(table.seal) != len(paths):
-        raise SampleError(
-            f"sample {table.name!r}: {len(table.seal)} seals for {len(paths)} files; remove `seal`, and run "
-            f"trigemu samples --seal"
-        )
-    known = table.sha256 or (None,) * len(paths)
-    if table.seal:  # compared while it is read
-        digests = list(known)
-    else:
-        digests = [_verify(table.name, path, digest) for path, digest in zip(paths, known, strict=True)]
-    sources = tuple(map(FORMATS[table.format], paths, table.seal or ("",) * len(paths)))
-    total = 0.0
-    for source in sources:
-        with naming(table.name, source.path):
-            if not table.sum_of_weights:
-                total += source.sum_of_weights if weighted else source.entries
-            entries, _, _ = source.entries, source.schema, source.boundaries
-        if not _alike(source, sources[0]):
-            raise SampleError(
-                f"sample {table.name!r}: {source.path} has different branches from {sources[0].path}"
-            )
-        if not entries and len(sources) == 1:
-            raise SampleError(f"sample {table.name!r}: {source.path} has no events")
-    total = table.sum_of_weights or total
+    total = table.sum_of_weights or 0.0
+    for file in () if table.sum_of_weights else sample.sources:  # sum() differs between versions of Python
+        total += file.sum_of_weights if sample.weighted else file.entries
     hz = hz_per_unit_weight(head, table, total)
     if not SMALLEST_RATE_HZ <= hz * total <= LARGEST_RATE_HZ:
         raise SampleError(
@@ -246,35 +197,30 @@ def _open(
             f"their sum is {total:g}), expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz: check its "
             f"normalisation"
         )
-    return Sample(number, table, sources, hz, hz * total, tuple(digests), weighted)
+    return replace(sample, hz_per_weight=hz, rate_hz=hz * total)
 
 
-def _alike(one: Source, other: Source) -> bool:
-    """Whether they have the same columns apart from stored decisions, which change with the menu."""
-    differing = one.schema.scalars ^ other.schema.scalars
-    alike = one.schema.collections == other.schema.collections
-    return alike and (not differing or differing <= {*one.stored, *other.stored})
+def _without(head: CatalogueTable, sample: Sample, kept: Sequence[int]) -> Sample:
+    """Return a sample with only some of its files."""
+    if not kept:
+        raise SampleError(f"sample {sample.name!r}: none of its files can be read")
+    sources = tuple(sample.sources[n] for n in kept)
+    digests = tuple(sample.sha256[n] for n in kept)
+    return normalised(head, replace(sample, sources=sources, sha256=digests), lacks_files=True)
 
 
-def _verify(sample: str, path: str, expected: str | None) -> str | None:
-    if isinstance(located(path), str) and expected is None:
-        return None
-    with naming(sample, path):
-        digest = _digest(path)
-    if expected is not None and digest != expected.lower():
-        raise SampleError(
-            f"sample {sample!r}: {path} has sha256 {digest}, its catalogue says {expected}: the file is "
-            f"damaged or a different one"
-        )
-    return digest
+def without_bad_files(catalogue: Catalogue, function: Callable[[Catalogue], T]) -> T:
+    """Call a function with a catalogue, and again without files that turn out to be damaged.
 
-
-def _digest(path: str) -> str:
-    """Return the sha256 of a file; for a folder, of its files *.parquet concatenated in order of their
-    names."""
-    digest = hashlib.sha256()
-    for file in parts(path):
-        with opened(file) as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
-    return digest.hexdigest()
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The samples; if it does not skip bad files, the function is called once.
+    function : callable
+        What passes over the events.
+    """
+    while True:
+        try:
+            return function(catalogue)
+        except BadFilesError as error:
+            catalogue = catalogue.without(error.reasons)

@@ -27,7 +27,7 @@ from urllib.parse import unquote
 
 import fsspec
 
-from trigemu.support import SampleError, is_folder, is_there
+from trigemu.support import SampleError, UnreadableError, is_folder, is_there
 
 REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"
@@ -66,14 +66,14 @@ def located(given: Path | str, folder: Path | None = None) -> Path | str:
 
 def found(pattern: str, folder: Path) -> list[str]:
     """Return the URL itself, or the files that match a path with wildcards, ordered by name. Raises
-    SampleError if no file matches."""
+    UnreadableError if no file matches."""
     where = located(pattern, folder)
     if isinstance(where, str):
         return [where]
     paths = sorted({str(located(file)) for file in _matching(where)})
     if not paths:
         literal = "; ~ and $ are taken literally, write the whole path" if pattern[:1] in ("~", "$") else ""
-        raise SampleError(f"no file {where if '://' in pattern else folder / pattern}{literal}")
+        raise UnreadableError(f"no file {where if '://' in pattern else folder / pattern}{literal}")
     return paths
 
 

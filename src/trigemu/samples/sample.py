@@ -13,7 +13,7 @@ from trigemu.samples.events import Events, Need, make_events
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.margins import around, join_events
 from trigemu.samples.normalise import SampleTable
-from trigemu.support import SampleError, TrigemuError, own_cause
+from trigemu.support import SampleError, TrigemuError, UnreadableError, fingerprint, own_cause
 
 #: The number of interactions in a crossing.
 INTERACTIONS: Need = ("", "n_interaction")
@@ -68,6 +68,12 @@ class Sample:
         return sum(source.entries for source in self.sources)
 
     @property
+    def identity(self) -> str:
+        """Fingerprint of all that the weights of its events depend on, besides the files."""
+        own = self.number, self.name, self.table.format, self.hz_per_weight
+        return fingerprint(own, self.weighted, self.per_interactions)
+
+    @property
     def schema(self) -> Schema:
         """The columns that all files have; the files may differ in their stored decisions."""
         scalars = (source.schema.scalars for source in self.sources)
@@ -108,8 +114,14 @@ class Sample:
         SampleError
             If the file cannot be read; the message names sample and file.
         """
+        return self.read_file(self.sources[source], start, stop, needs, margin)
+
+    def read_file(
+        self, file: Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
+    ) -> Events:
+        """Read a range of events of a file that is given, as `read` does."""
         reweighted = {INTERACTIONS} if self.per_interactions else set()
-        file, wanted = self.sources[source], tuple({*needs, *reweighted})
+        wanted = tuple({*needs, *reweighted})
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)
         return join_events([self._read(file, *rows, wanted) for rows in ranges], core)
 
@@ -138,7 +150,8 @@ def naming(sample: str, path: str) -> Iterator[None]:
     try:
         yield
     except TrigemuError as error:
-        raise SampleError(f"sample {sample!r}: {path}: {error}") from error
+        kind = UnreadableError if isinstance(error, UnreadableError) else SampleError
+        raise kind(f"sample {sample!r}: {path}: {error}") from error
     except ImportError as error:
         raise SampleError(
             f"sample {sample!r}: {path} needs a package that is not installed: {error}"
@@ -151,7 +164,7 @@ def naming(sample: str, path: str) -> Iterator[None]:
         if ours or any(module.startswith("numba.") for module in modules):
             raise  # a fault of the program, or of the cache of its kernels
         reason = " ".join(str(error).split())[:200]
-        raise SampleError(
+        raise UnreadableError(
             f"sample {sample!r}: {path} cannot be read ({type(error).__name__}: {reason}); is it complete "
             f"and in this format?"
         ) from error

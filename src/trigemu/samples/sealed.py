@@ -23,7 +23,7 @@ from fsspec.compression import compr
 from fsspec.utils import infer_compression
 
 from trigemu.samples.locations import located, opened
-from trigemu.support import SampleError
+from trigemu.support import UnreadableError
 
 #: Bytes that are compared together: large enough for the speed of a digest, small enough to read few columns.
 CHUNK = 2**20
@@ -100,7 +100,7 @@ class SealedFile(io.RawIOBase):
 
     Raises
     ------
-    SampleError
+    UnreadableError
         On construction or while reading, if the file is not the one that was sealed.
     """
 
@@ -112,7 +112,7 @@ class SealedFile(io.RawIOBase):
             self._size = stream.seek(0, io.SEEK_END)
         chunks = -(-self._size // CHUNK)
         if chunks != len(self._digests):
-            raise SampleError(
+            raise UnreadableError(
                 f"has {self._size} bytes, which are {chunks} chunks, but {len(self._digests)} were sealed: "
                 f"the file was changed or cut short"
             )
@@ -170,9 +170,9 @@ class SealedFile(io.RawIOBase):
         return True
 
 
-def changed(number: int, chunks: int, start: int, stop: int) -> SampleError:
+def changed(number: int, chunks: int, start: int, stop: int) -> UnreadableError:
     """Return the error for a chunk that differs from its seal."""
-    return SampleError(
+    return UnreadableError(
         f"bytes {start} to {stop - 1}, chunk {number + 1} of {chunks}, differ from what was sealed: "
         f"the file is damaged or was changed"
     )

@@ -43,7 +43,7 @@ LARGEST_CHUNK = 2**30
 
 @dataclass
 class Challenge(Source):
-    """One file, opened for each read; only its path is sent to workers."""
+    """One file, opened for each read."""
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:

@@ -107,7 +107,7 @@ class _Crossings:
 
 @dataclass
 class CMSVector(Source):
-    """One file, decoded when first used; only its path is sent to workers."""
+    """One file, decoded when first used."""
 
     physical: ClassVar[bool] = False  # muons may have a pT of −0.5, as the scale of the hardware has it
 

@@ -56,7 +56,7 @@ class _ParquetColumn:
 
 @dataclass
 class Parquet(Source):
-    """A file or folder, opened for each read; only its path is sent to workers."""
+    """A file or folder, opened for each read."""
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:

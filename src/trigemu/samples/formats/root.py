@@ -19,12 +19,12 @@ from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.samples.formats.uproot_file import Branches, open_root
 from trigemu.samples.locations import located
 from trigemu.samples.sealed import sealed_file
-from trigemu.support import Array, IntArray, SampleError
+from trigemu.support import Array, IntArray, SampleError, UnreadableError
 
 
 @dataclass
 class RootFile(Source):
-    """One file, opened when first used; only its path, and its branches if known, are sent to workers."""
+    """One file, opened when first used."""
 
     @cached_property
     @abstractmethod
@@ -45,16 +45,13 @@ class RootFile(Source):
         """Convert a column to the units and types of `Events`."""
         return values
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name in ("path", "seal", "_branches")}
-
     @cached_property
     def _file(self) -> Any:
         where = located(self.path)
         file = open_root(self.path, sealed_file(self.path, self.seal) if self.seal else None)
         size = where.stat().st_size if isinstance(where, Path) else file.file.fEND
         if size < file.file.fEND:
-            raise SampleError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
+            raise UnreadableError(f"has {size} of its {file.file.fEND} bytes: it was cut short")
         return file
 
     @cached_property

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from trigemu.samples.events import Collection, Need
 from trigemu.samples.locations import opened, parts
 from trigemu.samples.sealed import opened_sealed
-from trigemu.support import Array, BoolArray, SampleError
+from trigemu.support import Array, BoolArray, UnreadableError, fingerprint
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Source(ABC):
             plain: AbstractContextManager[Any] = opened(path, compression)
             return plain
         if len(every := parts(self.path)) != len(seals):
-            raise SampleError(f"has {len(every)} files *.parquet, but {len(seals)} were sealed")
+            raise UnreadableError(f"has {len(every)} files *.parquet, but {len(seals)} were sealed")
         return opened_sealed(path, seals[every.index(part) if part else 0], compression)
 
     #: Whether a pT ≤ 0, |η| > 20 and |φ| > 2π of a reconstructed object are errors.
@@ -115,6 +115,11 @@ class Source(ABC):
         ReadEvents
             The needed columns, and always weight, id and parent.
         """
+
+    @property
+    def identity(self) -> str:
+        """What changes when its content does, as far as that is known; by default where it is."""
+        return fingerprint(self.path)
 
     @property
     def boundaries(self) -> tuple[int, ...]:

@@ -1,0 +1,122 @@
+"""Files of events as they were found when their catalogue was opened.
+
+What is known of a file is kept; the file itself is opened again where its events are read, by whichever
+process does that, and a process keeps only a few open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal
+
+from trigemu.samples.events import Need
+from trigemu.samples.formats import FORMATS
+from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.support import BoolArray, UnreadableError
+
+#: Files that a process keeps open.
+OPEN_FILES = 16
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a file; see `Source` for what is not explained here.
+
+    Attributes
+    ----------
+    sum_of_weights : float or None
+        None if it was not asked for.
+    sha256 : str or None
+        Its digest; None for a remote file without a digest in the catalogue, and one that is only sealed.
+    identity : str
+        What changes when the file does.
+    opening : str
+        Which opening of a catalogue this is from: files may change until the next.
+    """
+
+    entries: int
+    boundaries: tuple[int, ...]
+    schema: Schema
+    neighbours: Literal["none", "line", "orbit"]
+    has_parents: bool
+    stored: tuple[str, ...]
+    sum_of_weights: float | None
+    sha256: str | None
+    identity: str
+    opening: str
+
+    def for_reading(self) -> Facts:
+        """Return what is needed to read events, which is little, and sent with every task."""
+        return replace(self, boundaries=(), schema=Schema({}, frozenset()), stored=())
+
+
+@dataclass
+class EventFile(Source):
+    """A file of events of which the facts are known. Raises UnreadableError on reading if it has another
+    number of events, so is another file."""
+
+    format: str = ""
+    facts: Facts = None  # type: ignore[assignment]  # a dataclass with a base that has defaults
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "facts": self.facts.for_reading()}
+
+    @property
+    def _opened(self) -> Source:
+        source = opened_source(self.format, self.path, self.seal, self.facts.opening)
+        if source.entries != self.entries:
+            raise UnreadableError(
+                f"has {source.entries} events here, and had {self.entries} when it was opened"
+            )
+        return source
+
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        return self._opened.read(start, stop, needs)
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
+        return self._opened.read_stored(start, stop, names)
+
+    @property
+    def physical(self) -> bool:  # type: ignore[override]  # each format has one for all its files
+        return FORMATS[self.format].physical
+
+    @property
+    def entries(self) -> int:
+        return self.facts.entries
+
+    @property
+    def boundaries(self) -> tuple[int, ...]:
+        return self.facts.boundaries
+
+    @property
+    def schema(self) -> Schema:
+        return self.facts.schema
+
+    @property
+    def neighbours(self) -> Literal["none", "line", "orbit"]:
+        return self.facts.neighbours
+
+    @property
+    def has_parents(self) -> bool:
+        return self.facts.has_parents
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        return self.facts.stored
+
+    @property
+    def sum_of_weights(self) -> float:
+        assert self.facts.sum_of_weights is not None, "it was not asked for"
+        return self.facts.sum_of_weights
+
+    @property
+    def identity(self) -> str:
+        return self.facts.identity
+
+
+@lru_cache(maxsize=OPEN_FILES)
+def opened_source(format: str, path: str, seal: str, opening: str) -> Source:
+    """Return a file, which is opened when it is first asked something. opening: see `Facts`."""
+    return FORMATS[format](path, seal)

@@ -1,0 +1,277 @@
+"""Opening of catalogues: TOML files that list the samples, their files, and how their weights are
+normalised; and of single files of events."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
+from trigemu.samples.detect import format_of
+from trigemu.samples.event_file import EventFile, Facts
+from trigemu.samples.formats import FORMATS
+from trigemu.samples.formats.source import Source
+from trigemu.samples.locations import found, located, regular
+from trigemu.samples.normalise import CatalogueTable, SampleTable
+from trigemu.samples.open_data import completed
+from trigemu.samples.sample import Sample, naming
+from trigemu.samples.survey import Found, Problem, Survey, ToOpen
+from trigemu.support import (
+    Document,
+    Engine,
+    Key,
+    SampleError,
+    TrigemuError,
+    UnreadableError,
+    engine_of,
+    is_there,
+    listed,
+    load_toml,
+    nearest,
+    read_table,
+)
+
+#: Samples in a catalogue, each of which has rows of its own in tables.
+MOST_SAMPLES = 10_000
+
+
+def embedded_catalogue() -> Path:
+    """Return the path of the catalogue that is shipped with the package."""
+    return Path(str(resources.files("trigemu.samples").joinpath("embedded", "catalogue.toml")))
+
+
+def open_catalogue(
+    path: Path | str | None = None, *, executor: Any = None, skip_bad_files: bool = False
+) -> Catalogue:
+    """Open the files of a catalogue.
+
+    Parameters
+    ----------
+    path : Path, str or None
+        A catalogue (.toml), or an event file, which is opened by `catalogue_of`. None: the catalogue shipped
+        with the package.
+    executor : Executor, distributed.Client, Engine or None
+        What opens the files (see `Engine`); None: this process.
+    skip_bad_files : bool
+        Leave out files that cannot be read, now or later (`without_bad_files`), and normalise samples to the
+        others.
+
+    Returns
+    -------
+    Catalogue
+        The opened samples. Files with a sha256 in the catalogue are verified; those that are sealed, while
+        they are read.
+
+    Raises
+    ------
+    TableError
+        If the catalogue has mistakes.
+    SampleError
+        If a file cannot be used, or its location is not allowed (see `samples/locations.py`).
+    """
+    where = located(embedded_catalogue() if path is None else path)
+    if isinstance(where, str) and where.endswith(".toml"):
+        raise SampleError(f"{where}: catalogues are read from this machine only: fetch it")
+    engine = engine_of(executor)
+    if isinstance(where, str) or (where.suffix != ".toml" and is_there(where)):
+        return catalogue_of(where, executor=engine)
+    file = where if path is None else Path(path)
+    regular(file)
+    document = load_toml(file)
+    for key in document.data:
+        if key not in ("catalogue", "sample"):
+            document.problem((key,), "", f"unknown key {key!r}{nearest(key, ('catalogue', 'sample'))}")
+    head = read_table(
+        document, document.data.get("catalogue", {}), CatalogueTable, ("catalogue",), "[catalogue]"
+    )
+    tables: list[SampleTable] = []
+    entries = document.data.get("sample", [])
+    if not isinstance(entries, list) or not entries:
+        document.problem(("sample",), "", "a catalogue needs at least one [[sample]]")
+        entries = []
+    if len(entries) > MOST_SAMPLES:
+        document.problem(("sample",), "", f"{len(entries)} samples, at most {MOST_SAMPLES} are opened")
+        entries = []
+    for i, entry in enumerate(entries):
+        name = entry.get("name", f"number {i + 1}") if isinstance(entry, dict) else i
+        where = f"sample {name!r}"
+        if isinstance(entry, dict):
+            entry = _completed(document, entry, ("sample", i), where)
+        table = read_table(document, entry, SampleTable, ("sample", i), where)
+        if table and table.format not in FORMATS:
+            message = f"unknown format {table.format!r}{nearest(table.format, FORMATS)}"
+            document.problem(("sample", i, "format"), where, message)
+        if table and table.name in {other.name for other in tables}:
+            document.problem(("sample", i, "name"), where, "another sample has this name")
+        if table:
+            tables.append(table)
+    document.finish()
+    assert head is not None
+    samples, left_out = _opened(head, tables, file.parent, engine, skip_bad_files)
+    return Catalogue(head, samples, file, document.sha256, skips_bad_files=skip_bad_files, left_out=left_out)
+
+
+def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) -> dict[str, Any]:
+    """Return an entry completed from its dataset; if that fails, record the mistake and return it without."""
+    try:
+        return completed(entry)
+    except TrigemuError as error:
+        document.problem((*key, "dataset"), where, str(error))
+        return {"files": [], **entry}
+
+
+def catalogue_of(path: Path | str, format: str | None = None, *, executor: Any = None) -> Catalogue:
+    """Open one event file as a background of crossings of equal weight, R0 / n each for n events.
+
+    Parameters
+    ----------
+    path : Path or str
+        A local file or a URL. Its generator weights are ignored.
+    format : str or None
+        Name of its format; None: recognised from its content.
+    executor
+        As in `open_catalogue`.
+
+    Returns
+    -------
+    Catalogue
+        A catalogue with this one sample, in the convention `crossing`, with R0 = 40 MHz.
+
+    Raises
+    ------
+    SampleError
+        If the file cannot be read, or its location is not allowed (see `samples/locations.py`).
+    """
+    name = Path(path).name.split(".")[0]
+    if format is not None and format not in FORMATS:
+        raise SampleError(f"{path}: unknown format {format!r}{nearest(format, FORMATS)}")
+    file = str(located(path))
+    with naming(name, file):
+        known = format or format_of(file)
+    head = CatalogueTable(name=name, convention="crossing")
+    table = SampleTable(
+        name=name, role="background", files=(file,), format=known, rate_hz=head.crossing_rate_hz
+    )
+    samples, _ = _opened(head, [table], Path(), engine_of(executor), weighted=False)
+    return Catalogue(head, samples, Path(path), samples[0].sha256[0] or "")
+
+
+def _opened(
+    head: CatalogueTable,
+    tables: Sequence[SampleTable],
+    folder: Path,
+    engine: Engine,
+    skip: bool = False,
+    weighted: bool = True,
+) -> tuple[tuple[Sample, ...], tuple[LeftOut, ...]]:
+    """Open the files of all samples, and tell all problems at once."""
+    files, problems = [], []
+    for table in tables:
+        try:
+            files.append(_files(table, folder, weighted, engine))
+        except SampleError as error:
+            files.append([])
+            problems.append(Problem(str(error), isinstance(error, UnreadableError)))
+    surveyed = iter(_surveyed([file for of_sample in files for file in of_sample], engine))
+    left_out: list[LeftOut] = []
+    good: list[tuple[list[ToOpen], list[Facts]]] = []
+    for of_sample in files:
+        pairs = [(file, next(surveyed)) for file in of_sample]
+        good.append(
+            ([f for f, p in pairs if isinstance(p, Facts)], [p for _, p in pairs if isinstance(p, Facts)])
+        )
+        for file, problem in pairs:
+            if isinstance(problem, Problem):
+                problems.append(problem)
+                left_out.append(LeftOut(file.sample, file.path, problem.message, None))
+    if problems and not (skip and all(problem.unreadable for problem in problems)):
+        kind = UnreadableError if all(problem.unreadable for problem in problems) else SampleError
+        raise kind(listed([problem.message for problem in problems]))
+    samples = tuple(
+        _sample(head, table, number, *facts, weighted, len(facts[0]) < len(files[number]))
+        for number, (table, facts) in enumerate(zip(tables, good, strict=True))
+    )
+    return samples, tuple(left_out)
+
+
+def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> list[ToOpen]:
+    """Return the files of a sample, in their order."""
+    try:
+        paths = [path for pattern in table.files for path in found(pattern, folder)]
+    except SampleError as error:
+        raise type(error)(f"sample {table.name!r}: {error}") from None
+    if table.sha256 and len(table.sha256) != len(paths):
+        raise SampleError(
+            f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
+            f"in their order"
+        )
+    if table.seal and len(table.seal) != len(paths):
+        raise SampleError(
+            f"sample {table.name!r}: {len(table.seal)} seals for {len(paths)} files; remove `seal`, and run "
+            f"trigemu samples --seal"
+        )
+    digests = table.sha256 or (None,) * len(paths)
+    seals = table.seal or ("",) * len(paths)
+    opening = secrets.token_hex(8)
+    sums = weighted and not table.sum_of_weights
+    identified = engine.checkpoint is not None
+    return [
+        ToOpen(table.name, path, table.format, seal, sha256, opening, sums, identified)
+        for path, seal, sha256 in zip(paths, seals, digests, strict=True)
+    ]
+
+
+def _surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Found]:
+    """Return the facts or the problem of each file. One that cannot be read is opened again where that may
+    help: a remote one, or by another worker."""
+    plain = replace(engine, checkpoint=None)  # what is kept there is known by the facts
+    results = [one for part in plain.over(Survey(), files) for one in part]
+    for attempt in range(engine.retries):
+        failed = [
+            n
+            for n, (file, result) in enumerate(zip(files, results, strict=True))
+            if isinstance(result, Problem) and result.unreadable and (file.is_remote or engine.executor)
+        ]
+        if not failed:
+            break
+        time.sleep(max(files[n].pause for n in failed) * 2**attempt)
+        again = [one for part in plain.over(Survey(), [files[n] for n in failed]) for one in part]
+        for n, result in zip(failed, again, strict=True):
+            results[n] = result
+    return results
+
+
+def _sample(
+    head: CatalogueTable,
+    table: SampleTable,
+    number: int,
+    files: Sequence[ToOpen],
+    facts: Sequence[Facts],
+    weighted: bool,
+    lacks_files: bool,
+) -> Sample:
+    if not files:
+        raise SampleError(f"sample {table.name!r}: none of its files can be read")
+    sources = [EventFile(f.path, f.seal, f.format, known) for f, known in zip(files, facts, strict=True)]
+    for source in sources:
+        if not _alike(source, sources[0]):
+            raise SampleError(
+                f"sample {table.name!r}: {source.path} has different branches from {sources[0].path}"
+            )
+    if len(sources) == 1 and not sources[0].entries:
+        raise SampleError(f"sample {table.name!r}: {sources[0].path} has no events")
+    digests = tuple(known.sha256 for known in facts)
+    sample = Sample(number, table, tuple(sources), 1.0, 1.0, digests, weighted)
+    return normalised(head, sample, lacks_files)
+
+
+def _alike(one: Source, other: Source) -> bool:
+    """Whether they have the same columns apart from stored decisions, which change with the menu."""
+    differing = one.schema.scalars ^ other.schema.scalars
+    alike = one.schema.collections == other.schema.collections
+    return alike and (not differing or differing <= {*one.stored, *other.stored})

@@ -1,0 +1,147 @@
+"""The survey of files: each is opened once to learn its facts, by whatever does the work, many at a time."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import fsspec
+
+from trigemu.samples.event_file import Facts, opened_source
+from trigemu.samples.formats.source import Schema
+from trigemu.samples.locations import located, opened, parts, timeouts
+from trigemu.samples.sample import naming
+from trigemu.support import SampleError, UnreadableError, fingerprint
+
+#: What servers say of a file that changes with it.
+_TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
+#: Seconds before a remote file is tried again.
+PAUSE_S = 1.0
+
+
+@dataclass(frozen=True)
+class ToOpen:
+    """A file to open. sha256: what the catalogue says. opening: see `Facts`. weighted: whether the sum of its
+    weights is needed. identified: whether its identity is."""
+
+    sample: str
+    path: str
+    format: str
+    seal: str
+    sha256: str | None
+    opening: str
+    weighted: bool
+    identified: bool
+
+    @property
+    def size(self) -> int:
+        return 1
+
+    @property
+    def key(self) -> str:
+        return fingerprint(self)
+
+    @property
+    def pause(self) -> float:
+        return PAUSE_S if self.is_remote else 0.0
+
+    @property
+    def is_remote(self) -> bool:
+        return isinstance(located(self.path), str)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a file cannot be used. unreadable: whether it may be left out, and the others used."""
+
+    message: str
+    unreadable: bool
+
+
+Found = Facts | Problem
+
+
+class Survey:
+    """The work of opening files. A problem of a file is a result, so that all problems are told at once."""
+
+    about = "survey of files"
+    classes: tuple[type, ...] = ()
+    key = ""
+
+    def each(self, files: Sequence[ToOpen]) -> Iterator[list[Found]]:
+        schemas: dict[object, Schema] = {}
+        for file in files:
+            found = survey(file)
+            if isinstance(found, Facts):  # those of one sample are equal, and sent once
+                content = frozenset(found.schema.collections.items()), found.schema.scalars
+                found = replace(found, schema=schemas.setdefault(content, found.schema))
+            yield [found]
+
+    def merge(self, found: Sequence[list[Found]]) -> list[Found]:
+        return [one for part in found for one in part]
+
+    def content(self) -> bytes:
+        return pickle.dumps((Survey, ()))
+
+    def give_up(self, file: ToOpen, error: Exception, host: str, attempts: int) -> None:
+        raise error
+
+    def skips(self, file: ToOpen) -> bool:
+        return False
+
+
+def survey(file: ToOpen) -> Found:
+    """Return what there is to know of a file, or why it cannot be used."""
+    try:
+        sha256 = file.sha256 if file.seal else _verified(file)  # a seal is compared while it is read
+        with naming(file.sample, file.path):
+            source = opened_source(file.format, file.path, file.seal, file.opening)
+            return Facts(
+                entries=source.entries,
+                boundaries=source.boundaries,
+                schema=source.schema,
+                neighbours=source.neighbours,
+                has_parents=source.has_parents,
+                stored=source.stored,
+                sum_of_weights=source.sum_of_weights if file.weighted else None,
+                sha256=sha256,
+                identity=sha256 or file.seal or (_tag(file.path) if file.identified else ""),
+                opening=file.opening,
+            )
+    except SampleError as error:
+        return Problem(str(error), isinstance(error, UnreadableError))
+
+
+def _tag(path: str) -> str:
+    where = str(located(path))
+    system, name = fsspec.url_to_fs(where, **timeouts(where))
+    told: dict[str, Any] = system.info(name)
+    return repr([(key, told.get(key)) for key in _TAGS])
+
+
+def _verified(file: ToOpen) -> str | None:
+    """Return the digest of a file; None for a remote one without a digest in the catalogue."""
+    if file.sha256 is None and file.is_remote:
+        return None
+    with naming(file.sample, file.path):
+        digest = digest_of(file.path)
+    if file.sha256 is not None and digest != file.sha256.lower():
+        raise UnreadableError(
+            f"sample {file.sample!r}: {file.path} has sha256 {digest}, its catalogue says {file.sha256}: the "
+            f"file is damaged or a different one"
+        )
+    return digest
+
+
+def digest_of(path: str) -> str:
+    """Return the sha256 of a file; for a folder, of its files *.parquet concatenated in order of their
+    names."""
+    digest = hashlib.sha256()
+    for file in parts(path):
+        with opened(file) as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return digest.hexdigest()
