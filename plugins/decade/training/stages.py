@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu import support
 from trigemu.decisions import make_plan
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue
-from trigemu.support import TrigemuError, folder_of_cache, write_bytes
+from trigemu.support import TrigemuError, digest_of_code, folder_of_cache, write_bytes
 
 from .config import Config
 
@@ -87,7 +86,7 @@ def stages_of(config: Config, menu: Menu, catalogue: Catalogue, output: Path) ->
 
 def _depends_on(config: Config, menu: Menu, catalogue: Catalogue) -> Iterator[object]:
     """Yield all that a result depends on: the code, the libraries, the machine, and what is read."""
-    yield _code()
+    yield digest_of_code(Path(__file__).parents[1])
     yield [version(name) for name in LIBRARIES]
     yield [platform.node(), platform.machine(), platform.python_version(), os.cpu_count()]
     yield sorted(item for item in os.environ.items() if item[0].startswith(_VARIABLES))
@@ -105,11 +104,3 @@ def _identity(path: Path) -> list[int]:
     except OSError:  # it is remote
         return []
     return [found.st_size, found.st_mtime_ns, found.st_ino]
-
-
-def _code() -> str:
-    digest = hashlib.sha256()
-    for folder in (Path(support.__file__).parents[1], Path(__file__).parents[1]):
-        for file in sorted(folder.rglob("*.py")):
-            digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()

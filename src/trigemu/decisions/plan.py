@@ -162,13 +162,15 @@ def lacks(sample: Sample, need: Need) -> str | None:
     return f"sample {sample.name!r} has no {what}{why}"
 
 
-def make_plan(menus: Sequence[Menu]) -> Plan:
+def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None) -> Plan:
     """Compile the triggers of some menus, each distinct one once.
 
     Parameters
     ----------
     menus : sequence of Menu
         The menus.
+    contents : mapping of str to bytes, optional
+        Cards and models by path, which are then not read, as on a worker that has no such files.
 
     Returns
     -------
@@ -189,7 +191,7 @@ def make_plan(menus: Sequence[Menu]) -> Plan:
         for trigger in menu.triggers:
             if not isinstance(trigger.description, Kind):
                 continue
-            context = Context(menu.scope, menu.path.parent)
+            context = Context(menu.scope, menu.path.parent, contents)
             compiled = trigger.description.compile(context)
             same = compiled if isinstance(compiled, Hashable) else id(compiled)
             bit = known.setdefault(same, len(slots))

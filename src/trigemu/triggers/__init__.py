@@ -29,7 +29,7 @@ from trigemu.triggers.extent import Extent
 from trigemu.triggers.external import CompiledExternal
 from trigemu.triggers.kinds import KINDS
 from trigemu.triggers.logic import Expression, Logic, parse_expression
-from trigemu.triggers.models.card import Card, CardTable, ModelFile, open_card
+from trigemu.triggers.models.card import Card, CardTable, ModelFile, contents_of, open_card
 from trigemu.triggers.models.fixed_point import (
     MAX_INTEGER,
     MAX_WIDTH,
@@ -49,6 +49,7 @@ from trigemu.triggers.models.trees import (
     FixedEnsemble,
     Precision,
 )
+from trigemu.triggers.plugin_sources import load_from, plugins_in, sources_of
 from trigemu.triggers.plugins import Plugin, available, search_path
 from trigemu.triggers.random import Random
 
@@ -98,16 +99,20 @@ __all__ = [
     "TrainedOn",
     "TreeModel",
     "available",
+    "contents_of",
     "event_blocks",
+    "load_from",
     "of_asked",
     "open_card",
     "open_scorer",
     "parse_expression",
+    "plugins_in",
     "read_inputs",
     "score_at",
     "scores_among",
     "search",
     "search_path",
     "settled_decision",
+    "sources_of",
     "table_of",
 ]

@@ -36,7 +36,7 @@ from trigemu.observables import (
     parse_observable,
 )
 from trigemu.samples import Events, Need
-from trigemu.support import BoolArray, FloatArray, TomlTable
+from trigemu.support import BoolArray, FloatArray, TomlTable, read_bounded
 from trigemu.triggers.extent import Extent, Span
 from trigemu.triggers.models.precision import TreeModel
 
@@ -67,6 +67,8 @@ class Context:
         Working collections and sums, by name.
     folder : Path
         Base of the relative paths in the menu or card.
+    contents : mapping of str to bytes
+        Files that are not read, because their content is given, by path.
 
     Attributes
     ----------
@@ -78,17 +80,24 @@ class Context:
         Training events of these models.
     """
 
-    def __init__(self, scope: Scope, folder: Path = Path()) -> None:
-        self.scope, self.folder = scope, folder
+    def __init__(
+        self, scope: Scope, folder: Path = Path(), contents: Mapping[str, bytes] | None = None
+    ) -> None:
+        self.scope, self.folder, self.contents = scope, folder, contents or {}
         self.needs: set[Need] = set()
         self.models: dict[str, str] = {}
         self.trained: list[TrainedOn] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
         """Return the context of a file with its own names; what it records is also recorded here."""
-        inner = Context(scope, folder)
+        inner = Context(scope, folder, self.contents)
         inner.needs, inner.models, inner.trained = self.needs, self.models, self.trained
         return inner
+
+    def read(self, path: Path, longest: int | None = None) -> bytes:
+        """Return the content of a file, which is at most so many bytes; see `read_bounded`."""
+        given = self.contents.get(str(path))
+        return read_bounded(path, longest) if given is None else given
 
     def observable(self, text: str) -> Number:
         """Parse a number per event in the observable language; raise TrigemuError if it is not one."""

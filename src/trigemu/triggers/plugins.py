@@ -26,6 +26,10 @@ from trigemu.triggers.base import BitKind, Kind
 
 ENTRY_POINTS = "trigemu.plugins"
 PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
+#: How names of modules of plugins begin; pickles of what is in them refer to these.
+MODULE = "trigemu_plugin_"
+
+_loaded: dict[str, Plugin] = {}
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Plugin:
 
     def load(self) -> ModuleType:
         """Import the plugin, once per process; raise PluginError if that fails."""
-        module_name = f"trigemu_plugin_{self.name}"
+        module_name = f"{MODULE}{self.name}"
         loaded = sys.modules.get(module_name)
         if loaded is not None and self._is(Path(loaded.__file__ or "")):
             return loaded
@@ -67,10 +71,11 @@ class Plugin:
                 raise own from error
             reason = f"{type(error).__name__}: {error}"
             raise PluginError(f"plugin {self.name!r} ({self.file}) cannot be loaded: {reason}") from error
+        _loaded[module_name] = self
         return module
 
     def _is(self, file: Path) -> bool:
-        return file == self.file or (file.exists() and _digest(file) == self.sha256)
+        return file == self.file or (file.exists() and digest_of_plugin(file) == self.sha256)
 
     def kinds(self) -> dict[str, type[Kind] | type[BitKind]]:
         """Return its table KINDS; raise PluginError if it is missing or invalid."""
@@ -110,7 +115,7 @@ class Plugin:
         """Return the object of that name in one of its modules."""
         self.load()
         try:
-            return getattr(importlib.import_module(f"trigemu_plugin_{self.name}.{part}"), name)
+            return getattr(importlib.import_module(f"{MODULE}{self.name}.{part}"), name)
         except (Exception, SystemExit) as error:
             if own := own_cause(error):
                 raise own from error
@@ -141,7 +146,7 @@ def find(name: str, path: Iterable[Path] | None = None) -> Plugin:
             f"put its folder on --plugin-path or {PATH_VARIABLE}"
         )
     try:
-        plugins = [Plugin(name, file, _digest(file)) for file in found]
+        plugins = [Plugin(name, file, digest_of_plugin(file)) for file in found]
     except OSError as error:
         raise PluginError(f"plugin {name!r}: cannot read {error.filename}: {error.strerror}") from None
     if len({plugin.sha256 for plugin in plugins}) > 1:
@@ -196,9 +201,19 @@ def _has(file: Path, part: str) -> bool:
     return file.name == "__init__.py" and _is_file(file.with_name(f"{part}.py"))
 
 
-def _digest(file: Path) -> str:
+def loaded_plugin(module: str) -> Plugin | None:
+    """Return the plugin that a module of this process is."""
+    return _loaded.get(module)
+
+
+def files_of_plugin(file: Path) -> list[Path]:
+    """Return the module itself, or all Python files of a package, given its `__init__.py`."""
+    return sorted(filter(_is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
+
+
+def digest_of_plugin(file: Path) -> str:
     """Return the digest of a module, or of all Python files of a package."""
-    files = sorted(filter(_is_file, file.parent.rglob("*.py"))) if file.name == "__init__.py" else [file]
+    files = files_of_plugin(file)
     digest = hashlib.sha256()
     for part in files:
         name = part.relative_to(file.parent).as_posix() if len(files) > 1 else ""

@@ -7,6 +7,7 @@ its own folder, with their sha256. Cards never refer to code, libraries or pickl
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -70,7 +71,7 @@ class Card(Generic[C]):
         """Read a model file; raise TableError if its sha256 differs from the one in the card."""
         path = self.path.parent / file.file
         try:
-            content = read_bounded(path, MAX_BYTES)
+            content = self.context.read(path, MAX_BYTES)
         except OSError as error:
             self.problem(key, f"cannot read {path}: {error.strerror}")
             raise TableError(self._document.problems) from None
@@ -94,7 +95,7 @@ def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) 
     Raises TableError with all its mistakes, or TrigemuError if its sha256 is not the expected one.
     """
     path = context.folder / name
-    document = load_toml(path)
+    document = load_toml(path, context.read)
     if sha256 is not None and document.sha256 != sha256.lower():
         raise TrigemuError(
             f"{path} has sha256 {document.sha256}, not {sha256}: it is a different card; "
@@ -110,3 +111,17 @@ def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) 
     if table.trained_on:
         context.trained.append(table.trained_on)
     return Card(document, table, context.within(scope, path.parent))
+
+
+def contents_of(models: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the content of cards and models by path, given their sha256 (`Context.models`); raise
+    TrigemuError if one was changed since it was read."""
+    contents = {}
+    for path, sha256 in models.items():
+        try:
+            contents[path] = read_bounded(Path(path), MAX_BYTES)
+        except OSError as error:
+            raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
+        if hashlib.sha256(contents[path]).hexdigest() != sha256:
+            raise TrigemuError(f"{path} was changed while it was used: start again")
+    return contents
