@@ -6,12 +6,13 @@ import dataclasses
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trigemu.decisions import Plan
+from trigemu.decisions import Plan, make_plan
 from trigemu.emulation import cut_for, solve_budgets
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
@@ -27,32 +28,21 @@ from .figures import write_figures
 from .gather import gather
 
 
-def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> ScoredEvents:
+def scored_events(
+    menu: Menu, catalogue: Catalogue, name: str | None = None, executor: Any = None
+) -> ScoredEvents:
     """Return the events that a `decade` trigger of a menu evaluates, in the half that no model has seen.
 
-    Budgets are solved first. For comparison, a cut on the score alone is set at the same unique rate. Raises
-    TrigemuError if the menu has no such trigger, or several and none is named.
+    Budgets are solved first. For comparison, a cut on the score alone is set at the same unique rate.
+    executor: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or several and none is
+    named.
     """
     name = _trigger(menu, name)
-    (solved,) = solve_budgets([menu], catalogue)
-    compiled: list[CompiledDecade] = []
-
-    def read(plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, FloatArray]]:
-        slot = plan.slots[plan.bits[0][name]].compiled
-        assert isinstance(slot, CompiledDecade)
-        compiled.append(slot)
-        parts = slot.parts(work)
-        scored = parts.y > -np.inf
-        everywhere = parts.chosen.copy()
-        everywhere[parts.chosen] = scored
-        x = np.column_stack([number.evaluate(parts.asked) for number in slot.quantile.inputs.numbers])
-        x = np.nan_to_num(x[scored], nan=0.0)
-        return everywhere, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], "x": x}
-
-    asked = gather(solved, catalogue, read).of(EVALUATION)
+    (solved,) = solve_budgets([menu], catalogue, executor=executor)
+    asked = gather(solved, catalogue, _ReadScores(name), executor=executor).of(EVALUATION)
     if not len(asked.weight):
         raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
-    slot, others = compiled[0], asked.any_but(name)
+    slot, others = _compiled(make_plan([solved]), name), asked.any_but(name)
     y, quantile = asked.values["y"], asked.values["Y(x)"]
     failing = asked.weight * (1.0 - others)
     unique = float(failing[y - quantile > slot.cut].sum())
@@ -71,6 +61,29 @@ def scored_events(menu: Menu, catalogue: Catalogue, name: str | None = None) -> 
         },
         any_primary=others,
     )
+
+
+def _compiled(plan: Plan, name: str) -> CompiledDecade:
+    compiled = plan.slots[plan.bits[0][name]].compiled
+    assert isinstance(compiled, CompiledDecade)
+    return compiled
+
+
+@dataclass(frozen=True)
+class _ReadScores:
+    """Reads x, y and Y(x) of the events that a trigger evaluates."""
+
+    name: str
+
+    def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, FloatArray]]:
+        slot = _compiled(plan, self.name)
+        parts = slot.parts(work)
+        scored = parts.y > -np.inf
+        everywhere = parts.chosen.copy()
+        everywhere[parts.chosen] = scored
+        x = np.column_stack([number.evaluate(parts.asked) for number in slot.quantile.inputs.numbers])
+        x = np.nan_to_num(x[scored], nan=0.0)
+        return everywhere, {"y": parts.y[scored], "Y(x)": parts.quantile[scored], "x": x}
 
 
 def _bare_cut(y: FloatArray, failing: FloatArray, unique: float) -> float:

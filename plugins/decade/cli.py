@@ -10,8 +10,10 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import bar
 from trigemu.output.documents import in_json
+from trigemu.samples import without_bad_files
 from trigemu.support import MissingExtraError, TrigemuError, check_outputs, write_text
 from trigemu.triggers import search_path
 
@@ -24,19 +26,22 @@ def command() -> None:
 @command.command()
 @click.argument("config", type=click.Path(path_type=Path))
 @options.samples
+@processing
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for models and cards [default: that of CONFIG].",
 )
-def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
+def train(config: Path, catalogue: Path | None, processing: Processing, output: Path | None) -> None:
     """Train the models that CONFIG (TOML) describes on one half of the samples.
 
     The card decade.toml is replaced last, and refers to a new folder with all other files: a training that
     is interrupted leaves the old set, and the next one continues it after its last finished stage.
     """
     try:
+        from .training.stages import Stages
+        from .training.train import Trained
         from .training.train import train as fit
         from .training.write import CARD, write
     except ImportError as error:
@@ -44,16 +49,20 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
     from .training.config import read_config
 
     settings = read_config(config)
-    samples = trigemu.open_catalogue(catalogue)
     folder = config.parent if output is None else output
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
     check_outputs([folder / CARD], (config, settings.menu, catalogue, settings.card))
-    with bar("epochs", settings.table.autoencoder.epochs) as advance:
-        trained, stages = fit(settings, samples, advance, folder)
-    digests = write(trained, settings, samples, folder)
+    epochs = settings.table.autoencoder.epochs
+    with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
+
+        def fitted(good: trigemu.Catalogue) -> tuple[Trained, Stages, trigemu.Catalogue]:
+            return *fit(settings, good, advance, folder, engine), good
+
+        trained, stages, used = without_bad_files(samples, fitted)
+    digests = write(trained, settings, used, folder)
     stages.remove()
     for number, attempt in enumerate(trained.attempts, start=1):
         say(
@@ -69,6 +78,7 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
 @command.command("check")
 @options.menu
 @options.samples
+@processing
 @options.plugin_path
 @click.option("--trigger", help="Name of the trigger, if the menu has several of kind decade.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all numbers as JSON.")
@@ -78,6 +88,7 @@ def train(config: Path, catalogue: Path | None, output: Path | None) -> None:
 def check_(
     menu: Path,
     catalogue: Path | None,
+    processing: Processing,
     plugin_path: tuple[Path, ...],
     trigger: str | None,
     json_file: Path | None,
@@ -88,9 +99,9 @@ def check_(
 
     check_outputs([json_file], (menu, catalogue))
     read = trigemu.read_menu(menu, search_path(plugin_path))
-    samples = trigemu.open_catalogue(catalogue)
-    check_inputs([json_file], [read], samples)
-    events = scored_events(read, samples, trigger)
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs([json_file], [read], samples)
+        events = without_bad_files(samples, lambda good: scored_events(read, good, trigger, engine))
     result, files = check(events, figures)
     if json_file:
         write_text(json_file, in_json(as_dict(result)))

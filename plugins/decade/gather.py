@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.counting import Acceptance, PatternTable, acceptances, members_by_level, merge_tables
+from trigemu.counting import (
+    Acceptance,
+    PatternTable,
+    SharedEvents,
+    acceptances,
+    members_by_level,
+    merge_tables,
+)
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation import (
+    Chunk,
     Job,
     crossing_scale,
     half_scales,
@@ -71,37 +79,65 @@ class Gathered:
         return self.acceptance.either(of_level[level or ""] & others)
 
 
-def gather(menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] = ()) -> Gathered:
-    """Read the background once. `needs`: columns in addition to those of the menu's triggers."""
+def gather(
+    menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] = (), executor: Any = None
+) -> Gathered:
+    """Read the background once. read: picklable. `needs`: columns in addition to those of the menu's
+    triggers. executor: as in `emulate`."""
     plan = make_plan([menu])
     plan.check_background(catalogue)
+    job, task = Job((menu,), plan, catalogue, frozenset(needs)), _Gather(read)
+    rows = task.merge([*over_background(job, task, executor)])
+    scales = np.stack([half_scales(rows.table, half, catalogue) for half in (TRAINING, EVALUATION)])
+    scales *= crossing_scale(menu, catalogue)
+    weight = rows.weight * scales[rows.half, rows.sample]
+    return Gathered(menu, plan.bits[0], weight, rows.half, rows.parent, rows.words, rows.values)
 
-    def task(plan: Plan, sample: int, events: Events) -> tuple[PatternTable, IntArray, Gathered]:
+
+@dataclass(frozen=True)
+class _Rows:
+    """The selected events of some chunks, with weights as they are, and the weight of each half."""
+
+    table: PatternTable
+    sample: IntArray
+    weight: FloatArray
+    half: IntArray
+    parent: npt.NDArray[np.uint64]
+    words: Words
+    values: Mapping[str, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class _Gather:
+    """The task that selects the events of a chunk."""
+
+    read: Read
+    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, _Rows)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Rows:
         refuse_negative(events)
         work = Workspace(events)
         words = decide(events, plan, work)
-        chosen, values = read(plan, work)
+        chosen, values = self.read(plan, work)
         half = half_of(events.parent)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True
         values = {name: value[counted[chosen]] for name, value in values.items()}
         chosen = chosen & counted
+        sample = np.full(np.count_nonzero(chosen), chunk.sample)
         columns = events.weight[chosen], half[chosen], events.parent[chosen], words[chosen]
-        part = Gathered(menu, plan.bits[0], *columns, values)
-        return weights_by_half(sample, events), np.full(np.count_nonzero(chosen), sample), part
+        return _Rows(weights_by_half(chunk.sample, events), sample, *columns, values)
 
-    job = Job((menu,), plan, catalogue, frozenset(needs))
-    tables, samples, parts = zip(*(made for _, made in over_background(job, task)), strict=True)
-    table, sample = merge_tables(tables), np.concatenate(samples)
-    scales = np.stack([half_scales(table, half, catalogue) for half in (TRAINING, EVALUATION)])
-    scales *= crossing_scale(menu, catalogue)
-    half = np.concatenate([part.half for part in parts])
-    return Gathered(
-        menu,
-        plan.bits[0],
-        np.concatenate([part.weight for part in parts]) * scales[half, sample],
-        half,
-        np.concatenate([part.parent for part in parts]),
-        np.concatenate([part.words for part in parts]),
-        {name: np.concatenate([part.values[name] for part in parts]) for name in parts[0].values},
-    )
+    def merge(self, parts: Sequence[_Rows]) -> _Rows:
+        def joined(column: str) -> npt.NDArray[Any]:
+            return np.concatenate([getattr(part, column) for part in parts])
+
+        return _Rows(
+            table=merge_tables(part.table for part in parts),
+            sample=joined("sample"),
+            weight=joined("weight"),
+            half=joined("half"),
+            parent=joined("parent"),
+            words=joined("words"),
+            values={n: np.concatenate([part.values[n] for part in parts]) for n in parts[0].values},
+        )

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, fields
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from trigemu.decisions import Plan
 from trigemu.emulation import cut_for
 from trigemu.menus import Menu, Solution, read_menu
-from trigemu.observables import Features, Workspace
+from trigemu.observables import Condition, Features, Inputs, Scope, Workspace
 from trigemu.samples import TRAINING, Catalogue, is_quarter
 from trigemu.support import BoolArray, FloatArray, TrigemuError
-from trigemu.triggers import InputBlock, Network, Scorer, of_asked, open_scorer
+from trigemu.triggers import Context, InputBlock, Network, Scorer, contents_of, of_asked, open_scorer
 
 from ..gather import gather
 from ..quantile import load_trees
@@ -64,24 +66,25 @@ def train(
     catalogue: Catalogue,
     progress: Callable[[int], None] = lambda epochs: None,
     output: Path | None = None,
+    executor: Any = None,
 ) -> tuple[Trained, Stages]:
     """Fit on the training half of a catalogue's background; the other half remains unseen.
 
     `progress` is called with the number of epochs done. output: the folder that the result is for; what an
-    interrupted training for it has finished is used. Returns the stages too, to be removed when the result is
-    written. Raises TrigemuError if the sample cannot provide what the configuration requires.
+    interrupted training for it has finished is used. executor: what gathers the events, as in `emulate`.
+    Returns the stages too, to be removed when the result is written. Raises TrigemuError if the sample cannot
+    provide what the configuration requires.
     """
-    settings = config.table.autoencoder
-    scorer = None if settings.card is None else open_scorer(config.context, settings.card, None)
+    card = _card(config)
     menu = read_menu(config.menu)
     stages = stages_of(config, menu, catalogue, output) if output else Stages()
-    sample = stages.arrays("events", lambda: _events(config, menu, catalogue, scorer))
+    sample = stages.arrays("events", lambda: _events(config, menu, catalogue, card, executor))
     weight = sample["weight"]
     if not len(weight):
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} is asked for")
     network: bytes | None = None
     curve: Sequence[autoencoder.Loss] = ()
-    if scorer:
+    if card:
         y = sample["y"].astype(np.float64)
     else:
         features = sample["features"].astype(np.float32)
@@ -100,10 +103,11 @@ def train(
     return trained, stages
 
 
-def _events(config: Config, menu: Menu, catalogue: Catalogue, scorer: Scorer | None) -> Arrays:
+def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None, executor: Any) -> Arrays:
     """Return x, the features or the score, and the weights of the selected events in the training half.
     failing: the weights, in Hz, of failing all other triggers."""
-    sample = gather(menu, catalogue, _reader(config, scorer), config.context.needs).of(TRAINING)
+    read = _ReadInputs(config.requires, config.x, config.inputs, card)
+    sample = gather(menu, catalogue, read, config.context.needs, executor).of(TRAINING)
     failing = sample.weight * (1.0 - sample.any_but())
     return {**sample.values, "weight": sample.weight, "parent": sample.parent, "failing": failing}
 
@@ -142,25 +146,55 @@ def _as_array(content: bytes) -> npt.NDArray[np.uint8]:
     return np.frombuffer(content, np.uint8)
 
 
-def _reader(
-    config: Config, scorer: Scorer | None
-) -> Callable[[object, Workspace], tuple[BoolArray, Mapping[str, Features | FloatArray]]]:
-    """Return a reader of the selected events with all inputs: x, and either the features or the score."""
+@dataclass(frozen=True)
+class _Card:
+    """The card of an existing autoencoder with the content of its files, opened in each process."""
 
-    def read(plan: object, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
-        asked, chosen = of_asked(work, config.requires)
-        values: dict[str, Features | FloatArray] = {"x": config.x.evaluate(asked)[0]}
-        if scorer:
-            values["y"] = scorer.scores(asked)
+    name: str
+    folder: Path
+    scope: Scope
+    contents: Mapping[str, bytes]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        return open_scorer(Context(self.scope, self.folder, self.contents), self.name, None)
+
+
+def _card(config: Config) -> _Card | None:
+    """Return the card that a configuration names, after opening it; TrigemuError if it has mistakes."""
+    name = config.table.autoencoder.card
+    if name is None:
+        return None
+    open_scorer(config.context, name, None)  # its columns are needed
+    context = Context(config.context.scope, config.context.folder)
+    open_scorer(context, name, None)
+    return _Card(name, context.folder, context.scope, contents_of(context.models))
+
+
+@dataclass(frozen=True)
+class _ReadInputs:
+    """Reads x, and either the features or the score, of the selected events with all inputs."""
+
+    requires: Condition
+    x: Inputs
+    inputs: Inputs | None
+    card: _Card | None
+
+    def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
+        asked, chosen = of_asked(work, self.requires)
+        values: dict[str, Features | FloatArray] = {"x": self.x.evaluate(asked)[0]}
+        if self.card:
+            values["y"] = self.card.scorer.scores(asked)
             complete = values["y"] > -np.inf
         else:
-            assert config.inputs
-            values["features"], complete = config.inputs.evaluate(asked)
+            assert self.inputs
+            values["features"], complete = self.inputs.evaluate(asked)
         everywhere = chosen.copy()
         everywhere[chosen] = complete
         return everywhere, {name: value[complete] for name, value in values.items()}
-
-    return read
 
 
 def _fit_network(

@@ -17,7 +17,7 @@ from trigemu.counting.patterns import (
 )
 from trigemu.counting.quantities import COMPARED, LISTED, MENU, QUANTITIES, Label, fractions, members_by_level
 from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
-from trigemu.counting.shared import Covariance, Parents
+from trigemu.counting.shared import Covariance, Parents, SharedEvents
 
 __all__ = [
     "COMPARED",
@@ -34,6 +34,7 @@ __all__ = [
     "RateSums",
     "SampleScales",
     "Sets",
+    "SharedEvents",
     "acceptances",
     "complete_table",
     "count_patterns",

@@ -1,4 +1,4 @@
-"""The event loop, in any number of processes; solving of rate budgets; reweighting to other pile-up or
+"""The event loop, on any engine; solving of rate budgets; reweighting to other pile-up or
 luminosity.
 
 in: `Menu`s, a `Catalogue`
@@ -6,18 +6,28 @@ out: `Emulation`: the plan and its pattern table
 """
 
 from trigemu.emulation.budgets import cut_for, solve_budgets, ties
-from trigemu.emulation.engine import CHUNK_EVENTS, Chunk, Job, chunks_of, over_background, over_samples
-from trigemu.emulation.loop import Axis, Emulation, Progress, emulate, is_fitted
+from trigemu.emulation.engine import (
+    Chunk,
+    Job,
+    Progress,
+    TableTask,
+    Task,
+    chunks_of,
+    over_background,
+    over_samples,
+)
+from trigemu.emulation.loop import Axis, Emulation, emulate, is_fitted
 from trigemu.emulation.reweight import at_luminosity, at_pileup
 from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
 
 __all__ = [
-    "CHUNK_EVENTS",
     "Axis",
     "Chunk",
     "Emulation",
     "Job",
     "Progress",
+    "TableTask",
+    "Task",
     "at_luminosity",
     "at_pileup",
     "chunks_of",

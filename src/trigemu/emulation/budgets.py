@@ -8,8 +8,9 @@ the quoted one, since cut and rate fluctuate alike.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,13 +18,14 @@ from trigemu.counting import (
     Label,
     Parents,
     PatternTable,
+    SharedEvents,
     acceptances,
     distinct_entries,
     fractions,
     merge_tables,
 )
 from trigemu.decisions import Plan, decide, make_plan
-from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, over_background
 from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
 from trigemu.menus import Menu, Solution, Trigger
 from trigemu.observables import Workspace
@@ -59,9 +61,8 @@ def solve_budgets(
     menus: Sequence[Menu],
     catalogue: Catalogue,
     *,
-    workers: int = 1,
-    chunk_events: int = CHUNK_EVENTS,
-    progress: Callable[[int], None] | None = None,
+    executor: Any = None,
+    progress: Progress | None = None,
 ) -> tuple[Menu, ...]:
     """Find the cuts that meet the rate budgets of menus, in one pass over the background.
 
@@ -71,7 +72,7 @@ def solve_budgets(
         The menus; those without budgets are returned unchanged.
     catalogue : Catalogue
         The samples.
-    workers, chunk_events, progress
+    executor, progress
         As in `emulate`.
 
     Returns
@@ -99,16 +100,11 @@ def solve_budgets(
     slots = sorted({bits[t.name] for menu, bits in zip(menus, plan.bits, strict=True) for t in menu.budgeted})
     job = Job(tuple(menus), plan, catalogue)
     tables, parts = [], []
-    for chunk, (table, part) in over_background(
-        job, _Collect(tuple(slots), catalogue.with_parents), workers=workers, chunk_events=chunk_events
-    ):
+    collect = _Collect(tuple(slots), catalogue.with_parents)
+    for table, part in over_background(job, collect, executor, progress):
         tables.append(table)
         parts.append(part)
-        if progress:
-            progress(chunk.stop - chunk.start)
-    asked = BudgetEvents(
-        *(np.concatenate([getattr(p, name) for p in parts]) for name in BudgetEvents.__annotations__)
-    )
+    asked = _joined(parts)
     scales = half_scales(merge_tables(tables), EVALUATION, catalogue)
     return tuple(
         menu.solved(_Solver(menu, bits, slots, asked, scales, catalogue).solutions())
@@ -122,8 +118,9 @@ class _Collect:
 
     slots: tuple[int, ...]
     with_parents: frozenset[int]
+    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, BudgetEvents)
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, BudgetEvents]:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, BudgetEvents]:
         refuse_negative(events)
         work = Workspace(events)
         words = decide(events, plan, work)
@@ -135,9 +132,18 @@ class _Collect:
         keep[events.core] = True
         keep &= (half == EVALUATION) & (scores > -np.inf).any(axis=1)
         n = np.count_nonzero(keep)
-        made_from = events.parent[keep], np.full(n, sample in self.with_parents)
-        asked = np.full(n, sample, np.int64), events.weight[keep], *made_from, words[keep], scores[keep]
-        return weights_by_half(sample, events), BudgetEvents(*asked)
+        made_from = events.parent[keep], np.full(n, chunk.sample in self.with_parents)
+        asked = np.full(n, chunk.sample, np.int64), events.weight[keep], *made_from, words[keep], scores[keep]
+        return weights_by_half(chunk.sample, events), BudgetEvents(*asked)
+
+    def merge(self, parts: Sequence[tuple[PatternTable, BudgetEvents]]) -> tuple[PatternTable, BudgetEvents]:
+        tables, asked = zip(*parts, strict=True)
+        return merge_tables(tables), _joined(asked)
+
+
+def _joined(parts: Sequence[BudgetEvents]) -> BudgetEvents:
+    columns = BudgetEvents.__annotations__
+    return BudgetEvents(*(np.concatenate([getattr(part, name) for part in parts]) for name in columns))
 
 
 class _Solver:

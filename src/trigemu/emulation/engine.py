@@ -1,42 +1,91 @@
-"""Processing of samples in chunks, in one process or several; results come in the order of the chunks."""
+"""Passes over samples: chunk by chunk, with the results of a task in the order of the chunks, done by any
+engine (`Engine`)."""
 
 from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import zip_longest
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from trigemu.counting import PatternTable, SharedEvents, merge_tables
 from trigemu.decisions import Plan, make_plan
 from trigemu.menus import Menu
-from trigemu.samples import Catalogue, Events, Need, Sample
-from trigemu.support import cores, worker_pool
-from trigemu.triggers import Plugin
+from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample, Source
+from trigemu.support import (
+    TrigemuError,
+    UnreadableError,
+    cores,
+    digest_of_code,
+    engine_of,
+    fingerprint,
+)
+from trigemu.triggers import Kind, Plugin, contents_of, load_from, plugins_in, sources_of
 
-#: Large enough that the work on a chunk hides the cost of starting it, small enough for the caches and
-#: for a memory that does not grow with the sample.
-CHUNK_EVENTS = 131_072
 #: How many chunks are read ahead of the current one, one thread each. Reading takes several times as long as
 #: most menus do; two threads halve that time, a third one gained nothing.
 READ_AHEAD = 2
-
+#: Seconds before a file on another machine is read again.
+_PAUSE_S = 1.0
 R = TypeVar("R")
-#: A function that processes a chunk: (plan, number of the sample, events) → a result that can be pickled.
-Task = Callable[[Plan, int, Events], R]
+Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """The entries from start to stop of one file of one sample."""
+    """The entries from start to stop of one file of one sample. of: fingerprint of the sample."""
 
     sample: int
     source: int
     start: int
     stop: int
+    file: Source = field(compare=False, repr=False)
+    of: str = field(default="", compare=False, repr=False)
+
+    @property
+    def size(self) -> int:
+        """The number of events."""
+        return self.stop - self.start
+
+    @property
+    def key(self) -> str:
+        """Fingerprint of its events."""
+        return fingerprint(self.of, self.file.identity, self.source, self.start, self.stop)
+
+    @property
+    def pause(self) -> float:
+        """Seconds before it is read again."""
+        return _PAUSE_S if "://" in self.file.path else 0.0
+
+
+class Task(Protocol[R]):
+    """What is done with a chunk. Frozen and picklable, with fields that have a fingerprint.
+
+    classes: the dataclasses of which results consist, besides arrays, numbers and tuples.
+    """
+
+    @property
+    def classes(self) -> tuple[type, ...]: ...
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> R:
+        """Return the result of a chunk."""
+
+    def merge(self, parts: Sequence[R]) -> R:
+        """Return the results of consecutive chunks as one."""
+
+
+class TableTask:
+    """Base class of tasks whose results are pattern tables."""
+
+    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents)
+
+    def merge(self, parts: Sequence[PatternTable]) -> PatternTable:
+        return merge_tables(parts)
 
 
 @dataclass(frozen=True)
@@ -52,84 +101,147 @@ class Job:
 def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
     """Cut the files of a sample into chunks of at most the given number of events, if possible at boundaries
     where reading can begin at no extra cost."""
+    of = sample.identity
     for number, source in enumerate(sample.sources):
         start = 0
         while start < source.entries:
             stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
             if stop <= start:
                 stop = min(start + events, source.entries)
-            yield Chunk(sample.number, number, start, stop)
+            yield Chunk(sample.number, number, start, stop, source, of)
             start = stop
 
 
 def over_background(
-    job: Job, task: Task[R], *, workers: int = 1, chunk_events: int = CHUNK_EVENTS
-) -> Iterable[tuple[Chunk, R]]:
-    """Yield the result of a task for each chunk of the background, in the order of the chunks."""
-    return over_samples(job.catalogue.background, job, task, workers=workers, chunk_events=chunk_events)
+    job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
+) -> Iterator[R]:
+    """Yield the results of a task for the background, in the order of its chunks."""
+    return over_samples(job.catalogue.background, job, task, executor, progress)
 
 
 def over_samples(
-    samples: Iterable[Sample],
-    job: Job,
-    task: Task[R],
-    *,
-    workers: int = 1,
-    chunk_events: int = CHUNK_EVENTS,
-) -> Iterable[tuple[Chunk, R]]:
-    """Yield the result of a task for each chunk of some samples of the catalogue, in the order of the
-    chunks."""
-    chunks = [c for sample in samples for c in chunks_of(sample, chunk_events)]
-    workers = min(workers, len(chunks))
-    if workers > 1:
-        return _in_workers(job, task, chunks, workers)
-    return _reading_ahead(job, task, chunks) if cores() > 1 else _in_turn(job, task, chunks)
+    samples: Iterable[Sample], job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
+) -> Iterator[R]:
+    """Yield the results of a task for some samples of the catalogue, in the order of the chunks.
+
+    Each is the result of one chunk, or the merged one of several. executor: see `Engine`. progress: called
+    with the number of events done since the last call. Raises BadFilesError at the end if files could not be
+    read and the catalogue lets them be left out.
+    """
+    engine = engine_of(executor)
+    chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events)]
+    if only := job.catalogue.only:
+        sample = job.catalogue.sample(only.sample)
+        file = sample.sources[only.file]
+        chunks = [Chunk(sample.number, only.file, only.start, only.stop, file, sample.identity)]
+    done = _Pass(job, task)
+    yield from engine.over(done, chunks, progress)
+    if done.bad:
+        raise BadFilesError(done.bad)
 
 
-def _in_turn(job: Job, task: Task[R], chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, R]]:
-    for chunk in chunks:
-        yield chunk, task(job.plan, chunk.sample, _read(job, chunk))
+class _Pass(Generic[R]):
+    """The work of doing a task with chunks."""
+
+    def __init__(self, job: Job, task: Task[R], ahead: bool = True) -> None:
+        self._job, self._task, self._ahead = job, task, ahead and cores() > 1
+        self.bad: dict[tuple[str, str], str] = {}
+
+    @property
+    def about(self) -> str:
+        menus = ", ".join(menu.name for menu in self._job.menus)
+        return f"{type(self._task).__name__.strip('_')} of {menus or 'no menu'}"
+
+    @property
+    def classes(self) -> tuple[type, ...]:
+        return self._task.classes
+
+    @cached_property
+    def key(self) -> str:
+        """Fingerprint of the code, of what decides triggers, and of what is done with decisions."""
+        job = self._job
+        triggers = [
+            (m.scope, [t.description for t in m.triggers if isinstance(t.description, Kind)])
+            for m in job.menus
+        ]
+        plugins = sorted({plugin.sha256 for menu in job.menus for plugin in menu.plugins})
+        models = [list(models.values()) for models in job.plan.models]
+        needs = frozenset(job.plan.needs), job.further, job.plan.margin
+        code = digest_of_code()
+        return fingerprint(code, triggers, plugins, models, needs, self._task)
+
+    def each(self, chunks: Sequence[Chunk]) -> Iterator[R]:
+        for chunk, events in (self._reading_ahead if self._ahead else self._in_turn)(chunks):
+            yield self._task(self._job.plan, chunk, events)
+
+    def merge(self, parts: Sequence[R]) -> R:
+        return self._task.merge(parts)
+
+    def content(self) -> bytes:
+        """Return what makes this pass in another process, with the content of every file but the samples'."""
+        job = self._job
+        samples = tuple(replace(sample, sources=(), sha256=()) for sample in job.catalogue.samples)
+        heads = replace(job.catalogue, samples=samples, left_out=())
+        pickled = pickle.dumps((job.menus, heads, job.further, self._task))
+        plugins = {plugin for menu in job.menus for plugin in menu.plugins} | plugins_in(pickled)
+        models = {path: sha256 for of_menu in job.plan.models for path, sha256 in of_menu.items()}
+        sources = [(plugin, sources_of(plugin)) for plugin in sorted(plugins, key=lambda p: p.name)]
+        return pickle.dumps((_prepared, (sources, contents_of(models), pickled)))
+
+    def give_up(self, chunk: Chunk, error: Exception, host: str, attempts: int) -> None:
+        """Raise the error of a chunk, with its place; keep it, where the file may be left out."""
+        sample = self._job.catalogue.samples[chunk.sample]
+        if isinstance(error, UnreadableError) and self._job.catalogue.skips_bad_files:
+            self.bad.setdefault((sample.name, chunk.file.path), str(error))
+            return
+        if not isinstance(error, TrigemuError):
+            raise error
+        tried = f" after {attempts} attempts" if attempts > 1 else ""
+        where = f" on {host}" if host else ""
+        entries = f"entries {chunk.start} to {chunk.stop - 1} of {chunk.file.path}"
+        error.args = (f"{error}\nfailed{tried}{where}: {entries}",)
+        error.place = Entries(sample.name, chunk.source, chunk.start, chunk.stop)
+        raise error
+
+    def skips(self, chunk: Chunk) -> bool:
+        return (self._job.catalogue.samples[chunk.sample].name, chunk.file.path) in self.bad
+
+    def _in_turn(self, chunks: Iterable[Chunk]) -> Iterator[tuple[Chunk, Events]]:
+        for chunk in chunks:
+            yield chunk, self._read(chunk)
+
+    def _reading_ahead(self, chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, Events]]:
+        """Read the next chunks while one is processed: decompression and kernels release the GIL."""
+        reading = deque(self._started(chunk) for chunk in chunks[:READ_AHEAD])
+        try:
+            for chunk, coming in zip_longest(chunks, chunks[READ_AHEAD:]):
+                events = reading.popleft().result()
+                if coming:
+                    reading.append(self._started(coming))
+                yield chunk, events
+        finally:
+            wait(reading)
+
+    def _started(self, chunk: Chunk) -> Future[Events]:
+        """Start reading a chunk, in a thread that ends when the chunk is read, whatever happens to the
+        caller."""
+        thread = ThreadPoolExecutor(1)
+        reading = thread.submit(self._read, chunk)
+        thread.shutdown(wait=False)
+        return reading
+
+    def _read(self, chunk: Chunk) -> Events:
+        sample = self._job.catalogue.samples[chunk.sample]
+        needs = {*self._job.plan.needs, *self._job.further}
+        return sample.read_file(chunk.file, chunk.start, chunk.stop, needs, self._job.plan.margin)
 
 
-def _reading_ahead(job: Job, task: Task[R], chunks: Sequence[Chunk]) -> Iterator[tuple[Chunk, R]]:
-    """Read the next chunks while one is processed: decompression and kernels release the GIL."""
-    reading = deque(_started(job, chunk) for chunk in chunks[:READ_AHEAD])
-    try:
-        for chunk, coming in zip_longest(chunks, chunks[READ_AHEAD:]):
-            events = reading.popleft().result()
-            if coming:
-                reading.append(_started(job, coming))
-            yield chunk, task(job.plan, chunk.sample, events)
-    finally:
-        wait(reading)
-
-
-def _started(job: Job, chunk: Chunk) -> Future[Events]:
-    """Start reading a chunk, in a thread that ends when the chunk is read, whatever happens to the caller."""
-    thread = ThreadPoolExecutor(1)
-    reading = thread.submit(_read, job, chunk)
-    thread.shutdown(wait=False)
-    return reading
-
-
-def _read(job: Job, chunk: Chunk) -> Events:
-    sample = job.catalogue.samples[chunk.sample]
-    needs = {*job.plan.needs, *job.further}
-    return sample.read(chunk.source, chunk.start, chunk.stop, needs, job.plan.margin)
-
-
-def _in_workers(job: Job, task: Task[R], chunks: Sequence[Chunk], workers: int) -> Iterator[tuple[Chunk, R]]:
-    """Process chunks in worker processes."""
-    plugins = tuple({plugin for menu in job.menus for plugin in menu.plugins})
-    pickled = pickle.dumps((job.menus, job.catalogue, job.further, task))
-    with worker_pool(workers, _prepare, plugins, pickled) as pool:
-        yield from zip(chunks, pool.map(chunks), strict=True)
-
-
-def _prepare(plugins: tuple[Plugin, ...], pickled: bytes) -> Callable[[Chunk], Any]:
-    """Return the function that a worker performs on each chunk; pickles refer to the code of plugins."""
-    for plugin in plugins:
-        plugin.load()
+def _prepared(
+    sources: Iterable[tuple[Plugin, Mapping[str, bytes]]], contents: Mapping[str, bytes], pickled: bytes
+) -> _Pass[Any]:
+    """Return a pass in a process that has none of the files but those of samples. Plugins come first: pickles
+    refer to their code."""
+    for plugin, files in sources:
+        load_from(plugin, files)
     menus, catalogue, further, task = pickle.loads(pickled)
-    job = Job(menus, make_plan(menus), catalogue, further)
-    return lambda chunk: task(job.plan, chunk.sample, _read(job, chunk))
+    return _Pass(Job(menus, make_plan(menus, contents), catalogue, further), task, ahead=False)

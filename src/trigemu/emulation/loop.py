@@ -3,7 +3,7 @@
 catalogue = open_catalogue()                           # samples/     the events and their weights
 menus = solve_budgets(menus, catalogue)                # budgets.py   cuts from rate budgets, if any
 plan = make_plan(menus)                                # decisions/   the union of the menus' triggers
-for chunk in over_background(…):                       # engine.py    in any order, on any worker
+for chunk in over_background(…):                       # engine.py    in any order, on any engine
     events = sample.read(…)                            # samples/     columns and weights in Hz
     words = decide(events, plan)                       # decisions/   one bit per trigger
     table += count_patterns(…, words, events.weight)   # counting/    exact sums
@@ -12,10 +12,10 @@ rates_of(emulation)                                    # rates/       everything
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,14 +29,12 @@ from trigemu.counting import (
 )
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.scaling import half_scales
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, INTERACTIONS, Catalogue, Events, Need, half_of
-from trigemu.support import FloatArray, IntArray
-
-Progress = Callable[[int], None]
+from trigemu.support import FloatArray, IntArray, engine_of
 
 
 class Axis(Protocol):
@@ -149,14 +147,13 @@ def emulate(
     catalogue: Catalogue,
     *,
     axis: Axis | None = None,
-    workers: int = 1,
-    chunk_events: int = CHUNK_EVENTS,
+    executor: Any = None,
     progress: Progress | None = None,
 ) -> Emulation:
     """Run menus over the background of a catalogue in one pass.
 
     If a menu has a rate budget, one more pass comes first that finds the cuts. The result is the same to the
-    last bit for any `workers` and `chunk_events`. If errors account for shared interactions
+    last bit for any executor and size of chunks. If errors account for shared interactions
     (`Catalogue.errors`), this takes 32 bytes for each event that a menu may accept, in samples with parents.
 
     Parameters
@@ -167,12 +164,11 @@ def emulate(
         The samples.
     axis : Axis, optional
         Bins in which patterns are counted separately.
-    workers : int
-        The number of processes.
-    chunk_events : int
-        The largest number of events that are processed at a time.
+    executor : Executor, distributed.Client, Engine or None
+        What passes over the events: anything with `submit`, as in `concurrent.futures`, or an `Engine` with
+        settings of its own; None: this process.
     progress : callable, optional
-        Called after each chunk with the number of its events.
+        Called with the number of events done since the last call.
 
     Returns
     -------
@@ -182,10 +178,13 @@ def emulate(
     ------
     SampleError
         If there is no background, or a sample lacks a column that a trigger needs.
+    BadFilesError
+        If files cannot be read that the catalogue lets be left out (`without_bad_files`).
     TrigemuError
         If a budget cannot be met.
     """
-    solved = solve_budgets(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
+    engine = engine_of(executor)
+    solved = solve_budgets(menus, catalogue, executor=engine, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = EVALUATION if is_fitted(solved, plan, catalogue) else None
@@ -195,12 +194,10 @@ def emulate(
     table = empty_table(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
-    for chunk, part in over_background(job, task, workers=workers, chunk_events=chunk_events):
+    for part in over_background(job, task, engine, progress):
         parts.append(part)
         if sum(map(len, parts)) > len(table) + 4096:  # sums of tables cost most while they grow
             table, parts = merge_tables([table, *parts]), []
-        if progress:
-            progress(chunk.stop - chunk.start)
     table = complete_table([table, *parts])
     return Emulation(
         tuple(menus), solved, catalogue, plan, table, half, axis.bins if axis else 1, None, strata
@@ -208,7 +205,7 @@ def emulate(
 
 
 @dataclass(frozen=True)
-class _CountPatterns:
+class _CountPatterns(TableTask):
     """The task that counts the patterns of a chunk."""
 
     by_half: bool
@@ -217,7 +214,7 @@ class _CountPatterns:
     with_parents: frozenset[int]
     undecided: bool
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> PatternTable:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
         work = Workspace(events)
         words = decide(events, plan, work)
         bins = half_of(events.parent) if self.by_half else np.zeros(len(events), np.int64)
@@ -226,9 +223,9 @@ class _CountPatterns:
         if self.strata > 1:
             bins = bins * self.strata + events.scalars[INTERACTIONS[1]].astype(np.int64)
         core = events.core
-        made_from = (events.parent[core], events.id[core]) if sample in self.with_parents else None
+        made_from = (events.parent[core], events.id[core]) if chunk.sample in self.with_parents else None
         return count_patterns(
-            sample,
+            chunk.sample,
             words[core],
             events.weight[core],
             bins[core],

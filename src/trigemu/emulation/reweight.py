@@ -14,15 +14,15 @@ happens to contain none of the common kind would otherwise get all of its weight
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from trigemu.counting import PatternTable, count_patterns, exact, merge_tables
 from trigemu.decisions import Plan, lacks, make_plan
-from trigemu.emulation.engine import CHUNK_EVENTS, Job, over_background
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup
 from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError
 
@@ -43,9 +43,8 @@ def at_pileup(
     catalogue: Catalogue,
     mean: float,
     *,
-    workers: int = 1,
-    chunk_events: int = CHUNK_EVENTS,
-    progress: Callable[[int], None] | None = None,
+    executor: Any = None,
+    progress: Progress | None = None,
 ) -> Catalogue:
     """Reweight the background of a catalogue to another mean number of interactions.
 
@@ -57,7 +56,7 @@ def at_pileup(
         Samples whose events are crossings with a known number of interactions.
     mean : float
         The mean of the Poisson distribution of the number of interactions per crossing.
-    workers, chunk_events, progress
+    executor, progress
         As in `emulate`.
 
     Returns
@@ -82,12 +81,7 @@ def at_pileup(
         raise TrigemuError(f"pile-up {mean:g}: expected a mean number of interactions above 0")
     _check(catalogue)
     job = Job((), make_plan(()), catalogue, frozenset((INTERACTIONS,)))
-    parts = []
-    for chunk, part in over_background(job, _CountPileup(), workers=workers, chunk_events=chunk_events):
-        parts.append(part)
-        if progress:
-            progress(chunk.stop - chunk.start)
-    table = merge_tables(parts)
+    table = merge_tables(over_background(job, _CountPileup(), executor, progress))
     _check_complete(catalogue, table)
     total, square, events = _per_interactions(table)
     sample_mean = float(total @ np.arange(len(total)) / total.sum())
@@ -166,10 +160,10 @@ def at_luminosity(catalogue: Catalogue, luminosity_cm2s: float) -> Catalogue:
 
 
 @dataclass(frozen=True)
-class _CountPileup:
+class _CountPileup(TableTask):
     """The task that sums the weights of a chunk, with one entry for each number of interactions."""
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> PatternTable:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
         n = events.scalars[INTERACTIONS[1]][events.core]
         where = f"sample {events.sample!r}: {INTERACTIONS[1]}"
         if not np.issubdtype(n.dtype, np.integer):
@@ -177,7 +171,7 @@ class _CountPileup:
         if len(n) and not 0 <= n.min() <= n.max() < _MAX_INTERACTIONS:
             raise SampleError(f"{where} goes from {n.min()} to {n.max()}: expected a number of interactions")
         none = np.zeros((len(n), 1), np.uint64)
-        return count_patterns(sample, none, events.weight[events.core], n.astype(np.int64))
+        return count_patterns(chunk.sample, none, events.weight[events.core], n.astype(np.int64))
 
 
 def _check(catalogue: Catalogue) -> None:

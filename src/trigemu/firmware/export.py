@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from trigemu.firmware import project as layout
 from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes
@@ -36,13 +37,18 @@ class InputSource:
 
 
 def export(
-    source: InputSource, folder: Path, *, backend: str = "hls", clock_mhz: float = CLOCK_MHZ, workers: int = 1
+    source: InputSource,
+    folder: Path,
+    *,
+    backend: str = "hls",
+    clock_mhz: float = CLOCK_MHZ,
+    executor: Any = None,
 ) -> Manifest:
     """Write the project of a trigger into a new folder, with test events of the half that rates are from."""
     model = tree_model(source.menu, source.trigger)
     package("conifer")
     with new_folder(folder) as made:
-        rows = read_rows(source.menu, source.catalogue, source.trigger, workers=workers)
+        rows = read_rows(source.menu, source.catalogue, source.trigger, executor=executor)
         fitted_on, rates_on = (half.x for half in halves(source.menu, source.catalogue, rows))
         with _named(source):
             fixed = model.fixed or choose(model.ensemble, fitted_on, model.inputs.texts, SATURATING_PRECISION)

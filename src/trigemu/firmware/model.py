@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import Job, is_fitted, over_background
+from trigemu.emulation import Chunk, Job, is_fitted, over_background
 from trigemu.menus import Menu, Trigger
 from trigemu.observables import Features, Workspace
 from trigemu.samples import EVALUATION, TRAINING, Catalogue, Events, half_of
@@ -57,17 +59,16 @@ def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
     return compiled, compiled.trees
 
 
-def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, workers: int = 1) -> TreeInputs:
+def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
     """Read the inputs of the trees of a trigger, for all background events that it asks for."""
     with_trees(menu, name)
     plan = make_plan([menu])
     plan.check_background(catalogue)
-    parts = [part for _, part in over_background(Job((menu,), plan, catalogue), _Read(name), workers=workers)]
-    if not sum(len(part.x) for part in parts):
+    task = _Read(name)
+    rows = task.merge([*over_background(Job((menu,), plan, catalogue), task, executor)])
+    if not len(rows.x):
         raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
-    return TreeInputs(
-        *(np.concatenate([getattr(part, key) for part in parts]) for key in TreeInputs.__annotations__)
-    )
+    return rows
 
 
 def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
@@ -81,8 +82,9 @@ def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInpu
 @dataclass(frozen=True)
 class _Read:
     name: str
+    classes: ClassVar[tuple[type, ...]] = (TreeInputs,)
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> TreeInputs:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
         compiled, trees = _trees(plan, self.name)
         asked, chosen = of_asked(Workspace(events), compiled.asks())
         x, complete = trees.inputs.evaluate(asked)
@@ -90,5 +92,9 @@ class _Read:
         counted[events.core] = True
         complete &= counted[chosen]
         chosen[chosen] = complete
-        number = np.full(np.count_nonzero(chosen), sample, np.int64)
+        number = np.full(np.count_nonzero(chosen), chunk.sample, np.int64)
         return TreeInputs(x[complete], events.weight[chosen], number, half_of(events.parent[chosen]))
+
+    def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
+        columns = TreeInputs.__annotations__
+        return TreeInputs(*(np.concatenate([getattr(part, key) for part in parts]) for key in columns))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from trigemu.firmware.bits import choose, with_modes
 from trigemu.firmware.model import halves, read_rows, tree_model
@@ -79,7 +80,7 @@ class Survey:
 
 
 def survey(
-    menu: Menu, name: str, catalogue: Catalogue, types: Precision | None = None, *, workers: int = 1
+    menu: Menu, name: str, catalogue: Catalogue, types: Precision | None = None, *, executor: Any = None
 ) -> Survey:
     """Survey the precision of a trigger, or one of given types, whose bits before the point are chosen on the
     half that the trees were fitted on. TrigemuError where there is neither."""
@@ -88,7 +89,7 @@ def survey(
         raise TrigemuError(
             f"{menu.trigger(name).place}: trigger {name!r} has no precision: --auto chooses one from the data"
         )
-    rows = read_rows(menu, catalogue, name, workers=workers)
+    rows = read_rows(menu, catalogue, name, executor=executor)
     fixed, chosen, spared = model.fixed, None, 0
     if types:
         x, names = halves(menu, catalogue, rows)[0].x, model.inputs.texts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -82,7 +83,7 @@ def scan_bits(
     *,
     types: Precision | None = None,
     resources: Callable[[FixedEnsemble], Resources] | None = None,
-    workers: int = 1,
+    executor: Any = None,
     progress: Progress | None = None,
 ) -> BitScan:
     """Evaluate a trigger in several widths, in one pass over the events after one that reads the inputs.
@@ -104,8 +105,8 @@ def scan_bits(
         Signs and modes, by default those of the trigger's precision, or of `PAPER_PRECISION`.
     resources : callable, optional
         Estimates the resources of a precision.
-    workers : int
-        Number of processes.
+    executor
+        As in `emulate`.
     progress : callable, optional
         Is called with the numbers of events as they are done.
 
@@ -121,10 +122,12 @@ def scan_bits(
     """
     _check(menu, name, widths)
     (floating,) = solve_budgets(
-        [in_precision(menu, name, None)], catalogue, workers=workers, progress=progress
+        [in_precision(menu, name, None)], catalogue, executor=executor, progress=progress
     )
     model, types = tree_model(floating, name), types or types_of(menu, name)
-    fitted_on, evaluated = halves(floating, catalogue, read_rows(floating, catalogue, name, workers=workers))
+    fitted_on, evaluated = halves(
+        floating, catalogue, read_rows(floating, catalogue, name, executor=executor)
+    )
     chosen = [
         choose(model.ensemble, fitted_on.x, model.inputs.texts, with_widths(types, *pair)) for pair in widths
     ]
@@ -132,7 +135,7 @@ def scan_bits(
         replace(in_precision(floating, name, table_of(fixed)), name=f"{menu.name} ({number})")
         for number, fixed in enumerate(chosen)
     ]
-    emulation = emulate([floating, *menus], catalogue, workers=workers, progress=progress)
+    emulation = emulate([floating, *menus], catalogue, executor=executor, progress=progress)
     scales = emulation.counted(0)[1] * crossing_scale(menu, catalogue)
     return BitScan(
         trigger=name,

@@ -112,15 +112,11 @@ def _run(missing: list[Task], workers: int) -> Iterator[Task]:
             _write(task, _made(task))
             yield task
         return
-    with worker_pool(min(workers, len(missing)), _prepare) as pool:
-        futures = {pool.submit(task): task for task in missing}
+    with worker_pool(min(workers, len(missing))) as pool:
+        futures = {pool.submit(_made, task): task for task in missing}
         for future in as_completed(futures):
             _write(futures[future], future.result())
             yield futures.pop(future)
-
-
-def _prepare() -> Callable[[Task], bytes]:
-    return _made
 
 
 def _made(task: Task) -> bytes:

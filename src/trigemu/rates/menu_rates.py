@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from trigemu.rates.containment import with_containment
 from trigemu.rates.results import Half, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.rates.rounding import on_stored_values
 from trigemu.rates.unseen import Unseen
-from trigemu.samples import Catalogue, open_catalogue
+from trigemu.samples import Catalogue, open_catalogue, without_bad_files
 from trigemu.support import FloatArray, SampleError
 from trigemu.triggers import Random, ScoreKind
 
@@ -116,7 +116,7 @@ def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, Menu
     return {name: rates_of(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
 
 
-def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> MenuRates:
+def run(menu: Menu, catalogue: Catalogue | None = None, *, executor: Any = None) -> MenuRates:
     """Emulate one menu and compute its rates.
 
     Parameters
@@ -125,14 +125,15 @@ def run(menu: Menu, catalogue: Catalogue | None = None, *, workers: int = 1) -> 
         The menu.
     catalogue : Catalogue, optional
         The samples; by default the embedded ones.
-    workers : int
-        The number of processes.
+    executor : Executor, distributed.Client, Engine or None
+        As in `emulate`.
 
     Returns
     -------
     MenuRates
     """
-    return rates_of(emulate([menu], catalogue or open_catalogue(), workers=workers))
+    samples = catalogue or open_catalogue()
+    return without_bad_files(samples, lambda good: rates_of(emulate([menu], good, executor=executor)))
 
 
 class _Sums:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,14 +15,16 @@ from trigemu.counting import (
     Acceptance,
     Label,
     PatternTable,
+    SharedEvents,
     acceptances,
     complete_table,
     count_patterns,
     exact,
     fractions,
+    merge_tables,
 )
 from trigemu.decisions import Plan, decide, lacks, make_plan
-from trigemu.emulation import CHUNK_EVENTS, Job, Progress, is_fitted, over_samples, solve_budgets
+from trigemu.emulation import Chunk, Job, Progress, is_fitted, over_samples, solve_budgets
 from trigemu.menus import Menu, check_names
 from trigemu.observables import Condition, Number, Scope, Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, Sample, half_of
@@ -115,8 +118,7 @@ def efficiencies(
     triggers: Sequence[str] = (),
     *,
     scope: Scope | None = None,
-    workers: int = 1,
-    chunk_events: int = CHUNK_EVENTS,
+    executor: Any = None,
     progress: Progress | None = None,
 ) -> Efficiencies:
     """Measure efficiencies of menus, and of some of their triggers, on samples of a catalogue.
@@ -141,7 +143,7 @@ def efficiencies(
     scope : Scope, optional
         The objects and sums that names in conditions and observables refer to; by default those of the first
         menu.
-    workers, chunk_events, progress
+    executor, progress
         As in `emulate`.
 
     Returns
@@ -167,16 +169,12 @@ def efficiencies(
     for sample in chosen:
         plan.check(sample)
         _check_columns(sample, context)
-    solved = solve_budgets(menus, catalogue, workers=workers, chunk_events=chunk_events, progress=progress)
+    solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
     plan = plan if solved == tuple(menus) else make_plan(solved)
     halved = [s for s in chosen if s.table.role == "background" and is_fitted(solved, plan, catalogue)]
     task = replace(task, halved=frozenset(sample.number for sample in halved))
     job = Job(solved, plan, catalogue, frozenset(context.needs))
-    made = []
-    for chunk, parts in over_samples(chosen, job, task, workers=workers, chunk_events=chunk_events):
-        made.append(parts)
-        if progress:
-            progress(chunk.stop - chunk.start)
+    made = over_samples(chosen, job, task, executor, progress)
     tables = [complete_table(parts) for parts in zip(*made, strict=True)]
     if not len(tables[0]):
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
@@ -248,24 +246,25 @@ class _CountProfiles:
     require: Condition | None
     with_parents: frozenset[int]
     halved: frozenset[int] = frozenset()
+    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents)
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[PatternTable, ...]:
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> tuple[PatternTable, ...]:
         work = Workspace(events)
         words = decide(events, plan, work)
         enters = np.zeros(len(events), np.bool_)
         enters[events.core] = True
-        if sample in self.halved:
+        if chunk.sample in self.halved:
             enters &= half_of(events.parent) == EVALUATION
         if self.require:
             enters &= self.require.evaluate(work)
         mask = (events.weight < 0).astype(np.int64) << len(self.categories)
         for bit, category in enumerate(self.categories):
             mask |= category.evaluate(work).astype(np.int64) << bit
-        known = sample in self.with_parents
+        known = chunk.sample in self.with_parents
         made_from = (events.parent[enters], events.id[enters]) if known else None
         return tuple(
             count_patterns(
-                sample,
+                chunk.sample,
                 words[enters],
                 events.weight[enters],
                 (mask * len(edges) + binned(number.evaluate(work), edges))[enters],
@@ -273,6 +272,9 @@ class _CountProfiles:
             )
             for number, edges in self.profiles
         )
+
+    def merge(self, parts: Sequence[tuple[PatternTable, ...]]) -> tuple[PatternTable, ...]:
+        return tuple(merge_tables(tables) for tables in zip(*parts, strict=True))
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:

@@ -145,7 +145,7 @@ class ProfileSet:
         menus: Sequence[Menu],
         catalogue: Catalogue,
         *,
-        workers: int = 1,
+        executor: Any = None,
         progress: Progress | None = None,
     ) -> Efficiencies:
         """Measure the efficiencies of this set for some menus."""
@@ -158,7 +158,7 @@ class ProfileSet:
             self.require,
             self.triggers,
             scope=self.scope,
-            workers=workers,
+            executor=executor,
             progress=progress,
         )
 

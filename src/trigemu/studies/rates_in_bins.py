@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from trigemu.counting import MENU, Label, RateSums, SampleScales, acceptances, fractions, pattern_blocks
 from trigemu.decisions import Plan, lacks
-from trigemu.emulation import CHUNK_EVENTS, Emulation, Progress, crossing_scale, emulate
+from trigemu.emulation import Emulation, Progress, crossing_scale, emulate
 from trigemu.menus import Menu
 from trigemu.observables import Number, Workspace
 from trigemu.rates import MenuRates, Rate, rates_of
@@ -83,8 +84,7 @@ def binned_rates(
     edges: Sequence[float],
     catalogue: Catalogue,
     *,
-    workers: int = 1,
-    chunk_events: int = CHUNK_EVENTS,
+    executor: Any = None,
     progress: Progress | None = None,
 ) -> BinnedRates:
     """Compute the rates of a menu in the bins of an observable.
@@ -99,7 +99,7 @@ def binned_rates(
         The edges of the bins, ascending.
     catalogue : Catalogue
         The samples.
-    workers, chunk_events, progress
+    executor, progress
         As in `emulate`.
 
     Returns
@@ -120,9 +120,7 @@ def binned_rates(
         raise TrigemuError(f"{observable!r}: expected at least two ascending bin edges")
     axis = _Bins(Context(menu.scope).observable(observable), tuple(edges))
     _check_columns(catalogue, observable, axis)
-    emulation = emulate(
-        [menu], catalogue, axis=axis, workers=workers, chunk_events=chunk_events, progress=progress
-    )
+    emulation = emulate([menu], catalogue, axis=axis, executor=executor, progress=progress)
     parts = [replace(emulation, only=number) for number in range(axis.bins)]
     crossings = [_crossings(part) for part in (emulation, *parts)]
     bins = tuple(

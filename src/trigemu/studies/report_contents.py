@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -69,7 +70,7 @@ def collect_contents(
     scans: Sequence[Steps] = (),
     *,
     command: str = "",
-    workers: int = 1,
+    executor: Any = None,
     progress: Progress | None = None,
 ) -> Contents:
     """Compute the contents of a report on some menus. Without `scans`, thresholds that were found from rate
@@ -77,19 +78,22 @@ def collect_contents(
     sample that has such objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
     for step in scans:
         _check_scanned(step, menus)
-    emulation = emulate(menus, catalogue, workers=workers, progress=progress)
+    emulation = emulate(menus, catalogue, executor=executor, progress=progress)
     comparison = compare(emulation) if len(menus) > 1 else None
     return Contents(
         variants=comparison.variants if comparison else (rates_of(emulation),),
         comparison=comparison,
         combinations=tuple(exclusive_rates(emulation, menu) for menu in emulation.menus),
         scans=tuple(
-            (menu, scan(_on_its_half(menu, catalogue), [step], catalogue, workers=workers, progress=progress))
+            (
+                menu,
+                scan(_on_its_half(menu, catalogue), [step], catalogue, executor=executor, progress=progress),
+            )
             for menu in emulation.menus
             for step in (_of_menu(scans, menu) if scans else _around_solutions(menu))
         ),
         profiles=profiles,
-        turnons=_turnons(emulation, profiles, workers),
+        turnons=_turnons(emulation, profiles, executor),
         command=command,
     )
 
@@ -157,9 +161,9 @@ def _around(trigger: Trigger) -> Steps | None:
     return Steps(trigger.name, tuple(trigger.solution.cut + width * i for i in offsets))
 
 
-def _turnons(emulation: Emulation, given: ProfileSet | None, workers: int) -> Profiles | None:
+def _turnons(emulation: Emulation, given: ProfileSet | None, executor: Any) -> Profiles | None:
     if given:
-        found = given.measure(emulation.menus, emulation.catalogue, workers=workers)
+        found = given.measure(emulation.menus, emulation.catalogue, executor=executor)
         return Profiles(given.observables, found, given)
     observables: tuple[Observable, ...] = ()
     for sample in emulation.catalogue.samples:
@@ -169,7 +173,7 @@ def _turnons(emulation: Emulation, given: ProfileSet | None, workers: int) -> Pr
         return None
     try:
         profiles = [observable.profile for observable in observables]
-        found = efficiencies(emulation.menus, emulation.catalogue, [signal], profiles, workers=workers)
+        found = efficiencies(emulation.menus, emulation.catalogue, [signal], profiles, executor=executor)
     except TrigemuError:
         return None  # these turn-ons were not requested, so a failure is not an error
     return Profiles(observables, found, None)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.counting import Parents
-from trigemu.emulation import CHUNK_EVENTS, chunks_of
+from trigemu.emulation import chunks_of
 from trigemu.observables import Number, Workspace, make_scope
 from trigemu.samples import Catalogue, Sample
-from trigemu.support import FloatArray, IntArray
+from trigemu.support import CHUNK_EVENTS, FloatArray, IntArray
 from trigemu.triggers import Context
 
 

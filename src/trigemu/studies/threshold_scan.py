@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise, product
+from typing import Any
 
 import numpy as np
 
@@ -93,7 +94,7 @@ def scan(
     steps: Sequence[Steps],
     catalogue: Catalogue,
     *,
-    workers: int = 1,
+    executor: Any = None,
     progress: Progress | None = None,
 ) -> Scan:
     """Compute the rates of a menu for several values of one or more thresholds.
@@ -108,7 +109,7 @@ def scan(
         The triggers to scan, each with its values.
     catalogue : Catalogue
         The samples.
-    workers, progress
+    executor, progress
         As in `emulate`.
 
     Returns
@@ -124,9 +125,9 @@ def scan(
     check_steps(menu, steps)
     axis = _Above(tuple(steps))
     if any(trigger.name not in axis.triggers for trigger in menu.budgeted):
-        (menu,) = solve_budgets([menu], catalogue, workers=workers, progress=progress)
+        (menu,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
     ready = _at_first(menu, steps)
-    emulation = emulate([ready], catalogue, axis=axis, workers=workers, progress=progress)
+    emulation = emulate([ready], catalogue, axis=axis, executor=executor, progress=progress)
     shapes = tuple(range(len(step.values)) for step in steps)
     points = tuple(rates_of(_at(emulation, axis, chosen)) for chosen in product(*shapes))
     return Scan(tuple(steps), points)

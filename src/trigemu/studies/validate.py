@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any, ClassVar
 
 import numpy as np
 
 from trigemu.counting import raw_decisions
 from trigemu.decisions import Plan, decide, lacks, lacks_neighbours, make_plan
-from trigemu.emulation import CHUNK_EVENTS, Chunk, Job, over_samples
+from trigemu.emulation import Chunk, Job, Progress, over_samples
 from trigemu.menus import Menu, Trigger
 from trigemu.samples import Catalogue, Events, Need
-from trigemu.support import BoolArray, IntArray, TrigemuError, Words
+from trigemu.support import IntArray, TrigemuError
 from trigemu.triggers import Compiled, Context, Kind, Random
 
 #: The number of differing events that are kept for each trigger.
@@ -117,8 +119,8 @@ def check_decisions(
     catalogue: Catalogue,
     *,
     inject: int = 0,
-    chunk_events: int = CHUNK_EVENTS,
-    progress: Callable[[int], None] | None = None,
+    executor: Any = None,
+    progress: Progress | None = None,
 ) -> DecisionCheck:
     """Compare the emulated decisions of a menu with the stored ones, on all samples of a catalogue.
 
@@ -130,10 +132,8 @@ def check_decisions(
         Samples with stored decisions.
     inject : int
         The number of stored decisions to flip, as a test that the check finds them.
-    chunk_events : int
-        The largest number of events that are processed at a time.
-    progress : callable, optional
-        Called after each chunk with the number of its events.
+    executor, progress
+        As in `emulate`.
 
     Returns
     -------
@@ -154,13 +154,10 @@ def check_decisions(
     for sample in catalogue.samples:
         plan.check(sample)
     crossings = sum(sample.entries for sample in catalogue.samples)
-    tally = _Tally(catalogue, checked, _slots(inject, crossings, len(checked)))
+    task = _Count(part, tuple(checked), _slots(inject, crossings, len(checked)), _first_crossings(catalogue))
     job = Job((part,), plan, catalogue)
-    for chunk, words in over_samples(catalogue.samples, job, _decided, chunk_events=chunk_events):
-        tally.add(chunk, raw_decisions(words, part, plan.bits[0]))
-        if progress:
-            progress(chunk.stop - chunk.start)
-    results = {trigger.name: tally.result(number, part) for number, trigger in enumerate(checked)}
+    tally = task.merge([*over_samples(catalogue.samples, job, task, executor, progress)])
+    results = {t.name: _checked(part, t, tally.of(n), catalogue) for n, t in enumerate(checked)}
     triggers = (results.get(name) or Checked(name, skipped=reason) for name, reason in reasons.items())
     return DecisionCheck(menu, catalogue, crossings, tuple(triggers), inject, tally.found)
 
@@ -216,8 +213,11 @@ def _compiled(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
     return context.needs, compiled
 
 
-def _decided(plan: Plan, sample: int, events: Events) -> Words:
-    return decide(events, plan)[events.core]
+def _first_crossings(catalogue: Catalogue) -> dict[tuple[int, int], int]:
+    """Return the number of events before each file, by the numbers of its sample and of the file."""
+    files = [(s.number, n, f.entries) for s in catalogue.samples for n, f in enumerate(s.sources)]
+    before = accumulate((entries for *_, entries in files), initial=0)
+    return {(sample, number): at for (sample, number, _), at in zip(files, before, strict=False)}
 
 
 def _slots(inject: int, crossings: int, triggers: int) -> IntArray:
@@ -228,63 +228,99 @@ def _slots(inject: int, crossings: int, triggers: int) -> IntArray:
     return np.sort(chosen)
 
 
+@dataclass(frozen=True)
 class _Tally:
-    """Running counts of agreeing and differing decisions."""
+    """Numbers of differing decisions of t triggers.
 
-    def __init__(self, catalogue: Catalogue, triggers: Sequence[Trigger], slots: IntArray) -> None:
-        self.catalogue, self.triggers, self.slots = catalogue, triggers, slots
-        self.only_emulated = np.zeros(len(triggers), np.int64)
-        self.only_stored = np.zeros(len(triggers), np.int64)
-        self.first: list[list[tuple[int, int, int, bool]]] = [[] for _ in triggers]
-        self.events = self.found = 0
+    only_emulated, only_stored: int64[t]. first: int64[k, 5], the first events that differ: the number of the
+    trigger, those of sample and file, the entry, and whether the emulated decision is positive. found: how
+    many of the flipped decisions were noticed.
+    """
 
-    def add(self, chunk: Chunk, raw: Mapping[str, BoolArray]) -> None:
-        """Compare the decisions of a chunk."""
-        source = self.catalogue.samples[chunk.sample].sources[chunk.source]
+    only_emulated: IntArray
+    only_stored: IntArray
+    first: IntArray
+    found: int
+    events: int
+
+    def of(self, trigger: int) -> _Tally:
+        """Return the numbers of one trigger."""
+        rows = self.first[self.first[:, 0] == trigger]
+        one = slice(trigger, trigger + 1)
+        return _Tally(self.only_emulated[one], self.only_stored[one], rows, self.found, self.events)
+
+
+@dataclass(frozen=True)
+class _Count:
+    """The task that compares the decisions of a chunk. slots: int64[k], the positions of the decisions to
+    flip. first: the number of events before each file."""
+
+    menu: Menu
+    triggers: tuple[Trigger, ...]
+    slots: IntArray
+    first: Mapping[tuple[int, int], int]
+    classes: ClassVar[tuple[type, ...]] = (_Tally,)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Tally:
+        raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
         names = [stored_name(trigger) for trigger in self.triggers]
-        read = source.read_stored(chunk.start, chunk.stop, names)
+        read = chunk.file.read_stored(chunk.start, chunk.stop, names)
         emulated = np.column_stack([raw[trigger.name] for trigger in self.triggers])
         stored = np.column_stack([read[name] for name in names])
-        begin, end = (
-            np.searchsorted(self.slots, at * len(names)) for at in (self.events, self.events + len(stored))
-        )
-        rows, columns = np.divmod(self.slots[begin:end] - self.events * len(names), len(names))
+        start = (self.first[chunk.sample, chunk.source] + chunk.start) * len(names)
+        begin, end = np.searchsorted(self.slots, [start, start + chunk.size * len(names)])
+        rows, columns = np.divmod(self.slots[begin:end] - start, len(names))
         before = emulated[rows, columns] != stored[rows, columns]
         stored[rows, columns] ^= True
         differ = emulated != stored
-        self.found += int((differ[rows, columns] != before).sum())
-        self.only_emulated += (differ & emulated).sum(axis=0)
-        self.only_stored += (differ & stored).sum(axis=0)
-        for number in np.flatnonzero(differ.any(axis=0)):
-            wanted = SHOWN - len(self.first[number])
-            for row in np.flatnonzero(differ[:, number])[:wanted]:
-                place = chunk.sample, chunk.source, chunk.start + int(row)
-                self.first[number].append((*place, bool(emulated[row, number])))
-        self.events += len(stored)
+        first = [
+            [number, chunk.sample, chunk.source, chunk.start + row, emulated[row, number]]
+            for number in np.flatnonzero(differ.any(axis=0))
+            for row in np.flatnonzero(differ[:, number])[:SHOWN]
+        ]
+        return _Tally(
+            (differ & emulated).sum(axis=0),
+            (differ & stored).sum(axis=0),
+            np.array(first, np.int64).reshape(-1, 5),
+            int((differ[rows, columns] != before).sum()),
+            len(stored),
+        )
 
-    def result(self, number: int, menu: Menu) -> Checked:
-        trigger = self.triggers[number]
-        only_emulated, only_stored = int(self.only_emulated[number]), int(self.only_stored[number])
-        needs, compiled = _compiled(menu, trigger)
-        margin = max((part.margin for part in compiled), default=0)
-        first = (self._difference(needs, margin, *place) for place in self.first[number])
-        agree = self.events - only_emulated - only_stored
-        return Checked(trigger.name, agree, only_emulated, only_stored, tuple(first))
+    def merge(self, parts: Sequence[_Tally]) -> _Tally:
+        first = np.concatenate([part.first for part in parts])
+        kept = [np.flatnonzero(first[:, 0] == number)[:SHOWN] for number in range(len(self.triggers))]
+        return _Tally(
+            np.sum([part.only_emulated for part in parts], axis=0),
+            np.sum([part.only_stored for part in parts], axis=0),
+            first[np.sort(np.concatenate(kept))],
+            sum(part.found for part in parts),
+            sum(part.events for part in parts),
+        )
 
-    def _difference(
-        self, needs: set[Need], margin: int, sample: int, source: int, entry: int, emulated: bool
-    ) -> Disagreement:
-        """Read a differing event, with the columns that the trigger needs and η and φ of its objects."""
-        of = self.catalogue.samples[sample]
-        offered = of.schema.collections
-        needs = needs | {(name, c) for name, _ in needs if name for c in offered[name] & {"eta", "phi"}}
-        events = of.read(source, entry, entry + 1, needs, margin)
-        collections = {
-            name: replace(
-                collection,
-                columns={c: column for c, column in collection.columns.items() if (name, c) in needs},
-            )
-            for name, collection in events.collections.items()
-        }
-        path = of.sources[source].path
-        return Disagreement(of.name, path, entry, emulated, replace(events, collections=collections))
+
+def _checked(menu: Menu, trigger: Trigger, tally: _Tally, catalogue: Catalogue) -> Checked:
+    only_emulated, only_stored = int(tally.only_emulated[0]), int(tally.only_stored[0])
+    needs, compiled = _compiled(menu, trigger)
+    margin = max((part.margin for part in compiled), default=0)
+    first = (_difference(catalogue, needs, margin, *row) for row in tally.first[:, 1:].tolist())
+    agree = tally.events - only_emulated - only_stored
+    return Checked(trigger.name, agree, only_emulated, only_stored, tuple(first))
+
+
+def _difference(
+    catalogue: Catalogue, needs: set[Need], margin: int, sample: int, source: int, entry: int, emulated: int
+) -> Disagreement:
+    """Read a differing event, with the columns that the trigger needs and η and φ of its objects."""
+    of = catalogue.samples[sample]
+    offered = of.schema.collections
+    needs = needs | {(name, c) for name, _ in needs if name for c in offered[name] & {"eta", "phi"}}
+    events = of.read(source, entry, entry + 1, needs, margin)
+    collections = {
+        name: replace(
+            collection,
+            columns={c: column for c, column in collection.columns.items() if (name, c) in needs},
+        )
+        for name, collection in events.collections.items()
+    }
+    path = of.sources[source].path
+    return Disagreement(of.name, path, entry, bool(emulated), replace(events, collections=collections))

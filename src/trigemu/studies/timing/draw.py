@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
 from trigemu.decisions import Plan
-from trigemu.emulation import Job, over_background
+from trigemu.emulation import Chunk, Job, over_background
 from trigemu.observables import Condition, Workspace
 from trigemu.samples import Catalogue, Events, join_events
 from trigemu.support import FloatArray, IntArray
@@ -36,18 +37,28 @@ def draw_events(
     value."""
     plan.check_background(catalogue)
     draws = [_Draws(n, np.random.default_rng([seed, number])) for number in range(len(conditions))]
-    whole = [0.0]
+    rates = over_background(Job((), plan, catalogue), _See(conditions, draws))
+    whole = sum(rates)
+    return [among.drawn(whole) for among in draws]
 
-    def see(plan: Plan, sample: int, events: Events) -> None:
+
+@dataclass(frozen=True)
+class _See:
+    """The task that draws from a chunk, in this process; its result is the rate of all events in Hz."""
+
+    conditions: Sequence[Condition | None]
+    draws: Sequence[_Draws]
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> float:
         events = events[events.core]
         work, rate = Workspace(events), np.abs(events.weight)
-        whole[0] += float(rate.sum())
-        for condition, among in zip(conditions, draws, strict=True):
-            among.see(sample, events, rate if condition is None else rate * condition.evaluate(work))
+        for condition, among in zip(self.conditions, self.draws, strict=True):
+            among.see(chunk.sample, events, rate if condition is None else rate * condition.evaluate(work))
+        return float(rate.sum())
 
-    for _ in over_background(Job((), plan, catalogue), see):
-        pass
-    return [among.drawn(whole[0]) for among in draws]
+    def merge(self, parts: Sequence[float]) -> float:
+        return sum(parts)
 
 
 @dataclass
