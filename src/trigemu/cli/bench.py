@@ -13,7 +13,7 @@ from trigemu.cli.outputs import check_inputs
 from trigemu.cli.progress import bar, menus_bar
 from trigemu.output.text import costs as output_bench
 from trigemu.studies.timing import costs as latency
-from trigemu.support import check_outputs, write_text
+from trigemu.support import Engine, check_outputs, write_text
 from trigemu.triggers import search_path
 
 #: Events that are drawn, all of which stay in memory; and threads.
@@ -64,8 +64,9 @@ def bench(
     read = trigemu.read_menu(menu, search_path(plugin_path))
     samples = trigemu.open_catalogue(catalogue)
     check_inputs(files, [read], samples)
-    with menus_bar([read], samples) as advance:
-        emulation = trigemu.emulate([read], samples, progress=advance)
+    engine = Engine()
+    with menus_bar([read], samples, engine) as advance:
+        emulation = trigemu.emulate([read], samples, executor=engine, progress=advance)
     with bar("timing", latency.steps(batches, threads)) as advance:
         result = trigemu.bench(emulation, batches=batches, events=events, threads=threads, progress=advance)
     if figure:

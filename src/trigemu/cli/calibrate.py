@@ -10,10 +10,12 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import solve_budgets, ties
 from trigemu.menus import write_calibrated
 from trigemu.output.notes import solutions, texts
+from trigemu.samples import without_bad_files
 from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
@@ -21,13 +23,17 @@ from trigemu.triggers import search_path
 @click.command()
 @options.menu
 @options.samples
-@options.workers
+@processing
 @options.plugin_path
 @click.option(
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
 )
 def calibrate(
-    menu: Path, catalogue: Path | str | None, workers: int, plugin_path: tuple[Path, ...], file: Path
+    menu: Path,
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+    file: Path,
 ) -> None:
     """Write MENU with thresholds in place of rate budgets."""
     check_outputs([file], (menu, catalogue))
@@ -36,10 +42,12 @@ def calibrate(
         raise trigemu.TrigemuError(
             f"{menu}: no enabled trigger has a budget: give unique_rate_hz or total_rate_hz in place of above"
         )
-    samples = trigemu.open_catalogue(catalogue)
-    check_inputs([file], [read], samples)
-    with events_bar(samples.background) as advance:
-        (solved,) = solve_budgets([read], samples, workers=workers, progress=advance)
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs([file], [read], samples)
+        with events_bar(samples.background, engine) as advance:
+            (solved,) = without_bad_files(
+                samples, lambda good: solve_budgets([read], good, executor=engine, progress=advance)
+            )
     write_calibrated(solved, file, samples.table.name)
     for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
         console().print(line)

@@ -10,9 +10,10 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.outputs import check_inputs
-from trigemu.cli.progress import bar
+from trigemu.cli.processing import Processing, processing
+from trigemu.cli.progress import events_bar
 from trigemu.output.text import validate as output_check
-from trigemu.samples import catalogue_of
+from trigemu.samples import without_bad_files
 from trigemu.studies import check_decisions as check_decisions
 from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
@@ -21,6 +22,7 @@ from trigemu.triggers import search_path
 @click.command()
 @options.menu
 @click.argument("sample")
+@processing
 @options.plugin_path
 @options.json_file
 @click.option(
@@ -34,6 +36,7 @@ def check(
     context: click.Context,
     menu: Path,
     sample: str,
+    processing: Processing,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
     inject: int,
@@ -44,10 +47,13 @@ def check(
     """
     check_outputs([json_file], (menu, sample))
     read = trigemu.read_menu(menu, search_path(plugin_path))
-    catalogue = trigemu.open_catalogue(sample) if sample.endswith(".toml") else catalogue_of(sample)
-    check_inputs([json_file], [read], catalogue)
-    with bar("events", sum(part.entries for part in catalogue.samples)) as advance:
-        result = check_decisions(read, catalogue, inject=inject, progress=advance)
+    with processing.opened(sample) as (engine, catalogue):
+        check_inputs([json_file], [read], catalogue)
+        with events_bar(catalogue.samples, engine) as advance:
+            result = without_bad_files(
+                catalogue,
+                lambda good: check_decisions(read, good, inject=inject, executor=engine, progress=advance),
+            )
     if json_file:
         write_text(json_file, output_check.as_json(result))
     console().print(output_check.check_table(result))

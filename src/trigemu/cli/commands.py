@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import keyword
+import shlex
 import sys
 from contextlib import suppress
+from dataclasses import astuple
 from typing import Any, NoReturn
 
 import click
@@ -42,7 +44,11 @@ COMMANDS = {
     "import": "import_",
     "schema": "menus",
     "generate": "generate",
+    "checkpoint": "checkpoint",
 }
+
+#: Where the arguments of the command line are kept.
+_ARGUMENTS = "trigemu.arguments"
 
 #: Lines of a message that are printed, and the longest line.
 MOST_LINES, LONGEST_LINE = 250, 4000
@@ -96,7 +102,7 @@ class _Commands(click.Group):
                 say(SLOWER, err=True)
             return super().invoke(ctx)
         except TrigemuError as error:
-            _end(ctx, str(error))
+            _end(ctx, f"{error}{_reproduced(ctx, error)}")
         except MemoryError as error:
             _end(ctx, str(own_cause(error)))
         except BrokenPipeError:
@@ -112,12 +118,24 @@ class _Commands(click.Group):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         """Read the options before the command; messages about them show control characters as escapes."""
+        given = list(args)
         try:
-            return super().make_context(info_name, args, parent, **extra)
+            context = super().make_context(info_name, args, parent, **extra)
+            context.meta[_ARGUMENTS] = given
+            return context
         except click.ClickException as error:
             raise _shown(error) from None
         except BrokenPipeError:  # of its help
             sys.exit(UNREAD)
+
+
+def _reproduced(ctx: click.Context, error: TrigemuError) -> str:
+    """Return the command that does again what failed, on its events alone, if these are known."""
+    if error.place is None:
+        return ""
+    only = ":".join(map(str, astuple(error.place)))
+    command = ["trigemu", *ctx.meta[_ARGUMENTS], "--engine", "local", "--workers", "1", "--only", only]
+    return f"\nto do it again on these alone: {shlex.join(command)}"
 
 
 def _shown(error: click.ClickException) -> click.ClickException:

@@ -10,10 +10,11 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.menus import check_names
 from trigemu.output.text import compare as output_compare
-from trigemu.samples import Errors
+from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import compare as compare_menus
 from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
@@ -22,7 +23,7 @@ from trigemu.triggers import search_path
 @click.command()
 @options.menus
 @options.samples
-@options.workers
+@processing
 @options.errors
 @options.plugin_path
 @options.json_file
@@ -30,7 +31,7 @@ from trigemu.triggers import search_path
 def compare(
     menus: tuple[Path, ...],
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     errors: Errors,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
@@ -43,10 +44,14 @@ def compare(
         raise trigemu.TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
     check_names(read)
-    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
-    check_inputs(files, read, samples)
-    with menus_bar(read, samples) as advance:
-        result = compare_menus(trigemu.emulate(read, samples, workers=workers, progress=advance))
+    with processing.opened(catalogue) as (engine, samples):
+        samples = samples.with_errors(errors)
+        check_inputs(files, read, samples)
+        with menus_bar(read, samples, engine) as advance:
+            emulation = without_bad_files(
+                samples, lambda good: trigemu.emulate(read, good, executor=engine, progress=advance)
+            )
+    result = compare_menus(emulation)
     if json_file:
         write_text(json_file, output_compare.as_json(result, trigemu.__version__))
     if csv_file:

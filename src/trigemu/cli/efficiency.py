@@ -11,9 +11,10 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import efficiency as output_efficiency
-from trigemu.samples import Errors
+from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
 from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
@@ -33,7 +34,7 @@ from trigemu.triggers import search_path
 @click.option("--require", help="Condition that selects events [default: that of the catalogue].")
 @click.option("--trigger", "triggers", multiple=True, help="Trigger to add to the whole menus; repeatable.")
 @options.samples
-@options.workers
+@processing
 @options.errors
 @options.plugin_path
 @options.json_file
@@ -51,7 +52,7 @@ def efficiency(
     require: str | None,
     triggers: tuple[str, ...],
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     errors: Errors,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
@@ -74,18 +75,23 @@ def efficiency(
     if not (wanted.menus and wanted.samples and wanted.observables):
         raise click.UsageError("give at least a MENU, --sample, --observable and --bins, or a --profile")
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in wanted.menus]
-    opened = trigemu.open_catalogue(catalogue).with_errors(errors)
-    check_inputs(files, read, opened)
-    parts = [opened.sample(name) for name in wanted.samples]
-    parts += opened.background if any(menu.budgeted for menu in read) else []
-    with events_bar(parts) as advance:
-        result = wanted.measure(read, opened, workers=workers, progress=advance)
+    with processing.opened(catalogue) as (engine, samples):
+        samples = samples.with_errors(errors)
+        check_inputs(files, read, samples)
+        parts = [samples.sample(name) for name in wanted.samples]
+        parts += samples.background if any(menu.budgeted for menu in read) else []
+        with events_bar(parts, engine) as advance:
+
+            def measured(good: Catalogue) -> tuple[trigemu.Efficiencies, Catalogue]:
+                return wanted.measure(read, good, executor=engine, progress=advance), good
+
+            result, used = without_bad_files(samples, measured)
     drawn: list[Path] = []
     if figures:
         units = {observable.expression: observable.unit for observable in wanted.observables}
         output_efficiency.write_figures(result, figures, wanted.labels, units, drawn.append)
     if json_file:
-        write_text(json_file, output_efficiency.as_json(result, opened, trigemu.__version__, wanted.labels))
+        write_text(json_file, output_efficiency.as_json(result, used, trigemu.__version__, wanted.labels))
     if csv_file:
         write_text(csv_file, output_efficiency.as_csv(result))
     console().print(output_efficiency.efficiency_tables(result, wanted.labels))

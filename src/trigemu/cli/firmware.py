@@ -11,7 +11,9 @@ from trigemu.cli import options
 from trigemu.cli.console import console, say
 from trigemu.cli.firmware_project import estimate, export, verify
 from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
+from trigemu.samples import without_bad_files
 from trigemu.support import check_outputs, write_text
 from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, search_path
 
@@ -48,7 +50,7 @@ for command in (export, verify, estimate):
 @rounding
 @overflow
 @options.samples
-@options.workers
+@processing
 @options.plugin_path
 @options.json_file
 def precision(
@@ -60,7 +62,7 @@ def precision(
     rounding: str | None,
     overflow: str | None,
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
 ) -> None:
@@ -79,9 +81,9 @@ def precision(
     types = None
     if auto:
         types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
-    samples = trigemu.open_catalogue(catalogue)
-    check_inputs([json_file], [read], samples)
-    result = survey(read, trigger, samples, types, workers=workers)
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs([json_file], [read], samples)
+        result = without_bad_files(samples, lambda good: survey(read, trigger, good, types, executor=engine))
     if json_file:
         write_text(json_file, output_bits.survey_json(result, trigemu.__version__))
     console().print(output_bits.survey_table(result))
@@ -101,7 +103,7 @@ def precision(
     help="Also estimate the resources of each (GHDL and yosys; some minutes each).",
 )
 @options.samples
-@options.workers
+@processing
 @options.plugin_path
 @options.json_file
 @options.figure
@@ -114,7 +116,7 @@ def scan(
     overflow: str | None,
     resources: bool,
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
     figure: Path | None,
@@ -124,7 +126,7 @@ def scan(
     Each width is compared with floating point on the same events of MENU and at the same cut: the change of
     the trigger's rates, the number of decisions that differ, and how often a number overflows.
     """
-    from trigemu.firmware import of_model, parse_bits, scan_bits, types_of, with_modes
+    from trigemu.firmware import BitScan, of_model, parse_bits, scan_bits, types_of, with_modes
     from trigemu.output.text import precision as output_bits
 
     files = json_file, figure
@@ -134,19 +136,23 @@ def scan(
     widths = [(width, score_bits or width) for width in parse_bits(bits)]
     read = trigemu.read_menu(menu, search_path(plugin_path))
     types = with_modes(types_of(read, trigger), rounding, overflow)
-    samples = trigemu.open_catalogue(catalogue)
-    check_inputs(files, [read], samples)
-    with menus_bar([read], samples) as advance:
-        result = scan_bits(
-            read,
-            trigger,
-            widths,
-            samples,
-            types=types,
-            resources=of_model if resources else None,
-            workers=workers,
-            progress=advance,
-        )
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs(files, [read], samples)
+        with menus_bar([read], samples, engine) as advance:
+
+            def scanned(good: trigemu.Catalogue) -> BitScan:
+                return scan_bits(
+                    read,
+                    trigger,
+                    widths,
+                    good,
+                    types=types,
+                    resources=of_model if resources else None,
+                    executor=engine,
+                    progress=advance,
+                )
+
+            result = without_bad_files(samples, scanned)
     if figure:
         from trigemu.output.figures.style import save
 

@@ -11,11 +11,13 @@ import click
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console, say
-from trigemu.firmware import CLOCK_MHZ, open_project
+from trigemu.cli.processing import Processing, processing
+from trigemu.firmware import CLOCK_MHZ, Manifest, open_project
 from trigemu.firmware import estimate as estimating
 from trigemu.firmware import export as exporting
 from trigemu.firmware import verify as verifying
 from trigemu.output.text import firmware as output_firmware
+from trigemu.samples import without_bad_files
 from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
@@ -59,7 +61,7 @@ _project = click.argument("directory", metavar="DIR", type=click.Path(path_type=
     help="Clock in MHz, for HLS and for latencies.",
 )
 @options.samples
-@options.workers
+@processing
 @options.plugin_path
 def export(
     menu: Path,
@@ -68,13 +70,18 @@ def export(
     backend: str,
     clock: float,
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     plugin_path: tuple[Path, ...],
 ) -> None:
     """Write the trees of a trigger of MENU as a conifer project, with events and their expected scores."""
     read = trigemu.read_menu(menu, search_path(plugin_path))
-    source = exporting.InputSource(read, trigger, trigemu.open_catalogue(catalogue), trigemu.__version__)
-    manifest = exporting.export(source, folder, backend=backend, clock_mhz=clock, workers=workers)
+    with processing.opened(catalogue) as (engine, samples):
+
+        def exported(good: trigemu.Catalogue) -> Manifest:
+            source = exporting.InputSource(read, trigger, good, trigemu.__version__)
+            return exporting.export(source, folder, backend=backend, clock_mhz=clock, executor=engine)
+
+        manifest = without_bad_files(samples, exported)
     for line in output_firmware.exported(manifest, str(folder)):
         say(line)
 

@@ -59,13 +59,6 @@ errors = click.option(
     show_default=True,
     help="What fluctuates independently: each interaction, with all events made from it, or each event.",
 )
-workers = click.option(
-    "--workers",
-    type=WORKERS,
-    default=1,
-    show_default=True,
-    help="Number of processes; the result does not depend on it.",
-)
 plugin_path = click.option(
     "--plugin-path",
     type=click.Path(path_type=Path, file_okay=False, exists=True),

@@ -1,33 +1,41 @@
-"""A progress bar on stderr for long work; nothing where stderr is not a terminal."""
+"""Progress of long work on stderr: a bar on a terminal; elsewhere, in a log, a line now and then."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from trigemu.cli.console import say
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue, Sample
+from trigemu.support import Engine
+
+#: Seconds between two lines in a log.
+LINE_S = 30.0
 
 
-def events_bar(samples: Iterable[Sample], passes: int = 1) -> AbstractContextManager[Callable[[int], None]]:
+def events_bar(
+    samples: Iterable[Sample], engine: Engine, passes: int = 1
+) -> AbstractContextManager[Callable[[int], None]]:
     """Return a bar over the events of some samples, which are read in a number of passes."""
-    return bar("events", passes * sum(sample.entries for sample in samples))
+    return bar("events", passes * sum(sample.entries for sample in samples), engine)
 
 
 def menus_bar(
-    menus: Iterable[Menu], catalogue: Catalogue, further: int = 0
+    menus: Iterable[Menu], catalogue: Catalogue, engine: Engine, further: int = 0
 ) -> AbstractContextManager[Callable[[int], None]]:
     """Return a bar over the background events that some menus are run on: one pass for the rates, one more
     where budgets are solved, and `further` ones."""
-    return events_bar(catalogue.background, 1 + any(menu.budgeted for menu in menus) + further)
+    return events_bar(catalogue.background, engine, 1 + any(menu.budgeted for menu in menus) + further)
 
 
 @contextmanager
-def bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances the bar by a number of steps."""
+def bar(description: str, total: int, engine: Engine | None = None) -> Iterator[Callable[[int], None]]:
+    """Yield a function that advances the bar by a number of steps. engine: what its workers do is shown."""
     if not sys.stderr.isatty():
-        yield lambda steps: None
+        yield _Log(description, total, engine).advance
         return
     from rich.console import Console
     from rich.progress import (
@@ -38,7 +46,49 @@ def bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress:
-        task = progress.add_task(description, total=total)
-        yield lambda steps: progress.advance(task, steps)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    state = TextColumn("{task.fields[state]}", style="dim")
+    with Progress(*columns, state, console=Console(stderr=True)) as progress:
+        task = progress.add_task(description, total=total, state="")
+        start, done = time.monotonic(), 0
+
+        def advance(steps: int) -> None:
+            nonlocal done
+            done += steps
+            speed = done / max(time.monotonic() - start, 1e-3)
+            progress.update(task, advance=steps, state=_state(description, speed, engine))
+
+        yield advance
+
+
+class _Log:
+    """Lines in a log; none if the work is done before the first is due."""
+
+    def __init__(self, description: str, total: int, engine: Engine | None) -> None:
+        self._description, self._total, self._engine = description, total, engine
+        self._done = 0
+        self._start = self._told = time.monotonic()
+
+    def advance(self, steps: int) -> None:
+        self._done += steps
+        now = time.monotonic()
+        if now - self._told < LINE_S:
+            return
+        self._told = now
+        speed = self._done / (now - self._start)
+        left = max(self._total - self._done, 0) / speed if speed else 0.0
+        say(
+            f"trigemu: {self._done} of {self._total} {self._description}, {left:.0f} s left, "
+            f"{_state(self._description, speed, self._engine)}",
+            err=True,
+        )
+
+
+def _state(description: str, speed: float, engine: Engine | None) -> str:
+    """Return what else there is to say: the speed, the workers, and what failed."""
+    texts = [f"{speed:.3g} {description}/s"]
+    if engine:
+        texts += [f"{engine.workers} workers"] if engine.executor and engine.workers else []
+        texts += [f"{engine.retried} retried"] if engine.retried else []
+        texts += [f"{engine.skipped} files left out"] if engine.skipped else []
+    return ", ".join(texts)

@@ -10,9 +10,10 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.output.text import rates_in_bins as output_rates_vs
-from trigemu.samples import Errors
+from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import binned_rates as rates_in_bins
 from trigemu.studies import parse_bins
 from trigemu.support import check_outputs, write_text
@@ -25,7 +26,7 @@ from trigemu.triggers import search_path
 @click.option("--bins", required=True, help="Bin edges: 0:60:5 or 0,20,50,100.")
 @click.option("--trigger", "triggers", multiple=True, help="Print and draw only these; repeatable.")
 @options.samples
-@options.workers
+@processing
 @options.errors
 @options.plugin_path
 @options.json_file
@@ -37,7 +38,7 @@ def rates_vs(
     bins: str,
     triggers: tuple[str, ...],
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     errors: Errors,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
@@ -52,10 +53,14 @@ def rates_vs(
     for name in triggers:
         if not read.trigger(name).enabled:
             raise trigemu.TrigemuError(f"{menu}: trigger {name!r} is disabled: it has no rates")
-    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
-    check_inputs(files, [read], samples)
-    with menus_bar([read], samples) as advance:
-        result = rates_in_bins(read, observable, edges, samples, workers=workers, progress=advance)
+    with processing.opened(catalogue) as (engine, samples):
+        samples = samples.with_errors(errors)
+        check_inputs(files, [read], samples)
+        with menus_bar([read], samples, engine) as advance:
+            result = without_bad_files(
+                samples,
+                lambda good: rates_in_bins(read, observable, edges, good, executor=engine, progress=advance),
+            )
     if figure:
         from trigemu.output.figures.style import save
 

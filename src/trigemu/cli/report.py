@@ -12,8 +12,9 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import check_inputs
-from trigemu.cli.progress import bar
-from trigemu.samples import Errors
+from trigemu.cli.processing import Processing, processing
+from trigemu.cli.progress import events_bar
+from trigemu.samples import Errors, without_bad_files
 from trigemu.support import TrigemuError, check_outputs, check_writable, write_text
 from trigemu.triggers import search_path
 
@@ -21,7 +22,7 @@ from trigemu.triggers import search_path
 @click.command()
 @options.menus
 @options.samples
-@options.workers
+@processing
 @options.errors
 @options.plugin_path
 @click.option(
@@ -49,7 +50,7 @@ from trigemu.triggers import search_path
 def report(
     menus: tuple[Path, ...],
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     errors: Errors,
     plugin_path: tuple[Path, ...],
     file: Path,
@@ -72,15 +73,18 @@ def report(
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
-    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
-    check_inputs([file], read, samples)
-    profiles = read_profiles(profile) if profile else profiles_beside(menus, samples)
-    entries = sum(sample.entries for sample in samples.background)
     command = shlex.join(["trigemu", *sys.argv[1:]])
-    with bar("events", passes_over_events(read, steps) * entries) as advance:
-        contents = collect_contents(
-            read, samples, profiles, steps, command=command, workers=workers, progress=advance
-        )
+    with processing.opened(catalogue) as (engine, samples):
+        samples = samples.with_errors(errors)
+        check_inputs([file], read, samples)
+        profiles = read_profiles(profile) if profile else profiles_beside(menus, samples)
+        with events_bar(samples.background, engine, passes_over_events(read, steps)) as advance:
+            contents = without_bad_files(
+                samples,
+                lambda good: collect_contents(
+                    read, good, profiles, steps, command=command, executor=engine, progress=advance
+                ),
+            )
     made = sections(contents)
     written = write_figures(made, figures) if figures else []
     write_text(file, render(f"Trigger menus: {', '.join(menu.name for menu in read)}", made))

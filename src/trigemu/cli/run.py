@@ -10,13 +10,14 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
 from trigemu.output.text import prescale_columns as output_columns
 from trigemu.output.text import rates as output
 from trigemu.rates import column_rates
-from trigemu.samples import Errors
+from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.support import check_outputs, write_text
 from trigemu.triggers import search_path
 
@@ -24,7 +25,7 @@ from trigemu.triggers import search_path
 @click.command()
 @options.menu
 @options.samples
-@options.workers
+@processing
 @options.errors
 @options.plugin_path
 @click.option(
@@ -48,7 +49,7 @@ from trigemu.triggers import search_path
 def run(
     menu: Path,
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     errors: Errors,
     plugin_path: tuple[Path, ...],
     prescales: Path | None,
@@ -66,14 +67,19 @@ def run(
     if prescales:
         read, columns = read_prescales(read, prescales), columns or (ALL_COLUMNS,)
     wanted = chosen_columns(read, columns) if columns else ()
-    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
-    check_inputs(files, [read], samples)
-    if luminosity is not None:
-        samples = at_luminosity(samples, luminosity)
-    with menus_bar([read], samples, further=pileup is not None) as advance:
-        if pileup is not None:
-            samples = at_pileup(samples, pileup, workers=workers, progress=advance)
-        emulation = trigemu.emulate([read], samples, workers=workers, progress=advance)
+    with processing.opened(catalogue) as (engine, samples):
+        samples = samples.with_errors(errors)
+        check_inputs(files, [read], samples)
+        if luminosity is not None:
+            samples = at_luminosity(samples, luminosity)
+        with menus_bar([read], samples, engine, further=pileup is not None) as advance:
+
+            def emulated(good: Catalogue) -> trigemu.Emulation:
+                if pileup is not None:
+                    good = at_pileup(good, pileup, executor=engine, progress=advance)
+                return trigemu.emulate([read], good, executor=engine, progress=advance)
+
+            emulation = without_bad_files(samples, emulated)
     results = column_rates(emulation, wanted) if wanted else {"": trigemu.rates_of(emulation)}
     plain = None if wanted else results[""]
     version = trigemu.__version__

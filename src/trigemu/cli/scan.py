@@ -10,9 +10,10 @@ import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import console
 from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import threshold_scan as output_scan
-from trigemu.samples import Errors
+from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import Steps, check_steps, parse_values, thresholds_met
 from trigemu.studies import scan as scan_menu
 from trigemu.support import check_outputs, write_text
@@ -33,7 +34,7 @@ from trigemu.triggers import search_path
     help="Find between which values a rate is this many Hz; repeatable.",
 )
 @options.samples
-@options.workers
+@processing
 @options.errors
 @options.plugin_path
 @options.json_file
@@ -45,7 +46,7 @@ def scan(
     values: tuple[str, ...],
     budgets: tuple[float, ...],
     catalogue: Path | str | None,
-    workers: int,
+    processing: Processing,
     errors: Errors,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
@@ -58,11 +59,14 @@ def scan(
     steps = _steps(triggers, values)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     check_steps(read, steps)
-    samples = trigemu.open_catalogue(catalogue).with_errors(errors)
-    check_inputs(files, [read], samples)
     passes = 2 if any(trigger.name not in triggers for trigger in read.budgeted) else 1
-    with events_bar(samples.background, passes) as advance:
-        result = scan_menu(read, steps, samples, workers=workers, progress=advance)
+    with processing.opened(catalogue) as (engine, samples):
+        samples = samples.with_errors(errors)
+        check_inputs(files, [read], samples)
+        with events_bar(samples.background, engine, passes) as advance:
+            result = without_bad_files(
+                samples, lambda good: scan_menu(read, steps, good, executor=engine, progress=advance)
+            )
     where = [entry for budget in budgets for entry in thresholds_met(result, budget)]
     if figure:
         from trigemu.output.figures.style import save

@@ -1,0 +1,55 @@
+"""`trigemu checkpoint`"""
+
+from __future__ import annotations
+
+import time
+from itertools import groupby
+from pathlib import Path
+
+import click
+
+from trigemu.cli.console import console, say
+from trigemu.output.text.terminal import Table
+from trigemu.support import listed_tasks, prune
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--prune",
+    "days",
+    type=click.FloatRange(min=0.0),
+    help="Remove what is damaged, or was written more than this many days ago; 0: everything.",
+)
+def checkpoint(folder: Path, days: float | None) -> None:
+    """List what a checkpoint FOLDER holds, or remove some of it."""
+    if days is not None:
+        files, size = prune(folder, days)
+        say(f"{folder}: removed {files} files, {_size(size)}")
+    kept = [*listed_tasks(folder)]
+    table = Table()
+    for column in ("work", "what", "version"):
+        table.add_column(column)
+    for column in ("tasks", "events", "size", "last"):
+        table.add_column(column, justify="right")
+    whole = [(task.head, task) for task in kept if task.head]
+    for work, group in groupby(sorted(whole, key=lambda pair: pair[0].work), key=lambda pair: pair[0].work):
+        heads, tasks = zip(*group, strict=True)
+        age = (time.time() - max(task.written for task in tasks)) / 3600
+        table.add_row(
+            work[:8],
+            heads[0].about,
+            heads[0].version,
+            str(len(tasks)),
+            str(sum(head.size for head in heads)),
+            _size(sum(task.bytes for task in tasks)),
+            f"{age:.1f} h ago",
+        )
+    console().print(table if whole else f"{folder} holds no finished task.")
+    for task in kept:
+        if task.head is None:
+            say(f"{task.path} is damaged or of another program")
+
+
+def _size(size: int) -> str:
+    return f"{size / 1e6:.3g} MB"

@@ -1,0 +1,135 @@
+"""How a command passes over events: options that many commands share, and the engine that they ask for."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+import trigemu
+from trigemu.cli import options
+from trigemu.cli.console import say
+from trigemu.samples import Catalogue, Entries
+from trigemu.support import Checkpoint, Engine, TrigemuError, dask_client, worker_pool
+
+LOCAL, DASK = "local", "dask"
+
+
+class _EngineName(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
+    """`local`, `dask`, or `dask:` with an address or a file."""
+
+    name = "engine"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        kind, colon, where = str(value).partition(":")
+        if value == LOCAL or (kind == DASK and bool(colon) == bool(where)):
+            return str(value)
+        self.fail(f"{value!r} is none: expected local, dask, dask:tcp://HOST:PORT or dask:FILE", param, ctx)
+
+
+class _Entries(click.ParamType):  # type: ignore[type-arg]
+    """SAMPLE:FILE:START:STOP"""
+
+    name = "entries"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Entries:
+        if isinstance(value, Entries):
+            return value
+        sample, *numbers = str(value).rsplit(":", 3)
+        if len(numbers) != 3 or not all(n.isascii() and n.isdigit() and len(n) < 19 for n in numbers):
+            self.fail(f"{value!r}: expected SAMPLE:FILE:START:STOP, with three numbers", param, ctx)
+        return Entries(sample, *map(int, numbers))
+
+
+@dataclass(frozen=True)
+class Processing:
+    """What the options of `processing` say."""
+
+    engine: str
+    workers: int
+    retries: int
+    checkpoint: Path | None
+    skip_bad_files: bool
+    only: Entries | None
+
+    @contextmanager
+    def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
+        """Start the engine, and open a catalogue with it; the engine ends with the block."""
+        with ExitStack() as stack:
+            executor = None
+            kept = Checkpoint(self.checkpoint) if self.checkpoint else None
+            if self.engine != LOCAL:
+                executor = stack.enter_context(
+                    dask_client(self.engine.partition(":")[2] or None, self.workers)
+                )
+            elif self.workers > 1:
+                executor = stack.enter_context(worker_pool(self.workers))
+            engine = Engine(executor, retries=self.retries, checkpoint=kept, tell=_tell)
+            samples = trigemu.open_catalogue(catalogue, executor=engine, skip_bad_files=self.skip_bad_files)
+            yield engine, samples.limited_to(self.only) if self.only else samples
+
+
+def _tell(message: str) -> None:
+    say(f"trigemu: {message}", err=True)
+
+
+_OPTIONS = (
+    click.option(
+        "--engine",
+        type=_EngineName(),
+        default=LOCAL,
+        show_default=True,
+        help="What processes events: this machine (local), or dask: processes here (dask), or a cluster "
+        "(dask:tcp://HOST:PORT, dask:FILE of its scheduler). The result does not depend on it.",
+    ),
+    click.option(
+        "--workers",
+        type=options.WORKERS,
+        default=1,
+        show_default=True,
+        help="Number of processes on this machine.",
+    ),
+    click.option(
+        "--retries",
+        type=click.IntRange(0, 100),
+        default=3,
+        show_default=True,
+        help="How often a task is tried again whose file cannot be read, or whose worker was lost.",
+    ),
+    click.option(
+        "--checkpoint",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Keep finished tasks in this folder; the same command then does only what is missing.",
+    ),
+    click.option(
+        "--skip-bad-files",
+        is_flag=True,
+        help="Leave out files that cannot be read, as a whole, and say so beside the rates.",
+    ),
+    click.option(
+        "--only",
+        type=_Entries(),
+        metavar="SAMPLE:FILE:START:STOP",
+        help="Process only these entries of a file, to reproduce a failure.",
+    ),
+)
+
+
+def processing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command, which gets them as one argument `processing`."""
+
+    @functools.wraps(command)
+    def collected(*arguments: Any, **given: Any) -> Any:
+        own = {field.name: given.pop(field.name) for field in fields(Processing)}
+        if own["workers"] > 1 and own["engine"].startswith(f"{DASK}:"):
+            raise TrigemuError("--workers is for processes on this machine: a cluster has its own")
+        return command(*arguments, processing=Processing(**own), **given)
+
+    for option in reversed(_OPTIONS):
+        option(collected)
+    return collected
