@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 from unittest import mock
 
 import msgspec
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 import trigemu
 from trigemu.counting import acceptances
-from trigemu.emulation import Job, over_background
+from trigemu.emulation import Chunk, Job, over_background
 from trigemu.generate import INTERACTIONS, Config, EventColumns, crossings, load_config, pools, recipes
 from trigemu.menus import Menu
 from trigemu.support import Words
@@ -113,8 +114,21 @@ class Decided:
 def of_catalogue(catalogue: trigemu.Catalogue, quantities: Quantities) -> Decided:
     """All background events of a catalogue."""
     job = Job((quantities.menu,), quantities.plan, catalogue)
-    chunks = over_background(job, lambda plan, sample, events: Decided.of(events, quantities))
-    return Decided.joined(decided for _, decided in chunks)
+    return Decided.joined(over_background(job, _Decide(quantities)))
+
+
+@dataclass(frozen=True)
+class _Decide:
+    """The task that decides a chunk, in this process."""
+
+    quantities: Quantities
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: trigemu.Plan, chunk: Chunk, events: trigemu.Events) -> Decided:
+        return Decided.of(events, self.quantities)
+
+    def merge(self, parts: Sequence[Decided]) -> Decided:
+        return Decided.joined(parts)
 
 
 def bootstrapped(decided: Decided, replicas: int, seed: int) -> Array:

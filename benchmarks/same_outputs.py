@@ -21,7 +21,7 @@ from typing import Any
 
 MENUS = ("primary", "baseline", "decade", "full", "full-decade", "decade-firmware", "alpha_t", "two-level")
 #: Parts of documents that are words, or say which program made them, or how files were checked.
-WORDS = ("warnings", "plugins", "version", "how", "sealed")
+WORDS = ("warnings", "plugins", "version", "how", "sealed", "left_out")
 
 
 def commands() -> Iterator[tuple[str, list[str], list[str]]]:

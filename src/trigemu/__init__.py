@@ -17,13 +17,26 @@ read it next.
 from __future__ import annotations
 
 from trigemu import starting as starting  # isort: split  # before all that takes time to load
-from trigemu.support import Environment, PluginError, SampleError, TableError, TrigemuError  # isort: split
+from trigemu.support import (  # isort: split
+    Checkpoint,
+    Engine,
+    Environment,
+    PluginError,
+    SampleError,
+    TableError,
+    TrigemuError,
+    UnreadableError,
+    worker_pool,
+)
 
 from trigemu.samples import (  # isort: split
+    BadFilesError,
     Catalogue,
     CatalogueTable,
     Collection,
+    Entries,
     Events,
+    LeftOut,
     Pileup,
     Rounding,
     Sample,
@@ -32,6 +45,7 @@ from trigemu.samples import (  # isort: split
     catalogue_of,
     make_events,
     open_catalogue,
+    without_bad_files,
 )
 
 from trigemu.observables import Condition, Number, Scope, Workspace  # isort: split
@@ -108,6 +122,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Asking",
     "Axis",
+    "BadFilesError",
     "Bench",
     "Bin",
     "BinnedRates",
@@ -117,6 +132,7 @@ __all__ = [
     "CatalogueTable",
     "Change",
     "Checked",
+    "Checkpoint",
     "Collection",
     "Common",
     "Comparison",
@@ -129,6 +145,8 @@ __all__ = [
     "Disagreement",
     "Efficiencies",
     "Emulation",
+    "Engine",
+    "Entries",
     "Environment",
     "Events",
     "ExclusiveRate",
@@ -138,6 +156,7 @@ __all__ = [
     "Half",
     "Histogram",
     "Kind",
+    "LeftOut",
     "LevelRates",
     "Menu",
     "MenuRates",
@@ -173,6 +192,7 @@ __all__ = [
     "TriggerCost",
     "TriggerRates",
     "Turnon",
+    "UnreadableError",
     "Workspace",
     "at_luminosity",
     "at_pileup",
@@ -196,5 +216,7 @@ __all__ = [
     "scan",
     "solve_budgets",
     "thresholds_met",
+    "without_bad_files",
+    "worker_pool",
     "write_calibrated",
 ]

@@ -49,6 +49,7 @@ def test_a_difference_is_shown_with_its_objects(folder: Path, trigemu: Command) 
     assert "3 of 4 triggers agree on all of 3 crossings." in said
     assert json.loads((folder / "c.json").read_text()) == {
         "crossings": 3,
+        "left_out": None,
         "triggers": [
             {"name": "L1_Jet20", "agree": 2, "only_emulated": 0, "only_stored": 1, "skipped": None},
             *(

@@ -17,7 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from onnx_toys import linear, write_card
 from toy_menus import any_of, from_decisions
-from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
+from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
 from trigemu.emulation import budgets as module
@@ -458,13 +458,12 @@ def test_budgets_are_in_hz_of_the_menu(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "how", [{"chunk_events": 1}, {"chunk_events": 7}, {"chunk_events": 30, "workers": 2}]
-)
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -> None:
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (7, 1), (30, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
     toys = [*PLAIN, *BUDGETS["three"]]
     catalogue = memory_catalogue({"a": toy_events(3, 90), "b": EVENTS[:30], "c": EVENTS[30:]})
-    assert solved(tmp_path, toys, catalogue, **how) == solved(tmp_path, toys, catalogue)
+    with engine(size, workers) as used:
+        assert solved(tmp_path, toys, catalogue, executor=used) == solved(tmp_path, toys, catalogue)
 
 
 def test_the_order_of_chunks_changes_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from toys import Decided, Killed, Memory, Seen, even_events, memory_catalogue, m
 from trigemu import Catalogue, Events, Plan, TrigemuError, make_plan
 from trigemu.emulation.engine import READ_AHEAD, Chunk, Job, chunks_of, over_background
 from trigemu.emulation.loop import emulate
-from trigemu.samples import Sample
+from trigemu.samples import Entries, Sample
 from trigemu.samples.formats.source import ReadEvents
+from trigemu.support import Engine, worker_pool
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
 
@@ -52,25 +53,21 @@ def test_chunks_end_at_the_last_basket_within_reach(inner: set[int], events: int
 
 def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None:
     events = {"a": even_events(1, 70), "b": even_events(2, 30)}
-    done = list(over_background(job(tmp_path, memory_catalogue(events)), Seen(1.0), chunk_events=20))
-    assert [chunk for chunk, _ in done] == [
-        *(Chunk(0, 0, start, min(start + 20, stop)) for start, stop in ((0, 50), (20, 50), (40, 50))),
-        Chunk(0, 0, 50, 70),
-        Chunk(1, 0, 0, 20),
-        Chunk(1, 0, 20, 30),
-    ]
-    for chunk, (sample, numbers, met) in done:
-        assert sample == chunk.sample
-        assert numbers == list(range(chunk.start, chunk.stop))
-        part = events["ab"[sample]][chunk.start : chunk.stop]
+    done = list(over_background(job(tmp_path, memory_catalogue(events)), Seen(1.0), Engine(chunk_events=20)))
+    expected = [(0, 0, 20), (0, 20, 40), (0, 40, 50), (0, 50, 70), (1, 0, 20), (1, 20, 30)]
+    for (number, start, stop), [(sample, numbers, met)] in zip(expected, done, strict=True):
+        assert (sample, numbers) == (number, list(range(start, stop)))
+        part = events["ab"[sample]][start:stop]
         assert met == pytest.approx(sum(e["met"] for e in part))
 
 
 def test_workers_give_the_same_in_the_same_order(tmp_path: Path) -> None:
     """And a task takes along what it needs to know."""
     work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
-    alone = list(over_background(work, Seen(2.0), chunk_events=20))
-    assert list(over_background(work, Seen(2.0), workers=2, chunk_events=20)) == alone
+    alone = list(over_background(work, Seen(2.0), Engine(chunk_events=20)))
+    with worker_pool(2) as pool:
+        done = over_background(work, Seen(2.0), Engine(pool, chunk_events=20, task_seconds=1e-6))
+        assert [one for part in done for one in part] == [one for part in alone for one in part]
 
 
 def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,10 +85,12 @@ def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pyte
     assert read == [{("jet", "pt")}, {("jet", "pt"), ("", "met")}]
 
 
-def test_a_worker_that_is_ended_is_reported(tmp_path: Path) -> None:
+def test_a_worker_that_is_ended_each_time_is_reported_with_its_events(tmp_path: Path) -> None:
     work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
-    with pytest.raises(TrigemuError, match="a worker process was ended by signal 9"):
-        list(over_background(work, Killed(), workers=2, chunk_events=20))
+    with worker_pool(2) as pool, pytest.raises(TrigemuError, match="ended by signal 9") as error:
+        list(over_background(work, Killed(), Engine(pool, retries=1, chunk_events=20)))
+    assert str(error.value).splitlines()[1] == "failed after 2 attempts: entries 0 to 19 of memory"
+    assert error.value.place == Entries("a", 0, 0, 20)
 
 
 # ---- reading ahead of the work
@@ -145,9 +144,9 @@ def threads_end() -> Iterator[Callable[[], None]]:
 def test_cores_change_nothing(tmp_path: Path, cores: Callable[[int], None], entries: int) -> None:
     work = job(tmp_path, memory_catalogue({"a": even_events(1, entries), "b": even_events(2, 7)}))
     cores(1)
-    alone = list(over_background(work, Seen(2.0), chunk_events=10))
+    alone = list(over_background(work, Seen(2.0), Engine(chunk_events=10)))
     cores(2)
-    assert list(over_background(work, Seen(2.0), chunk_events=10)) == alone
+    assert list(over_background(work, Seen(2.0), Engine(chunk_events=10))) == alone
 
 
 def test_one_core_reads_in_the_thread_that_works(tmp_path: Path, cores: Callable[[int], None]) -> None:
@@ -156,7 +155,7 @@ def test_one_core_reads_in_the_thread_that_works(tmp_path: Path, cores: Callable
     catalogue = watched(
         memory_catalogue({"a": even_events(1, 50)}), lambda _: readers.append(threading.current_thread())
     )
-    list(over_background(job(tmp_path, catalogue), Seen(1.0), chunk_events=10))
+    list(over_background(job(tmp_path, catalogue), Seen(1.0), Engine(chunk_events=10)))
     assert readers == [threading.main_thread()] * 5
 
 
@@ -168,12 +167,17 @@ class Waiting:
     awaited: Callable[[int], Iterable[int]]
     done: list[int] = field(default_factory=list)
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> int:
+    classes = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> int:
         start = int(events.id[0])
         for other in self.awaited(start):
             assert self.read[other].wait(timeout=10), f"{other} was not read while {start} was worked on"
         self.done.append(start)
         return start
+
+    def merge(self, parts: Sequence[int]) -> int:
+        return sum(parts)
 
 
 @pytest.mark.usefixtures("threads_end")
@@ -194,8 +198,8 @@ def test_the_next_chunks_are_read_while_one_is_worked_on_and_no_more(
         read[start].set()
 
     catalogue = watched(memory_catalogue({"a": even_events(1, 100)}), reading)
-    done = over_background(job(tmp_path, catalogue), task, chunk_events=10)
-    assert [result for _, result in done] == list(starts)
+    done = over_background(job(tmp_path, catalogue), task, Engine(chunk_events=10))
+    assert list(done) == list(starts)
     assert not too_early
 
 
@@ -211,8 +215,8 @@ def test_what_cannot_be_read_is_told_in_its_turn(
 
     cores(n)
     work = job(tmp_path, watched(memory_catalogue({"a": even_events(1, 90)}), reading))
-    done = iter(over_background(work, Seen(1.0), chunk_events=10))
-    assert [next(done)[0].start for _ in range(3)] == [0, 10, 20]
+    done = iter(over_background(work, Seen(1.0), Engine(chunk_events=10)))
+    assert [next(done)[0][1][0] for _ in range(3)] == [0, 10, 20]
     with pytest.raises(
         TrigemuError, match=r"sample 'a': watched cannot be read \(ValueError: damaged at 30\)"
     ):
@@ -224,8 +228,10 @@ def test_what_cannot_be_read_is_told_in_its_turn(
 def test_work_that_fails_or_is_interrupted_ends_the_reading(
     tmp_path: Path, cores: Callable[[int], None], error: type[BaseException]
 ) -> None:
-    def fail(plan: Plan, sample: int, events: Events) -> None:
-        raise error
+    @dataclass(frozen=True)
+    class Failing(Seen):
+        def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Any:
+            raise error
 
     def reading(start: int) -> None:
         begun.append(start)
@@ -237,7 +243,7 @@ def test_work_that_fails_or_is_interrupted_ends_the_reading(
     ended: list[int] = []
     catalogue = watched(memory_catalogue({"a": even_events(1, 90)}), reading)
     with pytest.raises(error):
-        list(over_background(job(tmp_path, catalogue), fail, chunk_events=10))
+        list(over_background(job(tmp_path, catalogue), Failing(1.0), Engine(chunk_events=10)))
     assert sorted(begun) == sorted(ended) == [0, 10, 20]
 
 
@@ -248,11 +254,11 @@ def test_results_that_are_left_lying_hold_no_thread(
     cores(2)
     read: list[int] = []
     catalogue = watched(memory_catalogue({"a": even_events(1, 90)}), read.append)
-    done = iter(over_background(job(tmp_path, catalogue), Seen(1.0), chunk_events=10))
+    done = iter(over_background(job(tmp_path, catalogue), Seen(1.0), Engine(chunk_events=10)))
     next(done)
     threads_end()
     assert sorted(read) == [0, 10, 20]
-    assert next(done)[0].start == 10
+    assert next(done)[0][1][0] == 10
 
 
 # ---- neighbouring crossings
@@ -303,11 +309,12 @@ def test_chunks_and_workers_change_nothing_for_neighbouring_crossings(
     ]
     assert entries < 53 or all(0 < sum(column) < entries for column in zip(*expected, strict=True))
     for chunk_events in (1, 2, 3, 20, 100):
-        done = over_background(work, Decided(), chunk_events=chunk_events)
-        assert [row for _, rows in done for row in rows] == expected
+        done = over_background(work, Decided(), Engine(chunk_events=chunk_events))
+        assert [row for rows in done for row in rows] == expected
     if entries == 53:
-        done = over_background(work, Decided(), workers=2, chunk_events=20)
-        assert [row for _, rows in done for row in rows] == expected
+        with worker_pool(2) as pool:
+            done = over_background(work, Decided(), Engine(pool, chunk_events=20))
+            assert [row for rows in done for row in rows] == expected
 
 
 def test_margins_do_not_count(tmp_path: Path) -> None:
@@ -316,7 +323,7 @@ def test_margins_do_not_count(tmp_path: Path) -> None:
     catalogue = memory_catalogue({"a": events})
     catalogue.samples[0].sources[0].neighbours = "orbit"  # type: ignore[misc]
     menu = menu_from(tmp_path, NEIGHBOURS)
-    tables = [emulate([menu], catalogue, chunk_events=size).table for size in (7, 100)]
+    tables = [emulate([menu], catalogue, executor=Engine(chunk_events=size)).table for size in (7, 100)]
     for table in tables:
         assert table.n.sum() == 40
     for name in ("words", "n", "weight", "square"):

@@ -14,6 +14,7 @@ from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue,
 from trigemu.counting.patterns import empty_table
 from trigemu.emulation.engine import Chunk, chunks_of
 from trigemu.output.text import rates as output
+from trigemu.support import Engine, worker_pool
 
 MENU = """
 [objects.jet]
@@ -63,20 +64,22 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Catalogue:
     return open_catalogue(folder / "catalogue.toml")
 
 
-def document(catalogue: Catalogue, folder: Path, **how: int) -> str:
+def document(catalogue: Catalogue, folder: Path, executor: Engine | None = None) -> str:
     menu = menu_from(folder, MENU)
-    return output.as_json(rates_of(emulate([menu], catalogue, **how)), "0")
+    return output.as_json(rates_of(emulate([menu], catalogue, executor=executor)), "0")
 
 
 @pytest.mark.parametrize("chunk_events", [1, 7, 100, 1000])
 def test_chunks_change_no_bit(catalogue: Catalogue, tmp_path: Path, chunk_events: int) -> None:
     reference = document(catalogue, tmp_path)
     assert json.loads(reference)["menu"]["events"] > 300
-    assert document(catalogue, tmp_path, chunk_events=chunk_events) == reference
+    assert document(catalogue, tmp_path, Engine(chunk_events=chunk_events)) == reference
 
 
 def test_workers_change_no_bit(catalogue: Catalogue, tmp_path: Path) -> None:
-    assert document(catalogue, tmp_path, workers=2, chunk_events=90) == document(catalogue, tmp_path)
+    with worker_pool(2) as pool:
+        in_two = document(catalogue, tmp_path, Engine(pool, chunk_events=90))
+    assert in_two == document(catalogue, tmp_path)
 
 
 def test_the_order_of_chunks_changes_no_bit(

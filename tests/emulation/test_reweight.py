@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pileup_toys import alike, crossing_catalogue, crossings
 from toy_menus import as_toml, brute_force, menus
-from toys import memory_catalogue, menu_from, toy_events
+from toys import engine, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
 from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
@@ -138,16 +138,16 @@ def test_rates_of_independent_interactions_follow_their_closed_form(
     assert total.error_hz < 0.05 * expected
 
 
-@pytest.mark.parametrize(
-    "how", [{"chunk_events": 1}, {"chunk_events": 9}, {"workers": 2, "chunk_events": 40}]
-)
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -> None:
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (9, 1), (40, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
     """Also where half of the sample counts."""
     menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
-    made = [
-        output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, **k), **k)), "0") for k in ({}, how)
-    ]
+    with engine(size, workers) as used:
+        made = [
+            output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)), "0")
+            for e in (None, used)
+        ]
     assert '"name": "evaluation"' in made[0]
     assert made[0] == made[1]
 

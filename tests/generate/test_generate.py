@@ -19,7 +19,7 @@ from trigemu.cli.generate import generate as command
 from trigemu.generate import pools
 from trigemu.generate.config import Crossings
 from trigemu.generate.run import Config, ConfigError, generate
-from trigemu.samples.catalogue import open_catalogue
+from trigemu.samples import open_catalogue
 from trigemu.support.errors import MissingExtraError
 
 FILES = ["catalogue.toml", "hard.root", "soft.root"]

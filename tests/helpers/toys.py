@@ -6,10 +6,11 @@ import math
 import os
 import random
 import signal
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import awkward as ak
 import numpy as np
@@ -17,10 +18,12 @@ import uproot
 
 from trigemu import Menu, read_menu
 from trigemu.decisions.plan import Plan, decide
+from trigemu.emulation import Chunk
 from trigemu.samples import Catalogue, Sample
 from trigemu.samples.events import Collection, Events
 from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.samples.normalise import CatalogueTable, SampleTable
+from trigemu.support import CHUNK_EVENTS, Engine, worker_pool
 
 COLUMNS = ("pt", "eta", "phi", "charge")
 COLLECTIONS = ("jet", "photon", "muon")
@@ -145,8 +148,19 @@ class Memory:
         self.has_parents = any("parent" in event for event in self.events)
         self.boundaries = (*range(0, self.entries, 50), self.entries)
 
+    @property
+    def identity(self) -> str:
+        return repr(self.events)
+
     def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
         return columns(self.events[start:stop], start)
+
+
+@contextmanager
+def engine(size: int = CHUNK_EVENTS, workers: int = 1) -> Iterator[Engine]:
+    """An engine with chunks of a size, in this process or in others."""
+    with worker_pool(workers) as pool:
+        yield Engine(pool if workers > 1 else None, chunk_events=size)
 
 
 @dataclass(frozen=True)
@@ -155,28 +169,45 @@ class Seen:
 
     factor: float
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> tuple[int, list[int], float]:
-        return sample, events.id.tolist(), self.factor * math.fsum(events.scalars["met"])
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> list[tuple[int, list[int], float]]:
+        return [(chunk.sample, events.id.tolist(), self.factor * math.fsum(events.scalars["met"]))]
+
+    def merge(
+        self, parts: Sequence[list[tuple[int, list[int], float]]]
+    ) -> list[tuple[int, list[int], float]]:
+        return [one for part in parts for one in part]
 
 
 @dataclass(frozen=True)
 class Killed:
     """A task that is ended by signal 9, as where memory runs out."""
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> None:
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
+
+    def merge(self, parts: Sequence[None]) -> None:
+        pass
 
 
 @dataclass(frozen=True)
 class Decided:
     """A task that any worker can do: the decisions of the events that count, bit by bit."""
 
-    def __call__(self, plan: Plan, sample: int, events: Events) -> list[list[bool]]:
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> list[list[bool]]:
         words = decide(events, plan)[events.core]
         return [
             [bool(word[b // 64] >> np.uint64(b % 64) & np.uint64(1)) for b in range(len(plan.slots))]
             for word in words
         ]
+
+    def merge(self, parts: Sequence[list[list[bool]]]) -> list[list[bool]]:
+        return [row for part in parts for row in part]
 
 
 def memory_catalogue(

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_menus import EVENT_KINDS, as_toml, brute_force, menus, pt
-from toys import evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
+from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import MenuRates, Rate, TrigemuError, emulate, rates_of, read_menu
 from trigemu.output.text import rates as output
@@ -132,10 +132,8 @@ def original(event: dict[str, Any], events: list[dict[str, Any]]) -> float:
     return next(e["weight"] for e in events if e["met"] == event["met"])  # type: ignore[no-any-return]
 
 
-@pytest.mark.parametrize(
-    "how", [{"chunk_events": 1}, {"chunk_events": 9}, {"chunk_events": 40, "workers": 2}]
-)
-def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, how: dict[str, int]) -> None:
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (9, 1), (40, 2)])
+def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, size: int, workers: int) -> None:
     """With scales that are no powers of two, and weights that vary by orders of magnitude."""
     text = "".join(
         f'[[trigger]]\nname = "T{i}"\nprescale = {1 + i / 3}\n{kind}\ngroup = "{"xy"[i % 2]}"\n'
@@ -146,7 +144,8 @@ def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, how: dict[st
     menu = menu_from(tmp_path, text)
     reference = output.as_json(rates_of(emulate([menu], catalogue)), "0")
     assert '"name": "evaluation"' in reference
-    assert output.as_json(rates_of(emulate([menu], catalogue, **how)), "0") == reference
+    with engine(size, workers) as used:
+        assert output.as_json(rates_of(emulate([menu], catalogue, executor=used)), "0") == reference
 
 
 def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:

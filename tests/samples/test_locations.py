@@ -27,8 +27,7 @@ from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.menus.importers.cms_l1_xml import read_xml
-from trigemu.samples import http, locations
-from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples import catalogue_of, http, locations
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.locations import found, is_local_folder, located, opened, parts

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_menus import EVENT_KINDS, Counters, any_of, apart, as_toml, decide, from_decisions, menus, outcomes
-from toys import evaluation_half, even_events, memory_catalogue, toy_events
+from toys import engine, evaluation_half, even_events, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, read_menu
 from trigemu.output.text import compare as output_compare
@@ -257,14 +257,13 @@ def variants_of_base(folder: Path) -> list[Menu]:
     return [first, write(folder, "b", BASE.format(name="b", jet=35, photon=10, prescale=2))]
 
 
-@pytest.mark.parametrize(
-    "how", [{"chunk_events": 1}, {"chunk_events": 13}, {"chunk_events": 40, "workers": 2}]
-)
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -> None:
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (13, 1), (40, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
     catalogue = memory_catalogue({"a": toy_events(1, 90), "b": toy_events(2, 60)})
     read = variants_of_base(tmp_path)
     reference = compare(emulate(read, catalogue))
-    again = compare(emulate(read, catalogue, **how))
+    with engine(size, workers) as used:
+        again = compare(emulate(read, catalogue, executor=used))
     assert output_compare.as_json(again, "0") == output_compare.as_json(reference, "0")
     assert output_compare.as_csv(again) == output_compare.as_csv(reference)
 

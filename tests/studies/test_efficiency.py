@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from toy_menus import any_of, as_toml, menus, outcomes
-from toys import evaluation_half, is_evaluation, memory_catalogue, toy_events
+from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.counting.patterns import count_patterns
@@ -271,13 +271,14 @@ def test_several_samples_are_one(tmp_path: Path) -> None:
         assert curves(both)[0].value.tolist() == pytest.approx(curves(one)[0].value.tolist())
 
 
-@pytest.mark.parametrize("how", [{"chunk_events": 7}, {"chunk_events": 30, "workers": 2}])
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -> None:
+@pytest.mark.parametrize(("size", "workers"), [(7, 1), (30, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
     read = [write(tmp_path, "a", MENU), write(tmp_path, "b", WEAK)]
     catalogue = signal(toy_events(3, 200))
     asked = (read, catalogue, ["yy"], [PT, Profile("met", (0.0, 20.0, 50.0))], ["n_jet > 1", "n_photon > 0"])
     reference = output_efficiency.as_json(efficiencies(*asked), catalogue, "0")
-    assert output_efficiency.as_json(efficiencies(*asked, **how), catalogue, "0") == reference
+    with engine(size, workers) as used:
+        assert output_efficiency.as_json(efficiencies(*asked, executor=used), catalogue, "0") == reference
 
 
 def test_a_menu_gains_nothing_over_itself(tmp_path: Path) -> None:

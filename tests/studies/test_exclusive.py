@@ -13,6 +13,7 @@ from toys import either, memory_catalogue, menu_from, toy_events
 from trigemu import emulate, rates_of
 from trigemu.counting.acceptance import Acceptance
 from trigemu.studies.exclusive import exactly, exclusive_rates
+from trigemu.support import Engine
 
 TRIGGERS = (
     {"name": "J30", "observable": "jet[0].pt", "above": 30.0, "prescale": 4, "coherent": "jets"},
@@ -90,7 +91,9 @@ def test_they_fall_and_add_up_to_the_menu(emulation: Any) -> None:
 def test_the_result_does_not_depend_on_how_events_are_cut_into_chunks(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, menu_text())
     catalogue = memory_catalogue({"a": toy_events(3, 200)})
-    whole, cut = (exclusive_rates(emulate([menu], catalogue, chunk_events=n)) for n in (10_000, 37))
+    whole, cut = (
+        exclusive_rates(emulate([menu], catalogue, executor=Engine(chunk_events=n))) for n in (10_000, 37)
+    )
     assert whole == cut
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pileup_toys import crossing_catalogue, crossings
 from toy_menus import as_toml, brute_force, menus, pt
-from toys import evaluation_half, memory_catalogue, menu_from, toy_events
+from toys import engine, evaluation_half, memory_catalogue, menu_from, toy_events
 
 from trigemu import Rate, TrigemuError, emulate, rates_of
 from trigemu.output.text import rates as output
@@ -95,12 +95,13 @@ def test_bins_add_up_and_one_bin_is_the_run(triggers: list[dict[str, Any]], seed
     assert summed == pytest.approx(plain.rate.hz, rel=1e-9)
 
 
-@pytest.mark.parametrize("how", [{"chunk_events": 1}, {"workers": 2, "chunk_events": 40}])
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -> None:
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (40, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
     menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
     asked = (menu, "n_interaction", (0.0, 2.0, 6.0), catalogue)
-    assert as_json(binned_rates(*asked, **how), "0") == as_json(binned_rates(*asked), "0")
+    with engine(size, workers) as used:
+        assert as_json(binned_rates(*asked, executor=used), "0") == as_json(binned_rates(*asked), "0")
 
 
 def test_thresholds_from_budgets_are_found_on_all_bins(tmp_path: Path) -> None:

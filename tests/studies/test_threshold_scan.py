@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx_toys import linear, write_card
-from toys import memory_catalogue, menu_from, toy_events
+from toys import engine, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, MenuRates, TrigemuError, emulate, rates_of, read_menu
 from trigemu.emulation.budgets import solve_budgets
@@ -123,8 +123,8 @@ def everything(result: MenuRates) -> tuple[Any, ...]:
     )
 
 
-def check(menu: Menu, steps: Sequence[Steps], catalogue: Catalogue, **how: int) -> Scan:
-    found = scan(menu, steps, catalogue, **how)
+def check(menu: Menu, steps: Sequence[Steps], catalogue: Catalogue, executor: Any = None) -> Scan:
+    found = scan(menu, steps, catalogue, executor=executor)
     chosen = list(product(*(step.values for step in steps)))
     assert len(found.points) == len(chosen)
     for values, point in zip(chosen, found.points, strict=True):
@@ -246,10 +246,11 @@ def test_any_scan_equals_separate_runs(
     check(menu, [Steps(trigger, tuple(sorted(values)))], memory_catalogue(samples))
 
 
-@pytest.mark.parametrize("how", [{"workers": 2}])
-def test_workers_change_no_bit(tmp_path: Path, how: dict[str, int]) -> None:
+@pytest.mark.parametrize(("size", "workers"), [(200, 2)])
+def test_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
     catalogue = memory_catalogue({"a": toy_events(1, 250), "b": toy_events(2, 60)})
-    check(read(tmp_path, 'fitted_on = "toy"'), [Steps("S", VALUES)], catalogue, **how)
+    with engine(size, workers) as used:
+        check(read(tmp_path, 'fitted_on = "toy"'), [Steps("S", VALUES)], catalogue, executor=used)
 
 
 # ---- where a budget is met

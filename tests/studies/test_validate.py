@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from l1_toys import jet, muon, vector_line
 from toys import menu_from
 
-from trigemu.samples.catalogue import Catalogue, catalogue_of, open_catalogue
+from trigemu.samples import Catalogue, catalogue_of, open_catalogue
 from trigemu.studies.validate import SHOWN, DecisionCheck, check_decisions
+from trigemu.support import Engine
 from trigemu.support.errors import TrigemuError
 
 MENU = """
@@ -111,7 +112,7 @@ def test_every_flipped_bit_is_a_difference(
     folder = tmp_path_factory.mktemp("check")
     events = toy_events(seed, 60)
     catalogue = catalogue_of(write(folder, events, sorted(flips)))
-    result = check_decisions(menu_from(folder, MENU), catalogue, chunk_events=chunk)
+    result = check_decisions(menu_from(folder, MENU), catalogue, executor=Engine(chunk_events=chunk))
     for trigger in result.triggers:
         of = sorted(event for event, name in flips if name == trigger.name)
         emulated = sum(fired(events[event])[trigger.name] for event in of)
@@ -159,7 +160,9 @@ def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize("inject", [1, 7, 360])
 def test_injected_differences_are_all_found(tmp_path: Path, inject: int) -> None:
     catalogue = catalogue_of(write(tmp_path, toy_events(3, 120)))
-    result = check_decisions(menu_from(tmp_path, MENU), catalogue, inject=inject, chunk_events=50)
+    result = check_decisions(
+        menu_from(tmp_path, MENU), catalogue, inject=inject, executor=Engine(chunk_events=50)
+    )
     assert (result.injected, result.found, result.differ) == (inject, inject, inject)
     again = check_decisions(menu_from(tmp_path, MENU), catalogue, inject=inject)
     assert counts(again) == counts(result)
@@ -238,7 +241,9 @@ legs = [{ object = "jet", crossing = -1, pt = { min = 20.0 } }]
 
 def test_neighbouring_crossings_are_shown_too(tmp_path: Path) -> None:
     file = write(tmp_path, [([41, 40], []), ([7], []), ([39], [])])  # no bit 4 is stored
-    result = check_decisions(menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file), chunk_events=1)
+    result = check_decisions(
+        menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file), executor=Engine(chunk_events=1)
+    )
     (difference,) = result.triggers[-1].first
     assert (difference.entry, difference.emulated, difference.events.core) == (1, True, slice(1, 2))
     assert difference.events.collections["jet"].columns["pt"].tolist() == [20.5, 20.0, 3.5, 19.5]
@@ -265,5 +270,7 @@ def test_a_menu_of_which_nothing_can_be_checked_is_refused(tmp_path: Path) -> No
 def test_progress_counts_events(tmp_path: Path) -> None:
     steps: list[int] = []
     catalogue = catalogue_of(write(tmp_path, toy_events(3, 100)))
-    check_decisions(menu_from(tmp_path, MENU), catalogue, chunk_events=30, progress=steps.append)
+    check_decisions(
+        menu_from(tmp_path, MENU), catalogue, executor=Engine(chunk_events=30), progress=steps.append
+    )
     assert np.sum(steps) == 100

@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from onnx import helper
 from onnx_toys import autoencoder, linear, model, write_card
-from toys import columns, even_events, memory_catalogue, menu_from, toy_events
+from toys import columns, engine, even_events, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, make_plan, rates_of, read_menu
 from trigemu.observables.workspace import Workspace
 from trigemu.output.text import rates as output
 from trigemu.samples.events import make_events
+from trigemu.support import Engine
 from trigemu.support.toml import TableError
 from trigemu.triggers.anomaly import BLOCK
 from trigemu.triggers.models.lanes import Lanes
@@ -103,7 +104,7 @@ def test_a_score_that_is_no_number_is_named(tmp_path: Path) -> None:
     for more in ("above = 0.0", "total_rate_hz = 10.0"):
         menu = menu_from(tmp_path, "\n" + trigger(more=more))
         with pytest.raises(TrigemuError) as error:
-            emulate([menu], memory_catalogue({"a": events}), chunk_events=50)
+            emulate([menu], memory_catalogue({"a": events}), executor=Engine(chunk_events=50))
         where = f"{tmp_path / 'menu.toml'}:2: trigger 'AD'"
         what = "its score is not a number (NaN) in sample 'a', event 70;"
         assert str(error.value).startswith(f"{where}: {what}")
@@ -174,15 +175,16 @@ def test_chunks_and_workers_change_no_bit(two_menus: tuple[Menu, Menu]) -> None:
     """Budget, halves and models together; the events are then in other company."""
     catalogue = memory_catalogue({"a": even_events(1, 120), "b": EVENTS[:30]})
 
-    def documents(**how: int) -> list[str]:
-        emulation = emulate(two_menus, catalogue, **how)
+    def documents(executor: Any = None) -> list[str]:
+        emulation = emulate(two_menus, catalogue, executor=executor)
         return [output.as_json(rates_of(emulation, menu), "0") for menu in two_menus]
 
     reference = documents()
     assert json.loads(reference[1])["half"]["name"] == "evaluation"
     assert json.loads(reference[1])["triggers"][0]["threshold_error"] > 0
-    for how in ({"chunk_events": 1}, {"chunk_events": 17}, {"chunk_events": 40, "workers": 2}):
-        assert documents(**how) == reference, how
+    for size, workers in ((1, 1), (17, 1), (40, 2)):
+        with engine(size, workers) as used:
+            assert documents(used) == reference, size
 
 
 def test_a_score_is_the_same_alone_and_among_others(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from trigemu.samples import Catalogue
 from trigemu.support import printable
 
 #: First characters of a text that a spreadsheet takes for a formula.
@@ -30,6 +31,17 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
+    """Return what a document says of files that are left out; None if there are none."""
+    if not catalogue.left_out:
+        return None
+    files = [
+        {"sample": file.sample, "file": file.path, "reason": file.reason, "events": file.entries}
+        for file in catalogue.left_out
+    ]
+    return {"share_of_events": catalogue.share_left_out, "files": files}
 
 
 def in_csv(rows: Iterable[Iterable[object]]) -> str:

@@ -16,6 +16,8 @@ SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
 #: The units that the errors of rates treat as independent.
 Errors = Literal["interactions", "events"]
 T = TypeVar("T")
+#: Files that are named in a sentence.
+_NAMED = 10
 
 
 class BadFilesError(UnreadableError):
@@ -145,6 +147,18 @@ class Catalogue:
             lost = sum(mean if file.entries is None else file.entries for file in own)
             out, everything = out + lost, everything + lost + sample.entries
         return out / everything
+
+    @property
+    def left_out_text(self) -> str:
+        """A sentence about the files that are left out."""
+        every = len(self.left_out) + sum(len(sample.sources) for sample in self.samples)
+        names = [file.path for file in self.left_out]
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        share = f"{100 * self.share_left_out:.2g} % of the background's events"
+        return (
+            f"{len(names)} of {every} files cannot be read and are left out, about {share}; samples are "
+            f"normalised to the other files: {', '.join(names[:_NAMED])}{more}"
+        )
 
     @property
     def with_parents(self) -> frozenset[int]:

@@ -68,7 +68,7 @@ class EventFile(Source):
         source = opened_source(self.format, self.path, self.seal, self.facts.opening)
         if source.entries != self.entries:
             raise UnreadableError(
-                f"has {source.entries} events here, and had {self.entries} when it was opened"
+                f"has {source.entries} events, and had {self.entries} when its catalogue was opened"
             )
         return source
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.detect import format_of
-from trigemu.samples.event_file import EventFile, Facts
+from trigemu.samples.event_file import OPEN_FILES, EventFile, Facts
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import found, located, regular
@@ -38,6 +38,8 @@ from trigemu.support import (
 
 #: Samples in a catalogue, each of which has rows of its own in tables.
 MOST_SAMPLES = 10_000
+#: Bytes of files that this process opens by itself, without workers.
+_FEW_BYTES = 2**30
 
 
 def embedded_catalogue() -> Path:
@@ -176,7 +178,7 @@ def _opened(
             files.append(_files(table, folder, weighted, engine))
         except SampleError as error:
             files.append([])
-            problems.append(Problem(str(error), isinstance(error, UnreadableError)))
+            problems.append(Problem(str(error), False))
     surveyed = iter(_surveyed([file for of_sample in files for file in of_sample], engine))
     left_out: list[LeftOut] = []
     good: list[tuple[list[ToOpen], list[Facts]]] = []
@@ -201,10 +203,14 @@ def _opened(
 
 def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> list[ToOpen]:
     """Return the files of a sample, in their order."""
-    try:
-        paths = [path for pattern in table.files for path in found(pattern, folder)]
-    except SampleError as error:
-        raise type(error)(f"sample {table.name!r}: {error}") from None
+    paths: list[tuple[str, str]] = []
+    for pattern in table.files:
+        try:
+            paths += [(path, "") for path in found(pattern, folder)]
+        except UnreadableError as error:
+            paths.append((str(located(pattern, folder)), str(error)))
+        except SampleError as error:
+            raise SampleError(f"sample {table.name!r}: {error}") from None
     if table.sha256 and len(table.sha256) != len(paths):
         raise SampleError(
             f"sample {table.name!r}: {len(table.sha256)} sha256 for {len(paths)} files; give one for each, "
@@ -221,8 +227,8 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
     sums = weighted and not table.sum_of_weights
     identified = engine.checkpoint is not None
     return [
-        ToOpen(table.name, path, table.format, seal, sha256, opening, sums, identified)
-        for path, seal, sha256 in zip(paths, seals, digests, strict=True)
+        ToOpen(table.name, path, table.format, seal, sha256, opening, sums, identified, missing)
+        for (path, missing), seal, sha256 in zip(paths, seals, digests, strict=True)
     ]
 
 
@@ -230,12 +236,15 @@ def _surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Found]:
     """Return the facts or the problem of each file. One that cannot be read is opened again where that may
     help: a remote one, or by another worker."""
     plain = replace(engine, checkpoint=None)  # what is kept there is known by the facts
+    if _are_few(files):  # before workers have started
+        plain.executor = None
     results = [one for part in plain.over(Survey(), files) for one in part]
     for attempt in range(engine.retries):
         failed = [
             n
             for n, (file, result) in enumerate(zip(files, results, strict=True))
-            if isinstance(result, Problem) and result.unreadable and (file.is_remote or engine.executor)
+            if isinstance(result, Problem) and result.unreadable and not result.settled
+            if file.is_remote or engine.executor
         ]
         if not failed:
             break
@@ -244,6 +253,14 @@ def _surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Found]:
         for n, result in zip(failed, again, strict=True):
             results[n] = result
     return results
+
+
+def _are_few(files: Sequence[ToOpen]) -> bool:
+    """Whether this process opens and verifies files in about a second."""
+    if len(files) > OPEN_FILES:
+        return False
+    local = [where for file in files if isinstance(where := located(file.path), Path) and is_there(where)]
+    return sum(path.stat().st_size for path in local) <= _FEW_BYTES
 
 
 def _sample(

@@ -25,7 +25,7 @@ PAUSE_S = 1.0
 @dataclass(frozen=True)
 class ToOpen:
     """A file to open. sha256: what the catalogue says. opening: see `Facts`. weighted: whether the sum of its
-    weights is needed. identified: whether its identity is."""
+    weights is needed. identified: whether its identity is. missing: what to say if there is none."""
 
     sample: str
     path: str
@@ -35,6 +35,7 @@ class ToOpen:
     opening: str
     weighted: bool
     identified: bool
+    missing: str = ""
 
     @property
     def size(self) -> int:
@@ -55,10 +56,12 @@ class ToOpen:
 
 @dataclass(frozen=True)
 class Problem:
-    """Why a file cannot be used. unreadable: whether it may be left out, and the others used."""
+    """Why a file cannot be used. unreadable: whether it may be left out, and the others used. settled:
+    whether its server said that there is none."""
 
     message: str
     unreadable: bool
+    settled: bool = False
 
 
 Found = Facts | Problem
@@ -95,6 +98,8 @@ class Survey:
 
 def survey(file: ToOpen) -> Found:
     """Return what there is to know of a file, or why it cannot be used."""
+    if file.missing:
+        return Problem(f"sample {file.sample!r}: {file.missing}", True, True)
     try:
         sha256 = file.sha256 if file.seal else _verified(file)  # a seal is compared while it is read
         with naming(file.sample, file.path):
@@ -112,7 +117,8 @@ def survey(file: ToOpen) -> Found:
                 opening=file.opening,
             )
     except SampleError as error:
-        return Problem(str(error), isinstance(error, UnreadableError))
+        settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)
+        return Problem(str(error), isinstance(error, UnreadableError), settled)
 
 
 def _tag(path: str) -> str:

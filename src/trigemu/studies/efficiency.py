@@ -188,7 +188,10 @@ def efficiencies(
             for profile, table in zip(profiles, tables, strict=True)
             for turnon in _turnons(profile, table, solved, plan, categories, triggers)
         ),
-        warnings=tuple(_negative(catalogue, tables[0], len(profiles[0].edges) << len(categories))),
+        warnings=(
+            *([catalogue.left_out_text] if catalogue.left_out else []),
+            *_negative(catalogue, tables[0], len(profiles[0].edges) << len(categories)),
+        ),
     )
 
 

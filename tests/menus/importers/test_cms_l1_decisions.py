@@ -13,7 +13,7 @@ from trigemu import read_menu
 from trigemu.menus.importers.cms_l1 import import_cms_l1
 from trigemu.menus.importers.cms_l1_grammar import parse
 from trigemu.menus.importers.cms_l1_xml import read_xml
-from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples import catalogue_of
 from trigemu.studies.validate import check_decisions
 
 EXPRESSIONS = [

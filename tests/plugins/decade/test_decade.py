@@ -26,6 +26,7 @@ from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue,
 from trigemu.decisions.plan import decide
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.observables.workspace import Workspace
+from trigemu.support import Engine, worker_pool
 from trigemu.support.toml import TableError
 from trigemu.triggers.models.lanes import Lanes
 
@@ -248,7 +249,7 @@ def test_chunks_change_no_bit(models: Models, catalogue: Catalogue, budget: bool
     menu = models.menu(MENU, *([("above = 0.0", "unique_rate_hz = 300.0")] if budget else []))
     results = []
     for size in (100_000, 170, 50, 1):
-        emulation = emulate([menu], catalogue, chunk_events=size)
+        emulation = emulate([menu], catalogue, executor=Engine(chunk_events=size))
         result = rates_of(emulation)
         results.append((result.rate, result.triggers, result.overlap.tobytes()))
     assert all(result == results[0] for result in results)
@@ -264,7 +265,9 @@ def test_workers_change_no_bit(models: Models, plain_events: Events) -> None:
     )
     catalogue = open_catalogue(models.folder / "catalogue.toml")
     menu = models.menu()
-    one, two = (emulate([menu], catalogue, workers=w, chunk_events=50) for w in (1, 2))
+    one = emulate([menu], catalogue)
+    with worker_pool(2) as pool:
+        two = emulate([menu], catalogue, executor=Engine(pool, chunk_events=50))
     assert rates_of(one).triggers == rates_of(two).triggers
     assert rates_of(one).triggers[2].total.hz > 0
 
@@ -303,10 +306,10 @@ def test_menus_share_the_network(
     add = Lanes.add
     monkeypatch.setattr(Lanes, "add", lambda self, f: [calls.append(len(f)), add(self, f)][1])
     menus = [models.menu(), models.menu(ANOMALY, name="plain.toml")][:: 1 if first == "decade" else -1]
-    emulation = emulate(menus, catalogue, chunk_events=100)
+    emulation = emulate(menus, catalogue, executor=Engine(chunk_events=100))
     assert len(calls) == 9
     for menu in menus:
-        alone = rates_of(emulate([menu], catalogue, chunk_events=100))
+        alone = rates_of(emulate([menu], catalogue, executor=Engine(chunk_events=100)))
         assert rates_of(emulation, menu).triggers == alone.triggers
 
 

@@ -13,9 +13,10 @@ import pytest
 
 import trigemu
 from trigemu import TrigemuError
-from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples import catalogue_of
 from trigemu.samples.formats import challenge
 from trigemu.samples.formats.challenge import Challenge
+from trigemu.support import Engine
 from trigemu.support.errors import SampleError
 
 h5py = pytest.importorskip("h5py")
@@ -92,7 +93,7 @@ def test_a_menu_runs_over_one_file_in_any_chunks(tmp_path: Path) -> None:
     menu, catalogue = trigemu.read_menu(tmp_path / "m.toml"), catalogue_of(tmp_path / "a.h5")
     expected = [int((particles[:, 6, 0] > 20).sum()), int((particles[:, 0, 0] > 40).sum())]
     for chunk in (50, N):
-        result = trigemu.rates_of(trigemu.emulate([menu], catalogue, chunk_events=chunk))
+        result = trigemu.rates_of(trigemu.emulate([menu], catalogue, executor=Engine(chunk_events=chunk)))
         assert [t.total.events for t in result.triggers] == expected
 
 

@@ -17,7 +17,7 @@ from l1_toys import calorimeter, jet, muon, vector_line
 from real_data import real_file
 
 from trigemu import TrigemuError
-from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples import catalogue_of
 from trigemu.samples.formats import cms_vector
 from trigemu.samples.formats.cms_vector import ORBIT, CMSVector
 from trigemu.samples.formats.source import ReadEvents

@@ -13,7 +13,7 @@ from real_data import real_file
 from toys import COLUMNS, toy_events, write_root
 
 import trigemu
-from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples import catalogue_of
 from trigemu.samples.formats.nanoaod import NanoAOD
 from trigemu.support.errors import SampleError
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from real_data import real_file
 
 from trigemu import open_catalogue
-from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples import catalogue_of
 from trigemu.samples.formats.parquet import Parquet
 from trigemu.support.errors import SampleError
 

@@ -15,7 +15,7 @@ from real_data import real_file
 from toys import menu_from
 
 import trigemu
-from trigemu.samples.catalogue import catalogue_of
+from trigemu.samples import catalogue_of
 from trigemu.samples.formats.physlite import COLLECTIONS, Physlite
 from trigemu.support.errors import SampleError
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rich.console import Group, RenderableType
 
-from trigemu.output.documents import in_csv, in_json
+from trigemu.output.documents import in_csv, in_json, left_out
 from trigemu.output.text.terminal import Table, plain
 from trigemu.samples import Catalogue
 from trigemu.studies import Curve, Efficiencies, Turnon
@@ -33,6 +33,7 @@ def as_json(
         "samples": list(result.samples),
         "require": result.require,
         "halved": list(result.halved),
+        "left_out": left_out(catalogue),
         "warnings": list(result.warnings),
         "turnons": [
             {

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 
 from trigemu.counting import LISTED
-from trigemu.output.documents import in_csv, in_json
+from trigemu.output.documents import in_csv, in_json, left_out
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import (
     events_text,
@@ -46,6 +46,7 @@ def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
             {"name": sample.name, "events": sample.entries, "rate_hz": sample.rate_hz}
             for sample in catalogue.background
         ],
+        "left_out": left_out(catalogue),
         "half": half(result),
         "warnings": list(result.warnings),
         "provenance": {

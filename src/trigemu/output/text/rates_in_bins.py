@@ -22,7 +22,7 @@ def as_json(result: BinnedRates, version: str) -> str:
     """Return the JSON document of `trigemu rates-vs`; rates in Hz. `whole` is as in `run`; a bin without
     events has null rates."""
     whole = as_dict(result.whole, version)
-    shared = {key: whole.pop(key) for key in ("samples", "half", "provenance")}
+    shared = {key: whole.pop(key) for key in ("samples", "left_out", "half", "provenance")}
     document = {
         "observable": result.observable,
         "crossings_hz": result.crossings.hz,

@@ -24,7 +24,7 @@ _NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz
 def as_json(scan: Scan, met: Sequence[Met], version: str) -> str:
     """Return the JSON document of `trigemu scan`; each point is as in `run`, without what all share."""
     documents = [as_dict(point, version) for point in scan.points]
-    shared = {key: documents[0][key] for key in ("samples", "half", "provenance")}
+    shared = {key: documents[0][key] for key in ("samples", "left_out", "half", "provenance")}
     own = ("menu", "triggers", "groups", "warnings")
     document = {
         "scanned": [asdict(step) for step in scan.steps],

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Group, RenderableType
 
-from trigemu.output.documents import in_json
+from trigemu.output.documents import in_json, left_out
 from trigemu.output.text.terminal import Table, plain
 from trigemu.samples import Events
 from trigemu.studies import Checked, DecisionCheck
@@ -30,7 +30,8 @@ def as_json(result: DecisionCheck) -> str:
         }
         for trigger in result.triggers
     ]
-    return in_json({"crossings": result.crossings, "triggers": triggers})
+    found = {"crossings": result.crossings, "triggers": triggers}
+    return in_json(found | {"left_out": left_out(result.catalogue)})
 
 
 def check_table(result: DecisionCheck) -> RenderableType:
@@ -89,6 +90,8 @@ def _notes(result: DecisionCheck) -> Iterator[str]:
             yield f"Skipped: {trigger.name}: {trigger.skipped}."
     checked = [trigger for trigger in result.triggers if trigger.skipped is None]
     same = sum(not trigger.differ for trigger in checked)
+    if result.catalogue.left_out:
+        yield f"Warning: {result.catalogue.left_out_text}."
     yield f"{same} of {len(checked)} triggers agree on all of {result.crossings} crossings."
     if result.injected:
         yield f"{result.found} of {result.injected} flipped decisions were found."

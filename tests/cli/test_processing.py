@@ -1,0 +1,125 @@
+"""Options of commands that pass over events: engines, failures, checkpoints."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toys import toy_events, write_root
+
+from trigemu.support import Engine
+
+Run = Callable[..., tuple[int, str]]
+SAMPLES = ("--samples", "catalogue.toml")
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "run": ("run", "menu.toml"),
+    "compare": ("compare", "menu.toml", "other.toml"),
+    "scan": ("scan", "menu.toml", "--trigger", "J30", "--values", "20,40"),
+    "rates-vs": ("rates-vs", "met", "menu.toml", "--bins", "0:100:20"),
+    "efficiency": (
+        *("efficiency", "menu.toml", "--sample", "all", "--observable", "met", "--bins", "0:100:20"),
+    ),
+}
+
+
+def document(file: str | Path) -> Any:
+    found = json.loads(Path(file).read_text())
+    for part in [found, *found.get("variants", [])]:
+        part.pop("provenance", None)
+    return found
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_same_from_two_processes_and_from_a_checkpoint(place: Any, trigemu: Run, name: str) -> None:
+    place.write("other.toml", (place.folder / "menu.toml").read_text().replace("30.0", "25.0"))
+    made = []
+    for number, how in enumerate(
+        ((), ("--workers", "2"), ("--checkpoint", "kept"), ("--checkpoint", "kept", "--engine", "local"))
+    ):
+        status, told = trigemu(*COMMANDS[name], *SAMPLES, *how, "--json", f"{number}.json")
+        assert status == 0, told
+        made.append(document(f"{number}.json"))
+    assert made[0] == made[1] == made[2] == made[3]
+    status, told = trigemu("checkpoint", "kept")
+    assert status == 0
+    assert re.search(r"[0-9a-f]{8} +Count\w+ of menu.* 400 ", told)
+
+
+def test_a_report_and_a_check_take_the_same_options(place: Any, trigemu: Run) -> None:
+    status, told = trigemu("report", "menu.toml", *SAMPLES, "--checkpoint", "kept", "-o", "page.html")
+    assert (status, (place.folder / "page.html").exists()) == (0, True), told
+    status, told = trigemu("check", "menu.toml", "all.root", "--skip-bad-files", "--retries", "0")
+    assert "no trigger can be checked" in told
+
+
+def test_a_failure_says_how_to_do_it_again(place: Any, trigemu: Run) -> None:
+    events = [e | {"met": float("nan") if n == 170 else e["met"]} for n, e in enumerate(toy_events(3, 400))]
+    write_root(place.folder / "all.root", events, basket=150)
+    menu = place.write(
+        "met.toml", '[[trigger]]\nname = "M"\nkind = "threshold"\nobservable = "met"\nabove = 1\n'
+    )
+    status, told = trigemu("run", menu.name, *SAMPLES, "--workers", "2")
+    assert status == 2
+    lines = told.splitlines()
+    assert "NaN" in lines[0]
+    assert re.fullmatch(r"trigemu: failed on \S+, process \d+: entries 0 to 399 of .*all\.root", lines[1])
+    assert lines[2].startswith("trigemu: to do it again on these alone: trigemu run met.toml --samples")
+    command = shlex.split(lines[2].partition("alone: trigemu ")[2])
+    assert command[-2:] == ["--only", "all:0:0:400"]
+    status, again = trigemu(*command)
+    assert (status, again.splitlines()[0]) == (2, lines[0])
+    assert "failed: entries 0 to 399" in again
+
+
+def test_files_that_cannot_be_read(place: Any, trigemu: Run) -> None:
+    for name in ("a.root", "b.root"):
+        (place.folder / name).write_bytes((place.folder / "all.root").read_bytes())
+    (place.folder / "b.root").write_bytes((place.folder / "b.root").read_bytes()[:-300])
+    text = (place.folder / "catalogue.toml").read_text().replace('"all.root"', '"a.root", "b.root", "c.root"')
+    place.write("catalogue.toml", text)
+    status, told = trigemu("run", "menu.toml", *SAMPLES)
+    assert status == 2
+    assert [re.findall(r"\w\.root", line)[0] for line in told.splitlines()] == ["b.root", "c.root"]
+    status, told = trigemu("run", "menu.toml", *SAMPLES, "--skip-bad-files", "--json", "out.json")
+    assert status == 0
+    assert "Warning: 2 of 3 files cannot be read and are left out, about 67 % of the background's" in told
+    assert len(document("out.json")["left_out"]["files"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--engine", "slurm"), "'slurm' is none: expected local, dask, dask:tcp://HOST:PORT or dask:FILE"),
+        (("--engine", "dask:"), "'dask:' is none"),
+        (("--engine", "dask:none.json"), "cannot read none.json"),
+        (("--engine", "dask:menu.toml"), "menu.toml is not what dask scheduler --scheduler-file writes"),
+        (("--engine", "dask:tcp://127.0.0.1:9", "--workers", "2"), "a cluster has its own"),
+        (("--retries", "-1"), "-1 is not in the range"),
+        (("--only", "all:0:0"), "expected SAMPLE:FILE:START:STOP, with three numbers"),
+        (("--only", "all:0:0:x"), "expected SAMPLE:FILE:START:STOP, with three numbers"),
+        (("--only", f"all:0:0:{10**30}"), "expected SAMPLE:FILE:START:STOP, with three numbers"),
+        (("--only", "b:0:0:1"), "unknown sample 'b'"),
+        (("--only", "all:1:0:1"), "has files 0 to 0, not 1"),
+        (("--checkpoint", "menu.toml"), "is a file"),
+        (("--checkpoint", "menu.toml/below"), "cannot make the checkpoint folder"),
+    ],
+)
+def test_options_that_cannot_be(place: Any, trigemu: Run, options: tuple[str, ...], message: str) -> None:
+    status, told = trigemu("run", "menu.toml", *SAMPLES, *options)
+    assert status == 2
+    assert message in " ".join(told.replace("│", " ").split())
+
+
+def test_retries_and_chunks_reach_the_engine(
+    place: Any, trigemu: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Engine] = []
+    plain = Engine.__post_init__
+    monkeypatch.setattr(Engine, "__post_init__", lambda self: [plain(self), made.append(self)][0])
+    assert trigemu("run", "menu.toml", *SAMPLES, "--retries", "7")[0] == 0
+    assert made[0].retries == 7
