@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_menus import as_toml, brute_force, menus
-from toys import is_evaluation, memory_catalogue, menu_from, toy_events
+from toys import engine, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import Rate, emulate, rates_of
 from trigemu.counting.patterns import complete_table, count_patterns, merge_tables
@@ -135,13 +135,13 @@ def menu(folder: Path, name: str = "one", jet: float = 30.0, met: float = 20.0) 
     return menu_from(folder, MENU.format(name=name, jet=jet, met=met))
 
 
-@pytest.mark.parametrize(
-    "how", [{"chunk_events": 1}, {"chunk_events": 17}, {"chunk_events": 70, "workers": 2}]
-)
-def test_chunks_and_workers_change_no_bit(tmp_path: Path, catalogue: Any, how: dict[str, int]) -> None:
-    reference, other = (
-        output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, **h)), "0") for h in ({}, how)
-    )
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (17, 1), (70, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, catalogue: Any, size: int, workers: int) -> None:
+    with engine(size, workers) as used:
+        reference, other = (
+            output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, executor=e)), "0")
+            for e in (None, used)
+        )
     assert other == reference
 
 

@@ -261,7 +261,7 @@ def test_rates_beyond_exact_sums_are_refused(tmp_path: Path, file: Path, pb: str
 def test_a_catalogue_has_a_limited_number_of_samples(
     tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("trigemu.samples.catalogue.MOST_SAMPLES", 1)
+    monkeypatch.setattr("trigemu.samples.opening.MOST_SAMPLES", 1)
     entry = 'files = ["a.root"]'
     assert len(catalogue(tmp_path, entry).samples) == 1
     another = f'\n[[sample]]\nname = "b"\nrole = "background"\ncross_section_pb = 1.0\n{entry}'

@@ -7,7 +7,7 @@ process does that, and a process keeps only a few open.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -45,7 +45,7 @@ class Facts:
     sum_of_weights: float | None
     sha256: str | None
     identity: str
-    opening: str
+    opening: str = field(compare=False)
 
     def for_reading(self) -> Facts:
         """Return what is needed to read events, which is little, and sent with every task."""
