@@ -26,6 +26,7 @@ from trigemu.support import (  # isort: split
     TableError,
     TrigemuError,
     UnreadableError,
+    WorkerPool,
     worker_pool,
 )
 
@@ -193,6 +194,7 @@ __all__ = [
     "TriggerRates",
     "Turnon",
     "UnreadableError",
+    "WorkerPool",
     "Workspace",
     "at_luminosity",
     "at_pileup",

@@ -149,7 +149,9 @@ def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
     write(tmp_path, toy_events(1, 40), [(3, "J20")], "a.txt")
     write(tmp_path, toy_events(2, 50), [(49, "J20"), (0, "seeded")], "b.txt")
     result = check_decisions(
-        menu_from(tmp_path, MENU), catalogue_file(tmp_path, "a.txt", "b.txt"), chunk_events=16
+        menu_from(tmp_path, MENU),
+        catalogue_file(tmp_path, "a.txt", "b.txt"),
+        executor=Engine(chunk_events=16),
     )
     assert result.crossings == 90
     assert [trigger.differ for trigger in result.triggers] == [2, 0, 1]

@@ -33,7 +33,19 @@ class BadFilesError(UnreadableError):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A file that is left out. entries: its number of events; None if that is not known."""
+    """A file that is left out.
+
+    Attributes
+    ----------
+    sample : str
+        The name of its sample.
+    path : str
+        Its path or URL.
+    reason : str
+        Why it cannot be read.
+    entries : int or None
+        Its number of events; None if that is not known.
+    """
 
     sample: str
     path: str
@@ -43,7 +55,17 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Entries:
-    """The entries from start to stop of one file, given by the number that it has in its sample."""
+    """Some entries of one file.
+
+    Attributes
+    ----------
+    sample : str
+        The name of the sample.
+    file : int
+        The number of the file in it, from 0.
+    start, stop : int
+        The entries from start to stop − 1.
+    """
 
     sample: str
     file: int
@@ -232,6 +254,16 @@ def without_bad_files(catalogue: Catalogue, function: Callable[[Catalogue], T]) 
         The samples; if it does not skip bad files, the function is called once.
     function : callable
         What passes over the events.
+
+    Returns
+    -------
+    object
+        What the function returns.
+
+    Raises
+    ------
+    SampleError
+        If a sample cannot do without these files.
     """
     while True:
         try:

@@ -28,7 +28,7 @@ from trigemu.support.execution.contracts import Work
 from trigemu.support.execution.dask import dask_client
 from trigemu.support.execution.engine import CHUNK_EVENTS, Engine, engine_of
 from trigemu.support.execution.fingerprint import digest_of_code, fingerprint
-from trigemu.support.execution.processes import WorkerLostError, worker_pool
+from trigemu.support.execution.processes import WorkerLostError, WorkerPool, worker_pool
 from trigemu.support.files import (
     check_outputs,
     check_writable,
@@ -98,6 +98,7 @@ __all__ = [
     "Words",
     "Work",
     "WorkerLostError",
+    "WorkerPool",
     "bounded_stem",
     "chain",
     "check_outputs",

@@ -81,7 +81,18 @@ class WorkerPool:
 
 @contextmanager
 def worker_pool(number: int) -> Iterator[WorkerPool]:
-    """Yield a pool of workers, which are ended when the block is left, whatever they do then."""
+    """Yield processes of this machine, which are ended when the block is left, whatever they do then.
+
+    Parameters
+    ----------
+    number : int
+        The number of processes; each is started when it is first needed.
+
+    Returns
+    -------
+    context manager of WorkerPool
+        An executor. A process that is lost is replaced.
+    """
     pool = WorkerPool(number)
     with undone(pool.kill):
         try:
