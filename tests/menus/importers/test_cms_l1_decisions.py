@@ -110,7 +110,9 @@ def test_every_function_decides_as_the_twin(tmp_path: Path, seed: int) -> None:
     (tmp_path / "vector.txt").write_text("\n".join(lines))
     (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
     result = check_decisions(
-        read_menu(tmp_path / "menu.toml"), catalogue_of(tmp_path / "vector.txt"), chunk_events=40
+        read_menu(tmp_path / "menu.toml"),
+        catalogue_of(tmp_path / "vector.txt"),
+        executor=Engine(chunk_events=40),
     )
     names = dict(zip((a.name for a in menu.algorithms), EXPRESSIONS, strict=True))
     assert {names[t.name]: (t.differ, t.skipped) for t in result.triggers if t.differ or t.skipped} == {}

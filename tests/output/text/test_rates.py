@@ -70,7 +70,7 @@ ROW.append("unique_contained_in")
 def test_json_has_the_keys_it_promises(result: MenuRates) -> None:
     document = json.loads(output.as_json(result, "1.2.3"))
     assert set(document) == {
-        "menu", "triggers", "groups", "overlap", "samples", "half", "warnings", "provenance"
+        "menu", "triggers", "groups", "overlap", "samples", "left_out", "half", "warnings", "provenance"
     }  # fmt: skip
     assert set(document["menu"]) == {
         "name", "crossing_rate_hz", "rate_hz", "rate_error_hz", "events", "effective_events", "unseen"

@@ -85,6 +85,7 @@ def test_what_is_written(result: DecisionCheck) -> None:
     nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0}
     assert json.loads(as_json(result)) == {
         "crossings": 10,
+        "left_out": None,
         "triggers": [
             {"name": "A", **nothing, "agree": 10, "skipped": None},
             {"name": "B", "agree": 8, "only_emulated": 1, "only_stored": 1, "skipped": None},
