@@ -1,0 +1,167 @@
+"""What a cluster brings: two workers, a core each, against one process on one core; and what the client does.
+
+    python benchmarks/cluster.py [--events 1e7] [--rounds 5] [--menu menus/full.toml]
+
+The workers are those of `worker_pool`, then two processes `dask worker` with a scheduler of their own, so
+that the CPU time of this process is the client's alone. All have processed events before anything is timed.
+Printed are the speed-up, the client's CPU time per task and as a share of the time that a task takes, the
+bytes of a task and of what it returns, and how many cores would keep the client busy. Exit status 1 where the
+speed-up is below 1.8, or the share above 1 %. Linux, two cores.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pickle
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from repeat import write_repeated
+from running import ROOT, catalogue_text, dask_cluster, hold, line_of, linked
+
+import trigemu
+from trigemu.support import Engine, worker_pool
+
+#: Events of a file.
+FILE = 1_000_000
+WANTED_SPEED_UP, WANTED_SHARE = 1.8, 0.01
+
+
+@dataclass
+class Observed:
+    """An executor, with what its tasks did. sizes: whether bytes are counted, which takes time."""
+
+    inner: Any
+    number: int = 2
+    sizes: bool = False
+    seconds: list[float] = field(default_factory=list)
+    sent: list[int] = field(default_factory=list)
+    received: list[int] = field(default_factory=list)
+
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> _Future:
+        if self.sizes:
+            self.sent.append(len(pickle.dumps(arguments)))
+        return _Future(self, self.inner.submit(function, *arguments))
+
+
+@dataclass
+class _Future:
+    executor: Observed
+    future: Any
+
+    def result(self) -> Any:
+        outcome = self.future.result()
+        self.executor.seconds.append(outcome.seconds)
+        if self.executor.sizes:
+            self.executor.received.append(len(pickle.dumps(outcome)))
+        return outcome
+
+    def cancel(self) -> None:
+        self.future.cancel()
+
+
+def run(menu: trigemu.Menu, catalogue: trigemu.Catalogue, executor: Any) -> tuple[float, float]:
+    """Wall time, and the CPU time of this process, from an open catalogue to a table."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    trigemu.emulate([menu], catalogue, executor=executor)
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def tell(menu: trigemu.Menu, warm: Path, large: Path, rounds: int) -> bool:
+    """Print the table of a menu; return whether it is as wanted."""
+    cores = sorted(os.sched_getaffinity(0))
+    samples, first = trigemu.open_catalogue(large), trigemu.open_catalogue(warm)
+    events = sum(sample.entries for sample in samples.background)
+    good = True
+    with ExitStack() as stack:
+        pool = stack.enter_context(worker_pool(2))
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        address, dask_workers = stack.enter_context(dask_cluster(scratch, 2))
+        from distributed import Client
+
+        client = stack.enter_context(Client(scheduler_file=address, set_as_default=False))
+        engines = {"two processes": pool, "dask": Engine(client).executor}
+        for executor in (None, *engines.values()):
+            for _ in range(2):
+                run(menu, first, executor)
+        workers = {"two processes": pool_workers(), "dask": dask_workers}
+        for pids in workers.values():
+            for core, pid in zip(cores, pids, strict=False):
+                hold(pid, [core])
+        times: dict[str, list[tuple[float, float, Observed]]] = {
+            name: [] for name in ("one process", *engines)
+        }
+        for _ in range(rounds):
+            hold(os.getpid(), cores[:1])
+            times["one process"].append((*run(menu, samples, None), Observed(None)))
+            hold(os.getpid(), cores)
+            for name, executor in engines.items():
+                seen = Observed(executor)
+                times[name].append((*run(menu, samples, seen), seen))
+        sizes = {name: Observed(executor, sizes=True) for name, executor in engines.items()}
+        for seen in sizes.values():
+            run(menu, samples, seen)
+    alone = min(wall for wall, *_ in times["one process"])
+    _say(
+        f"{menu.name}, {events:,} events, best of {rounds}: one process {events / alone / 1e6:.2f} M events/s"
+    )
+    for name in engines:
+        wall, _, _ = min(times[name], key=lambda each: each[0])
+        cpu = median(cpu / len(seen.seconds) for _, cpu, seen in times[name])
+        busy = median(sum(seen.seconds) / len(seen.seconds) for *_, seen in times[name])
+        seen = sizes[name]
+        _say(
+            f"  {name:14} {events / wall / 1e6:6.2f} M events/s, {alone / wall:.2f} × one process; "
+            f"{len(seen.seconds)} tasks of {busy:.2f} s; client {1e3 * cpu:.1f} ms CPU a task, "
+            f"{cpu / busy:.2%}; {median(seen.sent) / 1e3:.1f} kB sent, {median(seen.received) / 1e3:.1f} kB "
+            f"received; one client feeds {busy / cpu:.0f} cores, with tasks of 4 s {4 / cpu:.0f}"
+        )
+        good &= alone / wall >= WANTED_SPEED_UP and cpu / busy <= WANTED_SHARE
+    return good
+
+
+def pool_workers() -> list[int]:
+    """The workers that this process started."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and "execution/worker.py" in line_of(int(entry.name)):
+            status = (entry / "stat").read_text().rpartition(")")[2].split()
+            if int(status[1]) == os.getpid():
+                found.append(int(entry.name))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--events", type=float, default=1e7)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--menu", type=Path, action="append", help="Default: primary, full and decade.")
+    given = parser.parse_args()
+    menus = given.menu or [ROOT / "menus" / f"{name}.toml" for name in ("primary", "full", "decade")]
+    with tempfile.TemporaryDirectory(prefix="trigemu-cluster-") as place:
+        folder = Path(place)
+        write_repeated(folder / "made", FILE)
+        files = linked(
+            folder / "files", [folder / "made" / "repeated.root"], max(2, round(given.events / FILE))
+        )
+        warm, large = folder / "files" / "warm.toml", folder / "files" / "large.toml"
+        warm.write_text(catalogue_text(files[:2]))
+        large.write_text(catalogue_text(files))
+        good = [tell(trigemu.read_menu(menu), warm, large, given.rounds) for menu in menus]
+        return int(not all(good))
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())
