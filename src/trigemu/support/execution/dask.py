@@ -19,6 +19,8 @@ from trigemu.support.reading import read_bounded
 _CONNECT_S = 15.0
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+")
 _LOCAL = "127.0.0.1"
+#: Where dask finds the environment that workers are started with.
+_OF_WORKERS = "distributed.nanny.pre-spawn-environ"
 
 
 class DaskExecutor:
@@ -60,9 +62,19 @@ def dask_client(address: str | None, workers: int) -> Iterator[Any]:
     except ImportError:
         raise MissingExtraError("--engine dask", "dask", "distributed") from None
     if address is None:
+        import dask
+
+        # What goes wrong in a worker is said by its results; at the end, its log would only say that the
+        # scheduler is gone.
+        quiet = {f"{_OF_WORKERS}.DASK_LOGGING__DISTRIBUTED": "critical"}
         with (
+            dask.config.set(quiet),
             distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, host=_LOCAL, dashboard_address=None
+                n_workers=workers,
+                threads_per_worker=1,
+                host=_LOCAL,
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard_address": f"{_LOCAL}:0"},  # two clusters would want one port
             ) as cluster,
             distributed.Client(cluster) as client,
         ):
