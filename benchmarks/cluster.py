@@ -129,14 +129,14 @@ def tell(menu: trigemu.Menu, warm: Path, large: Path, rounds: int) -> bool:
 
 
 def pool_workers() -> list[int]:
-    """The workers that this process started."""
+    """The workers that this process started, in this order."""
     found = []
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit() and "execution/worker.py" in line_of(int(entry.name)):
             status = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(status[1]) == os.getpid():
                 found.append(int(entry.name))
-    return found
+    return sorted(found)
 
 
 def main() -> int:

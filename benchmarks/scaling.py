@@ -14,14 +14,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from cluster import pool_workers
 from repeat import CATALOGUE, write_repeated
+from running import hold
 
 import trigemu
 from menus import FULL, menu_of
+from trigemu.support import worker_pool
 
 EVENTS = (100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 TRIGGERS = (2, 10, 50, 200)
@@ -104,48 +106,29 @@ def _tell(what: str, axis: str, numbers: tuple[int, ...], measured: list[Measure
 
 def _tell_workers(folder: Path) -> None:
     """The best of ROUNDS with one worker and with two, in turns."""
-    file = folder / CATALOGUE
-    text = (folder / str(LARGE) / CATALOGUE).read_text()
-    paths = ", ".join(f'"{events}/repeated.root"' for events in (MEDIUM, LARGE))
-    file.write_text(text.replace('"repeated.root"', paths))
-    menu, catalogue = trigemu.read_menu(PRIMARY), trigemu.open_catalogue(file)
-    runs = [[events_per_second(menu, catalogue, workers) for workers in (1, 2)] for _ in range(ROUNDS)]
-    one, two = (max(rates) for rates in zip(*runs, strict=True))
+    menu = trigemu.read_menu(PRIMARY)
+    warm, catalogue = (trigemu.open_catalogue(folder / str(n) / CATALOGUE) for n in (MEDIUM, LARGE))
+    cores = sorted(os.sched_getaffinity(0))
+    with worker_pool(1) as one, worker_pool(2) as two:
+        pools = (one, two)
+        for pool in pools:
+            for _ in range(2):  # until all workers have loaded what they need
+                trigemu.emulate([menu], warm, executor=pool)
+        for pid, core in zip(pool_workers(), (*cores[:1], *cores), strict=True):
+            hold(pid, [core])
+        runs = [
+            [
+                LARGE / _timed(lambda pool=pool: trigemu.emulate([menu], catalogue, executor=pool))
+                for pool in pools
+            ]
+            for _ in range(ROUNDS)
+        ]
+    alone, together = (max(rates) for rates in zip(*runs, strict=True))
     sys.stdout.write(
         f"{PRIMARY.name}, {LARGE:,} events, a core a worker, start-up excluded\n"
-        f"one worker {one / 1e6:.2f} M events/s, two {two / 1e6:.2f} M events/s: {two / one:.2f} ×\n"
+        f"one worker {alone / 1e6:.2f} M events/s, two {together / 1e6:.2f} M events/s: "
+        f"{together / alone:.2f} ×\n"
     )
-
-
-def events_per_second(menu: trigemu.Menu, catalogue: trigemu.Catalogue, workers: int) -> float:
-    """Of the whole loop with each worker held to a core of its own, on the LARGE sample that follows MEDIUM
-    events in the catalogue: until those are done nothing is timed."""
-    cores = sorted(os.sched_getaffinity(0))
-    done = 0
-    started = ended = 0.0
-
-    def progress(events: int) -> None:
-        nonlocal done, started, ended
-        if not done:
-            for core, worker in zip(cores, multiprocessing.active_children(), strict=False):
-                _hold(worker.pid, [core])
-        done += events
-        ended = time.perf_counter()
-        started = ended if done <= MEDIUM else started
-
-    _hold(os.getpid(), cores[:1] if workers == 1 else cores)
-    try:
-        trigemu.emulate([menu], catalogue, workers=workers, progress=progress)
-    finally:
-        _hold(os.getpid(), cores)
-    return LARGE / (ended - started)
-
-
-def _hold(process: int | None, cores: list[int]) -> None:
-    """All threads of a process, and those they start, to some cores."""
-    for thread in Path(f"/proc/{process}/task").iterdir():
-        with suppress(ProcessLookupError):  # it may end meanwhile
-            os.sched_setaffinity(int(thread.name), cores)
 
 
 def _draw(sizes: dict[str, list[Measured]], triggers: list[Measured]) -> None:
