@@ -26,17 +26,22 @@ MOST_UNITS = 512
 _FIRST = 256
 #: Tasks from which the time of the next ones is estimated.
 _RECENT = 8
+#: Tasks in a row whose worker did not know their work, after which it is sent with every task: each may have
+#: a process of its own.
+_FORGOTTEN = 8
 #: Workers that an executor has which does not tell.
 _UNTOLD = 64
 
 
 @dataclass
 class _Run(Generic[U, R]):
-    """Consecutive units that are one task. future: of its outcome; None if the result is there already."""
+    """Consecutive units that are one task. future: of its outcome; None if the result is there already.
+    with_content: whether the work was sent with it."""
 
     units: Sequence[U]
     future: Any = None
     result: R | None = None
+    with_content: bool = False
     failures: int = 0
 
 
@@ -50,6 +55,7 @@ class Submitted(Generic[U, R]):
         self._left = sum(unit.size for unit in units)
         self._recent: deque[tuple[int, float]] = deque(maxlen=_RECENT)
         self._waiting: deque[_Run[U, R]] = deque()
+        self._forgotten = 0
 
     def over(self, parts: Iterator[Part[U, R]], progress: Callable[[int], None]) -> Iterator[R]:
         """Yield results in order, and submit further tasks meanwhile."""
@@ -116,7 +122,8 @@ class Submitted(Generic[U, R]):
     def _submit(self, run: _Run[U, R], with_content: bool = False) -> None:
         engine = self._engine
         engine.tasks += 1
-        content = self._content if with_content or not self._recent else None
+        run.with_content = with_content or not self._recent or self._forgotten >= _FORGOTTEN
+        content = self._content if run.with_content else None
         task = Task(this_program(), self._digest, content, run.units, engine.tasks)
         try:
             run.future = engine.executor.submit(perform, task)
@@ -133,10 +140,12 @@ class Submitted(Generic[U, R]):
             outcome = self._outcome(run)
             error = outcome.error
             if error is None and outcome.known:
+                self._forgotten = self._forgotten if run.with_content else 0
                 self._recent.append((sum(unit.size for unit in run.units), outcome.seconds))
                 result: R = outcome.result
                 return result
             if error is None:
+                self._forgotten += 1
                 self._submit(run, with_content=True)
                 continue
             run.failures += 1
@@ -160,7 +169,9 @@ class Submitted(Generic[U, R]):
 
     def _outcome(self, run: _Run[U, R]) -> Outcome:
         try:
-            outcome: Outcome = run.future.result()
+            outcome = run.future.result()
+            if not isinstance(outcome, Outcome):  # some engines return what went wrong
+                raise TypeError(f"its result is {outcome!r:.100}")
         except BrokenExecutor as error:
             raise TrigemuError(
                 f"the executor lost a worker and is of no more use ({_short(error)}): with a checkpoint, the "
