@@ -15,6 +15,7 @@ from trigemu.menus.importers.cms_l1_grammar import parse
 from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.samples import catalogue_of
 from trigemu.studies.validate import check_decisions
+from trigemu.support import Engine
 
 EXPRESSIONS = [
     "MU5[MU-QLTY_SNGL,MU-ETA_1p2]",
