@@ -168,12 +168,12 @@ def test_only_the_core_of_a_chunk_counts(
     samples: dict[str, PlainEvents], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rows around it are neighbours: they weigh nothing, and are not gathered."""
-    whole = Sample.read
+    whole = Sample.read_file
 
     def with_margins(self: Sample, *arguments: Any) -> Events:
         return replace(whole(self, *arguments), core=slice(20, -30))
 
-    monkeypatch.setattr(Sample, "read", with_margins)
+    monkeypatch.setattr(Sample, "read_file", with_margins)
     part = gather(menu_from(tmp_path, MENU), memory_catalogue(samples), read, [("", "met")])
     inside = {name: events[20:-30] for name, events in samples.items()}
     monkeypatch.undo()
