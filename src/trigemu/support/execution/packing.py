@@ -7,6 +7,8 @@ instances of the classes that the reader names.
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -19,33 +21,39 @@ from trigemu.support.errors import TrigemuError
 _LENGTH = 8
 #: Kinds of arrays: booleans, integers and floats, of which any bytes are a value.
 _KINDS = "biuf"
+_DTYPE = re.compile(rf"[<>|][{_KINDS}]\d{{1,2}}")
 _DAMAGED = "is not what trigemu writes"
 
 
 def pack(value: object) -> bytes:
     """Return a value as bytes; raise TypeError for what has no such form."""
     arrays: list[bytes] = []
-    at = 0
 
     def form(part: object) -> Any:
-        nonlocal at
-        if part is None or isinstance(part, bool | int | float | str):
+        if part is None or type(part) in (bool, int, float, str):
             return part
-        if isinstance(part, np.ndarray) and part.dtype.kind in _KINDS:
-            content = np.ascontiguousarray(part).tobytes()
-            arrays.append(content)
-            at += len(content)
-            return {"array": part.dtype.str, "shape": list(part.shape), "at": at - len(content)}
-        if isinstance(part, tuple | list):
-            return {type(part).__name__: [form(item) for item in part]}
+        if isinstance(part, np.ndarray | np.generic) and part.dtype.kind in _KINDS:
+            arrays.append(part.tobytes())
+            kind = "array" if isinstance(part, np.ndarray) else "number"
+            return {kind: part.dtype.str, "shape": part.shape}
+        if type(part) in (tuple, list):
+            return {type(part).__name__: [form(item) for item in part]}  # type: ignore[attr-defined]
         if isinstance(part, Mapping):
             return {"dict": [[form(key), form(item)] for key, item in part.items()]}
-        if is_dataclass(part):
-            return {"of": type(part).__name__, "with": [form(getattr(part, f.name)) for f in fields(part)]}
+        if (names := _plain_fields(part)) is not None:
+            return {"of": type(part).__name__, "with": [form(getattr(part, name)) for name in names]}
         raise TypeError(f"{type(part).__name__} cannot be kept")
 
     head = json.dumps(form(value)).encode()
     return b"".join([len(head).to_bytes(_LENGTH, "little"), head, *arrays])
+
+
+def _plain_fields(part: Any) -> list[str] | None:
+    """Return the fields of a dataclass; None for what cannot be made from the values of its fields."""
+    if isinstance(part, type) or not is_dataclass(part):
+        return None
+    found = fields(part)
+    return [f.name for f in found] if all(f.init and not f.kw_only for f in found) else None
 
 
 def unpack(content: bytes, classes: Iterable[type] = ()) -> Any:
@@ -55,13 +63,15 @@ def unpack(content: bytes, classes: Iterable[type] = ()) -> Any:
     """
     known = {cls.__name__: cls for cls in classes}
     size = int.from_bytes(content[:_LENGTH], "little")
-    data = memoryview(content)[_LENGTH + size :]
+    arrays = _Arrays(memoryview(content)[_LENGTH + size :])
 
     def value(part: Any) -> Any:
         if not isinstance(part, dict):
             return part
         if "array" in part:
-            return _array(data, part["array"], part["shape"], part["at"])
+            return arrays.next(part["array"], part["shape"])
+        if "number" in part:
+            return arrays.next(part["number"], [])[()]
         if "of" in part:
             return known[part["of"]](*map(value, part["with"]))
         if "dict" in part:
@@ -70,21 +80,32 @@ def unpack(content: bytes, classes: Iterable[type] = ()) -> Any:
         return {"tuple": tuple, "list": list}[kind](map(value, items))
 
     try:
-        return value(json.loads(content[_LENGTH : _LENGTH + size]))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        if size > len(content):
+            raise ValueError(_DAMAGED)
+        found = value(json.loads(content[_LENGTH : _LENGTH + size]))
+        arrays.end()
+    except Exception:  # of a class, too, that is made with what it never had
         raise TrigemuError(_DAMAGED) from None
+    return found
 
 
-def _array(data: memoryview, kind: str, shape: Sequence[int], at: int) -> Array:
-    dtype = np.dtype(kind)
-    n = 1
-    for length in shape:
-        n *= length
-    if (
-        dtype.kind not in _KINDS
-        or not 0 <= at <= at + n * dtype.itemsize <= len(data)
-        or min(shape, default=0) < 0
-    ):
-        raise ValueError(_DAMAGED)
-    flat: Array = np.frombuffer(data, dtype, n, at) if n else np.zeros(0, dtype)
-    return flat.reshape(shape).copy()
+class _Arrays:
+    """Arrays that follow each other. Each byte is of one of them, so that together they need no more memory
+    than the bytes."""
+
+    def __init__(self, data: memoryview) -> None:
+        self._data, self._at = data, 0
+
+    def next(self, kind: str, shape: Sequence[int]) -> Array:
+        if not _DTYPE.fullmatch(kind) or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
+            raise ValueError(_DAMAGED)
+        dtype, number = np.dtype(kind), math.prod(shape)
+        begin, self._at = self._at, self._at + number * dtype.itemsize
+        if self._at > len(self._data):
+            raise ValueError(_DAMAGED)
+        flat: Array = np.frombuffer(self._data[begin : self._at], dtype)
+        return flat.reshape(shape).copy()
+
+    def end(self) -> None:
+        if self._at != len(self._data):
+            raise ValueError(_DAMAGED)
