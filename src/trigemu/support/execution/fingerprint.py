@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -44,7 +45,9 @@ def _parts(value: Any, without: frozenset[str]) -> Iterable[bytes]:
     if isinstance(value, enum.Enum):
         return kind, value.name.encode()
     if isinstance(value, np.ndarray):
-        return kind, f"{value.dtype.str}{value.shape}".encode(), np.ascontiguousarray(value).tobytes()
+        if value.dtype.hasobject:
+            raise TypeError("an array of objects has no fingerprint")
+        return kind, f"{value.dtype.descr}{value.shape}".encode(), value.tobytes()
     if isinstance(value, tuple | list):
         return b"row", *(_digest(item, without) for item in value)
     if isinstance(value, set | frozenset):
@@ -55,11 +58,16 @@ def _parts(value: Any, without: frozenset[str]) -> Iterable[bytes]:
         names = [field.name for field in fields(value) if field.name not in without]
     elif isinstance(value, msgspec.Struct):
         names = [name for name in value.__struct_fields__ if name not in without]
-    elif callable(value) and "<" not in getattr(value, "__qualname__", "<"):
+    elif callable(value) and "<" not in getattr(value, "__qualname__", "<") and not _is_bound(value):
         return b"name", f"{value.__module__}.{value.__qualname__}".encode()
     else:
         raise TypeError(f"{type(value).__name__} has no fingerprint")
     return kind, *(_digest((name, getattr(value, name)), without) for name in names)
+
+
+def _is_bound(function: Any) -> bool:
+    """Return whether a function depends on an object that its name does not tell."""
+    return not isinstance(getattr(function, "__self__", None), ModuleType | type | None)
 
 
 @cache
