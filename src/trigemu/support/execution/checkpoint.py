@@ -11,6 +11,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic
@@ -19,14 +20,14 @@ import msgspec
 
 from trigemu.support.errors import TrigemuError
 from trigemu.support.execution.contracts import R, U, Work
-from trigemu.support.execution.fingerprint import fingerprint
 from trigemu.support.execution.packing import pack, unpack
 from trigemu.support.files import TEMPORARY, check_writable, write_bytes
-from trigemu.support.reading import is_folder, read_bounded
+from trigemu.support.reading import check_no_pipe, is_file, is_folder, read_bounded
 
 SUFFIX = ".task"
 _MAGIC = b"trigemu checkpoint 1 "
 _NAME = re.compile(rf"[0-9a-f]{{32}}-[0-9a-f]{{32}}{re.escape(SUFFIX)}")
+_DAMAGED = "is damaged or of another program"
 #: Largest result of a task that is read, in bytes.
 _MOST = 2**31
 #: Longest second line, in bytes.
@@ -90,8 +91,9 @@ class Checkpoint:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise TrigemuError(f"cannot make the checkpoint folder {folder}: {error.strerror}") from None
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            reason = getattr(error, "strerror", error)
+            raise TrigemuError(f"cannot make the checkpoint folder {folder}: {reason}") from None
         check_writable(folder / "of a task")
 
     def divided(
@@ -99,7 +101,7 @@ class Checkpoint:
     ) -> Iterator[Part[U, R]]:
         """Divide units into those whose results are here, and the others between them. tell: called with a
         message for each file that is damaged."""
-        tasks = self._tasks(work.key)
+        tasks = self._tasks(work.key, tell)
         keys = [unit.key for unit in units] if tasks else []
         begin = at = 0
         while at < len(keys):
@@ -122,12 +124,14 @@ class Checkpoint:
         if begin < len(units):
             yield Part(units[begin:])
 
-    def _tasks(self, work: str) -> dict[str, list[tuple[Path, Head]]]:
+    def _tasks(self, work: str, tell: Callable[[str], None]) -> dict[str, list[tuple[Path, Head]]]:
         """Return the finished tasks of a work, by the key of their first unit, the longest first."""
         found: dict[str, list[tuple[Path, Head]]] = {}
         for path in sorted(self.folder.glob(f"{work[:32]}-*{SUFFIX}")):
             head = _head(path)
-            if head and head.work == work and head.units:
+            if head is None or path.name != _name(head):  # else its key and its units are as they were
+                tell(f"{path} {_DAMAGED}: its part is done again")
+            elif head.work == work and head.units:
                 found.setdefault(head.units[0], []).append((path, head))
         for tasks in found.values():
             tasks.sort(key=lambda task: -len(task[1].units))
@@ -137,51 +141,65 @@ class Checkpoint:
         """Write a result. It is on the disk when this returns; raises TrigemuError if it cannot be."""
         body = msgspec.json.encode(head) + b"\n" + pack(result)
         digest = hashlib.sha256(body).hexdigest().encode()
-        name = f"{head.work[:32]}-{fingerprint(head.units)[:32]}{SUFFIX}"
-        write_bytes(self.folder / name, _MAGIC + digest + b"\n" + body)
+        write_bytes(self.folder / _name(head), _MAGIC + digest + b"\n" + body)
 
 
 def listed_tasks(folder: Path) -> Iterator[Kept]:
     """Yield the files of a checkpoint; other files in the folder are left alone, and not yielded.
 
-    Raises TrigemuError if there is no such folder.
+    Raises TrigemuError if there is no such folder, or it cannot be read.
     """
     if not is_folder(folder):
         raise TrigemuError(f"no folder {folder}: expected one that was given as --checkpoint")
-    for path in sorted(folder.iterdir()):
-        if _NAME.fullmatch(path.name) and path.is_file():
-            found = path.stat()
-            try:
-                _body(path)
-                head = _head(path)
-            except TrigemuError:
-                head = None
-            yield Kept(path, head, found.st_size, found.st_mtime)
+    try:
+        paths = sorted(folder.iterdir())
+    except OSError as error:
+        raise TrigemuError(f"cannot read the folder {folder}: {error.strerror}") from None
+    for path in paths:
+        if _NAME.fullmatch(path.name) and is_file(path):
+            with suppress(FileNotFoundError):  # pruned by another program
+                found = path.stat()
+                yield Kept(path, _sound(path), found.st_size, found.st_mtime)
 
 
 def prune(folder: Path, days: float) -> tuple[int, int]:
     """Remove the files that are damaged, or were written more than some days ago, and what killed programs
-    left. Returns the number of files and of bytes."""
-    files = size = 0
+    left. Returns the number of files and of bytes; raises TrigemuError if one cannot be removed."""
     before = time.time() - days * 86_400
-    for kept in [*listed_tasks(folder)]:
-        if kept.head is None or kept.written <= before:
-            kept.path.unlink(missing_ok=True)
-            files, size = files + 1, size + kept.bytes
-    for left in folder.glob(f"{TEMPORARY}*"):
-        if left.is_file() and left.stat().st_mtime <= before:
-            files, size = files + 1, size + left.stat().st_size
-            left.unlink(missing_ok=True)
-    return files, size
+    old = {k.path: k.bytes for k in listed_tasks(folder) if k.head is None or k.written <= before}
+    try:
+        for left in folder.glob(f"{TEMPORARY}*"):
+            if is_file(left) and (found := left.stat()).st_mtime <= before:
+                old[left] = found.st_size
+        for path in old:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise TrigemuError(f"cannot remove {error.filename}: {error.strerror}") from None
+    return len(old), sum(old.values())
+
+
+def _sound(path: Path) -> Head | None:
+    """Return what a file holds; None where it is damaged."""
+    try:
+        _body(path)
+    except TrigemuError:
+        return None
+    return _head(path)
+
+
+def _name(head: Head) -> str:
+    units = hashlib.sha256(msgspec.json.encode((head.work, head.units))).hexdigest()
+    return f"{head.work[:32]}-{units[:32]}{SUFFIX}"
 
 
 def _head(path: Path) -> Head | None:
     try:
+        check_no_pipe(path)
         with path.open("rb") as file:
             first = file.readline(len(_MAGIC) + 65)
             line = file.readline(_LONGEST_HEAD)
         return msgspec.json.decode(line, type=Head) if first.startswith(_MAGIC) else None
-    except (OSError, ValueError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError, TrigemuError):
         return None
 
 
@@ -194,5 +212,5 @@ def _body(path: Path) -> bytes:
     start = len(_MAGIC) + 65
     body = memoryview(content)[start:]
     if content[:start] != _MAGIC + hashlib.sha256(body).hexdigest().encode() + b"\n":
-        raise TrigemuError("is damaged or of another program")
+        raise TrigemuError(_DAMAGED)
     return content[content.index(b"\n", start) + 1 :]

@@ -1,0 +1,119 @@
+"""A work whose results show the order of its units, and which of them were done how often, and where."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import secrets
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.support import TrigemuError, UnreadableError, fingerprint
+
+
+@dataclass(frozen=True)
+class Item:
+    """A unit: a number. file: those of one file are left out together."""
+
+    number: int
+    size: int = 10
+    file: str = ""
+    pause: float = 0.0
+
+    @property
+    def key(self) -> str:
+        return fingerprint(self.number)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A result: the numbers in the order in which they were merged."""
+
+    values: Any
+
+
+@dataclass
+class Recital:
+    """A work: results are the numbers of its units.
+
+    folder: where each call leaves a file. does: by the number of a unit, what happens to it: "refuse",
+    "vanish" (unreadable), "vanish twice", "die", "die once". seconds: of each unit. skip: whether files are
+    left out.
+    """
+
+    folder: str
+    does: Mapping[int, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    skip: bool = False
+    name: str = "recital"
+    bad: set[str] = field(default_factory=set)
+    classes: ClassVar[tuple[type, ...]] = (Numbers,)
+
+    @property
+    def about(self) -> str:
+        return self.name
+
+    @property
+    def key(self) -> str:
+        return fingerprint(self.name)
+
+    def content(self) -> bytes:
+        return pickle.dumps((prepared, (self.folder, self.does, self.seconds)))
+
+    def each(self, units: Sequence[Item]) -> Iterator[Numbers]:
+        for unit in units:
+            left(self.folder, f"unit-{unit.number}")
+            time.sleep(self.seconds)
+            self._happen(self.does.get(unit.number, ""), calls(self.folder, f"unit-{unit.number}"))
+            yield Numbers(np.array([unit.number]))
+
+    def _happen(self, what: str, attempt: int) -> None:
+        if what == "refuse":
+            raise TrigemuError("no")
+        if what == "vanish" or (what == "vanish twice" and attempt < 3):
+            raise UnreadableError("not there")
+        if what == "die" or (what == "die once" and attempt == 1):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def merge(self, parts: Sequence[Numbers]) -> Numbers:
+        return Numbers(np.concatenate([part.values for part in parts]))
+
+    def give_up(self, unit: Item, error: Exception, host: str, attempts: int) -> None:
+        if self.skip and isinstance(error, UnreadableError):
+            self.bad.add(unit.file)
+            return
+        raise TrigemuError(f"{unit.number}: {error}: {attempts} attempts on <{host}>") from error
+
+    def skips(self, unit: Item) -> bool:
+        return unit.file in self.bad
+
+
+def prepared(folder: str, does: Mapping[int, str], seconds: float) -> Recital:
+    left(folder, f"prepared-{os.getpid()}-{threading.get_ident()}")
+    return Recital(folder, does, seconds)
+
+
+def left(folder: str, what: str) -> None:
+    """Leave a sign."""
+    (Path(folder) / f"{what}.{secrets.token_hex(8)}").touch()
+
+
+def calls(folder: str | Path, what: str = "unit-*") -> int:
+    """Return how many signs there are."""
+    return sum(1 for _ in Path(folder).glob(f"{what}.*"))
+
+
+def items(number: int, **further: Any) -> list[Item]:
+    return [Item(k, **further) for k in range(number)]
+
+
+def numbers(results: Iterable[Numbers]) -> list[int]:
+    """Return the numbers in the order of results."""
+    return [int(number) for result in results for number in result.values]
