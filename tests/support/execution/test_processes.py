@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
-from worker_toys import adder, teller
+from worker_toys import add, perform
 
-from trigemu.support import TrigemuError, worker_pool
+from trigemu.support import TrigemuError, WorkerLostError, worker_pool
 
 
 def gone(pid: int) -> bool:
@@ -32,49 +36,87 @@ def await_all_gone(folder: Path, number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2])
-def test_results_come_in_order(number: int) -> None:
-    with worker_pool(number, adder, 10) as pool:
-        assert list(pool.map(range(20))) == list(range(10, 30))
+def test_each_call_has_its_result(number: int) -> None:
+    with worker_pool(number) as pool:
+        futures = [pool.submit(add, 10, k) for k in range(20)]
+        assert [future.result() for future in futures] == list(range(10, 30))
 
 
 def test_errors_of_a_worker_arrive_and_it_works_on(tmp_path: Path) -> None:
-    with worker_pool(1, teller, str(tmp_path)) as pool:
+    with worker_pool(1) as pool:
         with pytest.raises(ValueError, match="three is too many") as error:
-            pool.submit("fail").result()
+            pool.submit(perform, str(tmp_path), "fail").result()
         assert "in perform" in error.value.__notes__[0]
         with pytest.raises(TrigemuError, match="a command needs the package 'package'"):
-            pool.submit("miss").result()
-        assert pool.submit("well").result() == "well"
+            pool.submit(perform, str(tmp_path), "miss").result()
+        with pytest.raises(TypeError, match="missing 1 required"):
+            pool.submit(perform, str(tmp_path)).result()
+        with pytest.raises((AttributeError, pickle.PicklingError)):
+            pool.submit(lambda: 1).result()
+        assert pool.submit(perform, str(tmp_path), "well").result() == "well"
+        assert len([*tmp_path.iterdir()]) == 1
     await_all_gone(tmp_path, 1)
 
 
-def test_a_worker_that_cannot_be_prepared() -> None:
-    with worker_pool(1, adder) as pool, pytest.raises(TypeError, match="missing 1 required"):
-        pool.submit(1).result()
+def test_a_result_that_cannot_be_sent_is_an_error_and_the_worker_works_on() -> None:
+    with worker_pool(1) as pool:
+        with pytest.raises(TypeError, match="pickle"):
+            pool.submit(threading.Lock).result()
+        assert pool.submit(add, 1, 2).result() == 3
 
 
-def test_a_worker_that_dies_is_reported_with_work_for_others_left(tmp_path: Path) -> None:
+def test_a_worker_that_dies_is_reported_and_replaced(tmp_path: Path) -> None:
     message = r"a worker process was ended by signal 9, perhaps .* fewer --workers"
-    with worker_pool(2, teller, str(tmp_path)) as pool, pytest.raises(TrigemuError, match=message):
-        list(pool.map(["die", "sleep", "sleep", "sleep"]))
-    await_all_gone(tmp_path, 1)
+    with worker_pool(1) as pool:
+        for _ in range(2):
+            with pytest.raises(WorkerLostError, match=message):
+                pool.submit(perform, str(tmp_path), "die").result()
+        assert pool.submit(perform, str(tmp_path), "well").result() == "well"
+        assert len([*tmp_path.iterdir()]) == 3
+    await_all_gone(tmp_path, 3)
+
+
+def test_a_worker_that_ends_by_itself_says_how() -> None:
+    with worker_pool(1) as pool, pytest.raises(WorkerLostError, match="ended with status 3"):
+        pool.submit(os._exit, 3).result()
 
 
 def test_a_worker_that_is_killed_while_it_starts_does_not_block() -> None:
     """Whatever there is to be sent to it."""
-    with worker_pool(1, adder, bytes(1 << 20)) as pool:
-        process = pool._idle.get()
-        pool._idle.put(process)
+    with worker_pool(1) as pool:
+        assert pool.submit(len, b"").result() == 0
+        (process,) = pool._started
         process.kill()
-        with pytest.raises(TrigemuError, match="a worker process was ended by signal 9"):
-            pool.submit(1).result()
+        with pytest.raises(WorkerLostError, match="a worker process was ended by signal 9"):
+            pool.submit(len, bytes(1 << 20)).result()
+
+
+def test_no_process_starts_before_it_is_needed_and_none_after_the_end() -> None:
+    with worker_pool(3) as pool:
+        assert pool._started == []
+        pool.submit(add, 1, 2).result()
+        assert len(pool._started) == 1
+    with pytest.raises(RuntimeError, match="shutdown"):
+        pool.submit(add, 1, 2)
+
+
+def test_a_machine_that_starts_no_process_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object, **further: object) -> None:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(subprocess, "Popen", full)
+    with (
+        worker_pool(1) as pool,
+        pytest.raises(TrigemuError, match=r"cannot start .* temporarily unavailable: try fewer --workers"),
+    ):
+        pool.submit(add, 1, 2).result()
 
 
 def test_a_block_that_is_left_ends_work_and_its_children(tmp_path: Path) -> None:
 
     def interrupted() -> None:
-        with worker_pool(1, teller, str(tmp_path)) as pool:
-            pool.submit("child")
+        with worker_pool(1) as pool:
+            pool.submit(perform, str(tmp_path), "child")
             while len(list(tmp_path.iterdir())) < 2:  # the worker and its child
                 time.sleep(0.02)
             raise KeyboardInterrupt
@@ -88,10 +130,11 @@ PROGRAM = """
 import sys
 sys.path[:] = {path}
 from trigemu.support import end_on_signals, worker_pool
-from worker_toys import teller
+from worker_toys import perform
 end_on_signals()
-with worker_pool(2, teller, {folder!r}) as pool:
-    list(pool.map(["child", "sleep"]))
+with worker_pool(2) as pool:
+    for future in [pool.submit(perform, {folder!r}, what) for what in ("child", "sleep")]:
+        future.result()
 """
 
 
