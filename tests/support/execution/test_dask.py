@@ -1,21 +1,190 @@
-"""Clusters of dask on this machine."""
+"""Clusters of dask: one that is started here, and one that is there or not."""
 
 from __future__ import annotations
 
-import logging
+import json
+import os
 import socket
-import warnings
-from contextlib import suppress
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
-from trigemu.support import dask_client
+import pytest
+from work_toys import Recital, calls, items, numbers
+
+from trigemu.support import Engine, MissingExtraError, TrigemuError, dask_client
+from trigemu.support.execution import dask
+
+distributed = pytest.importorskip("distributed")
 
 
-def test_a_second_cluster_says_nothing_and_its_workers_say_nothing_at_the_end() -> None:
-    with socket.socket() as taken, warnings.catch_warnings():
-        with suppress(OSError):
-            taken.bind(("127.0.0.1", 8787))
-            taken.listen()
-        warnings.simplefilter("error")
-        with dask_client(None, 1) as client:
-            levels = client.run(logging.getLogger("distributed.worker").getEffectiveLevel)
-    assert [*levels.values()] == [logging.CRITICAL]
+def test_a_cluster_of_this_machine_works_outlives_a_worker_and_ends(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with dask_client(None, 2) as client:
+        pids = [*client.run(os.getpid).values()]
+        addresses = [client.scheduler.address, *client.nthreads()]
+        engine = Engine(client, task_seconds=0.1)
+        assert engine.workers == 2
+        results = engine.over(Recital(str(tmp_path), {60: "die once"}, seconds=0.002), items(150))
+        assert numbers(results) == list(range(150))
+        assert calls(tmp_path, "unit-60") == 2
+    assert len({*pids, os.getpid()}) == 3
+    assert all(address.startswith("tcp://127.0.0.1:") for address in addresses)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_cluster_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(**options: object) -> None:
+        raise RuntimeError("Nanny failed\n to start.")
+
+    monkeypatch.setattr(distributed, "LocalCluster", fails)
+    with (
+        pytest.raises(TrigemuError, match=r"no cluster starts on this machine \(Nanny failed to start\.\)$"),
+        dask_client(None, 2),
+    ):
+        pass
+
+
+def test_errors_of_the_block_are_not_of_the_cluster(cluster: Any, tmp_path: Path) -> None:
+    with pytest.raises(KeyError, match="mine"), dask_client(cluster.scheduler_address, 1):
+        raise KeyError("mine")
+
+
+def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"--engine dask needs .*'distributed'.*trigemu\[dask\]"):
+        dask_client(None, 2).__enter__()
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=2,
+        processes=False,
+        host="127.0.0.1",
+        protocol="tcp",
+        dashboard_address="127.0.0.1:0",
+        scheduler_kwargs={"dashboard": False},
+    ) as started:
+        yield started
+
+
+@pytest.mark.parametrize("as_file", [False, True])
+def test_a_cluster_that_is_there_is_used_and_left_running(
+    cluster: Any, tmp_path: Path, as_file: bool
+) -> None:
+    where = cluster.scheduler_address
+    if as_file:
+        (tmp_path / "scheduler.json").write_text(json.dumps({"type": "Scheduler", "address": where}))
+        where = str(tmp_path / "scheduler.json")
+    for _ in range(2):
+        with dask_client(where, 1) as client:
+            engine = Engine(client)
+            assert engine.workers == 2
+            assert numbers(engine.over(Recital(str(tmp_path)), items(20))) == list(range(20))
+            with pytest.raises(ValueError, match="No global client"):
+                distributed.get_client()
+
+
+def test_a_client_that_is_closed_takes_no_tasks(cluster: Any, tmp_path: Path) -> None:
+    with dask_client(cluster.scheduler_address, 1) as client:
+        engine = Engine(client)
+    with pytest.raises(TrigemuError, match="the executor takes no tasks"):
+        numbers(engine.over(Recital(str(tmp_path)), items(5)))
+    assert engine.workers is None
+
+
+def refused(where: str, match: str) -> None:
+    start = time.monotonic()
+    with pytest.raises(TrigemuError, match=match) as error, dask_client(where, 1):
+        pass
+    assert time.monotonic() - start < 3
+    assert "\n" not in str(error.value)
+    assert str(error.value).startswith("--engine dask: ")
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize("scheme", ["tcp", "ws", "tls"])
+def test_a_scheduler_that_is_not_there_is_told_in_time(scheme: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask, "_CONNECT_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    address = f"{scheme}://127.0.0.1:{port}"
+    refused(address, rf"no scheduler answers at {address} \(.+\): is it running")
+
+
+@pytest.mark.parametrize(
+    "says", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n" * 9, bytes(100), b"\xff" * 99]
+)
+def test_what_answers_and_is_no_scheduler_is_told_in_time(
+    says: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dask, "_CONNECT_S", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer, args=(server, says), daemon=True).start()
+        port = server.getsockname()[1]
+        refused(f"tcp://127.0.0.1:{port}", rf"no scheduler answers at tcp://127.0.0.1:{port} ")
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def answer(server: socket.socket, says: bytes | None) -> None:
+    kept = []
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            break
+        kept.append(connection)
+        if says is not None:
+            connection.sendall(says)
+            connection.shutdown(socket.SHUT_WR)
+    for connection in kept:
+        connection.close()
+
+
+def test_a_worker_is_no_scheduler(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dask, "_CONNECT_S", 0.5)
+    (worker,) = cluster.workers.values()
+    refused(worker.address, f"no scheduler answers at {worker.address} ")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "no JSON",
+        "[]",
+        "3",
+        "{}",
+        '{"address": 3}',
+        '{"address": "inproc://127.0.0.1/1/2"}',
+        '{"address": "/tmp/socket"}',
+        '{"address": "tcp://127.0.0.1:1 tcp://127.0.0.1:2"}',
+        '{"address": "tcp://127.0.0.1"}',
+        "[" * 100_000,
+        "\xff",
+    ],
+)
+def test_a_file_that_is_not_of_a_scheduler_is_told(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "scheduler.json"
+    file.write_bytes(content.encode("latin-1"))
+    refused(str(file), f"{file} is not what dask scheduler --scheduler-file writes")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    refused(str(tmp_path / "none"), "cannot read .*none: No such file .*expected an address such as tcp://")
+    refused(str(tmp_path), "cannot read .*: Is a directory")
+    refused("a\0b", "cannot read")
+
+
+@pytest.mark.parametrize(
+    "address", ["inproc://1/2/3", "tcp://127.0.0.1", "ucx://127.0.0.1:1", "http://x:1", "tcp://:x"]
+)
+def test_an_address_of_another_kind_is_told(address: str) -> None:
+    refused(address, f"{address} is no address of a scheduler, such as tcp://host:8786")

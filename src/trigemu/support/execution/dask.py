@@ -5,10 +5,13 @@ A cluster is trusted: its workers run what this program sends them, and this pro
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +20,7 @@ from trigemu.support.reading import read_bounded
 
 #: Seconds after which a scheduler that does not answer is given up.
 _CONNECT_S = 15.0
-_ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://[^\s/]+")
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
 _LOCAL = "127.0.0.1"
 #: Where dask finds the environment that workers are started with.
 _OF_WORKERS = "distributed.nanny.pre-spawn-environ"
@@ -58,39 +61,69 @@ def dask_client(address: str | None, workers: int) -> Iterator[Any]:
         If there is no scheduler.
     """
     try:
-        import distributed
+        import distributed  # noqa: F401
     except ImportError:
         raise MissingExtraError("--engine dask", "dask", "distributed") from None
-    if address is None:
-        import dask
+    with _local(workers) if address is None else _connected(_located(address)) as client:
+        yield client
 
-        # What goes wrong in a worker is said by its results; at the end, its log would only say that the
-        # scheduler is gone.
-        quiet = {f"{_OF_WORKERS}.DASK_LOGGING__DISTRIBUTED": "critical"}
-        with (
-            dask.config.set(quiet),
-            distributed.LocalCluster(
-                n_workers=workers,
-                threads_per_worker=1,
-                host=_LOCAL,
-                dashboard_address=None,
-                scheduler_kwargs={"dashboard_address": f"{_LOCAL}:0"},  # two clusters would want one port
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            yield client
-        return
-    where = address if _ADDRESS.fullmatch(address) else _address_in(Path(address))
+
+@contextmanager
+def _local(workers: int) -> Iterator[Any]:
+    import distributed
+
+    # Some address of this machine alone, and no page: otherwise a port is taken that others may have.
+    plain = {"dashboard_address": f"{_LOCAL}:0", "scheduler_kwargs": {"dashboard": False}}
+    with ExitStack() as stack:
+        try:
+            cluster = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=workers, threads_per_worker=1, host=_LOCAL, silence_logs=logging.ERROR, **plain
+                )
+            )
+            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        except Exception as error:  # of the system, or of dask
+            raise TrigemuError(
+                f"--engine dask: no cluster starts on this machine ({_short(error)})"
+            ) from None
+        yield client
+
+
+@contextmanager
+def _connected(where: str) -> Iterator[Any]:
+    import distributed
+
     try:
+        with ThreadPoolExecutor(1) as thread:  # this one may be in a loop of its own, as in a notebook
+            thread.submit(asyncio.run, _greeted(where)).result()
         client = distributed.Client(where, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError) as error:  # also what dask raises after the time
-        reason = " ".join(str(error).split())[:200]
+    except Exception as error:  # what answers may be anything
         raise TrigemuError(
-            f"--engine dask: no scheduler answers at {where} ({reason}): is it running, with the same "
+            f"--engine dask: no scheduler answers at {where} ({_short(error)}): is it running, with the same "
             f"version of dask, and reachable from this machine?"
         ) from None
     with client:
         yield client
+
+
+async def _greeted(where: str) -> None:
+    """Raise an error if there is no scheduler: a client waits forever for a server that says nothing, and
+    leaves threads behind when it fails."""
+    import distributed
+
+    given = distributed.Security().get_connection_args("client")
+    async with asyncio.timeout(_CONNECT_S), distributed.rpc(where, connection_args=given) as scheduler:
+        await scheduler.identity()
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
+def _located(address: str) -> str:
+    if not _ADDRESS.fullmatch(address) and "://" in address:
+        raise TrigemuError(f"--engine dask: {address} is no address of a scheduler, such as tcp://host:8786")
+    return address if _ADDRESS.fullmatch(address) else _address_in(Path(address))
 
 
 def _address_in(file: Path) -> str:
