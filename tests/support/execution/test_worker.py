@@ -24,19 +24,19 @@ def test_a_frame_arrives_whole_or_not_at_all(content: bytes) -> None:
         assert receive(io.BytesIO(written[:length])) is None
 
 
-class OfTwo(Exception):
+class OfTwoError(Exception):
     """Its pickle cannot be loaded: it is made from one argument."""
 
     def __init__(self, one: str, other: str) -> None:
         super().__init__(one)
 
 
-class OfTwoTrigemu(TrigemuError):
+class UserError(TrigemuError):
     def __init__(self, one: str, other: str) -> None:
         super().__init__(f"{one} and {other}")
 
 
-class Holding(Exception):
+class HoldingError(Exception):
     """It cannot be pickled."""
 
     def __init__(self) -> None:
@@ -71,13 +71,13 @@ def test_other_errors_arrive_with_their_traceback() -> None:
 @pytest.mark.parametrize(
     ("error", "expected"),
     [
-        (MissingExtraError("it", "extra", "package"), "it needs the package 'package'"),
-        (OfTwoTrigemu("this", "that"), "this and that"),
-        (OfTwo("this", "that"), "OfTwo('this')"),
-        (Holding(), "Holding(<function"),
+        (MissingExtraError("it", "extra", "package"), "it needs the package"),
+        (UserError("this", "that"), "this and that"),
+        (OfTwoError("this", "that"), "OfTwoError('this')"),
+        (HoldingError(), "HoldingError(<function"),
     ],
 )
 def test_errors_that_cannot_be_sent_arrive_with_their_message(error: Exception, expected: str) -> None:
     arrived = sent(error)
     assert isinstance(arrived, TrigemuError) == isinstance(error, TrigemuError)
-    assert str(arrived).startswith(expected)
+    assert expected in repr(arrived)

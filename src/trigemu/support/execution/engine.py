@@ -25,6 +25,8 @@ from trigemu.support.execution.tasks import this_program
 CHUNK_EVENTS = 131_072
 #: Seconds that a task should take: long against the milliseconds of handing it over, short to be done again.
 TASK_SECONDS = 4.0
+#: Longest time before another attempt, in seconds; it doubles with each.
+LONGEST_PAUSE = 60.0
 #: Seconds for which the number of workers is believed.
 _BELIEVED = 2.0
 
@@ -94,7 +96,10 @@ class Engine:
             return 1
         at, number = self._workers
         if time.monotonic() - at > _BELIEVED:
-            told = getattr(self.executor, "number", getattr(self.executor, "_max_workers", None))
+            try:
+                told = getattr(self.executor, "number", getattr(self.executor, "_max_workers", None))
+            except Exception:  # a cluster that does not answer just now
+                told = number
             number = told if isinstance(told, int) else None
             self._workers = time.monotonic(), number
         return number
@@ -127,7 +132,7 @@ class Engine:
                 continue
             done: list[U] = []
             results: list[R] = []
-            start = time.perf_counter()
+            start, left = time.perf_counter(), part.size
             for unit, result in self._each(work, part.units):
                 done.append(unit)
                 results.append(result)
@@ -135,8 +140,10 @@ class Engine:
                     yield self.kept(work, done, results)
                     done, results, start = [], [], time.perf_counter()
                 progress(unit.size)
+                left -= unit.size
             if done:
                 yield self.kept(work, done, results)
+            progress(left)  # what was left out
 
     def _each(self, work: Work[U, R], units: Sequence[U]) -> Iterator[tuple[U, R]]:
         """Yield each unit with its result, after as many attempts as it takes."""
@@ -156,7 +163,7 @@ class Engine:
         return True where the unit is left out."""
         if isinstance(error, UnreadableError | WorkerLostError) and failures <= self.retries:
             self.retried += 1
-            time.sleep(unit.pause * 2 ** (failures - 1))
+            time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
             return False
         work.give_up(unit, error, host, failures)
         self.skipped += 1

@@ -36,9 +36,10 @@ _UNTOLD = 64
 @dataclass
 class _Run(Generic[U, R]):
     """Consecutive units that are one task. future: of its outcome; None if the result is there already.
-    with_content: whether the work was sent with it."""
+    size: the events of these units, and of those among them that were left out."""
 
     units: Sequence[U]
+    size: int
     future: Any = None
     result: R | None = None
     with_content: bool = False
@@ -60,30 +61,28 @@ class Submitted(Generic[U, R]):
     def over(self, parts: Iterator[Part[U, R]], progress: Callable[[int], None]) -> Iterator[R]:
         """Yield results in order, and submit further tasks meanwhile."""
         runs = self._runs(parts)
+        run: _Run[U, R] | None = None
         try:
             while True:
                 while len(self._waiting) < self._window and (run := next(runs, None)):
-                    if run.result is None:
-                        self._submit(run)
                     self._waiting.append(run)
+                    if run.result is None:
+                        self._without_skipped(run)
                 if not self._waiting:
                     return
                 run = self._waiting.popleft()
-                size = sum(unit.size for unit in run.units)
-                if run.result is None:
-                    result = self._awaited(run)
-                    if result is None:  # it was divided, or left out
-                        continue
+                result = run.result
+                if result is not None:
+                    self._engine.reused += run.size
+                elif (result := self._awaited(run)) is not None:
                     result = self._engine.kept(self._work, run.units, [result])
-                else:
-                    self._engine.reused += size
-                    result = run.result
-                progress(size)
-                yield result
+                progress(run.size)
+                if result is not None:
+                    yield result
         finally:
-            for run in self._waiting:
+            for left in (run, *self._waiting):
                 with suppress(Exception):  # not all futures can be cancelled
-                    run.future.cancel()
+                    left.future.cancel()  # type: ignore[union-attr]
 
     @property
     def _workers(self) -> int:
@@ -98,7 +97,7 @@ class Submitted(Generic[U, R]):
         for part in parts:
             if part.result is not None:
                 self._left -= part.size
-                yield _Run(part.units, None, part.result)
+                yield _Run(part.units, part.size, None, part.result)
                 continue
             begin = 0
             while begin < len(part.units):
@@ -107,7 +106,7 @@ class Submitted(Generic[U, R]):
                     size += part.units[end].size
                     end += 1
                 self._left -= size
-                yield _Run(part.units[begin:end])
+                yield _Run(part.units[begin:end], size)
                 begin = end
 
     def _size(self) -> float:
@@ -136,7 +135,7 @@ class Submitted(Generic[U, R]):
 
     def _awaited(self, run: _Run[U, R]) -> R | None:
         """Return the result of a run; None if its units were submitted one by one instead, or left out."""
-        while True:
+        while run.units:
             outcome = self._outcome(run)
             error = outcome.error
             if error is None and outcome.known:
@@ -154,24 +153,31 @@ class Submitted(Generic[U, R]):
                 self._divide(run)
                 return None
             unit = run.units[outcome.unit or 0]
-            if self._engine.gives_up(self._work, unit, error, outcome.host, run.failures):
-                run.units = [unit for unit in run.units if not self._work.skips(unit)]
+            if self._work.skips(unit) or self._engine.gives_up(
+                self._work, unit, error, outcome.host, run.failures
+            ):
                 run.failures = 0
-                if not run.units:
-                    return None
+                self._without_skipped(run)
+            else:
+                self._submit(run)
+        return None
+
+    def _without_skipped(self, run: _Run[U, R]) -> None:
+        """Submit what is left of a run without the units that are left out."""
+        run.units = [unit for unit in run.units if not self._work.skips(unit)]
+        if run.units:
             self._submit(run)
 
     def _divide(self, run: _Run[U, R]) -> None:
-        singles = [_Run[U, R]([unit]) for unit in run.units]
+        singles = [_Run[U, R]([unit], unit.size) for unit in run.units]
+        run.size -= sum(single.size for single in singles)
+        self._waiting.extendleft(reversed(singles))
         for single in singles:
             self._submit(single)
-        self._waiting.extendleft(reversed(singles))
 
     def _outcome(self, run: _Run[U, R]) -> Outcome:
         try:
             outcome = run.future.result()
-            if not isinstance(outcome, Outcome):  # some engines return what went wrong
-                raise TypeError(f"its result is {outcome!r:.100}")
         except BrokenExecutor as error:
             raise TrigemuError(
                 f"the executor lost a worker and is of no more use ({_short(error)}): with a checkpoint, the "
@@ -186,6 +192,11 @@ class Submitted(Generic[U, R]):
             return Outcome("", error=error)
         except Exception as error:  # of the executor: a worker or its connection was lost
             return Outcome("", error=WorkerLostError(f"a worker was lost ({_short(error)})"))
+        if not isinstance(outcome, Outcome):
+            raise TrigemuError(
+                f"the executor returns {type(outcome).__name__}, not what its tasks return: is it "
+                f"asynchronous?"
+            )
         if isinstance(outcome.error, RefusedError):
             raise outcome.error
         return outcome
