@@ -38,8 +38,11 @@ def test_a_cluster_of_this_machine_works_outlives_a_worker_and_ends(
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_cluster_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_does_not_start_is_tried_again_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
     def fails(**options: object) -> None:
+        tried.append(options)
         raise RuntimeError("Nanny failed\n to start.")
 
     monkeypatch.setattr(distributed, "LocalCluster", fails)
@@ -48,6 +51,7 @@ def test_a_cluster_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) 
         dask_client(None, 2),
     ):
         pass
+    assert len(tried) == 3
 
 
 def test_errors_of_the_block_are_not_of_the_cluster(cluster: Any, tmp_path: Path) -> None:

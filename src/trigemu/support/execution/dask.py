@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 import re
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -22,8 +23,9 @@ from trigemu.support.reading import read_bounded
 _CONNECT_S = 15.0
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
 _LOCAL = "127.0.0.1"
-#: Where dask finds the environment that workers are started with.
-_OF_WORKERS = "distributed.nanny.pre-spawn-environ"
+#: How often a cluster on this machine is started before that is given up.
+_STARTS = 3
+_TRACKER = "ignore:resource_tracker"
 
 
 class DaskExecutor:
@@ -72,21 +74,35 @@ def dask_client(address: str | None, workers: int) -> Iterator[Any]:
 def _local(workers: int) -> Iterator[Any]:
     import distributed
 
-    # Some address of this machine alone, and no page: otherwise a port is taken that others may have.
-    plain = {"dashboard_address": f"{_LOCAL}:0", "scheduler_kwargs": {"dashboard": False}}
     with ExitStack() as stack:
-        try:
-            cluster = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=workers, threads_per_worker=1, host=_LOCAL, silence_logs=logging.ERROR, **plain
-                )
-            )
-            client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
-        except Exception as error:  # of the system, or of dask
-            raise TrigemuError(
-                f"--engine dask: no cluster starts on this machine ({_short(error)})"
-            ) from None
+        # A program that is ended by a signal leaves its semaphores to a process of multiprocessing, which
+        # removes them and warns of it.
+        stack.callback(sys.warnoptions.remove, _TRACKER)
+        sys.warnoptions.append(_TRACKER)
+        for left in reversed(range(_STARTS)):  # a worker may be killed while it starts
+            try:
+                cluster = stack.enter_context(_cluster(workers))
+                client = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+                break
+            except Exception as error:  # of the system, or of dask
+                if not left:
+                    reason = f"no cluster starts on this machine ({_short(error)})"
+                    raise TrigemuError(f"--engine dask: {reason}") from None
         yield client
+
+
+def _cluster(workers: int) -> Any:
+    """Start a cluster that listens on this machine alone, at addresses that nobody has, and has no page."""
+    import distributed
+
+    return distributed.LocalCluster(
+        n_workers=workers,
+        threads_per_worker=1,
+        host=_LOCAL,
+        silence_logs=logging.CRITICAL,  # what matters is an error of the engine
+        dashboard_address=f"{_LOCAL}:0",
+        scheduler_kwargs={"dashboard": False},
+    )
 
 
 @contextmanager
