@@ -104,6 +104,33 @@ def test_a_client_that_is_closed_takes_no_tasks(cluster: Any, tmp_path: Path) ->
     assert engine.workers is None
 
 
+class Lost:
+    """A client whose scheduler is lost: its futures have no result, and no end."""
+
+    status = "running"
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+
+    def submit(self, *arguments: object, pure: bool) -> Any:
+        return self
+
+    def result(self, timeout: float) -> None:
+        self.asked.append(timeout)
+        if len(self.asked) == 3:
+            self.status = "closed"
+        raise TimeoutError
+
+    def cancel(self) -> None: ...
+
+
+def test_a_scheduler_that_is_lost_is_told(tmp_path: Path) -> None:
+    client = Lost()
+    with pytest.raises(TrigemuError, match=r"^the scheduler of dask was lost: with a checkpoint"):
+        numbers(Engine(dask.DaskExecutor(client)).over(Recital(str(tmp_path)), items(5)))
+    assert len(client.asked) == 3
+
+
 def refused(where: str, match: str) -> None:
     start = time.monotonic()
     with pytest.raises(TrigemuError, match=match) as error, dask_client(where, 1):

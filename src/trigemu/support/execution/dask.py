@@ -23,6 +23,8 @@ from trigemu.support.reading import read_bounded
 _CONNECT_S = 15.0
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
 _LOCAL = "127.0.0.1"
+#: Seconds after which a client that waits for a result is asked whether it has a scheduler.
+_ASK_S = 2.0
 #: How often a cluster on this machine is started before that is given up.
 _STARTS = 3
 _TRACKER = "ignore:resource_tracker"
@@ -40,7 +42,28 @@ class DaskExecutor:
         return sum(self._client.nthreads().values())
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Any:
-        return self._client.submit(function, *arguments, pure=False)
+        return _Future(self._client, self._client.submit(function, *arguments, pure=False))
+
+
+class _Future:
+    """A future of a client. By itself it waits without end where the scheduler is lost."""
+
+    def __init__(self, client: Any, future: Any) -> None:
+        self._client, self._future = client, future
+
+    def result(self) -> Any:
+        while True:
+            try:
+                return self._future.result(timeout=_ASK_S)
+            except TimeoutError:
+                if self._client.status in ("closing", "closed"):
+                    raise TrigemuError(
+                        "the scheduler of dask was lost: with a checkpoint, the same command does only "
+                        "what is missing"
+                    ) from None
+
+    def cancel(self) -> None:
+        self._future.cancel()
 
 
 @contextmanager

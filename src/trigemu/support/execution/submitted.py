@@ -190,6 +190,8 @@ class Submitted(Generic[U, R]):
             ) from error
         except WorkerLostError as error:
             return Outcome("", error=error)
+        except TrigemuError:
+            raise
         except Exception as error:  # of the executor: a worker or its connection was lost
             return Outcome("", error=WorkerLostError(f"a worker was lost ({_short(error)})"))
         if not isinstance(outcome, Outcome):
