@@ -131,6 +131,18 @@ def test_a_scheduler_that_is_lost_is_told(tmp_path: Path) -> None:
     assert len(client.asked) == 3
 
 
+class Bare(Lost):
+    """A client whose scheduler has no trigemu."""
+
+    def result(self, timeout: float) -> None:
+        raise RuntimeError("Error during deserialization of the task graph. This frequently occurs if")
+
+
+def test_a_scheduler_without_trigemu_is_told(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"^the scheduler of dask cannot load trigemu: install the same"):
+        numbers(Engine(dask.DaskExecutor(Bare())).over(Recital(str(tmp_path)), items(5)))
+
+
 def refused(where: str, match: str) -> None:
     start = time.monotonic()
     with pytest.raises(TrigemuError, match=match) as error, dask_client(where, 1):

@@ -55,6 +55,12 @@ class _Future:
         while True:
             try:
                 return self._future.result(timeout=_ASK_S)
+            except RuntimeError as error:
+                if "deserialization of the task graph" not in str(error):
+                    raise
+                raise TrigemuError(
+                    "the scheduler of dask cannot load trigemu: install the same version there too"
+                ) from None
             except TimeoutError:
                 if self._client.status in ("closing", "closed"):
                     raise TrigemuError(
