@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import socket
 import sys
@@ -29,6 +30,8 @@ def test_a_cluster_of_this_machine_works_outlives_a_worker_and_ends(
         addresses = [client.scheduler.address, *client.nthreads()]
         engine = Engine(client, task_seconds=0.1)
         assert engine.workers == 2
+        levels = client.run(logging.getLogger("distributed.worker").getEffectiveLevel)
+        assert {*levels.values()} == {logging.CRITICAL}
         results = engine.over(Recital(str(tmp_path), {60: "die once"}, seconds=0.002), items(150))
         assert numbers(results) == list(range(150))
         assert calls(tmp_path, "unit-60") == 2

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -323,13 +323,37 @@ def test_an_executor_that_never_succeeds_is_given_up(tmp_path: Path) -> None:
     assert len(executor.tasks) == 5 + 3
 
 
-def test_an_executor_that_is_to_be_awaited_is_told(tmp_path: Path) -> None:
-    class Awaited(Lazy):
-        def submit(self, function: Callable[[Task], Outcome], task: Task) -> Any:
-            return OnlyResult(lambda: iter([1]))
+@dataclass
+class OneProcessEach:
+    """An executor whose tasks find nothing of the tasks before. returns: what it does with results."""
 
-    with pytest.raises(TrigemuError, match=r"the executor returns list_iterator, .* is it asynchronous\?"):
-        numbers(Engine(Awaited()).over(Recital(str(tmp_path)), items(5)))
+    number: int = 2
+    returns: Callable[[Any], Any] = lambda outcome: outcome
+    sent: list[Task] = field(default_factory=list)
+
+    def submit(self, function: Callable[..., Any], /, task: Task) -> Future[Any]:
+        self.sent.append(task)
+        tasks._ready.clear()
+        done: Future[Any] = Future()
+        done.set_result(self.returns(function(task)))
+        return done
+
+
+def test_where_each_task_has_a_process_of_its_own_it_is_soon_sent_with_the_work(tmp_path: Path) -> None:
+    executor = OneProcessEach()
+    engine = Engine(executor, task_seconds=1e-9)
+    parts = engine.over(Recital(str(tmp_path)), items(200))
+    assert numbers(parts) == list(range(200))
+    without = [task for task in executor.sent if task.content is None]
+    assert 0 < len(without) < 50
+    assert all(task.content for task in executor.sent[-100:])
+
+
+def test_an_engine_that_returns_what_went_wrong_has_lost_a_worker(tmp_path: Path) -> None:
+    executor = OneProcessEach(returns=lambda outcome: MemoryError("too much"))
+    with pytest.raises(TrigemuError, match=r"a worker was lost \(TypeError: its result is MemoryError"):
+        list(Engine(executor, retries=1).over(Recital(str(tmp_path)), items(1)))
+    assert len(executor.sent) == 2
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ from trigemu.support.reading import read_bounded
 _CONNECT_S = 15.0
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^\s/]+:\d{1,5}")
 _LOCAL = "127.0.0.1"
+#: Where dask finds the environment that workers are started with.
+_OF_WORKERS = "distributed.nanny.pre-spawn-environ"
 #: Seconds after which a client that waits for a result is asked whether it has a scheduler.
 _ASK_S = 2.0
 #: How often a cluster on this machine is started before that is given up.
@@ -102,12 +104,16 @@ def dask_client(address: str | None, workers: int) -> Iterator[Any]:
 @contextmanager
 def _local(workers: int) -> Iterator[Any]:
     import distributed
+    from dask import config
 
     with ExitStack() as stack:
         # A program that is ended by a signal leaves its semaphores to a process of multiprocessing, which
         # removes them and warns of it.
         stack.callback(sys.warnoptions.remove, _TRACKER)
         sys.warnoptions.append(_TRACKER)
+        # What goes wrong in a worker is said by its results; at the end, its log would only say that the
+        # scheduler is gone.
+        stack.enter_context(config.set({f"{_OF_WORKERS}.DASK_LOGGING__DISTRIBUTED": "critical"}))
         for left in reversed(range(_STARTS)):  # a worker may be killed while it starts
             try:
                 cluster = stack.enter_context(_cluster(workers))

@@ -36,7 +36,8 @@ _UNTOLD = 64
 @dataclass
 class _Run(Generic[U, R]):
     """Consecutive units that are one task. future: of its outcome; None if the result is there already.
-    size: the events of these units, and of those among them that were left out."""
+    size: the events of these units, and of those among them that were left out. with_content: whether the
+    work was sent with it."""
 
     units: Sequence[U]
     size: int
@@ -178,6 +179,8 @@ class Submitted(Generic[U, R]):
     def _outcome(self, run: _Run[U, R]) -> Outcome:
         try:
             outcome = run.future.result()
+            if not isinstance(outcome, Outcome):  # some engines return what went wrong
+                raise TypeError(f"its result is {outcome!r:.100}")
         except BrokenExecutor as error:
             raise TrigemuError(
                 f"the executor lost a worker and is of no more use ({_short(error)}): with a checkpoint, the "
@@ -194,11 +197,6 @@ class Submitted(Generic[U, R]):
             raise
         except Exception as error:  # of the executor: a worker or its connection was lost
             return Outcome("", error=WorkerLostError(f"a worker was lost ({_short(error)})"))
-        if not isinstance(outcome, Outcome):
-            raise TrigemuError(
-                f"the executor returns {type(outcome).__name__}, not what its tasks return: is it "
-                f"asynchronous?"
-            )
         if isinstance(outcome.error, RefusedError):
             raise outcome.error
         return outcome
