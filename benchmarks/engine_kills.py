@@ -151,7 +151,8 @@ def kill_client(case: Case, moment: float) -> Iterator[str]:
     if changed := [name for name in before if after.get(name) != before[name]]:
         yield f"wrong: {len(changed)} of {len(before)} finished tasks were done again"
     yield from _whole(case)
-    if names := temporary(case.folder):
+    left = [str(path) for path in case.folder.glob("dask-scratch-space/*") if path.suffix != ".lock"]
+    if names := temporary(case.folder) + left:
         yield f"wrong: temporary {names[0]}"
 
 
