@@ -70,6 +70,8 @@ class Processing:
             elif self.workers > 1:
                 executor = stack.enter_context(worker_pool(self.workers))
             engine = Engine(executor, retries=self.retries, checkpoint=kept, tell=_tell)
+            if engine.workers == 0:
+                _tell("the cluster has no workers yet: waiting for the first")
             samples = trigemu.open_catalogue(catalogue, executor=engine, skip_bad_files=self.skip_bad_files)
             yield engine, samples.limited_to(self.only) if self.only else samples
 

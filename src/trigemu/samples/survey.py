@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -68,7 +69,13 @@ Found = Facts | Problem
 
 
 class Survey:
-    """The work of opening files. A problem of a file is a result, so that all problems are told at once."""
+    """The work of opening files. A problem of a file is a result, so that all problems are told at once.
+
+    host: the machine that this is done on, if it may be another one than the user's.
+    """
+
+    def __init__(self, host: str = "") -> None:
+        self._host = host
 
     about = "survey of files"
     classes: tuple[type, ...] = ()
@@ -81,19 +88,25 @@ class Survey:
             if isinstance(found, Facts):  # those of one sample are equal, and sent once
                 content = frozenset(found.schema.collections.items()), found.schema.scalars
                 found = replace(found, schema=schemas.setdefault(content, found.schema))
+            elif self._host and not file.missing:
+                found = replace(found, message=f"{found.message} (opened on {self._host})")
             yield [found]
 
     def merge(self, found: Sequence[list[Found]]) -> list[Found]:
         return [one for part in found for one in part]
 
     def content(self) -> bytes:
-        return pickle.dumps((Survey, ()))
+        return pickle.dumps((_survey_here, ()))
 
     def give_up(self, file: ToOpen, error: Exception, host: str, attempts: int) -> None:
         raise error
 
     def skips(self, file: ToOpen) -> bool:
         return False
+
+
+def _survey_here() -> Survey:
+    return Survey(socket.gethostname())
 
 
 def survey(file: ToOpen) -> Found:

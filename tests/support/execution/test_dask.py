@@ -28,6 +28,9 @@ def test_a_cluster_of_this_machine_works_outlives_a_worker_and_ends(
     with dask_client(None, 2) as client:
         pids = [*client.run(os.getpid).values()]
         addresses = [client.scheduler.address, *client.nthreads()]
+        open_to_all = addresses[0].replace("tls:", "tcp:")
+        with pytest.raises(TrigemuError, match="no scheduler answers"), dask_client(open_to_all, 1):
+            pass
         engine = Engine(client, task_seconds=0.1)
         assert engine.workers == 2
         levels = client.run(logging.getLogger("distributed.worker").getEffectiveLevel)
@@ -36,7 +39,7 @@ def test_a_cluster_of_this_machine_works_outlives_a_worker_and_ends(
         assert numbers(results) == list(range(150))
         assert calls(tmp_path, "unit-60") == 2
     assert len({*pids, os.getpid()}) == 3
-    assert all(address.startswith("tcp://127.0.0.1:") for address in addresses)
+    assert all(address.startswith("tls://127.0.0.1:") for address in addresses)
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
     assert capfd.readouterr() == ("", "")
 

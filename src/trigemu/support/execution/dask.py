@@ -94,9 +94,10 @@ def dask_client(address: str | None, workers: int) -> Iterator[Any]:
         If there is no scheduler.
     """
     try:
+        import cryptography  # noqa: F401  # for the certificate of a local cluster
         import distributed  # noqa: F401
-    except ImportError:
-        raise MissingExtraError("--engine dask", "dask", "distributed") from None
+    except ImportError as error:
+        raise MissingExtraError("--engine dask", "dask", str(error.name)) from None
     with _local(workers) if address is None else _connected(_located(address)) as client:
         yield client
 
@@ -127,13 +128,15 @@ def _local(workers: int) -> Iterator[Any]:
 
 
 def _cluster(workers: int) -> Any:
-    """Start a cluster that listens on this machine alone, at addresses that nobody has, and has no page."""
+    """Start a cluster that listens on this machine alone, to nobody without its own certificate: whoever
+    reaches a scheduler can run code. It has no page."""
     import distributed
 
     return distributed.LocalCluster(
         n_workers=workers,
         threads_per_worker=1,
         host=_LOCAL,
+        security=True,
         silence_logs=logging.CRITICAL,  # what matters is an error of the engine
         dashboard_address=f"{_LOCAL}:0",
         scheduler_kwargs={"dashboard": False},

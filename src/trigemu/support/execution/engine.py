@@ -97,7 +97,8 @@ class Engine:
         at, number = self._workers
         if time.monotonic() - at > _BELIEVED:
             try:
-                told = getattr(self.executor, "number", getattr(self.executor, "_max_workers", None))
+                names = ("number", "_max_workers", "num_workers")
+                told = next((getattr(self.executor, n) for n in names if hasattr(self.executor, n)), None)
             except Exception:  # a cluster that does not answer just now
                 told = number
             number = told if isinstance(told, int) else None
