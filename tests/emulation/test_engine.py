@@ -122,7 +122,8 @@ def watched(catalogue: Catalogue, reading: Callable[[int], None]) -> Catalogue:
 
 @pytest.fixture
 def cores(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """cores(n): as on a machine of n cores."""
+    """cores(n): as on a machine of n cores, on which small chunks are read ahead too."""
+    monkeypatch.setattr("trigemu.emulation.engine.AHEAD_EVENTS", 0)
     return lambda n: monkeypatch.setattr("trigemu.emulation.engine.cores", lambda: n)
 
 
@@ -340,3 +341,16 @@ def test_a_sample_without_neighbours(tmp_path: Path) -> None:
         f"events of sample 'a' (format 'nanoaod') are not consecutive crossings"
         for line, name in ((2, "JET_BEFORE"), (7, "PAIR_AFTER"))
     ]
+
+
+def test_small_chunks_are_not_read_ahead(
+    tmp_path: Path, cores: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cores(2)
+    monkeypatch.setattr("trigemu.emulation.engine.AHEAD_EVENTS", 11)
+    readers: list[threading.Thread] = []
+    catalogue = watched(
+        memory_catalogue({"a": even_events(1, 50)}), lambda _: readers.append(threading.current_thread())
+    )
+    list(over_background(job(tmp_path, catalogue), Seen(1.0), Engine(chunk_events=10)))
+    assert readers == [threading.main_thread()] * 5

@@ -30,6 +30,9 @@ from trigemu.triggers import Kind, Plugin, contents_of, load_from, plugins_in, s
 #: How many chunks are read ahead of the current one, one thread each. Reading takes several times as long as
 #: most menus do; two threads halve that time, a third one gained nothing.
 READ_AHEAD = 2
+#: Events of a chunk, on average, from which on it is read ahead: of smaller ones most of the time is that of
+#: Python, and threads that take turns at it take longer than one.
+AHEAD_EVENTS = 10_000
 #: Seconds before a file on another machine is read again.
 _PAUSE_S = 1.0
 R = TypeVar("R")
@@ -171,7 +174,8 @@ class _Pass(Generic[R]):
         return fingerprint(code, triggers, plugins, models, needs, self._task)
 
     def each(self, chunks: Sequence[Chunk]) -> Iterator[R]:
-        for chunk, events in (self._reading_ahead if self._ahead else self._in_turn)(chunks):
+        ahead = self._ahead and sum(chunk.size for chunk in chunks) >= AHEAD_EVENTS * len(chunks)
+        for chunk, events in (self._reading_ahead if ahead else self._in_turn)(chunks):
             yield self._task(self._job.plan, chunk, events)
 
     def merge(self, parts: Sequence[R]) -> R:

@@ -174,3 +174,32 @@ def test_the_smallest_menu_runs_on_a_file_of_cms() -> None:
     result = trigemu.run(menu, catalogue_of(path))
     photons = uproot.open(path)["Events/Photon_pt"].array()
     assert result.triggers[1].total.hz == pytest.approx(1e6 * ak.sum(ak.any(photons > 30, axis=1)))
+
+
+def test_branches_that_are_alike_are_found_once_and_others_by_themselves(tmp_path: Path) -> None:
+    """A number, a list of numbers and an array of three are told apart by their leaves."""
+    kinds = {
+        "number": {"X_a": np.zeros(4, np.float32)},
+        "array": {"X_a": np.zeros((4, 3), np.float32)},
+        "list": {"nX": np.ones(4, np.int32), "X_a": ak.Array([[1.0]] * 4)},
+        "integer": {"X_a": np.zeros(4, np.int32)},
+    }
+    for name, columns in kinds.items():
+        with uproot.recreate(tmp_path / f"{name}.root") as file:
+            if name == "list":
+                file.mktree(
+                    "Events",
+                    {"X": "var * {a: float32}"},
+                    counter_name=lambda n: f"n{n}",
+                    field_name=lambda a, b: f"{a}_{b}",
+                )
+                file["Events"].extend({"X": ak.zip({"a": columns["X_a"]})})
+            else:
+                file.mktree("Events", {k: (v.dtype, v.shape[1:]) for k, v in columns.items()})
+                file["Events"].extend(columns)
+    for _ in range(2):
+        schemas = {name: NanoAOD(str(tmp_path / f"{name}.root")).schema for name in kinds}
+        assert "X_a" in schemas["number"].scalars
+        assert "X_a" in schemas["integer"].scalars
+        assert "X_a" not in schemas["array"].scalars
+        assert schemas["list"].collections["x"] == {"a"}

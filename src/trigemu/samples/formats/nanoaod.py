@@ -15,10 +15,10 @@ bx = { min = 0, max = 0 } keeps those of the event itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import awkward as ak
 import uproot
@@ -36,6 +36,9 @@ SCALARS = {
 OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
 SUMS = ("genEventSumw", "genEventSumw_")
 DECISIONS = ("HLT_", "L1_")
+#: The branches of a file with their leaves → the branch of each column.
+_FOUND: dict[tuple[Any, ...], dict[Need, str]] = {}
+_MOST_FOUND = 16
 
 
 @dataclass
@@ -61,9 +64,21 @@ class NanoAOD(RootFile):
 
     @cached_property
     def _branches(self) -> dict[Need, str]:
-        found: dict[Need, str] = {}
         if not self._is_tree:
             raise SampleError("has its Events in an RNTuple: NanoAOD is read from a TTree only")
+        branches = self._events.branches
+        if any(branch.classname != "TBranch" or branch.branches for branch in branches):
+            return self._found()
+        # Thousands of files have the same branches, whose leaves say all that matters here.
+        alike = tuple((branch.name, *_leaves(branch)) for branch in branches)
+        if alike not in _FOUND:
+            _FOUND[alike] = self._found()
+            while len(_FOUND) > _MOST_FOUND:
+                _FOUND.pop(next(iter(_FOUND)), None)
+        return dict(_FOUND[alike])
+
+    def _found(self) -> dict[Need, str]:
+        found: dict[Need, str] = {}
         for name, branch in self._events.items():
             object_, _, column = name.partition("_")
             interpretation = branch.interpretation
@@ -82,3 +97,9 @@ class NanoAOD(RootFile):
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
         return {name: ak.to_numpy(v) != 0 for name, v in self._arrays(names, start, stop).items()}
+
+
+def _leaves(branch: Any) -> Iterator[tuple[str, str, int, bool]]:
+    for leaf in branch.member("fLeaves"):
+        counted = leaf.member("fLeafCount") is not None
+        yield leaf.classname, leaf.member("fTitle"), leaf.member("fLen"), counted

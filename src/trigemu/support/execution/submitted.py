@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MOST_UNITS = 512
 #: Tasks that are submitted before it is known how long one takes.
 _FIRST = 256
+#: The shortest tasks, at the end, as a part of the time that a task should take.
+_SHORTEST = 0.05
 #: Tasks from which the time of the next ones is estimated.
 _RECENT = 8
 #: Tasks in a row whose worker did not know their work, after which it is sent with every task: each may have
@@ -112,12 +114,12 @@ class Submitted(Generic[U, R]):
 
     def _size(self) -> float:
         """The events of the next task: as many as take the time that a task should take, and fewer at the
-        end, so that all workers end together."""
+        end, so that all workers end almost together."""
         seconds = sum(seconds for _, seconds in self._recent)
         if not seconds:
             return 0.0
         wanted = self._engine.task_seconds * sum(size for size, _ in self._recent) / seconds
-        return min(wanted, self._left / (2 * self._workers))
+        return min(wanted, max(self._left / (2 * self._workers), _SHORTEST * wanted))
 
     def _submit(self, run: _Run[U, R], with_content: bool = False) -> None:
         engine = self._engine
