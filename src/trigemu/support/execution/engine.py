@@ -98,7 +98,9 @@ class Engine:
         if time.monotonic() - at > _BELIEVED:
             try:
                 names = ("number", "_max_workers", "num_workers")
-                told = next((getattr(self.executor, n) for n in names if hasattr(self.executor, n)), None)
+                told = next(
+                    (n for name in names if (n := getattr(self.executor, name, None)) is not None), None
+                )
             except Exception:  # a cluster that does not answer just now
                 told = number
             number = told if isinstance(told, int) else None
