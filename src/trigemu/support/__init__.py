@@ -1,5 +1,5 @@
 """What every room needs, with no knowledge of triggers: errors, atomic file writing, kernels, array types,
-TOML with line numbers, the machine.
+TOML with line numbers, the machine, and engines that do work on it or elsewhere (`execution`).
 
 in: files, numbers
 out: messages, typed tables, compiled kernels
