@@ -16,6 +16,8 @@ from typing import Any
 
 from kills import MARK, living
 
+import trigemu
+
 ROOT = Path(__file__).parents[1]
 #: Seconds until a cluster answers.
 PATIENCE_S = 60.0
@@ -154,3 +156,11 @@ def catalogue_text(files: list[str], *more: str) -> str:
             "",
         ]
     )
+
+
+def whole_run(menu: str, catalogue: str) -> float:
+    """A whole run in the process that calls this: its seconds, with the menu and the files open."""
+    read, samples = trigemu.read_menu(menu), trigemu.open_catalogue(catalogue)
+    start = time.perf_counter()
+    trigemu.run(read, samples)
+    return time.perf_counter() - start
