@@ -115,7 +115,7 @@ def tell(menu: trigemu.Menu, warm: Path, large: Path, rounds: int) -> bool:
             run(menu, samples, seen)
     alone = min(wall for wall, *_ in times["one process"])
     _say(
-        f"{menu.name}, {events:,} events, best of {rounds}: one process {events / alone / 1e6:.2f} M events/s, "
+        f"{menu.name}, {events:,} events, best of {rounds}: one process {events / alone / 1e6:.2f} M/s, "
         f"two that know nothing of each other {2 * alone / min(both):.2f} ×: what these cores can do"
     )
     for name in engines:
