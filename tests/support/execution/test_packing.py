@@ -113,7 +113,7 @@ class Derived:
         Outer,
         [Outer(1, [print])],
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_would_not_come_back_is_refused_at_once(value: object) -> None:
     with pytest.raises(TypeError, match="cannot be kept"):
