@@ -19,15 +19,18 @@ from trigemu.triggers.plugins import find
 
 ROOT = Path(__file__).parents[3]
 
+PLUGIN = "trigemu_plugin_decade"
 find("decade", [ROOT / "plugins"]).load()
-for part in ("check", "cli", "report"):  # which import all that runs a menu
-    importlib.import_module(f"trigemu_plugin_decade.{part}")
-LOADED = {name: module for name, module in sys.modules.items() if name.startswith("trigemu_plugin_decade")}
+for part in ("check", "cli", "report", "training.train", "training.write"):  # which import all others
+    importlib.import_module(f"{PLUGIN}.{part}")
+LOADED = {name: module for name, module in sys.modules.items() if name.startswith(PLUGIN)}
 
 
 @pytest.fixture(autouse=True)
 def _same_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests of plugins forget modules that these tests have classes of."""
+    """Other tests forget modules that these tests have classes of, or load them once more."""
+    for name in [name for name in sys.modules if name.startswith(PLUGIN)]:
+        del sys.modules[name]
     sys.modules.update(LOADED)
     monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(ROOT / "plugins"))
 
