@@ -11,25 +11,13 @@ from threading import Thread
 
 import pytest
 from servers import Ranges
-from toys import toy_events, write_root
+from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import Engine, open_catalogue, worker_pool
 from trigemu.samples import opening
 from trigemu.samples import survey as module
 from trigemu.samples.event_file import Facts
 from trigemu.samples.survey import Problem, Survey, ToOpen, survey
-
-CATALOGUE = """
-[catalogue]
-name = "toy"
-convention = "crossing"
-
-[[sample]]
-name = "a"
-role = "background"
-rate_hz = 4e7
-files = [{files}]
-"""
 
 
 def to_open(path: object, **more: object) -> ToOpen:
@@ -82,7 +70,7 @@ def test_every_engine_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for n in range(7):
         write_root(tmp_path / f"{n}.root", toy_events(n, 20 + n), basket=8)
     path = tmp_path / "catalogue.toml"
-    path.write_text(CATALOGUE.format(files='"*.root"'))
+    path.write_text(CATALOGUE.replace("all.root", "*.root"))
     with ThreadPoolExecutor(3) as threads, worker_pool(1) as process:
         opened = [open_catalogue(path, executor=e) for e in (None, Engine(threads), process)]
     samples = [c.samples[0] for c in opened]
@@ -124,7 +112,7 @@ def test_a_server_that_fails_is_asked_again(file: Path, monkeypatch: pytest.Monk
         Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_port}"
         path = file.parent / "catalogue.toml"
-        path.write_text(CATALOGUE.format(files=f'"{url}/a.root"'))
+        path.write_text(CATALOGUE.replace("all.root", f"{url}/a.root"))
         handler.left = 2  # type: ignore[attr-defined]
         assert open_catalogue(path).samples[0].entries == 50
         handler.left = 2  # type: ignore[attr-defined]

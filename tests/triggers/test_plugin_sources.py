@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from onnx_toys import autoencoder, write_card
-from toys import toy_events, write_root
+from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import Engine, TrigemuError, open_catalogue, read_menu, run, worker_pool
 from trigemu.support import PluginError, WorkerLostError
@@ -52,17 +52,6 @@ kind = "anomaly"
 card = "models/card.toml"
 unique_rate_hz = 1000.0
 """
-CATALOGUE = """
-[catalogue]
-name = "toy"
-convention = "crossing"
-
-[[sample]]
-name = "a"
-role = "background"
-rate_hz = 4e7
-files = ["a.root"]
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +79,7 @@ def client(tmp_path: Path) -> Path:
 @pytest.fixture
 def catalogue(tmp_path: Path) -> Path:
     (tmp_path / "data").mkdir()
-    write_root(tmp_path / "data" / "a.root", toy_events(1, 400), basket=50)
+    write_root(tmp_path / "data" / "all.root", toy_events(1, 400), basket=50)
     (tmp_path / "data" / "catalogue.toml").write_text(CATALOGUE)
     return tmp_path / "data" / "catalogue.toml"
 

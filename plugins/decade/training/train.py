@@ -168,8 +168,7 @@ def _card(config: Config) -> _Card | None:
     name = config.table.autoencoder.card
     if name is None:
         return None
-    open_scorer(config.context, name, None)  # its columns are needed
-    context = Context(config.context.scope, config.context.folder)
+    context = config.context  # its needs grow by the columns of the card
     open_scorer(context, name, None)
     return _Card(name, context.folder, context.scope, contents_of(context.models))
 

@@ -57,8 +57,8 @@ class EventFile(Source):
     """A file of events of which the facts are known. Raises UnreadableError on reading if it has another
     number of events, so is another file."""
 
-    format: str = ""
-    facts: Facts = None  # type: ignore[assignment]  # a dataclass with a base that has defaults
+    format: str = field(kw_only=True)
+    facts: Facts = field(kw_only=True)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "facts": self.facts.for_reading()}

@@ -274,7 +274,9 @@ def _sample(
 ) -> Sample:
     if not files:
         raise SampleError(f"sample {table.name!r}: none of its files can be read")
-    sources = [EventFile(f.path, f.seal, f.format, known) for f, known in zip(files, facts, strict=True)]
+    sources = [
+        EventFile(f.path, f.seal, format=f.format, facts=known) for f, known in zip(files, facts, strict=True)
+    ]
     for source in sources:
         if not _alike(source, sources[0]):
             raise SampleError(

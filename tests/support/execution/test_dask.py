@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from executor_toys import thread_cluster
 from work_toys import Recital, calls, items, numbers
 
 from trigemu.support import Engine, MissingExtraError, TrigemuError, dask_client
@@ -73,15 +74,7 @@ def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with distributed.LocalCluster(
-        n_workers=1,
-        threads_per_worker=2,
-        processes=False,
-        host="127.0.0.1",
-        protocol="tcp",
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-    ) as started:
+    with thread_cluster(1, 2) as started:
         yield started
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import random
 import threading
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pytest
+from executor_toys import Lazy, LazyThree, OnlyResult, Shuffled, loky_pool, parsl_pool, thread_cluster
 from work_toys import Recital, calls, items, numbers
 
 from trigemu.support import Checkpoint, Engine, TrigemuError, worker_pool
@@ -21,58 +20,10 @@ from trigemu.support.execution import submitted, tasks
 from trigemu.support.execution.tasks import Outcome, Task, this_program
 
 
-class Shuffled(ThreadPoolExecutor):
-    """Threads that finish in another order than they were asked in."""
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **further: Any) -> Future[Any]:
-        delay = random.random() / 100
-        return super().submit(lambda: (time.sleep(delay), function(*arguments, **further))[1])
-
-
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Any]:
     with worker_pool(2) as pool:
         yield pool
-
-
-@contextmanager
-def _loky() -> Iterator[Any]:
-    loky = pytest.importorskip("loky")
-    executor = loky.get_reusable_executor(max_workers=2)
-    try:
-        yield executor
-    finally:
-        executor.shutdown(kill_workers=True)
-
-
-@contextmanager
-def _parsl(folder: Path) -> Iterator[Any]:
-    pytest.importorskip("parsl")
-    from parsl.concurrent import ParslPoolExecutor
-    from parsl.config import Config
-    from parsl.executors import ThreadPoolExecutor as Threads
-
-    config = Config(executors=[Threads(max_threads=2)], run_dir=str(folder), initialize_logging=False)
-    with ParslPoolExecutor(config) as executor:
-        yield executor
-
-
-@contextmanager
-def _client() -> Iterator[Any]:
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=False,
-            host="127.0.0.1",
-            protocol="tcp",
-            dashboard_address="127.0.0.1:0",
-            scheduler_kwargs={"dashboard": False},
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as client,
-    ):
-        yield client
 
 
 @pytest.fixture(params=["threads", "processes", "loky", "parsl", "dask", "dask executor"])
@@ -83,13 +34,15 @@ def executor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     elif request.param == "processes":
         yield request.getfixturevalue("processes")
     elif request.param == "loky":
-        with _loky() as loky:
+        with loky_pool() as loky:
             yield loky
     elif request.param == "parsl":
-        with _parsl(tmp_path_factory.mktemp("parsl")) as parsl:
+        with parsl_pool(tmp_path_factory.mktemp("parsl")) as parsl:
             yield parsl
     else:
-        with _client() as client:
+        import distributed
+
+        with thread_cluster(2, 1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
             yield client if request.param == "dask" else client.get_executor()
 
 
@@ -104,36 +57,6 @@ def test_results_are_the_same_and_in_order_on_any_executor(executor: Any, tmp_pa
     failing = Recital(str(tmp_path), {7: "vanish", 12: "vanish twice"})
     with pytest.raises(TrigemuError, match=r"^7: not there: 3 attempts on <.*, process \d+>$"):
         numbers(Engine(executor, retries=2).over(failing, items(20)))
-
-
-class OnlyResult:
-    """A future that knows nothing but its result, and makes it when it is asked, as those of TaskVine."""
-
-    def __init__(self, call: Callable[[], Any]) -> None:
-        self.result = call
-
-
-class Lazy:
-    """An executor that counts what was submitted and not yet asked for."""
-
-    def __init__(self) -> None:
-        self.waiting = self.most = 0
-        self.tasks: list[Task] = []
-
-    def submit(self, function: Callable[[Task], Outcome], task: Task) -> Any:
-        self.tasks.append(task)
-        self.waiting += 1
-        self.most = max(self.most, self.waiting)
-
-        def result() -> Outcome:
-            self.waiting -= 1
-            return function(task)
-
-        return OnlyResult(result)
-
-
-class LazyThree(Lazy):
-    number = 3
 
 
 def test_futures_need_nothing_but_a_result(tmp_path: Path) -> None:
