@@ -133,7 +133,7 @@ def summary(result: Diagnostics) -> Table:
     table = Table()
     head, *rows = told(result)
     for column in head:
-        table.add_column(column, justify="left" if not column else "right")
+        table.add_column(column, "number" if column else "label")
     for row in rows:
         table.add_row(*row)
     return table

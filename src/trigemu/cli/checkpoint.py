@@ -28,10 +28,11 @@ def checkpoint(folder: Path, days: float | None) -> None:
         say(f"{folder}: removed {files} files, {_size(size)}")
     kept = [*listed_tasks(folder)]
     table = Table()
-    for column in ("work", "what", "version"):
-        table.add_column(column)
+    table.add_column("work", "label")
+    table.add_column("what", "text")
+    table.add_column("version", "label", key=False)
     for column in ("tasks", "events", "size", "last"):
-        table.add_column(column, justify="right")
+        table.add_column(column)
     whole = [(task.head, task) for task in kept if task.head]
     for work, group in groupby(sorted(whole, key=lambda pair: pair[0].work), key=lambda pair: pair[0].work):
         heads, tasks = zip(*group, strict=True)

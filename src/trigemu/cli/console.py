@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
+from itertools import chain
 from typing import Any
 
 import click
 from rich.console import Console
 
+from trigemu.output.signs import SPELLING
+from trigemu.output.text.terminal import plain
 from trigemu.support import printable
+
+#: Columns of a pipe or a file.
+WIDTH = 100
 
 
 class _Console(Console):
-    """A console that shows control characters of a text as escapes."""
+    """A console that shows control characters of a text as escapes, and fits lines into its width."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        shown = (printable(o, keep="\n") if isinstance(o, str) else o for o in objects)
-        super().print(*shown, **options)
+        lines = ([plain(line) for line in o.split("\n")] if isinstance(o, str) else [o] for o in objects)
+        super().print(*chain.from_iterable(lines), **options)
 
     def on_broken_pipe(self) -> None:
         """Leave it to the command line, which has one exit status for it."""
@@ -25,8 +32,11 @@ class _Console(Console):
 
 
 def console() -> Console:
-    """Return a console as wide as the terminal, or of 100 columns where there is none."""
-    width = None if sys.stdout.isatty() else 100
+    """Return a console as wide as the terminal or the variable COLUMNS say, or of 100 columns where there is
+    neither. Colours are for terminals, and without NO_COLOR."""
+    columns = os.environ.get("COLUMNS", "")
+    wanted = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
+    width = wanted or (None if sys.stdout.isatty() else WIDTH)
     return _Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
@@ -36,7 +46,8 @@ def say(text: object, *, err: bool = False) -> None:
 
 
 def accept_every_character() -> None:
-    """Print characters that the encoding of the terminal lacks as escapes: η as its number in Unicode."""
+    """Print characters that the encoding of the terminal lacks: own signs as words, those of names as their
+    numbers in Unicode."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors=SPELLING)

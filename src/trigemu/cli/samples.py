@@ -36,8 +36,12 @@ def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> Non
         return
     opened = trigemu.open_catalogue(catalogue)
     table = Table()
-    for name in ("sample", "role", "format", "files", "events", "rate", "description"):
-        table.add_column(name, justify="right" if name in ("files", "events", "rate") else "left")
+    table.add_column("sample", "name")
+    for name in ("role", "format"):
+        table.add_column(name, "label", key=False)
+    for name in ("files", "events", "rate"):
+        table.add_column(name)
+    table.add_column("description", "text")
     for sample in opened.samples:
         entry = sample.table
         rate = f"{sample.rate_hz:.4g} Hz" if entry.cross_section_pb or entry.rate_hz else ""

@@ -6,19 +6,21 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.counting import COMPARED
 from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes
 from trigemu.output.numbers import in_unit, marked
 from trigemu.output.text.rates import as_dict
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Kind, Page, Table
 from trigemu.rates import MenuRates
 from trigemu.studies import Common, Comparison
 
 #: How many overlaps of different triggers a table lists, the largest first.
 _PAIRS_SHOWN = 12
+#: The heading of differences.
+_LESS = "less the first"
 
 
 def as_json(comparison: Comparison, version: str) -> str:
@@ -79,15 +81,16 @@ def comparison_tables(comparison: Comparison) -> RenderableType:
     together = list(_together(comparison))
     if together:
         parts += ["", _common(together)]
-    return Group(*parts, *(plain(note, style="dim") for note in _notes(comparison)))
+    return Page(parts, _notes(comparison))
 
 
-def _table(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
-    table = Table(title)
+def _table(*columns: str, numbers: tuple[str, ...] = (), last: Kind = "name") -> Table:
+    """Return a table with columns of names and of numbers. A difference stays beside the rate."""
+    table = Table()
     for column in columns:
-        table.add_column(column, overflow="fold")
+        table.add_column(column, last if column == columns[-1] else "name")
     for column in numbers:
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column, joined=column == _LESS)
     return table
 
 
@@ -104,8 +107,8 @@ def unsigned(hz: float, error_hz: float) -> str:
 
 def _rates(comparison: Comparison) -> Table:
     """Return the rates of each trigger, a line per variant, with the difference from the first."""
-    numbers = tuple(name for quantity in COMPARED for name in (quantity, "less the first"))
-    table = _table("", "trigger", "variant", numbers=numbers)
+    numbers = tuple(name for quantity in COMPARED for name in (quantity, _LESS))
+    table = _table("trigger", "variant", numbers=numbers)
     first = comparison.variants[0]
     differences = {
         (d.b, d.what, d.quantity): signed(-d.difference_hz, d.error_hz)
@@ -137,7 +140,7 @@ def _rates(comparison: Comparison) -> Table:
 
 
 def _gains(comparison: Comparison) -> Table:
-    table = _table("", "from", "to", numbers=("gained", "lost", "menu rate"))
+    table = _table("from", "to", numbers=("gained", "lost", "menu rate"))
     gains = {(gain.a, gain.b): gain for gain in comparison.gained}
     for d in comparison.differences:
         if d.what == "menu":
@@ -148,7 +151,7 @@ def _gains(comparison: Comparison) -> Table:
 
 
 def _changes(comparison: Comparison) -> Table:
-    table = _table("", "changed", "from", "to", "what")
+    table = _table("changed", "from", "to", "what", last="text")
     for change in comparison.changes:
         table.add_row(change.what, change.a, change.b, change.how)
     return table
@@ -168,14 +171,13 @@ def _together(comparison: Comparison) -> Iterator[Common]:
 
 
 def _common(entries: list[Common]) -> Table:
-    table = _table("", "in both", "of", "and", "of", numbers=("rate",))
+    table = _table("in both", "of", "and", "of", numbers=("rate",))
     for c in entries:
         table.add_row(c.of_a, c.a, c.of_b, c.b, unsigned(c.hz, c.error_hz))
     return table
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    yield ""
     yield (
         "Differences use the same events; their errors include the correlation. Gained: what the second "
         "accepts beyond the first; a prescaled event counts with the increase of its accepted fraction."

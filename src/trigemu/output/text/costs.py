@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, short
 from trigemu.output.text.rates import as_dict, row
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table
 from trigemu.studies import Bench, Timing, Timings, TriggerCost
 from trigemu.support import Environment
 
@@ -91,29 +91,22 @@ def _trigger(cost: TriggerCost, batches: Iterable[int]) -> dict[str, Any]:
 
 def bench_tables(result: Bench) -> RenderableType:
     """Return the tables that `trigemu bench` prints."""
-    tables = {
-        "Rates, and mean ns per event in batches of …": _costs(result),
-        _what(min(result.batches)): _latencies(result),
-        "The menu, by batch size": _throughput(result),
-    }
+    parts: list[RenderableType] = [_costs(result), "", _latencies(result), "", _throughput(result)]
     for cost in result.triggers:
         if cost.parts:
-            title = f"{cost.trigger.name} on events that it asks for: p50 in ns per event, in batches of …"
-            tables[title] = _parts(cost, result.batches)
-    # A title of its own would be broken at the width of the table.
-    shown = [part for title, table in tables.items() for part in (plain(title, style="italic"), table, "")]
-    return Group(*shown, *(plain(note, style="dim") for note in _notes(result)))
+            parts += ["", _parts(cost, result.batches)]
+    return Page(parts, _notes(result))
 
 
 def _what(size: int) -> str:
     return "Latency of single events in µs" if size == 1 else f"µs per event in batches of {size}"
 
 
-def _table(first: str, columns: Iterable[str]) -> Table:
-    table = Table()
-    table.add_column(first, overflow="fold")
+def _table(title: str, first: str, columns: Iterable[str]) -> Table:
+    table = Table(title)
+    table.add_column(first, "name")
     for column in columns:
-        table.add_column(column, justify="right", no_wrap=True)
+        table.add_column(column)
     return table
 
 
@@ -124,7 +117,7 @@ def digits(value: float) -> str:
 
 def _costs(result: Bench) -> Table:
     sizes = [str(size) for size in result.batches]
-    table = _table("trigger", ("total", "unique", *sizes))
+    table = _table("Rates, and mean ns per event in batches of …", "trigger", ("total", "unique", *sizes))
     for cost in result.triggers:
         rates = [marked(cost.rates.total), marked(cost.rates.unique)] if cost.rates else ["disabled ", ""]
         table.add_row(cost.trigger.name, *rates, *_mean(cost.batch, result.batches))
@@ -139,7 +132,7 @@ def _mean(timings: Timings, sizes: Iterable[int]) -> list[str]:
 
 def _latencies(result: Bench) -> Table:
     size = min(result.batches)
-    table = _table("trigger", ("p50", "p90", "p99", "p99.9", "max"))
+    table = _table(_what(size), "trigger", ("p50", "p90", "p99", "p99.9", "max"))
     for cost in result.triggers:
         if cost.batch:
             table.add_row(cost.trigger.name, *_percentiles(cost.batch[size]))
@@ -161,7 +154,7 @@ def _throughput(result: Bench) -> Table:
     hz = in_unit(result.rates.menu.crossing_rate_hz, 0.0)
     threads = [f"by {result.threads} threads"] if result.threads > 1 else []
     columns = ("events/s", *threads, f"cores for {hz}", "such machines")
-    table = _table("batch", columns)
+    table = _table("The menu, by batch size", "batch", columns)
     for size in result.batches:
         need = result.real_time(size)
         rates = [result.menu[size].events_per_s, *([result.events_per_s[size]] if threads else [])]
@@ -171,7 +164,8 @@ def _throughput(result: Bench) -> Table:
 
 def _parts(cost: TriggerCost, sizes: tuple[int, ...]) -> Table:
     """Return the table of parts, as medians: added times are smaller than the fluctuations of a mean."""
-    table = _table("part", map(str, sizes))
+    title = f"{cost.trigger.name} on events that it asks for: p50 in ns per event, in batches of …"
+    table = _table(title, "part", map(str, sizes))
     whole = cost.asking.batch if cost.asking else cost.batch
     for name, timings in {"the whole trigger": whole, **cost.parts}.items():
         cells = [digits(timings[size].p50_ns) if size in timings else "–" for size in sizes]

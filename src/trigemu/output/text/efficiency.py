@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.output.documents import in_csv, in_json, left_out
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table
 from trigemu.samples import Catalogue
 from trigemu.studies import Curve, Efficiencies, Turnon
 from trigemu.support import FloatArray, bounded_stem
@@ -107,18 +107,19 @@ def efficiency_tables(result: Efficiencies, names: Mapping[str, str] | None = No
             overall = [getattr(curve.overall, name) for name in _COLUMNS.values()]
             where = ("", "") if i else ("all", str(turnon.selected))
             table.add_row(*where, *_cells(curve, *overall), style="bold")
-        parts += [table, ""]
-    return Group(*parts, *(plain(note, style="dim") for note in _notes(result, one)))
+        parts += ["", table] if parts else [table]
+    return Page(parts, _notes(result, one))
 
 
 def _table(category: str, observable: str) -> Table:
     table = Table(category)
-    table.add_column(observable, overflow="fold")
-    table.add_column("events", justify="right", no_wrap=True)
-    table.add_column("menu", overflow="fold")
-    table.add_column("trigger", overflow="fold")
-    for name in ("efficiency", "interval", "gain"):
-        table.add_column(f"{name} [%]", justify="right", no_wrap=True)
+    table.add_column(observable, "name")
+    table.add_column("events", gives_way=1)
+    table.add_column("menu", "name")
+    table.add_column("trigger", "name")
+    table.add_column("efficiency [%]")
+    table.add_column("interval [%]", gives_way=2)
+    table.add_column("gain [%]")
     return table
 
 

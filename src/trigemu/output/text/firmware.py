@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.firmware import BACKEND_NAMES, BUDGETS, PAPER, VU9P, Estimate, FirmwareCheck, Manifest, Project
 from trigemu.output.documents import in_json
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table, plain
 
 
 def exported(manifest: Manifest, folder: str) -> Iterator[str]:
@@ -55,16 +55,16 @@ def _differences(checks: Sequence[FirmwareCheck]) -> int | None:
 def verified_table(checks: Sequence[FirmwareCheck], project: Project) -> RenderableType:
     """Return what `trigemu firmware verify` prints."""
     table = Table()
-    table.add_column("conifer's")
+    table.add_column("conifer's", "label")
     for name in ("events", "differences", "cycles"):
-        table.add_column(name, justify="right")
+        table.add_column(name)
     lines: list[str] = []
     for check in checks:
         cycles = "" if check.cycles is None else str(check.cycles)
         counts = ("–", "–") if check.missing else (str(check.events), str(check.differences))
         table.add_row(BACKEND_NAMES[check.backend], *counts, cycles)
         lines += _lines(check, project)
-    return Group(table, *(plain(line) for line in lines))
+    return Page([table, *map(plain, lines)])
 
 
 def _lines(check: FirmwareCheck, project: Project) -> Iterator[str]:
@@ -123,10 +123,10 @@ _MAPPED = "conifer's VHDL, mapped by yosys for UltraScale+, neither placed nor r
 def estimate_table(estimate: Estimate, project: Project) -> RenderableType:
     """Return what `trigemu firmware estimate` prints."""
     table = Table()
-    table.add_column("")
+    table.add_column("", "label")
     others = (PAPER, *BUDGETS)
     for name in ("here", "of a VU9P", *(other.name for other in others)):
-        table.add_column(name, justify="right")
+        table.add_column(name)
     types, resources = project.fixed.precision, estimate.resources
     bits = f"{types.input.width} / {types.threshold.width} / {types.score.width}"
     table.add_row("trees", str(estimate.trees), "", *(_cell(other.trees) for other in others))
@@ -145,8 +145,7 @@ def estimate_table(estimate: Estimate, project: Project) -> RenderableType:
         share = f"{100 * resources.shares[key]:.2f} %" if resources and key in VU9P else ""
         published = (_cell(getattr(other, key, None)) for other in others)
         table.add_row(label, _cell(getattr(resources, key, None)), share, *published)
-    lines = ["", *_kinds(estimate)]
-    return Group(table, *(plain(line, style="dim") for line in lines))
+    return Page([table], _kinds(estimate))
 
 
 _LABELS = {

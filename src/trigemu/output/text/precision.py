@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import msgspec
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.firmware import BitScan, InputRange, Point, Survey
 from trigemu.output.documents import in_json
@@ -15,7 +15,7 @@ from trigemu.output.notes import notes
 from trigemu.output.numbers import format_rate
 from trigemu.output.text.compare import signed
 from trigemu.output.text.rates import as_dict
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table
 from trigemu.support import toml_text
 from trigemu.triggers import SATURATING, ApFixed, PrecisionTable
 
@@ -39,8 +39,9 @@ def _precision(precision: PrecisionTable) -> dict[str, Any]:
 def survey_table(survey: Survey) -> RenderableType:
     """Return what `trigemu firmware precision` prints."""
     table = Table()
-    for name in ("", "events", "thresholds", "scale", "step", "holds", "overflows"):
-        table.add_column(name, justify="right" if name else "left", overflow="fold")
+    table.add_column("", "name")
+    for name in ("events", "thresholds", "scale", "step", "holds", "overflows"):
+        table.add_column(name)
     found = survey.ranges
     for of in found.inputs:
         thresholds = _span(*of.thresholds) if of.thresholds else "none"
@@ -56,7 +57,7 @@ def survey_table(survey: Survey) -> RenderableType:
         )
     span = _span(found.low, found.high)
     table.add_row("score", span, "", "", f"{found.step:.6g}", _span(*found.holds), str(found.overflows))
-    return Group(table, *(plain(line, style="dim") for line in ("", *_remarks(survey))))
+    return Page([table], _remarks(survey))
 
 
 def _span(low: float, high: float) -> str:
@@ -103,12 +104,14 @@ def scan_table(scan: BitScan) -> RenderableType:
     """Return what `trigemu firmware scan` prints."""
     table = Table()
     with_resources = any(point.resources for point in scan.points)
-    names = ["input", "score", "total", "unique", "differ", "of events", "of rate", "overflow"]
+    for name in ("input", "score"):
+        table.add_column(name, key=True)
+    names = ("total", "unique", "differ", "of events", "of rate", "overflow")
     for name in (*names, *(("LUT", "registers") if with_resources else ())):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name)
     for point in scan.points:
         table.add_row(*_cells(scan, point))
-    return Group(table, *(plain(line, style="dim") for line in _scan_notes(scan)))
+    return Page([table], _scan_notes(scan))
 
 
 def _cells(scan: BitScan, point: Point) -> Iterator[str]:
@@ -130,7 +133,6 @@ def _share(part: float, whole: float) -> float:
 
 def _scan_notes(scan: BitScan) -> Iterator[str]:
     own = scan.own
-    yield ""
     total, unique = (format_rate(rate) for rate in (own.total, own.unique))
     yield (
         f"{scan.trigger} in floating point: total {total}, unique {unique}, cut {own.threshold:.6g}, the "

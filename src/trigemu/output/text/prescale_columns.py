@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.counting import LISTED
 from trigemu.menus import Menu
 from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, marked, prescale_text
-from trigemu.output.text.rates import all_rows, as_dict, csv_of
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.rates import add_rates, all_rows, as_dict, csv_of
+from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import MenuRates, Rate, TriggerRates
 
 
@@ -51,9 +51,8 @@ def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
     """Return what `trigemu run --column` prints: each trigger and group with a line per column."""
     table = Table()
     for name in ("trigger", "column"):
-        table.add_column(name, overflow="fold")
-    for name in ("prescale", "total", "unique", "share", "events"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name, "name")
+    add_rates(table)
     for label, rates in _of_triggers(columns):
         _add(table, label, rates)
     for name in dict.fromkeys(g.name for result in columns.values() for g in result.groups):
@@ -64,7 +63,7 @@ def column_table(columns: Mapping[str, MenuRates]) -> RenderableType:
         _add_whole(table, f"level {level}", {name: r.levels[number].rate for name, r in columns.items()})
     _add_whole(table, f"menu {menu.name}", {name: result.rate for name, result in columns.items()})
     said = dict.fromkeys(text for result in columns.values() for text in texts(notes(result)))
-    return Group(table, *(plain(note, style="dim") for note in (*said, *_thresholds(columns))))
+    return Page([table], (*said, *_thresholds(columns)))
 
 
 def _add_whole(table: Table, label: str, rates: Mapping[str, Rate]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.counting import LISTED
 from trigemu.output.documents import in_csv, in_json, left_out
@@ -16,7 +16,7 @@ from trigemu.output.numbers import (
     marked,
     prescale_text,
 )
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table, Widest
 from trigemu.rates import LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.samples import HALF_NAMES, Catalogue
 
@@ -153,17 +153,14 @@ def rate_table(result: MenuRates) -> RenderableType:
     for level in result.levels:
         tables += [_level_table(result, level), ""]
     tables.append(_lost_table(result) if result.levels else _level_table(result, None))
-    return Group(*tables, *(plain(note, style="dim") for note in texts(notes(result))))
+    return Page(tables, texts(notes(result)))
 
 
 def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
     """Return the triggers, groups and rate of a level, or of a menu without levels."""
     table = Table()
-    table.add_column(f"{level.name} trigger" if level else "trigger", overflow="fold")
-    table.add_column("prescale", justify="right")
-    for quantity in LISTED:
-        table.add_column(quantity, justify="right", no_wrap=True)
-    table.add_column("events", justify="right", no_wrap=True)
+    table.add_column(f"{level.name} trigger" if level else "trigger", "name")
+    add_rates(table)
     name = level.name if level else None
     for trigger in result.triggers:
         if trigger.level == name:
@@ -180,11 +177,19 @@ def _level_table(result: MenuRates, level: LevelRates | None) -> Table:
     return table
 
 
+def add_rates(table: Table) -> None:
+    """Add the columns of `_cells` but the first; where there is no room, shares give way, then events."""
+    table.add_column("prescale")
+    for quantity in LISTED:
+        table.add_column(quantity, gives_way=2 * (quantity == "share"))
+    table.add_column("events", gives_way=1)
+
+
 def _lost_table(result: MenuRates) -> Table:
     """Return the rate that the last level would lose without each trigger of the others."""
     table = Table()
-    table.add_column("without", overflow="fold")
-    table.add_column(f"{result.levels[-1].name} would lose", justify="right", no_wrap=True)
+    table.add_column("without", "name")
+    table.add_column(f"{result.levels[-1].name} would lose")
     for trigger in result.triggers:
         if trigger.lost:
             table.add_row(trigger.name, marked(trigger.lost))
@@ -199,20 +204,51 @@ def _cells(trigger: TriggerRates) -> list[str]:
 
 
 def overlap_table(result: MenuRates) -> RenderableType:
-    """Return overlaps in Hz within each level, totals on the diagonal; columns are numbered, to be narrow."""
-    return Group(*(_overlap_of(result, level) for level in result.menu.levels or (None,)))
+    """Return overlaps within each level; columns are numbered, to be narrow."""
+    parts: list[RenderableType] = []
+    for level in result.menu.levels or (None,):
+        rows = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
+        of = f", level {level}" if level else ""
+        parts += ["", Widest(_in_hz(result, rows, of), _in_percent(result, rows, of))]
+    return Page(parts[1:])
 
 
-def _overlap_of(result: MenuRates, level: str | None) -> Table:
-    title = f"Overlap in Hz, level {level}" if level else "Overlap in Hz"
+def _overlaps(title: str, triggers: int) -> Table:
     table = Table(title)
-    table.add_column("", justify="right")
-    table.add_column("trigger", overflow="fold")
-    rows = [i for i, trigger in enumerate(result.triggers) if trigger.level == level]
-    for number in range(1, len(rows) + 1):
-        table.add_column(str(number), justify="right", no_wrap=True)
+    table.add_column("", key=True)
+    table.add_column("trigger", "name")
+    for number in range(1, triggers + 1):
+        table.add_column(str(number))
+    return table
+
+
+def _in_hz(result: MenuRates, rows: Sequence[int], of: str) -> Table:
+    """Return the lower half of the overlaps, with totals on the diagonal."""
+    table = _overlaps(f"Overlap in Hz{of}", len(rows))
     for number, i in enumerate(rows, 1):
         lower = [(result.overlap[i, j], result.overlap_error[i, j]) for j in rows[:number]]
         values = [f"{hz:.4g} ± {error:.2g}" if hz else "0" for hz, error in lower]
         table.add_row(str(number), result.triggers[i].name, *values)
     return table
+
+
+def _in_percent(result: MenuRates, rows: Sequence[int], of: str) -> Table:
+    """Return overlaps as fractions of the rate of the row's trigger."""
+    title = (
+        f"Overlap{of}: of the row's rate, % that the column's trigger accepts too "
+        f"(rates in Hz, with errors: --json)"
+    )
+    table = _overlaps(title, len(rows))
+    for number, i in enumerate(rows, 1):
+        whole = result.overlap[i, i]
+        values = [_percent(result.overlap[i, j] / whole) if whole else "–" for j in rows]
+        table.add_row(str(number), result.triggers[i].name, *values)
+    return table
+
+
+def _percent(share: float) -> str:
+    """Format a share in three characters: 100, 42, 4.2, <.1, 0."""
+    percent = 100.0 * share
+    if not 0.0 < percent < 9.95:
+        return f"{percent:.0f}"
+    return f"{percent:.1f}" if percent >= 0.05 else "<.1"

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, in_unit, marked
 from trigemu.output.text.rates import as_dict, csv_of, rate_numbers
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import Rate
 from trigemu.studies import Bin, BinnedRates
 
@@ -86,10 +86,12 @@ def as_csv(result: BinnedRates) -> str:
 def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> RenderableType:
     """Return what `trigemu rates-vs` prints: a line per bin, for some triggers or for all."""
     table = Table()
-    table.add_column("trigger", overflow="fold")
-    table.add_column(result.observable, overflow="fold")
-    for name in ("crossings", "rate in bin", "rescaled", "events"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("trigger", "name")
+    table.add_column(result.observable, "name")
+    table.add_column("crossings", gives_way=1)
+    for name in ("rate in bin", "rescaled"):
+        table.add_column(name)
+    table.add_column("events", gives_way=2)
     whole = result.whole
     names = [t.name for t in whole.triggers if t.name in triggers or not triggers]
     for number, name in ((0, f"menu {whole.menu.name}"), *((_position(result, n), n) for n in names)):
@@ -100,7 +102,7 @@ def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> Rendera
             low_high, share = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
             table.add_row(label, low_high, f"{100 * share:.3g} %", *cells, style=style)
             label = ""
-    return Group(table, *(plain(note, style="dim") for note in (*texts(notes(whole)), *_notes(result))))
+    return Page([table], (*texts(notes(whole)), *_notes(result)))
 
 
 def _position(result: BinnedRates, name: str) -> int:

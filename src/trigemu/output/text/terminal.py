@@ -1,42 +1,267 @@
-"""Tables and lines for a terminal. Names come from menus, samples and files: characters of theirs that would
-act on a terminal are shown as escapes."""
+"""Tables and lines for a terminal, as wide as it is. Names come from menus, samples and files: characters of
+theirs that would act on a terminal, or that its encoding lacks, are shown as escapes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import dropwhile, zip_longest
 from typing import Literal
 
-from rich.table import Table as RichTable
+from rich.cells import cell_len, chop_cells
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
 from rich.text import Text
 
+from trigemu.output.signs import escaped, spelled
+from trigemu.output.text.fitting import INDENT, Column, Layout, fit
 from trigemu.support import printable
 
+#: What is in a column: names, which come from files; own words; numbers; prose, which is broken at spaces.
+Kind = Literal["name", "label", "number", "text"]
 
-class Table(RichTable):
-    """A table without lines, with bold headings."""
 
-    def __init__(self, title: str = "") -> None:
-        super().__init__(
-            box=None,
-            pad_edge=False,
-            header_style="bold",
-            title=printable(title) or None,
-            title_justify="left",
-        )
+@dataclass(frozen=True)
+class _Head:
+    text: str
+    kind: Kind
+    key: bool
+    gives_way: int
+    joined: bool
 
-    def add_column(  # type: ignore[override]
+
+class Table:
+    """A table without lines, with bold headings, that fits the width it is printed at.
+
+    Where it is too wide, columns give way, and a note says so; `trigemu.output.text.fitting` has the order.
+
+    Parameters
+    ----------
+    title : str
+        A line above it.
+    elsewhere : str
+        Where the numbers of columns are that gave way.
+    """
+
+    def __init__(self, title: str = "", elsewhere: str = "in --json") -> None:
+        self._title, self._elsewhere = title, elsewhere
+        self._heads: list[_Head] = []
+        self._rows: list[tuple[tuple[str, ...], str]] = []
+
+    def add_column(
         self,
         header: str,
+        kind: Kind = "number",
         *,
-        justify: Literal["left", "right"] = "left",
-        overflow: Literal["fold", "ellipsis"] = "ellipsis",
-        no_wrap: bool = False,
+        key: bool | None = None,
+        gives_way: int = 0,
+        joined: bool = False,
     ) -> None:
-        super().add_column(printable(header), justify=justify, overflow=overflow, no_wrap=no_wrap)
+        """Add a column.
 
-    def add_row(self, *cells: str, style: str = "") -> None:  # type: ignore[override]
-        super().add_row(*map(printable, cells), style=style)
+        key: it identifies the row, as names and labels do by default. gives_way: where the table is too wide,
+        columns with the highest number are left out first, those with 0 never. joined: it stays beside the
+        column before it.
+        """
+        is_key = kind in ("name", "label") if key is None else key
+        self._heads.append(_Head(printable(header), kind, is_key, gives_way, joined))
+
+    def add_row(self, *cells: str, style: str = "") -> None:
+        """Add a row; cells that are left out at its end are empty."""
+        filled = (*map(printable, cells), *("" for _ in self._heads[len(cells) :]))
+        self._rows.append((filled, style))
+
+    def fits(self, options: ConsoleOptions) -> bool:
+        """Return whether nothing gives way."""
+        return fit(self._columns(options.encoding), options.max_width).whole
+
+    def note(self, options: ConsoleOptions) -> str | None:
+        """Return what there is to say of columns that are left out."""
+        layout = fit(self._columns(options.encoding), options.max_width)
+        if not layout.left_out:
+            return None
+        names = ", ".join(self._heads[i].text for i in layout.left_out)
+        return f"Not shown: {names} (with {layout.needed} columns, or {self._elsewhere})."
+
+    def names(self) -> set[str]:
+        """Return the names in it."""
+        of = [i for i, head in enumerate(self._heads) if head.kind == "name"]
+        return {cells[i] for cells, _ in self._rows for i in of}
+
+    def lines(self, options: ConsoleOptions) -> Iterator[Text]:
+        """Yield the lines of the table."""
+        if self._title:
+            yield from _wrapped(Text(self._title, "italic"), options.max_width)
+        columns = self._columns(options.encoding)
+        layout = fit(columns, options.max_width)
+        for number, block in enumerate(layout.blocks):
+            if number:
+                yield Text()
+            visible = self._visible(columns, layout, number)
+            yield from _block(columns, block, layout, visible, options.max_width)
+
+    def _columns(self, encoding: str) -> list[Column]:
+        columns = []
+        for i, head in enumerate(self._heads):
+            spell = escaped if head.kind == "name" else spelled
+            texts = [spell(text, encoding) for text in (head.text, *(cells[i] for cells, _ in self._rows))]
+            right, text = head.kind == "number", head.kind == "text"
+            made = Column(texts[0], texts[1:], head.key, right, text, head.gives_way, head.joined)
+            columns.append(made)
+        return columns
+
+    def _visible(
+        self, columns: Sequence[Column], layout: Layout, number: int
+    ) -> list[tuple[int, str] | None]:
+        """Return number and style of the rows of a block, None for an empty line: those with an entry in it;
+        in the first also those without any entry."""
+        shown = [i for block in layout.blocks for i in block]
+        here = layout.blocks[number]
+        found: list[tuple[int, str] | None] = []
+        for row, (_, style) in enumerate(self._rows):
+            entries = {i for i in shown if columns[i].cells[row]}
+            others = {i for i in entries if not columns[i].key}
+            if not entries:
+                found += [None] if found and found[-1] else []
+            elif others.intersection(here) or not (others or number):
+                found.append((row, style))
+        return found if not found or found[-1] else found[:-1]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield from self.lines(options)
+        if note := self.note(options):
+            yield plain(note, "dim")
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        layout = fit(self._columns(options.encoding), options.max_width)
+        return Measurement(1, min(layout.needed, options.max_width))
 
 
-def plain(text: str, style: str = "") -> Text:
-    """Return a line of text."""
-    return Text(printable(text), style=style)
+def _block(
+    columns: Sequence[Column],
+    block: Sequence[int],
+    layout: Layout,
+    rows: Sequence[tuple[int, str] | None],
+    width: int,
+) -> Iterator[Text]:
+    """Yield the header and rows of a block of columns."""
+    below = [i for i in block if columns[i].text] if layout.below else []
+    keys = [i for i in block if columns[i].key]
+    rest = [i for i in block if i not in (*keys, *below)]
+    shown = [row for row, _ in filter(None, rows)]
+    widths = {i: max(map(cell_len, _texts(columns[i], shown))) for i in (*keys, *rest)}
+    _narrow_texts(columns, widths, width - layout.gap * (len(widths) - 1))
+    between = " " * layout.gap
+
+    def lines(row: int | None, style: str) -> Iterator[Text]:
+        cells = {i: columns[i].header if row is None else columns[i].cells[row] for i in block}
+        name = between.join(_padded(cells[i], widths[i], columns[i]) for i in keys)
+        if layout.keys is not None:
+            name = name.rstrip()
+            if cell_len(name) > layout.keys:
+                yield from (Text(part, style) for part in chop_cells(name, width))
+                name = ""
+            name += " " * (layout.keys - cell_len(name))
+        parts = [_broken(cells[i], widths[i]) if columns[i].text else [cells[i]] for i in rest]
+        for number, line in enumerate(zip_longest(*parts, fillvalue="")):
+            padded = [_padded(cell, widths[i], columns[i]) for i, cell in zip(rest, line, strict=True)]
+            if shown_line := between.join([" " * cell_len(name) if number else name, *padded]).rstrip():
+                yield Text(shown_line, style)
+        if not rest and name.strip():
+            yield Text(name.rstrip(), style)
+        for i in below if row is not None else ():
+            for part in _broken(cells[i], width - INDENT):
+                yield Text(" " * INDENT + part, style)
+
+    if any(columns[i].header for i in (*keys, *rest)):
+        yield from lines(None, "bold")
+    for row in rows:
+        if row is None:
+            yield Text()
+        else:
+            yield from lines(*row)
+
+
+def _texts(column: Column, rows: Iterable[int]) -> list[str]:
+    return [column.header, *(column.cells[row] for row in rows)]
+
+
+def _narrow_texts(columns: Sequence[Column], widths: dict[int, int], room: int) -> None:
+    """Take the width that is missing from the columns of texts, but not more than they can do without."""
+    for i in widths:
+        if columns[i].text and sum(widths.values()) > room:
+            widths[i] = max(columns[i].least, room - sum(widths.values()) + widths[i])
+
+
+def _padded(cell: str, width: int, column: Column) -> str:
+    space = " " * (width - cell_len(cell))
+    return space + cell if column.right else cell + space
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """Return the lines of a text, broken at spaces."""
+    return [line.plain for line in _wrapped(Text(text), max(width, 1))] if text else []
+
+
+def _wrapped(text: Text, width: int) -> Iterator[Text]:
+    for line in text.wrap(_CONSOLE, width):
+        line.rstrip()
+        yield line
+
+
+#: Rich asks for one to break lines, but only reads the size of a tab from it.
+_CONSOLE = Console(width=80, color_system=None)
+
+
+class _Line:
+    """A line of text, broken at spaces where it is too long. names: those in it, which come from files."""
+
+    def __init__(self, text: str, style: str, names: Iterable[str]) -> None:
+        self._text, self._style, self._names = printable(text), style, names
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        shown = spelled(self._text, options.encoding, self._names)
+        yield from _wrapped(Text(shown, self._style), options.max_width)
+
+
+def plain(text: str, style: str = "", names: Iterable[str] = ()) -> RenderableType:
+    """Return a line of text. names: those in it that come from files."""
+    return _Line(text, style, names)
+
+
+class Page:
+    """Tables and lines, with notes below them: first of what gave way, then the given ones."""
+
+    def __init__(self, parts: Iterable[RenderableType], notes: Iterable[str] = ()) -> None:
+        self._parts, self._notes = [*parts], [*notes]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        given_way, names = dict[str, None](), set[str]()
+        for part in self._parts:
+            shown = part.of(options) if isinstance(part, Widest) else part
+            if isinstance(shown, Table):
+                names |= shown.names()
+                given_way |= dict.fromkeys(filter(None, [shown.note(options)]))
+                yield from shown.lines(options)
+            else:
+                yield plain(shown) if isinstance(shown, str) else shown
+        notes = [*given_way, *dropwhile(lambda note: not note, self._notes)]
+        notes = [*given_way, *dropwhile(lambda note: not note, self._notes)]
+        if notes:
+            yield Text()
+        yield from (plain(note, "dim", names) for note in notes)
+
+
+class Widest:
+    """The first of some tables that fits, or the last."""
+
+    def __init__(self, *tables: Table) -> None:
+        self._tables = tables
+
+    def of(self, options: ConsoleOptions) -> Table:
+        """Return that table."""
+        fitting = (table for table in self._tables if table.fits(options))
+        return next(fitting, self._tables[-1])
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield self.of(options)

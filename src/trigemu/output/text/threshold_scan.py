@@ -7,14 +7,14 @@ from dataclasses import asdict
 from itertools import pairwise, product
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.counting import COMPARED
 from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, rejection_text
 from trigemu.output.text.rates import as_dict
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import MenuRates, Rate
 from trigemu.studies import Met, Scan
 
@@ -69,23 +69,22 @@ def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
     """Return what `trigemu scan` prints; over a plane, only the rates of the levels and of the menu."""
     table = Table()
     one = len(scan.steps) == 1
-    for name in (*(f"{step.trigger} above" for step in scan.steps), *(COMPARED if one else ())):
-        table.add_column(name, justify="right", overflow="fold")
+    for step in scan.steps:
+        table.add_column(f"{step.trigger} above", key=True)
+    for quantity in COMPARED if one else ():
+        table.add_column(quantity)
     levels = scan.points[0].menu.levels
     wholes = [*levels, *(f"{before} / {level}" for before, level in pairwise(levels)), "menu"]
     for name in wholes:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name)
     for values, point in zip(_values(scan), scan.points, strict=True):
         shown = [*map(marked, (*(_rates(scan, point) if one else ()), *_levels(point)))]
         shown += [rejection_text(level) for level in point.levels[1:]]
         table.add_row(*(f"{value:.10g}" for value in values), *shown, marked(point.rate))
-    lines = [*_lines(met), *_notes(scan)]
-    return Group(table, *(plain(line, style="dim") for line in lines))
+    return Page([table], [*_lines(met), *_notes(scan)])
 
 
 def _lines(met: Sequence[Met]) -> Iterator[str]:
-    if met:
-        yield ""
     for entry in met:
         where = f"at {entry.low:.10g}"
         if entry.low != entry.high:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from trigemu.output.documents import in_json, left_out
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table, plain
 from trigemu.samples import Events
 from trigemu.studies import Checked, DecisionCheck
 from trigemu.support import Array
@@ -37,15 +37,15 @@ def as_json(result: DecisionCheck) -> str:
 def check_table(result: DecisionCheck) -> RenderableType:
     """Return what `trigemu check` prints."""
     table = Table()
-    table.add_column("trigger", overflow="fold")
+    table.add_column("trigger", "name")
     for name in ("agree", "only emulated", "only stored"):
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(name)
     for trigger in result.triggers:
         if trigger.skipped is None:
             counts = (trigger.agree, trigger.only_emulated, trigger.only_stored)
             table.add_row(trigger.name, *map(str, counts), style="bold red" if trigger.differ else "")
-    details = [plain(line) for trigger in result.triggers for line in _differences(trigger)]
-    return Group(table, *details, *map(plain, _notes(result)))
+    details = [line for trigger in result.triggers for line in _differences(trigger)]
+    return Page([table, *(plain(line, names=table.names()) for line in (*details, *_notes(result)))])
 
 
 def _differences(trigger: Checked) -> Iterator[str]:
