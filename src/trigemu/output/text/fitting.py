@@ -19,6 +19,8 @@ GAPS = (2, 1)
 _NARROWEST_TEXT = 24
 #: Longer names get lines of their own rather than being the reason for another block.
 _NARROWEST_NAMES = 12
+#: Up to this share of the rows.
+_MANY = 0.25
 #: The indentation of what stands below a name.
 INDENT = 4
 
@@ -107,16 +109,23 @@ def _narrow(
     groups = _groups(columns, [i for i in shown if i not in (*keys, *texts)])
     rest = [columns[i] for group in groups for i in group]
     room = width - _total(rest, gap) - gap
-    if not groups or room >= _NARROWEST_NAMES:
-        return Layout((shown,), gap, max(room, INDENT), bool(texts), left_out, needed)
     names = _total([columns[i] for i in keys], gap)
     widths = [_total([columns[i] for i in group], gap) for group in groups]
-    narrow = None if names + gap + max(widths) <= width else max(width - max(widths) - gap, 0)
+    beside = bool(groups) and names + gap + max(widths) <= width
+    long = [_long(columns, keys, row, gap) > room for row in range(len(columns[0].cells))]
+    if not groups or (room >= _NARROWEST_NAMES and not (beside and sum(long) > _MANY * len(long))):
+        return Layout((shown,), gap, max(room, INDENT), bool(texts), left_out, needed)
+    narrow = None if beside else max(width - max(widths) - gap, 0)
     room = width - (names if narrow is None else narrow) - gap
     packed = _packed(widths, room, gap)
     blocks = [(*keys, *(i for n in numbers for i in groups[n])) for numbers in packed]
     blocks[0] = (*blocks[0], *texts)
     return Layout(tuple(blocks), gap, narrow, bool(texts), left_out, needed)
+
+
+def _long(columns: Sequence[Column], keys: Sequence[int], row: int, gap: int) -> int:
+    """Return the width of the names of a row, when those before the last are aligned."""
+    return sum(columns[i].width + gap for i in keys[:-1]) + cell_len(columns[keys[-1]].cells[row])
 
 
 def _groups(columns: Sequence[Column], shown: Iterable[int]) -> list[list[int]]:

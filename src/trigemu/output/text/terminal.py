@@ -34,17 +34,11 @@ class Table:
     """A table without lines, with bold headings, that fits the width it is printed at.
 
     Where it is too wide, columns give way, and a note says so; `trigemu.output.text.fitting` has the order.
-
-    Parameters
-    ----------
-    title : str
-        A line above it.
-    elsewhere : str
-        Where the numbers of columns are that gave way.
+    title: a line above it.
     """
 
-    def __init__(self, title: str = "", elsewhere: str = "in --json") -> None:
-        self._title, self._elsewhere = title, elsewhere
+    def __init__(self, title: str = "") -> None:
+        self._title = printable(title)
         self._heads: list[_Head] = []
         self._rows: list[tuple[tuple[str, ...], str]] = []
 
@@ -75,13 +69,10 @@ class Table:
         """Return whether nothing gives way."""
         return fit(self._columns(options.encoding), options.max_width).whole
 
-    def note(self, options: ConsoleOptions) -> str | None:
-        """Return what there is to say of columns that are left out."""
+    def left_out(self, options: ConsoleOptions) -> tuple[list[str], int]:
+        """Return the columns that give way, and the width at which none would have to."""
         layout = fit(self._columns(options.encoding), options.max_width)
-        if not layout.left_out:
-            return None
-        names = ", ".join(self._heads[i].text for i in layout.left_out)
-        return f"Not shown: {names} (with {layout.needed} columns, or {self._elsewhere})."
+        return [self._heads[i].text for i in layout.left_out], layout.needed
 
     def names(self) -> set[str]:
         """Return the names in it."""
@@ -91,7 +82,8 @@ class Table:
     def lines(self, options: ConsoleOptions) -> Iterator[Text]:
         """Yield the lines of the table."""
         if self._title:
-            yield from _wrapped(Text(self._title, "italic"), options.max_width)
+            title = spelled(self._title, options.encoding, self.names())
+            yield from _wrapped(Text(title, "italic"), options.max_width)
         columns = self._columns(options.encoding)
         layout = fit(columns, options.max_width)
         for number, block in enumerate(layout.blocks):
@@ -128,9 +120,7 @@ class Table:
         return found if not found or found[-1] else found[:-1]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from self.lines(options)
-        if note := self.note(options):
-            yield plain(note, "dim")
+        yield Page([self])
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         layout = fit(self._columns(options.encoding), options.max_width)
@@ -236,17 +226,20 @@ class Page:
         self._parts, self._notes = [*parts], [*notes]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        given_way, names = dict[str, None](), set[str]()
+        left_out, needed, names = dict[str, None](), 0, set[str]()
         for part in self._parts:
             shown = part.of(options) if isinstance(part, Widest) else part
             if isinstance(shown, Table):
                 names |= shown.names()
-                given_way |= dict.fromkeys(filter(None, [shown.note(options)]))
+                gone, width = shown.left_out(options)
+                left_out |= dict.fromkeys(gone)
+                needed = max(needed, width if gone else 0)
                 yield from shown.lines(options)
             else:
                 yield plain(shown) if isinstance(shown, str) else shown
-        notes = [*given_way, *dropwhile(lambda note: not note, self._notes)]
-        notes = [*given_way, *dropwhile(lambda note: not note, self._notes)]
+        notes = [*dropwhile(lambda note: not note, self._notes)]
+        if left_out:
+            notes.insert(0, f"Not shown: {', '.join(left_out)} (with {needed} columns, or in --json).")
         if notes:
             yield Text()
         yield from (plain(note, "dim", names) for note in notes)
