@@ -8,13 +8,13 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console, say
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.console import say
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import bar
 from trigemu.output.documents import in_json
 from trigemu.samples import without_bad_files
-from trigemu.support import MissingExtraError, TrigemuError, check_outputs, write_text
+from trigemu.support import MissingExtraError, TrigemuError, check_outputs
 from trigemu.triggers import search_path
 
 
@@ -81,7 +81,7 @@ def train(config: Path, catalogue: Path | None, processing: Processing, output: 
 @processing
 @options.plugin_path
 @click.option("--trigger", help="Name of the trigger, if the menu has several of kind decade.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path), help="Write all numbers as JSON.")
+@options.json_file
 @click.option(
     "--figures", type=click.Path(file_okay=False, path_type=Path), help="Draw the figures into this folder."
 )
@@ -97,14 +97,11 @@ def check_(
     """Check that a decade trigger of MENU accepts the same fraction of background at every x."""
     from .check import as_dict, check, scored_events, summary
 
-    check_outputs([json_file], (menu, catalogue))
+    outputs = on_disk(json_file)
+    check_outputs(outputs, (menu, catalogue))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     with processing.opened(catalogue) as (engine, samples):
-        check_inputs([json_file], [read], samples)
+        check_inputs(outputs, [read], samples)
         events = without_bad_files(samples, lambda good: scored_events(read, good, trigger, engine))
     result, files = check(events, figures)
-    if json_file:
-        write_text(json_file, in_json(as_dict(result)))
-    console().print(summary(result))
-    for file in files:
-        say(file)
+    present([summary(result)], [(json_file, lambda: in_json(as_dict(result)))], files)

@@ -8,12 +8,11 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.progress import bar, menus_bar
 from trigemu.output.text import costs as output_bench
 from trigemu.studies.timing import costs as latency
-from trigemu.support import Engine, check_outputs, write_text
+from trigemu.support import Engine, check_outputs
 from trigemu.triggers import search_path
 
 #: Events that are drawn, all of which stay in memory; and threads.
@@ -57,7 +56,7 @@ def bench(
     figure: Path | None,
 ) -> None:
     """Measure the time per event of a MENU and of each of its triggers."""
-    files = json_file, figure
+    files = on_disk(json_file, figure)
     check_outputs(files, (menu, catalogue))
     batches = _sizes(batch)
     latency.check(batches, events, threads)
@@ -73,9 +72,10 @@ def bench(
         from trigemu.output.figures.style import save
 
         save(output_bench.figure_of(result), figure)
-    if json_file:
-        write_text(json_file, output_bench.as_json(result, trigemu.__version__))
-    console().print(output_bench.bench_tables(result))
+    present(
+        [output_bench.bench_tables(result)],
+        [(json_file, lambda: output_bench.as_json(result, trigemu.__version__))],
+    )
 
 
 def _sizes(text: str) -> list[int]:

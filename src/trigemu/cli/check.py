@@ -8,14 +8,13 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import validate as output_check
 from trigemu.samples import without_bad_files
 from trigemu.studies import check_decisions as check_decisions
-from trigemu.support import check_outputs, write_text
+from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
 
@@ -45,16 +44,15 @@ def check(
 
     The exit status is 1 if any decision differs.
     """
-    check_outputs([json_file], (menu, sample))
+    files = on_disk(json_file)
+    check_outputs(files, (menu, sample))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     with processing.opened(sample) as (engine, catalogue):
-        check_inputs([json_file], [read], catalogue)
+        check_inputs(files, [read], catalogue)
         with events_bar(catalogue.samples, engine) as advance:
             result = without_bad_files(
                 catalogue,
                 lambda good: check_decisions(read, good, inject=inject, executor=engine, progress=advance),
             )
-    if json_file:
-        write_text(json_file, output_check.as_json(result))
-    console().print(output_check.check_table(result))
+    present([output_check.check_table(result)], [(json_file, lambda: output_check.as_json(result))])
     context.exit(1 if result.differ else 0)

@@ -8,15 +8,14 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.menus import check_names
 from trigemu.output.text import compare as output_compare
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import compare as compare_menus
-from trigemu.support import check_outputs, write_text
+from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
 
@@ -38,7 +37,7 @@ def compare(
     csv_file: Path | None,
 ) -> None:
     """Compare MENUs, variants of each other, on the same events."""
-    files = json_file, csv_file
+    files = on_disk(json_file, csv_file)
     check_outputs(files, (*menus, catalogue))
     if len(menus) < 2:
         raise trigemu.TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
@@ -52,8 +51,10 @@ def compare(
                 samples, lambda good: trigemu.emulate(read, good, executor=engine, progress=advance)
             )
     result = compare_menus(emulation)
-    if json_file:
-        write_text(json_file, output_compare.as_json(result, trigemu.__version__))
-    if csv_file:
-        write_text(csv_file, output_compare.as_csv(result))
-    console().print(output_compare.comparison_tables(result))
+    present(
+        [output_compare.comparison_tables(result)],
+        [
+            (json_file, lambda: output_compare.as_json(result, trigemu.__version__)),
+            (csv_file, lambda: output_compare.as_csv(result)),
+        ],
+    )

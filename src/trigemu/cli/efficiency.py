@@ -9,14 +9,13 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console, say
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import efficiency as output_efficiency
 from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
-from trigemu.support import check_outputs, write_text
+from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
 
@@ -60,7 +59,7 @@ def efficiency(
     figures: Path | None,
 ) -> None:
     """Measure efficiencies of MENUs on signal samples; gains are over the first menu."""
-    files = json_file, csv_file
+    files = on_disk(json_file, csv_file)
     check_outputs(files, (*menus, profile, catalogue))
     wanted = (
         _from_file(profile, observables, categories) if profile else _given(observables, bins, categories)
@@ -90,13 +89,15 @@ def efficiency(
     if figures:
         units = {observable.expression: observable.unit for observable in wanted.observables}
         output_efficiency.write_figures(result, figures, wanted.labels, units, drawn.append)
-    if json_file:
-        write_text(json_file, output_efficiency.as_json(result, used, trigemu.__version__, wanted.labels))
-    if csv_file:
-        write_text(csv_file, output_efficiency.as_csv(result))
-    console().print(output_efficiency.efficiency_tables(result, wanted.labels))
-    for file in drawn:
-        say(file)
+    version, labels = trigemu.__version__, wanted.labels
+    present(
+        [output_efficiency.efficiency_tables(result, labels)],
+        [
+            (json_file, lambda: output_efficiency.as_json(result, used, version, labels)),
+            (csv_file, lambda: output_efficiency.as_csv(result)),
+        ],
+        drawn,
+    )
 
 
 def _from_file(file: Path, observables: tuple[str, ...], categories: tuple[str, ...]) -> ProfileSet:

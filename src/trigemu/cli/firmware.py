@@ -8,13 +8,12 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console, say
 from trigemu.cli.firmware_project import estimate, export, verify
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs, write_text
+from trigemu.support import check_outputs
 from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, search_path
 
 _WIDTH = click.IntRange(1, MAX_WIDTH)
@@ -74,7 +73,8 @@ def precision(
     from trigemu.firmware import survey, types_of, with_modes, with_widths
     from trigemu.output.text import precision as output_bits
 
-    check_outputs([json_file], (menu, catalogue))
+    files = on_disk(json_file)
+    check_outputs(files, (menu, catalogue))
     if not auto and (input_bits or score_bits or rounding or overflow):
         raise trigemu.TrigemuError("widths, --rounding and --overflow need --auto: else the menu gives them")
     read = trigemu.read_menu(menu, search_path(plugin_path))
@@ -82,12 +82,13 @@ def precision(
     if auto:
         types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
     with processing.opened(catalogue) as (engine, samples):
-        check_inputs([json_file], [read], samples)
+        check_inputs(files, [read], samples)
         result = without_bad_files(samples, lambda good: survey(read, trigger, good, types, executor=engine))
-    if json_file:
-        write_text(json_file, output_bits.survey_json(result, trigemu.__version__))
-    console().print(output_bits.survey_table(result))
-    say(output_bits.as_toml(result.precision))
+    present(
+        [output_bits.survey_table(result)],
+        [(json_file, lambda: output_bits.survey_json(result, trigemu.__version__))],
+        [output_bits.as_toml(result.precision)],
+    )
 
 
 @firmware.command()
@@ -129,7 +130,7 @@ def scan(
     from trigemu.firmware import BitScan, of_model, parse_bits, scan_bits, types_of, with_modes
     from trigemu.output.text import precision as output_bits
 
-    files = json_file, figure
+    files = on_disk(json_file, figure)
     check_outputs(files, (menu, catalogue))
     if resources:
         _check_tools()
@@ -157,9 +158,10 @@ def scan(
         from trigemu.output.figures.style import save
 
         save(output_bits.figure_of(result), figure)
-    if json_file:
-        write_text(json_file, output_bits.scan_json(result, trigemu.__version__))
-    console().print(output_bits.scan_table(result))
+    present(
+        [output_bits.scan_table(result)],
+        [(json_file, lambda: output_bits.scan_json(result, trigemu.__version__))],
+    )
 
 
 def _check_tools() -> None:

@@ -10,7 +10,8 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console, say
+from trigemu.cli.console import say
+from trigemu.cli.outputs import on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.firmware import CLOCK_MHZ, Manifest, open_project
 from trigemu.firmware import estimate as estimating
@@ -18,7 +19,7 @@ from trigemu.firmware import export as exporting
 from trigemu.firmware import verify as verifying
 from trigemu.output.text import firmware as output_firmware
 from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs, write_text
+from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
 
@@ -93,11 +94,12 @@ def export(
 def verify(context: click.Context, directory: Path, json_file: Path | None) -> None:
     """Compare every score of the C++ and VHDL of a project with the emulation, to the bit."""
     project = open_project(directory)
-    check_outputs([json_file], directory.rglob("*"))
+    check_outputs(on_disk(json_file), directory.rglob("*"))
     checks = verifying.verify(project)
-    if json_file:
-        write_text(json_file, output_firmware.verified_json(checks, trigemu.__version__))
-    console().print(output_firmware.verified_table(checks, project))
+    present(
+        [output_firmware.verified_table(checks, project)],
+        [(json_file, lambda: output_firmware.verified_json(checks, trigemu.__version__))],
+    )
     if any(check.differences for check in checks):
         context.exit(1)
     if any(check.missing for check in checks):
@@ -111,8 +113,9 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
 def estimate(directory: Path, clock: float | None, json_file: Path | None) -> None:
     """Estimate latency, LUTs and registers of a project, beside the DECADE paper and budgets."""
     project = open_project(directory)
-    check_outputs([json_file], directory.rglob("*"))
+    check_outputs(on_disk(json_file), directory.rglob("*"))
     result = estimating.estimate(project, clock)
-    if json_file:
-        write_text(json_file, output_firmware.estimate_json(result, project, trigemu.__version__))
-    console().print(output_firmware.estimate_table(result, project))
+    present(
+        [output_firmware.estimate_table(result, project)],
+        [(json_file, lambda: output_firmware.estimate_json(result, project, trigemu.__version__))],
+    )

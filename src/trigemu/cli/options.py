@@ -8,6 +8,7 @@ from typing import Any, get_args
 
 import click
 
+from trigemu.cli.outputs import Document
 from trigemu.samples import Errors
 from trigemu.support import TrigemuError
 
@@ -66,9 +67,11 @@ plugin_path = click.option(
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
 )
 json_file = click.option(
-    "--json", "json_file", type=click.Path(path_type=Path), help="Write all numbers as JSON."
+    "--json", "json_file", type=Document(), help="Write all numbers as JSON; -: instead of the tables."
 )
-csv_file = click.option("--csv", "csv_file", type=click.Path(path_type=Path), help="Write the rates as CSV.")
+csv_file = click.option(
+    "--csv", "csv_file", type=Document(), help="Write the rates as CSV; -: instead of the tables."
+)
 
 
 def _drawable(context: click.Context, option: click.Parameter, file: Path | None) -> Path | None:

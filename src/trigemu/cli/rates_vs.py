@@ -8,15 +8,14 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.output.text import rates_in_bins as output_rates_vs
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import binned_rates as rates_in_bins
 from trigemu.studies import parse_bins
-from trigemu.support import check_outputs, write_text
+from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
 
@@ -46,7 +45,7 @@ def rates_vs(
     figure: Path | None,
 ) -> None:
     """Print the rates of a MENU in bins of an OBSERVABLE, such as n_interaction or jet[0].pt."""
-    files = json_file, csv_file, figure
+    files = on_disk(json_file, csv_file, figure)
     check_outputs(files, (menu, catalogue))
     edges = parse_bins(bins)
     read = trigemu.read_menu(menu, search_path(plugin_path))
@@ -66,8 +65,10 @@ def rates_vs(
 
         names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
         save(output_rates_vs.figure_of(result, names), figure)
-    if json_file:
-        write_text(json_file, output_rates_vs.as_json(result, trigemu.__version__))
-    if csv_file:
-        write_text(csv_file, output_rates_vs.as_csv(result))
-    console().print(output_rates_vs.rates_vs_table(result, triggers))
+    present(
+        [output_rates_vs.rates_vs_table(result, triggers)],
+        [
+            (json_file, lambda: output_rates_vs.as_json(result, trigemu.__version__)),
+            (csv_file, lambda: output_rates_vs.as_csv(result)),
+        ],
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from rich.console import RenderableType
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.emulation import at_luminosity, at_pileup
@@ -18,7 +18,7 @@ from trigemu.output.text import prescale_columns as output_columns
 from trigemu.output.text import rates as output
 from trigemu.rates import column_rates
 from trigemu.samples import Catalogue, Errors, without_bad_files
-from trigemu.support import check_outputs, write_text
+from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
 
@@ -61,7 +61,7 @@ def run(
     csv_file: Path | None,
 ) -> None:
     """Run a MENU over samples and print each trigger's rates."""
-    files = json_file, csv_file
+    files = on_disk(json_file, csv_file)
     check_outputs(files, (menu, catalogue, prescales))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     if prescales:
@@ -83,11 +83,16 @@ def run(
     results = column_rates(emulation, wanted) if wanted else {"": trigemu.rates_of(emulation)}
     plain = None if wanted else results[""]
     version = trigemu.__version__
-    if json_file:
-        made = output.as_json(plain, version) if plain else output_columns.as_json(results, version)
-        write_text(json_file, made)
-    if csv_file:
-        write_text(csv_file, output.as_csv(plain) if plain else output_columns.as_csv(results))
-    console().print(output.rate_table(plain) if plain else output_columns.column_table(results))
+    shown: list[RenderableType] = [
+        output.rate_table(plain) if plain else output_columns.column_table(results)
+    ]
     for name, result in results.items() if overlap else ():
-        console().print("", *([f"Column {name}"] if name else []), output.overlap_table(result), sep="\n")
+        shown += ["", *([f"Column {name}"] if name else []), output.overlap_table(result)]
+
+    def as_json() -> str:
+        return output.as_json(plain, version) if plain else output_columns.as_json(results, version)
+
+    def as_csv() -> str:
+        return output.as_csv(plain) if plain else output_columns.as_csv(results)
+
+    present(shown, [(json_file, as_json), (csv_file, as_csv)])

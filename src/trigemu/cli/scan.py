@@ -8,15 +8,14 @@ import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.console import console
-from trigemu.cli.outputs import check_inputs
+from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import Steps, check_steps, parse_values, thresholds_met
 from trigemu.studies import scan as scan_menu
-from trigemu.support import check_outputs, write_text
+from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
 
@@ -54,7 +53,7 @@ def scan(
     figure: Path | None,
 ) -> None:
     """Scan the rates of a MENU over the threshold of one trigger, or over the plane of two."""
-    files = json_file, csv_file, figure
+    files = on_disk(json_file, csv_file, figure)
     check_outputs(files, (menu, catalogue))
     steps = _steps(triggers, values)
     read = trigemu.read_menu(menu, search_path(plugin_path))
@@ -72,11 +71,13 @@ def scan(
         from trigemu.output.figures.style import save
 
         save(output_scan.figure_of(result, budgets), figure)
-    if json_file:
-        write_text(json_file, output_scan.as_json(result, where, trigemu.__version__))
-    if csv_file:
-        write_text(csv_file, output_scan.as_csv(result))
-    console().print(output_scan.scan_table(result, where))
+    present(
+        [output_scan.scan_table(result, where)],
+        [
+            (json_file, lambda: output_scan.as_json(result, where, trigemu.__version__)),
+            (csv_file, lambda: output_scan.as_csv(result)),
+        ],
+    )
 
 
 def _steps(triggers: tuple[str, ...], values: tuple[str, ...]) -> list[Steps]:

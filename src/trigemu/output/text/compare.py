@@ -12,9 +12,9 @@ from trigemu.counting import COMPARED
 from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes
 from trigemu.output.numbers import in_unit, marked
-from trigemu.output.text.rates import as_dict
+from trigemu.output.text.rates import as_dict, in_cell
 from trigemu.output.text.terminal import Kind, Page, Table
-from trigemu.rates import MenuRates
+from trigemu.rates import MenuRates, Rate
 from trigemu.studies import Common, Comparison
 
 #: How many overlaps of different triggers a table lists, the largest first.
@@ -53,24 +53,29 @@ def _matrices(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """Return CSV with a line for each number: `kind` is rate (of variant a), difference, gained or common."""
-    rows: list[list[object]] = [["kind", "a", "b", "what", "with", "quantity", "hz", "error_hz"]]
+    """Return CSV with a line for each number: `kind` is rate (of variant a), difference, gained or common.
+    Rates also have the samples without an event, for which the error may be too small."""
+    rows: list[list[object]] = [["kind", "a", "b", "what", "with", "quantity", "hz", "error_hz", "unseen"]]
     for variant in comparison.variants:
         name = variant.menu.name
         wholes = [("menu", variant.rate), *((f"level {level.name}", level.rate) for level in variant.levels)]
         for what, rate in wholes:
-            rows.append(["rate", name, "", what, "", "rate_hz", rate.hz, rate.error_hz])
+            rows.append(["rate", name, "", what, "", "rate_hz", *_with_mark(rate)])
         for trigger in variant.triggers:
             for quantity in COMPARED:
                 rate = trigger.rates[quantity]
-                rows.append(["rate", name, "", trigger.name, "", f"{quantity}_hz", rate.hz, rate.error_hz])
+                rows.append(["rate", name, "", trigger.name, "", f"{quantity}_hz", *_with_mark(rate)])
     for d in comparison.differences:
         rows.append(["difference", d.a, d.b, d.what, "", d.quantity, d.difference_hz, d.error_hz])
     for gain in comparison.gained:
         rows.append(["gained", gain.a, gain.b, "menu", "", "rate_hz", gain.hz, gain.error_hz])
     for c in comparison.common:
         rows.append(["common", c.a, c.b, c.of_a, c.of_b, "total_hz", c.hz, c.error_hz])
-    return in_csv(rows)
+    return in_csv(row if len(row) == len(rows[0]) else [*row, ""] for row in rows)
+
+
+def _with_mark(rate: Rate) -> tuple[object, ...]:
+    return rate.hz, rate.error_hz, in_cell(rate.unseen)
 
 
 def comparison_tables(comparison: Comparison) -> RenderableType:

@@ -71,6 +71,7 @@ def _level(level: LevelRates) -> dict[str, Any]:
         "rate_error_hz": level.rate.error_hz,
         "events": level.rate.events,
         "effective_events": level.rate.effective_events,
+        "unseen": list(level.rate.unseen),
     }
     return numbers | {"rejection": level.rejection, "rejection_error": level.rejection_error}
 
@@ -117,8 +118,13 @@ def all_rows(result: MenuRates) -> list[dict[str, Any]]:
 def csv_of(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return rows as CSV; the first row has all columns. Names in a list are joined by semicolons."""
     head = list(rows[0])
-    joined = ({key: ";".join(v) if isinstance(v, list) else v for key, v in row.items()} for row in rows)
+    joined = ({key: in_cell(v) if isinstance(v, list) else v for key, v in row.items()} for row in rows)
     return in_csv([head, *([row.get(key, "") for key in head] for row in joined)])
+
+
+def in_cell(names: Sequence[str]) -> str:
+    """Return names as one cell of CSV."""
+    return ";".join(names)
 
 
 def row(trigger: TriggerRates) -> dict[str, Any]:

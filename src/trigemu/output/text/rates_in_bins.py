@@ -63,7 +63,7 @@ def _each(part: Bin) -> Iterator[tuple[str, Rate, Rate]]:
 
 
 def _numbers(rate: Rate, if_all: Rate) -> dict[str, Any]:
-    keys = ("if_all_hz", "if_all_error_hz", "if_all_upper_limit_hz")
+    keys = ("if_all_hz", "if_all_error_hz", "if_all_upper_limit_hz", "if_all_unseen")
     numbers = rate_numbers("if_all", if_all)
     return rate_numbers("total", rate) | {key: numbers[key] for key in keys}
 

@@ -13,7 +13,7 @@ from trigemu.counting import COMPARED
 from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, rejection_text
-from trigemu.output.text.rates import as_dict
+from trigemu.output.text.rates import as_dict, in_cell
 from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import MenuRates, Rate
 from trigemu.studies import Met, Scan
@@ -46,11 +46,11 @@ def as_csv(scan: Scan) -> str:
     names = [step.trigger for step in scan.steps]
     columns = [f"{name} {quantity}" for name in names for quantity in COMPARED]
     columns += [*(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
-    rates = [f"{column}_{key}" for column in columns for key in ("hz", "error_hz")]
+    rates = [f"{column}_{key}" for column in columns for key in ("hz", "error_hz", "unseen")]
     rows: list[list[object]] = [[*(f"{name} threshold" for name in names), *rates]]
     for values, point in zip(_values(scan), scan.points, strict=True):
         every = [*_rates(scan, point), *_levels(point), point.rate]
-        numbers = [number for rate in every for number in (rate.hz, rate.error_hz)]
+        numbers = [n for rate in every for n in (rate.hz, rate.error_hz, in_cell(rate.unseen))]
         rows.append([*values, *numbers])
     return in_csv(rows)
 
