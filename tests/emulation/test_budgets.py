@@ -635,6 +635,7 @@ def test_a_calibrated_menu_is_the_old_one_but_for_its_cuts(menu_file: Path, tmp_
     cuts = {t.name: t.solution.cut for t in menu.triggers if t.solution}
     expected = MENU
     for old, put in (
+        ('name = "written"\n', 'name = "written"\nformat = 1\n'),
         (
             "  unique_rate_hz   =   3_0.0   # what it may take\n",
             f'  above   =   {cuts["A"]!r}   # what it may take\nfitted_on = "toy"\n',
@@ -706,7 +707,7 @@ def test_ways_to_write_a_menu(tmp_path: Path, text: str) -> None:
         if trigger.budget and trigger.solution:
             del table[trigger.budget.key]
             table |= {"above": trigger.solution.cut, "fitted_on": "toy"}
-    assert tomllib.loads(new.read_text()) == expected
+    assert tomllib.loads(new.read_text()) == expected | {"menu": {"format": 1}}
     commented = [line for line in text.splitlines() if "#" in line]
     for line in new.read_text().splitlines():
         if "#" in line:

@@ -38,6 +38,7 @@ def test_the_menus_that_come_with_the_program(validator: jsonschema.Draft202012V
 GOOD = """
 [menu]
 name = "good"
+format = 1
 crossing_rate_hz = 40e6
 plugins = ["alpha_t"]
 prescale_columns = ["low", "high"]

@@ -6,7 +6,9 @@ import os
 from pathlib import Path
 
 import tomlkit
+from tomlkit.items import Table
 
+from trigemu.menus.format import FORMAT, migrate
 from trigemu.menus.menu import Menu
 from trigemu.support import insert_after, replace_key, write_text
 
@@ -26,6 +28,8 @@ def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
         The name of the catalogue on which the cuts were found; it is written beside each of them.
     """
     document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
+    migrate(document)
+    _give_format(document)
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
             cut = tomlkit.item(trigger.solution.cut)
@@ -37,3 +41,14 @@ def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
             card = menu.path.parent / table["card"]
             table["card"] = Path(os.path.relpath(card, path.parent)).as_posix()
     write_text(path, tomlkit.dumps(document))
+
+
+def _give_format(document: tomlkit.TOMLDocument) -> None:
+    """Write the present format under [menu], below the name if there is one."""
+    head = document.get("menu")
+    if head is None:
+        document["menu"] = {"format": FORMAT}
+    elif isinstance(head, Table) and head and "format" not in head:
+        insert_after(head, "name" if "name" in head else list(head)[-1], "format", FORMAT)
+    else:
+        head["format"] = FORMAT

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import msgspec
 
 from trigemu.menus.compile_check import failed, try_compile
+from trigemu.menus.format import FORMAT, read_format
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.menus.prescales import name_mistakes, prescale_mistake
 from trigemu.menus.relations import (
@@ -63,6 +64,7 @@ class MenuTable(TomlTable, frozen=True):
     """[menu]"""
 
     name: str | None = None
+    format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)] = 1
     crossing_rate_hz: Annotated[float, msgspec.Meta(gt=0)] = 40e6
     plugins: tuple[str, ...] = ()
     prescale_columns: tuple[str, ...] = ()
@@ -126,6 +128,7 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
         With all mistakes of the file, plugins that fail among them.
     """
     document = load_toml(Path(path))
+    read_format(document)
     for key in document.data:
         if key not in _KEYS:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, _KEYS)}")

@@ -35,6 +35,7 @@ def test_an_algorithm_of_one_condition_is_a_trigger(tmp_path: Path) -> None:
         "L1_B": {"name": "L1_B", "stored": "1", "kind": "external", "bit": 35},
     }
     assert (made.algorithms, made.conditions, made.left_out, made.warnings) == (2, 0, (), ())
+    assert tomllib.loads(made.toml)["menu"]["format"] == 1
 
 
 def test_conditions_are_shared_and_no_items(tmp_path: Path) -> None:

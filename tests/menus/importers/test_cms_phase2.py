@@ -51,6 +51,7 @@ def test_what_is_written(tmp_path: Path) -> None:
     imported = import_cms_phase2(*toys.write_files(tmp_path))
     made = tomllib.loads(imported.toml)
     assert (imported.seeds, imported.objects, imported.warnings) == (5, 6, ())
+    assert made["menu"] == {"name": "menu", "format": 1}
     assert made["objects"]["Mu"] == {
         "from": "mu",
         "any_of": [

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trigemu.menus.format import FORMAT
 from trigemu.menus.importers.cms_l1_conditions import InexpressibleError, Made, condition_table
 from trigemu.menus.importers.cms_l1_grammar import (
     OBJECTS,
@@ -138,7 +139,7 @@ class _Assembly:
         menu = self.menu
         title = f"From {menu.path.name} (sha256 {menu.sha256[:16]}…), grammar {menu.grammar or 'unknown'}."
         yield toml_text.comment(f"{title} {menu.comment}".strip())
-        yield toml_text.table("[menu]", {"name": menu.name})
+        yield toml_text.table("[menu]", {"name": menu.name, "format": FORMAT})
         if own := sorted(self._objects() - set(STANDARD)):
             yield toml_text.table("[objects]", {name: {"from": name} for name in own})
         yield from self._integers()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trigemu.menus.format import FORMAT
 from trigemu.menus.importers import yaml
 from trigemu.menus.importers.cms_phase2_expressions import (
     Alternatives,
@@ -207,7 +208,8 @@ def _text(
     constants: Mapping[str, Mapping[str, Scaling]],
 ) -> Iterator[str]:
     yield toml_text.comment(f"From {document.path.name} (sha256 {document.sha256[:16]}…).")
-    yield toml_text.table("[menu]", {"name": re.sub(r"\W+", "_", document.path.stem)})
+    name = re.sub(r"\W+", "_", document.path.stem)
+    yield toml_text.table("[menu]", {"name": name, "format": FORMAT})
     yield toml_text.comment(
         "Cuts of an id apply within ranges of |η|. A range does not include its ends: at |η| = 0, at an end "
         "that two ranges share and above the last one fewer cuts apply, or none. Numbers such as 0.12999999 "

@@ -1,0 +1,142 @@
+"""Menus of this format, of older ones and of newer ones."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import MutableMapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import tomlkit
+
+from trigemu import TrigemuError, menu_schema, read_menu
+from trigemu.menus import format as menu_format
+from trigemu.menus.calibrated import write_calibrated
+
+ROOT = Path(__file__).parents[2]
+TRIGGER = """
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 100.0
+"""
+
+
+def written(tmp_path: Path, head: str, rest: str = TRIGGER) -> Path:
+    file = tmp_path / "menu.toml"
+    file.write_text(f"# comment\n[menu]\n{head}\n{rest}")
+    return file
+
+
+@pytest.mark.parametrize("head", ["", "format = 1", 'name = "a"\nformat = 1'])
+def test_the_present_format_is_said_or_left_out(tmp_path: Path, head: str) -> None:
+    assert [trigger.name for trigger in read_menu(written(tmp_path, head)).triggers] == ["J"]
+
+
+def test_a_newer_menu_is_refused_with_one_sentence(tmp_path: Path) -> None:
+    """What else this trigemu does not know there, it does not call a mistake."""
+    file = written(tmp_path, 'name = "a"\nformat = 2\nnew_key = 3', TRIGGER + 'new_key = "x"\n')
+    with pytest.raises(TrigemuError) as caught:
+        read_menu(file)
+    expected = f"{file}:4: [menu]: format = 2: written for a newer trigemu; this one reads format 1"
+    assert str(caught.value) == f"{expected}: install a newer one"
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("0", "menu.format = 0: expected an integer >= 1"),
+        ("-1", "menu.format = -1: expected an integer >= 1"),
+        ('"1"', "menu.format = '1': expected an integer"),
+        ("1.0", "menu.format = 1.0: expected an integer"),
+        ("true", "menu.format = True: expected an integer"),
+        ("[1]", "menu.format = [1]: expected an integer"),
+    ],
+)
+def test_what_is_no_format_is_a_mistake_among_others(tmp_path: Path, said: str, message: str) -> None:
+    with pytest.raises(TrigemuError) as caught:
+        read_menu(written(tmp_path, f"format = {said}", TRIGGER.replace("100.0", '"high"')))
+    format_line, above_line = str(caught.value).splitlines()
+    assert format_line.startswith(f"{tmp_path / 'menu.toml'}:3: [menu]: {message}")
+    assert ":9:" in above_line
+
+
+def test_the_schema_knows_it() -> None:
+    schema = menu_schema()
+    trigger = tomllib.loads(TRIGGER)["trigger"]
+    for said, valid in ((1, True), (0, False), (2, False), ("1", False)):
+        content = {"menu": {"format": said}, "trigger": trigger}
+        assert jsonschema.Draft202012Validator(schema).is_valid(content) == valid, said
+
+
+@pytest.fixture
+def second_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trigemu of format 2, in which a cut is called `above` and was called `beyond` in format 1."""
+
+    def renamed(content: MutableMapping[str, Any]) -> None:
+        for trigger in content["trigger"]:
+            trigger["above"] = trigger.pop("beyond")
+
+    monkeypatch.setattr(menu_format, "FORMAT", 2)
+    monkeypatch.setattr("trigemu.menus.calibrated.FORMAT", 2)
+    monkeypatch.setattr(menu_format, "MIGRATIONS", {1: renamed})
+
+
+OLD = TRIGGER.replace("above", "beyond")
+
+
+@pytest.mark.usefixtures("second_format")
+@pytest.mark.parametrize("head", ["", "format = 1"])
+def test_an_older_menu_is_brought_to_the_present_format(tmp_path: Path, head: str) -> None:
+    menu = read_menu(written(tmp_path, head, OLD))
+    assert menu.trigger("J").description.above == 100.0  # type: ignore[union-attr]
+    with pytest.raises(TrigemuError, match=r"menu\.toml:3: \[menu\]: format = 3: .* reads formats 1 to 2"):
+        read_menu(written(tmp_path, "format = 3", TRIGGER))
+
+
+@pytest.mark.usefixtures("second_format")
+def test_a_mistake_in_an_older_menu_has_its_line(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"menu\.toml:5: trigger 'J': .*above = 'high'"):
+        read_menu(written(tmp_path, "", OLD.replace("100.0", '"high"')))
+
+
+@pytest.mark.usefixtures("second_format")
+def test_a_calibrated_older_menu_is_of_the_present_format(tmp_path: Path) -> None:
+    file = written(tmp_path, "format = 1  # the first", OLD)
+    write_calibrated(read_menu(file), tmp_path / "new.toml", "toy")
+    new = (tmp_path / "new.toml").read_text()
+    assert "# comment\n[menu]\nformat = 2  # the first\n" in new
+    assert tomllib.loads(new)["trigger"] == tomllib.loads(TRIGGER)["trigger"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('[menu]\nname = "a"\nplugins = []\n', '[menu]\nname = "a"\nformat = 1\nplugins = []\n'),
+        ("[menu]\nplugins = [] # c\n\n# jets\n", "[menu]\nplugins = [] # c\nformat = 1\n\n# jets\n"),
+        ("[menu]\nformat = 1 # c\n", "[menu]\nformat = 1 # c\n"),
+        ('menu = { name = "a" }\n', 'menu = { name = "a", format = 1}\n'),
+    ],
+)
+def test_a_calibrated_menu_gives_its_format(tmp_path: Path, before: str, after: str) -> None:
+    file = tmp_path / "menu.toml"
+    file.write_text(before + TRIGGER)
+    write_calibrated(read_menu(file), tmp_path / "new.toml", "toy")
+    assert (tmp_path / "new.toml").read_text() == after + TRIGGER
+
+
+def test_a_menu_without_a_head_gets_one(tmp_path: Path) -> None:
+    file = tmp_path / "menu.toml"
+    file.write_text(f"# jets{TRIGGER}")
+    write_calibrated(read_menu(file), tmp_path / "new.toml", "toy")
+    new = tomlkit.parse((tmp_path / "new.toml").read_text())
+    assert new == tomllib.loads(TRIGGER) | {"menu": {"format": 1}}
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "menus").glob("*.toml")), ids=lambda file: file.stem)
+def test_menus_that_come_with_the_program_give_it(file: Path) -> None:
+    head = tomllib.loads(file.read_text()).get("menu")
+    assert head is None or head["format"] == menu_format.FORMAT
