@@ -118,7 +118,7 @@ from trigemu.studies import (  # isort: split
     thresholds_met,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Asking",

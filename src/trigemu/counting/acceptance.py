@@ -234,7 +234,7 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
     assert isinstance(trigger.description, BitKind)
     where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
     try:
-        fired = trigger.description.decide(raw, n)
+        fired: object = trigger.description.decide(raw, n)  # a plugin may return anything
     except Exception as error:
         if own := own_cause(error):
             raise own from error

@@ -193,7 +193,8 @@ def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None
                 continue
             context = Context(menu.scope, menu.path.parent, contents)
             compiled = trigger.description.compile(context)
-            same = compiled if isinstance(compiled, Hashable) else id(compiled)
+            # Plugins may compile to what has no hash.
+            same = compiled if isinstance(compiled, Hashable) else id(compiled)  # type: ignore[redundant-expr]
             bit = known.setdefault(same, len(slots))
             if bit == len(slots):
                 slots.append(Slot(compiled, trigger))
