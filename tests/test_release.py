@@ -1,0 +1,53 @@
+"""What has to be the same in several files of a release."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+
+import yaml
+from packaging.version import Version
+
+import trigemu
+
+ROOT = Path(__file__).parents[1]
+CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+#: The kinds of change in Keep a Changelog.
+KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["version"] == trigemu.__version__
+    assert citation["license"] == project["license"]
+    assert [author["name"] for author in citation["authors"]] == [a["name"] for a in project["authors"]]
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    first, *released = re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)
+    version = Version(trigemu.__version__)
+    if version.is_devrelease:
+        assert first == "Unreleased"
+        assert f"To become {version.base_version}." in CHANGELOG
+    else:
+        released.insert(0, first)
+        assert first.split()[0] == trigemu.__version__
+    numbers = [Version(text.split(" - ")[0]) for text in released]
+    assert all(newer > older for newer, older in pairwise([version, *numbers][not version.is_devrelease :]))
+
+
+def test_the_changelog_has_the_usual_sections() -> None:
+    for part in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]:
+        sections = re.findall(r"^### (.*)$", part, re.MULTILINE)
+        assert set(sections) <= KINDS
+        assert len(set(sections)) == len(sections)
+
+
+def test_the_pythons_that_are_tested_are_those_of_the_classifiers() -> None:
+    classifiers = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    tested = re.search(r"^for version in (.*); do$", (ROOT / ".ci" / "release").read_text(), re.MULTILINE)
+    assert tested
+    assert tested[1].split() == re.findall(r"Programming Language :: Python :: (3\.\d+)", classifiers)
