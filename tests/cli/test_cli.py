@@ -397,6 +397,36 @@ def test_a_plugin_that_raises(of_plugin: Any, refused: Refused, parts: dict[str,
     assert message.replace("{plugin}", str(file)) in refused()
 
 
+@pytest.mark.parametrize(
+    ("parts", "line", "cause", "workers"),
+    [
+        ({"IMPORT": "1 / 0"}, "1 / 0", "ZeroDivisionError: division by zero", 1),
+        ({"IMPORT": "def f(:"}, "def f(:", "SyntaxError", 1),
+        ({"COMPILE": "raise OSError('no model')"}, "raise OSError", "OSError: no model", 1),
+        ({"EVALUATE": "return np.sqrt([1, 2]).whole"}, "return np.sqrt", "AttributeError", 1),
+        ({"EVALUATE": "return np.sqrt([1, 2]).whole"}, "return np.sqrt", "AttributeError", 2),
+        ({"EVALUATE": "return work.scalar('mett')"}, "return work.scalar", "SampleError", 1),
+        ({"EVALUATE": "return None"}, "def evaluate", "", 1),
+        ({"EVALUATE": "return np.ones(3)"}, "def evaluate", "", 1),
+    ],
+)
+def test_the_line_and_the_traceback_of_a_plugins_error(
+    of_plugin: Any, trigemu: Run, parts: dict[str, str], line: str, cause: str, workers: int
+) -> None:
+    file = of_plugin.write("plugins/mine.py", f"{plugin(**parts)}# {of_plugin.folder}, {workers}\n")
+    number = next(n for n, text in enumerate(file.read_text().splitlines(), 1) if line in text)
+    command = ("run", "menu.toml", *ON_TOYS, "--workers", str(workers))
+    status, text = trigemu(*command)
+    assert (status, "Traceback" in text) == (2, False)
+    assert f"(at {file}:{number})" in text
+    status, text = trigemu("--traceback", *command)
+    assert status == 2
+    assert "Traceback (most recent call last)" in text
+    if cause:
+        assert cause in text
+        assert f'"{file}", line {number}' in text
+
+
 def test_a_plugin_that_is_not_there(of_plugin: Any, refused: Refused) -> None:
     of_plugin.write("plugins/mien.py", plugin())
     text = refused()

@@ -6,6 +6,7 @@ import importlib
 import keyword
 import shlex
 import sys
+import traceback
 from contextlib import suppress
 from dataclasses import astuple
 from typing import Any, NoReturn
@@ -102,14 +103,17 @@ class _Commands(click.Group):
                 say(SLOWER, err=True)
             return super().invoke(ctx)
         except TrigemuError as error:
+            _trace(ctx, error)
             _end(ctx, f"{error}{_reproduced(ctx, error)}")
         except MemoryError as error:
+            _trace(ctx, error)
             _end(ctx, str(own_cause(error)))
         except BrokenPipeError:
             ctx.exit(UNREAD)
         except OSError as error:
             if of_stream(error):
                 raise
+            _trace(ctx, error)
             _end(ctx, f"{error.filename}: {error.strerror}" if error.filename else str(error))
         except click.ClickException as error:
             raise _shown(error) from None
@@ -127,6 +131,15 @@ class _Commands(click.Group):
             raise _shown(error) from None
         except BrokenPipeError:  # of its help
             sys.exit(UNREAD)
+
+
+def _trace(ctx: click.Context, error: BaseException) -> None:
+    """Print the traceback of an error, for authors of plugins who ask for it."""
+    if ctx.params.get("traceback"):
+        lines = traceback.format_exception(error)
+        remote = [error.remote] if isinstance(error, TrigemuError) else []
+        with suppress(OSError):
+            say("".join((*remote, *lines)).rstrip("\n"), err=True)
 
 
 def _reproduced(ctx: click.Context, error: TrigemuError) -> str:
@@ -161,7 +174,8 @@ def _end(ctx: click.Context, message: str) -> NoReturn:
     "be written; 130 after Ctrl-C, 143 after SIGTERM; 141 where nobody reads the output.",
 )
 @click.version_option(package_name="trigemu")
-def cli() -> None:
+@click.option("--traceback", is_flag=True, help="Show the traceback of an error, for authors of plugins.")
+def cli(traceback: bool) -> None:
     """Emulate a trigger menu: the total, unique and overlap rate of every trigger."""
 
 

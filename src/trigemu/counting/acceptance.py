@@ -23,7 +23,7 @@ from trigemu.counting.coherent import Sets, coherent_sets, counter_of, missed_of
 from trigemu.counting.seeds import Node, Seeded
 from trigemu.menus import Menu, Trigger
 from trigemu.support import BoolArray, FloatArray, IntArray, PluginError, Words, own_cause
-from trigemu.triggers import BitKind
+from trigemu.triggers import BitKind, place_of_method, reason_of
 
 
 @dataclass(frozen=True)
@@ -238,9 +238,10 @@ def _of_bits(trigger: Trigger, raw: Mapping[str, BoolArray], n: int) -> BoolArra
     except Exception as error:
         if own := own_cause(error):
             raise own from error
-        raise PluginError(f"{where} failed: {type(error).__name__}: {error}") from error
+        raise PluginError(f"{where} failed: {reason_of(error)}") from error
     if not isinstance(fired, np.ndarray) or fired.dtype != np.bool_ or fired.shape != (n,):
-        raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]")
+        place = place_of_method(trigger.description, "decide")
+        raise PluginError(f"{where} gave {type(fired).__name__}, expected an array bool[{n}]{place}")
     return fired
 
 

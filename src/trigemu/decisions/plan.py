@@ -30,7 +30,7 @@ from trigemu.support import (
     nearest,
     own_cause,
 )
-from trigemu.triggers import Compiled, Context, Kind, TrainedOn
+from trigemu.triggers import Compiled, Context, Kind, TrainedOn, place_of, place_of_method, reason_of
 
 
 @dataclass(frozen=True)
@@ -247,6 +247,7 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
             raise PluginError(
                 f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
                 f"{events.sample!r}, event {events.id[at]}; a score without a value is -inf"
+                f"{_code(group.slot.compiled)}"
             )
     return words
 
@@ -276,22 +277,31 @@ def _evaluate(group: Group, work: Workspace) -> Any:
     try:
         scored = compiled.cut is not None
         result = compiled.score_above(work, group.cuts[0]) if scored else compiled.evaluate(work)
-    except SampleError:
-        raise  # it names the sample and the column
+    except SampleError as error:  # it names the sample and the column
+        error.args = (f"{error}{place_of(error)}",)
+        raise
     except TrigemuError as error:
         raise PluginError(f"{_place(trigger)}: {error}") from error
     except Exception as error:
         if own := own_cause(error):
             raise own from error
         where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
-        raise PluginError(f"{where}: {type(error).__name__}: {error}") from error
+        raise PluginError(f"{where}: {reason_of(error)}") from error
     wanted, n = np.dtype(np.bool_ if compiled.cut is None else np.float64), len(work.events)
     if not isinstance(result, np.ndarray):
-        raise PluginError(f"{_place(trigger)} gave a {type(result).__name__}, expected {wanted}[{n}]")
+        given = type(result).__name__
+        raise PluginError(f"{_place(trigger)} gave a {given}, expected {wanted}[{n}]{_code(compiled)}")
     if result.dtype != wanted or result.shape != (n,):
         shape = ", ".join(map(str, result.shape))
-        raise PluginError(f"{_place(trigger)} gave {result.dtype}[{shape}], expected {wanted}[{n}]")
+        given = f"{result.dtype}[{shape}]"
+        raise PluginError(f"{_place(trigger)} gave {given}, expected {wanted}[{n}]{_code(compiled)}")
     return result
+
+
+def _code(compiled: Compiled) -> str:
+    """Return the file and line of what decides, if it is of a plugin."""
+    names = ("score_above", "evaluate") if compiled.cut is not None else ("evaluate",)
+    return place_of_method(compiled, *names)
 
 
 def _place(trigger: Trigger) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from trigemu.observables import Condition, Constant, Derivation, Number, Relation, Scope
 from trigemu.support import Document, Key, TrigemuError, dotted, own_cause
-from trigemu.triggers import Compiled, Context, Kind
+from trigemu.triggers import Compiled, Context, Kind, reason_of
 
 
 class _Checking(Context):
@@ -81,5 +81,4 @@ def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:
 
 def failed(document: Document, what: str, error: Exception, key: Key, where: str) -> None:
     """Report that the code of a kind, perhaps of a plugin, raised an error."""
-    reason = f"{type(error).__name__}: {error}"
-    document.problem(key, where, f"its kind failed to {what} it: {reason}")
+    document.problem(key, where, f"its kind failed to {what} it: {reason_of(error)}", error)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from trigemu.observables import Scope
 from trigemu.support import PluginError, TrigemuError, nearest, own_cause
-from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, Plugin, ScoreKind
+from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, Plugin, ScoreKind, reason_of
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Menu:
             if own := own_cause(error):
                 raise own from error
             where = f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
-            raise PluginError(f"{where} failed: {type(error).__name__}: {error}") from error
+            raise PluginError(f"{where} failed: {reason_of(error)}") from error
 
     @cached_property
     def _by_name(self) -> dict[str, Trigger]:

@@ -185,7 +185,7 @@ def _find_plugins(
                     raise PluginError(f"plugin {name!r} redefines the kind {kind!r}")
             found.append(plugin)
         except PluginError as error:
-            document.problem(("menu", "plugins", i), "[menu]", str(error))
+            document.problem(("menu", "plugins", i), "[menu]", str(error), error)
     return tuple(found), Kinds(kinds, folders)
 
 

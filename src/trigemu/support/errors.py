@@ -26,9 +26,12 @@ class TrigemuError(Exception):
     ----------
     place : Entries or None
         The events at which it happened, where that is known (`Catalogue.limited_to`).
+    remote : str
+        The traceback in the process where it happened, if that is another one.
     """
 
     place: Any = None
+    remote: str = ""
 
 
 class SampleError(TrigemuError):

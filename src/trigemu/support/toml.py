@@ -89,10 +89,13 @@ class Document:
     lines: dict[Key, int]
     sha256: str
     problems: list[Problem] = field(default_factory=list)
+    causes: list[Exception] = field(default_factory=list)
 
-    def problem(self, key: Key, where: str, message: str) -> None:
+    def problem(self, key: Key, where: str, message: str, cause: Exception | None = None) -> None:
         """Record a mistake at a key, or at the nearest enclosing key that has a line. Raises TableError if
-        there are more than will be listed: a file of 10⁵ mistakes is not read to its end."""
+        there are more than will be listed: a file of 10⁵ mistakes is not read to its end. cause: an error in
+        code of a plugin, whose traceback its author may want to see."""
+        self.causes += [cause] if cause else []
         while key and key not in self.lines:
             key = key[:-1]
         place = str(self.path), self.lines.get(key, 1), excerpt(where)
@@ -111,7 +114,12 @@ class Document:
     def finish(self) -> None:
         """Raise TableError if any mistakes were recorded."""
         if self.problems:
-            raise TableError(self.problems)
+            raise TableError(self.problems) from self._cause()
+
+    def _cause(self) -> Exception | None:
+        if len(self.causes) > 1:
+            return ExceptionGroup(f"{len(self.causes)} errors in plugins", self.causes)
+        return self.causes[0] if self.causes else None
 
 
 def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Document:

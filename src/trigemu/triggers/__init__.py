@@ -50,7 +50,7 @@ from trigemu.triggers.models.trees import (
     Precision,
 )
 from trigemu.triggers.plugin_sources import load_from, plugins_in, sources_of
-from trigemu.triggers.plugins import Plugin, available, search_path
+from trigemu.triggers.plugins import Plugin, available, place_of, place_of_method, reason_of, search_path
 from trigemu.triggers.random import Random
 
 __all__ = [
@@ -106,8 +106,11 @@ __all__ = [
     "open_card",
     "open_scorer",
     "parse_expression",
+    "place_of",
+    "place_of_method",
     "plugins_in",
     "read_inputs",
+    "reason_of",
     "score_at",
     "scores_among",
     "search",

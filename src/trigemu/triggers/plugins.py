@@ -12,9 +12,11 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import importlib.util
+import inspect
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +32,33 @@ PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
 MODULE = "trigemu_plugin_"
 
 _loaded: dict[str, Plugin] = {}
+
+
+def reason_of(error: BaseException) -> str:
+    """Return what to say of an error in code of a plugin: its kind, its message, and the file and line."""
+    message = error.msg if isinstance(error, SyntaxError) else error
+    return f"{type(error).__name__}: {message}{place_of(error)}"
+
+
+def place_of(error: BaseException) -> str:
+    """Return the file and line of a plugin at which an error came up; nothing if no plugin was involved."""
+    if isinstance(error, SyntaxError) and error.filename and error.lineno:
+        return f" (at {error.filename}:{error.lineno})"
+    frames = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if str(frame.f_globals.get("__name__", "")).startswith(MODULE)
+    ]
+    return " (at {}:{})".format(*frames[-1]) if frames else ""
+
+
+def place_of_method(owner: object, *names: str) -> str:
+    """Return the file and line of the first of some methods that is of a plugin."""
+    for method in (getattr(owner, name, None) for name in names):
+        code = getattr(inspect.unwrap(method), "__code__", None) if callable(method) else None
+        if code and str(getattr(method, "__module__", "")).startswith(MODULE):
+            return f" (at {code.co_filename}:{code.co_firstlineno})"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -69,8 +98,8 @@ class Plugin:
             del sys.modules[module_name]
             if own := own_cause(error):
                 raise own from error
-            reason = f"{type(error).__name__}: {error}"
-            raise PluginError(f"plugin {self.name!r} ({self.file}) cannot be loaded: {reason}") from error
+            where = f"plugin {self.name!r} ({self.file})"
+            raise PluginError(f"{where} cannot be loaded: {reason_of(error)}") from error
         _loaded[module_name] = self
         return module
 
@@ -108,8 +137,8 @@ class Plugin:
         except Exception as error:
             if own := own_cause(error):
                 raise own from error
-            reason = f"{type(error).__name__}: {error}"
-            raise PluginError(f"plugin {self.name!r} ({self.file}): its report fails: {reason}") from error
+            where = f"plugin {self.name!r} ({self.file})"
+            raise PluginError(f"{where}: its report fails: {reason_of(error)}") from error
 
     def _part(self, part: str, name: str) -> Any:
         """Return the object of that name in one of its modules."""
@@ -120,8 +149,8 @@ class Plugin:
             if own := own_cause(error):
                 raise own from error
             what = "command" if part == "cli" else part
-            reason = f"{type(error).__name__}: {error}"
-            raise PluginError(f"plugin {self.name!r} ({self.file}): its {what} fails: {reason}") from error
+            where = f"plugin {self.name!r} ({self.file})"
+            raise PluginError(f"{where}: its {what} fails: {reason_of(error)}") from error
 
 
 def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:

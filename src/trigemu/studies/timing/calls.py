@@ -15,6 +15,7 @@ from trigemu.decisions import Plan, Stream, decide
 from trigemu.samples import Events
 from trigemu.studies.timing.clock import TimedCall
 from trigemu.support import PluginError, TrigemuError, Words, own_cause
+from trigemu.triggers import reason_of
 
 
 class Batches:
@@ -69,8 +70,8 @@ class Batches:
         except Exception as error:
             if own := own_cause(error):
                 raise own from error
-            reason = f"{type(error).__name__}: {error}"
-            raise PluginError(f"{_where(plan, 0)}: its parts cannot be timed: {reason}") from error
+            where = _where(plan, 0)
+            raise PluginError(f"{where}: its parts cannot be timed: {reason_of(error)}") from error
         return {name: TimedCall(self._number, self._size, call) for name, call in calls.items()}
 
     def _calls(self, plan: Plan) -> Mapping[str, Callable[[int], object]]:

@@ -54,8 +54,11 @@ def transferable(error: Exception) -> Exception:
     """Return an error as it can be sent to another process, with its traceback as a note."""
     from trigemu.support.errors import TrigemuError
 
-    if not isinstance(error, TrigemuError):
-        error.add_note("".join(traceback.format_exception(error)))
+    text = "".join(traceback.format_exception(error))
+    if isinstance(error, TrigemuError):
+        error.remote = text
+    else:
+        error.add_note(text)
     try:
         pickle.loads(pickle.dumps(error))  # the arguments of some errors are not what they are made from
         return error
