@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import cut_for, solve_budgets
+from trigemu.emulation import Progress, cut_for, solve_budgets
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.output.text.terminal import Table
@@ -29,17 +29,22 @@ from .gather import gather
 
 
 def scored_events(
-    menu: Menu, catalogue: Catalogue, name: str | None = None, executor: Any = None
+    menu: Menu,
+    catalogue: Catalogue,
+    name: str | None = None,
+    executor: Any = None,
+    progress: Progress | None = None,
 ) -> ScoredEvents:
     """Return the events that a `decade` trigger of a menu evaluates, in the half that no model has seen.
 
     Budgets are solved first. For comparison, a cut on the score alone is set at the same unique rate.
-    executor: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or several and none is
-    named.
+    executor, progress: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or several and
+    none is named.
     """
     name = _trigger(menu, name)
-    (solved,) = solve_budgets([menu], catalogue, executor=executor)
-    asked = gather(solved, catalogue, _ReadScores(name), executor=executor).of(EVALUATION)
+    (solved,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
+    asked = gather(solved, catalogue, _ReadScores(name), executor=executor, progress=progress)
+    asked = asked.of(EVALUATION)
     if not len(asked.weight):
         raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
     slot, others = _compiled(make_plan([solved]), name), asked.any_but(name)

@@ -11,7 +11,7 @@ from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import bar, menus_bar
 from trigemu.output.documents import in_json
 from trigemu.samples import without_bad_files
 from trigemu.support import MissingExtraError, TrigemuError, check_outputs
@@ -102,6 +102,9 @@ def check_(
     read = trigemu.read_menu(menu, search_path(plugin_path))
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(outputs, [read], samples)
-        events = without_bad_files(samples, lambda good: scored_events(read, good, trigger, engine))
+        with menus_bar([read], samples, engine) as advance:
+            events = without_bad_files(
+                samples, lambda good: scored_events(read, good, trigger, engine, advance)
+            )
     result, files = check(events, figures)
     present([summary(result)], [(json_file, lambda: in_json(as_dict(result)))], files)

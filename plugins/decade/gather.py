@@ -22,6 +22,7 @@ from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation import (
     Chunk,
     Job,
+    Progress,
     crossing_scale,
     half_scales,
     over_background,
@@ -80,14 +81,19 @@ class Gathered:
 
 
 def gather(
-    menu: Menu, catalogue: Catalogue, read: Read, needs: Iterable[Need] = (), executor: Any = None
+    menu: Menu,
+    catalogue: Catalogue,
+    read: Read,
+    needs: Iterable[Need] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
 ) -> Gathered:
     """Read the background once. read: picklable. `needs`: columns in addition to those of the menu's
-    triggers. executor: as in `emulate`."""
+    triggers. executor, progress: as in `emulate`."""
     plan = make_plan([menu])
     plan.check_background(catalogue)
     job, task = Job((menu,), plan, catalogue, frozenset(needs)), _Gather(read)
-    rows = task.merge([*over_background(job, task, executor)])
+    rows = task.merge([*over_background(job, task, executor, progress)])
     scales = np.stack([half_scales(rows.table, half, catalogue) for half in (TRAINING, EVALUATION)])
     scales *= crossing_scale(menu, catalogue)
     weight = rows.weight * scales[rows.half, rows.sample]

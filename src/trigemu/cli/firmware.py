@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.firmware_project import estimate, export, verify
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import menus_bar
+from trigemu.cli.progress import bar, menus_bar
 from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs
-from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, search_path
+from trigemu.support import check_outputs, cores
+from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, FixedEnsemble, search_path
+
+if TYPE_CHECKING:
+    from trigemu.firmware import Resources
 
 _WIDTH = click.IntRange(1, MAX_WIDTH)
 
@@ -101,7 +108,8 @@ def precision(
 @click.option(
     "--resources",
     is_flag=True,
-    help="Also estimate the resources of each (GHDL and yosys; some minutes each).",
+    help="Also estimate the resources of each (GHDL and yosys; some minutes each), as many at once as there "
+    "are --workers, or cores.",
 )
 @options.samples
 @processing
@@ -127,7 +135,7 @@ def scan(
     Each width is compared with floating point on the same events of MENU and at the same cut: the change of
     the trigger's rates, the number of decisions that differ, and how often a number overflows.
     """
-    from trigemu.firmware import BitScan, of_model, parse_bits, scan_bits, types_of, with_modes
+    from trigemu.firmware import BitScan, each_of, of_model, parse_bits, scan_bits, types_of, with_modes
     from trigemu.output.text import precision as output_bits
 
     files = on_disk(json_file, figure)
@@ -139,7 +147,13 @@ def scan(
     types = with_modes(types_of(read, trigger), rounding, overflow)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
-        with menus_bar([read], samples, engine) as advance:
+        with ExitStack() as bars:
+            advance = bars.enter_context(menus_bar([read], samples, engine))
+
+            def estimated(models: Sequence[FixedEnsemble]) -> list[Resources]:
+                bars.close()  # two bars at once would write over each other
+                with bar("syntheses", len(models)) as one_more:
+                    return each_of(models, of_model, _at_once(processing), one_more)
 
             def scanned(good: trigemu.Catalogue) -> BitScan:
                 return scan_bits(
@@ -148,7 +162,7 @@ def scan(
                     widths,
                     good,
                     types=types,
-                    resources=of_model if resources else None,
+                    resources=estimated if resources else None,
                     executor=engine,
                     progress=advance,
                 )
@@ -162,6 +176,12 @@ def scan(
         [output_bits.scan_table(result)],
         [(json_file, lambda: output_bits.scan_json(result, trigemu.__version__))],
     )
+
+
+def _at_once(processing: Processing) -> int:
+    """Return how many syntheses run at once."""
+    source = click.get_current_context().get_parameter_source("workers")
+    return cores() if source is ParameterSource.DEFAULT else processing.workers
 
 
 def _check_tools() -> None:

@@ -13,6 +13,7 @@ from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.cli.outputs import on_disk, present
 from trigemu.cli.processing import Processing, processing
+from trigemu.cli.progress import steps_bar
 from trigemu.firmware import CLOCK_MHZ, Manifest, open_project
 from trigemu.firmware import estimate as estimating
 from trigemu.firmware import export as exporting
@@ -95,7 +96,8 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
     """Compare every score of the C++ and VHDL of a project with the emulation, to the bit."""
     project = open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))
-    checks = verifying.verify(project)
+    with steps_bar(2 * len(project.manifest.backends)) as begun:
+        checks = verifying.verify(project, begun)
     present(
         [output_firmware.verified_table(checks, project)],
         [(json_file, lambda: output_firmware.verified_json(checks, trigemu.__version__))],
@@ -114,7 +116,8 @@ def estimate(directory: Path, clock: float | None, json_file: Path | None) -> No
     """Estimate latency, LUTs and registers of a project, beside the DECADE paper and budgets."""
     project = open_project(directory)
     check_outputs(on_disk(json_file), directory.rglob("*"))
-    result = estimating.estimate(project, clock)
+    with steps_bar(len(estimating.STEPS)) as begun:
+        result = estimating.estimate(project, clock, begun)
     present(
         [output_firmware.estimate_table(result, project)],
         [(json_file, lambda: output_firmware.estimate_json(result, project, trigemu.__version__))],

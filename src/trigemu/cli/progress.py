@@ -6,11 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from threading import Event, Thread
 
 from trigemu.cli.console import say
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue, Sample
-from trigemu.support import Engine
+from trigemu.support import Engine, printable
 
 #: Seconds between two lines in a log.
 LINE_S = 30.0
@@ -59,6 +60,50 @@ def bar(description: str, total: int, engine: Engine | None = None) -> Iterator[
             progress.update(task, advance=steps, state=_state(description, speed, engine))
 
         yield advance
+
+
+@contextmanager
+def steps_bar(total: int) -> Iterator[Callable[[str], None]]:
+    """Yield a function that is called with the name of each step of some work, as it begins: a bar on a
+    terminal; in a log, a line now and then, also within a long step."""
+    if not sys.stderr.isatty():
+        with _told_steps(total) as begin:
+            yield begin
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=total)
+        done = -1
+
+        def begin(step: str) -> None:
+            nonlocal done
+            done += 1
+            progress.update(task, completed=done, description=printable(step))
+
+        yield begin
+        progress.update(task, completed=total)
+
+
+@contextmanager
+def _told_steps(total: int) -> Iterator[Callable[[str], None]]:
+    start, steps, ended = time.monotonic(), list[str](), Event()
+
+    def tell() -> None:
+        while not ended.wait(LINE_S):
+            if steps:
+                seconds = time.monotonic() - start
+                say(f"trigemu: {seconds:.0f} s, step {len(steps)} of {total}: {steps[-1]}", err=True)
+
+    teller = Thread(target=tell, daemon=True)
+    teller.start()
+    try:
+        yield steps.append
+    finally:
+        ended.set()
+        teller.join()
 
 
 class _Log:

@@ -9,9 +9,10 @@ import click
 import trigemu
 from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
+from trigemu.cli.progress import events_bar
 from trigemu.output.text.terminal import Table
 from trigemu.samples import seal_catalogue
-from trigemu.support import TrigemuError
+from trigemu.support import Engine, TrigemuError
 
 
 @click.command()
@@ -62,7 +63,9 @@ def _draw(catalogue: trigemu.Catalogue, folder: Path) -> list[Path]:
 
     signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
     files = []
-    for spectrum in sample_spectra(catalogue):
+    with events_bar(catalogue.samples, Engine()) as advance:
+        spectra = sample_spectra(catalogue, advance)
+    for spectrum in spectra:
         q = spectrum.quantity
         made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.variance, signals)
         files.append(folder / f"{q.label.replace(' ', '_')}.png")

@@ -9,8 +9,8 @@ from trigemu.firmware.estimate import BUDGETS, PAPER, Estimate
 from trigemu.firmware.model import read_rows, tree_model
 from trigemu.firmware.project import Manifest, Project, open_project
 from trigemu.firmware.ranges import InputRange, Survey, survey
-from trigemu.firmware.resources import VU9P, of_model
-from trigemu.firmware.scan import BitScan, Point, parse_bits, scan_bits, types_of
+from trigemu.firmware.resources import VU9P, Resources, of_model
+from trigemu.firmware.scan import BitScan, Point, each_of, parse_bits, scan_bits, types_of
 from trigemu.firmware.sources import CLOCK_MHZ
 from trigemu.firmware.verify import BACKEND_NAMES, FirmwareCheck
 
@@ -28,8 +28,10 @@ __all__ = [
     "Manifest",
     "Point",
     "Project",
+    "Resources",
     "Survey",
     "choose",
+    "each_of",
     "of_model",
     "open_project",
     "parse_bits",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from trigemu.firmware.project import Project
@@ -55,16 +56,27 @@ class Estimate:
         return None if self.cycles is None else self.cycles * 1000.0 / self.clock_mhz
 
 
-def estimate(project: Project, clock_mhz: float | None = None) -> Estimate:
-    """Estimate latency and resources of a project, at its own clock (in MHz) if no other is given."""
+#: The steps of an estimate.
+STEPS = ("VHDL: sources", "latency: simulation by GHDL", "resources: synthesis by yosys")
+
+
+def estimate(
+    project: Project, clock_mhz: float | None = None, begun: Callable[[str], None] = lambda step: None
+) -> Estimate:
+    """Estimate latency and resources of a project, at its own clock (in MHz) if no other is given. begun:
+    called with the name of each of the `STEPS`."""
+    sources_written, simulation, synthesis = STEPS
     missing: dict[str, str] = {}
     cycles = resources = None
+    begun(sources_written)
     with rebuilt(project, "vhdl") as sources:
+        begun(simulation)
         try:
             with scratch() as folder:
                 cycles = Design(sources, folder).scores(project.vectors.words[project.simulated]).cycles
         except MissingToolError as error:
             missing[error.program] = error.hint
+        begun(synthesis)
         try:
             resources = synthesised(sources)
         except MissingToolError as error:

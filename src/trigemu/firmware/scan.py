@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,7 +83,7 @@ def scan_bits(
     catalogue: Catalogue,
     *,
     types: Precision | None = None,
-    resources: Callable[[FixedEnsemble], Resources] | None = None,
+    resources: Callable[[Sequence[FixedEnsemble]], Sequence[Resources]] | None = None,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> BitScan:
@@ -104,7 +105,7 @@ def scan_bits(
     types : Precision, optional
         Signs and modes, by default those of the trigger's precision, or of `PAPER_PRECISION`.
     resources : callable, optional
-        Estimates the resources of a precision.
+        Estimates the resources of all precisions, as `each_of` does.
     executor
         As in `emulate`.
     progress : callable, optional
@@ -137,18 +138,40 @@ def scan_bits(
     ]
     emulation = emulate([floating, *menus], catalogue, executor=executor, progress=progress)
     scales = emulation.counted(0)[1] * crossing_scale(menu, catalogue)
+    taken = resources(chosen) if resources else [None] * len(chosen)
     return BitScan(
         trigger=name,
         floating=rates_of(emulation, floating),
         asked_events=len(evaluated.x),
         asked_hz=float(np.sum(evaluated.weight * scales[evaluated.sample])),
         points=tuple(
-            _point(
-                emulation, name, number + 1, fixed, ranges(fixed, evaluated.x, model.inputs.texts), resources
-            )
-            for number, fixed in enumerate(chosen)
+            _point(emulation, name, number, fixed, ranges(fixed, evaluated.x, model.inputs.texts), own)
+            for number, (fixed, own) in enumerate(zip(chosen, taken, strict=True), start=1)
         ),
     )
+
+
+def each_of(
+    models: Sequence[FixedEnsemble],
+    estimate: Callable[[FixedEnsemble], Resources],
+    workers: int,
+    progress: Progress | None = None,
+) -> list[Resources]:
+    """Estimate the resources of some models, several at once: the work is that of other programs.
+
+    progress: called with 1 after each. Once one fails, no other is begun.
+    """
+    with ThreadPoolExecutor(workers) as pool:
+        begun = [pool.submit(estimate, model) for model in models]
+        try:
+            for done in as_completed(begun):
+                done.result()
+                if progress:
+                    progress(1)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return [done.result() for done in begun]
 
 
 def types_of(menu: Menu, name: str) -> Precision:
@@ -196,7 +219,7 @@ def _point(
     number: int,
     fixed: FixedEnsemble,
     of_events: Ranges,
-    resources: Callable[[FixedEnsemble], Resources] | None,
+    resources: Resources | None,
 ) -> Point:
     events, hz = _differ(emulation, name, number)
     pair = replace(
@@ -219,7 +242,7 @@ def _point(
         differ_events=events,
         differ_hz=hz,
         ranges=of_events,
-        resources=resources(fixed) if resources else None,
+        resources=resources,
     )
 
 

@@ -63,15 +63,18 @@ class FirmwareCheck:
     missing: str | None = None
 
 
-def verify(project: Project) -> tuple[FirmwareCheck, ...]:
+def verify(project: Project, begun: Callable[[str], None] = lambda step: None) -> tuple[FirmwareCheck, ...]:
     """Compare all back ends of a project with the emulation; raise TrigemuError if a source is not the one
-    that is written for its trees, and run none that was found."""
-    return tuple(_checked(project, backend) for backend in project.manifest.backends)
+    that is written for its trees, and run none that was found. begun: called with the name of each step, two
+    for each back end."""
+    return tuple(_checked(project, backend, begun) for backend in project.manifest.backends)
 
 
-def _checked(project: Project, backend: str) -> FirmwareCheck:
+def _checked(project: Project, backend: str, begun: Callable[[str], None]) -> FirmwareCheck:
     try:
+        begun(f"{BACKEND_NAMES[backend]}: sources")
         with rebuilt(project, backend) as sources:
+            begun(f"{BACKEND_NAMES[backend]}: scores")
             return compared(project, backend, sources)
     except (MissingToolError, MissingExtraError) as error:
         return FirmwareCheck(backend, 0, 0, missing=str(error))

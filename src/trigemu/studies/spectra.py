@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trigemu.counting import Parents
-from trigemu.emulation import chunks_of
+from trigemu.emulation import Progress, chunks_of
 from trigemu.observables import Number, Workspace, make_scope
 from trigemu.samples import Catalogue, Sample
 from trigemu.support import CHUNK_EVENTS, FloatArray, IntArray
@@ -53,8 +53,9 @@ QUANTITIES = (
 )
 
 
-def sample_spectra(catalogue: Catalogue) -> tuple[Spectrum, ...]:
-    """Fill the spectra of all quantities that the samples have, in one pass over the catalogue."""
+def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tuple[Spectrum, ...]:
+    """Fill the spectra of all quantities that the samples have, in one pass over the catalogue. progress: is
+    called with the numbers of events as they are done."""
     context = Context(make_scope({}, {}, lambda key, message: None))
     wanted = {
         number: None if quantity.name == "weight" else context.observable(quantity.name)
@@ -63,14 +64,14 @@ def sample_spectra(catalogue: Catalogue) -> tuple[Spectrum, ...]:
     filled: list[tuple[dict[str, FloatArray], dict[str, FloatArray]]] = [({}, {}) for _ in QUANTITIES]
     for sample in catalogue.samples:
         with_parents = sample.number in catalogue.with_parents
-        for number, (sums, variance) in _of_sample(sample, wanted, with_parents).items():
+        for number, (sums, variance) in _of_sample(sample, wanted, with_parents, progress).items():
             filled[number][0][sample.name] = sums
             filled[number][1][sample.name] = variance
     return tuple(Spectrum(QUANTITIES[q], *parts) for q, parts in enumerate(filled) if parts[0])
 
 
 def _of_sample(
-    sample: Sample, wanted: Mapping[int, Number | None], with_parents: bool
+    sample: Sample, wanted: Mapping[int, Number | None], with_parents: bool, progress: Progress | None
 ) -> dict[int, tuple[FloatArray, FloatArray]]:
     known = {(c, column) for c, columns in sample.schema.collections.items() for column in columns}
     known |= {("", scalar) for scalar in sample.schema.scalars}
@@ -90,6 +91,8 @@ def _of_sample(
             if with_parents:
                 bins = np.searchsorted(QUANTITIES[q].edges, values[has_value], "right") - 1
                 shared[q].append((events.parent[has_value], bins, events.weight[has_value]))
+        if progress:
+            progress(chunk.stop - chunk.start)
     made = {}
     for q, histogram in filled.items():
         view = histogram.view(flow=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from trigemu.support.errors import TrigemuError
+from trigemu.support.interruption import undone
 
 _SCRIPT = Path(__file__).with_name("supervise.py")
 #: Largest file that a program may write, and largest output that is read.
@@ -100,7 +101,8 @@ def _supervised(words: list[str], folder: Path, limits: Limits, streams: tuple[i
     finally:
         os.close(theirs)
     try:
-        return process.wait(limits.seconds)
+        with undone(lambda: os.killpg(process.pid, signal.SIGKILL)):  # before its folder is removed
+            return process.wait(limits.seconds)
     except subprocess.TimeoutExpired:
         raise StoppedError(
             f"{Path(words[0]).name} was stopped: it took more than {limits.seconds} s"
