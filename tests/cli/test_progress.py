@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from trigemu.cli import progress
-from trigemu.cli.progress import bar
+from trigemu.cli.progress import bar, steps_bar
 from trigemu.support import Engine
 
 
@@ -72,3 +74,36 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     shown = capsys.readouterr().err
     assert "50/50" in shown
     assert "events/s" in shown
+
+
+def test_a_log_names_the_step_that_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "LINE_S", 0.2)
+    with steps_bar(2) as begin:
+        begin("short")
+        begin("synthesis")
+        time.sleep(0.5)
+    lines = capsys.readouterr().err.splitlines()
+    assert 1 <= len(lines) <= 3
+    assert set(lines) <= {f"trigemu: {n} s, step 2 of 2: synthesis" for n in (0, 1)}
+
+
+def test_short_steps_say_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with steps_bar(1) as begin:
+        begin("simulation")
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_gets_a_bar_of_steps(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with steps_bar(2) as begin:
+        begin("simulation")
+        begin("synthesis")
+    shown = capsys.readouterr().err
+    assert "synthesis" in shown
+    assert "2/2" in shown

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
 import pytest
+from firmware_toys import toy
 from toys import evaluation_half, is_evaluation
 from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
 
@@ -17,7 +24,7 @@ from trigemu import TrigemuError, compare, emulate, solve_budgets
 from trigemu.firmware import scan
 from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
 from trigemu.firmware.resources import Resources
-from trigemu.firmware.scan import in_precision, parse_bits, scan_bits
+from trigemu.firmware.scan import each_of, in_precision, parse_bits, scan_bits
 from trigemu.triggers.models.precision import PrecisionTable, table_of
 from trigemu.triggers.models.trees import FixedEnsemble
 
@@ -120,8 +127,73 @@ def test_resources_are_asked_for_each_precision(tmp_path: Path) -> None:
     def resources(fixed: FixedEnsemble) -> Resources:
         return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
 
-    found = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES, resources=resources)
+    def estimated(models: Sequence[FixedEnsemble]) -> list[Resources]:
+        return each_of(models, resources, workers=2)
+
+    found = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES, resources=estimated)
     assert [point.resources.lut for point in found.points if point.resources] == [8, 9]
+
+
+def test_estimates_run_side_by_side_and_stay_in_order() -> None:
+    together, done = Barrier(2, timeout=30), list[int]()
+    models = [toy(f"ap_fixed<{width},5>") for width in (9, 10)]
+
+    def resources(fixed: FixedEnsemble) -> Resources:
+        together.wait()  # neither ends before both have begun
+        return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
+
+    assert [found.lut for found in each_of(models, resources, 2, done.append)] == [9, 10]
+    assert done == [1, 1]
+
+
+def test_after_a_failure_no_estimate_is_begun() -> None:
+    begun = []
+
+    def fails(fixed: FixedEnsemble) -> Resources:
+        begun.append(fixed)
+        raise TrigemuError("yosys failed")
+
+    with pytest.raises(TrigemuError, match="yosys failed"):
+        each_of([toy()] * 20, fails, 1)
+    assert len(begun) < 20
+
+
+INTERRUPTED = """
+import sys
+from pathlib import Path
+
+from trigemu.firmware.scan import each_of
+from trigemu.firmware.tools import run, scratch
+from trigemu.support import end_on_signals
+
+
+def synthesised(number):
+    with scratch() as folder:
+        code = f"import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(60)"
+        run([sys.executable, "-c", code], folder)
+
+
+end_on_signals()
+each_of(range(3), synthesised, 2)
+"""
+
+
+def test_an_interruption_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], env=environment, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    pids: set[int] = set()
+    while len(pids) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+        pids |= {int(text) for file in tmp_path.glob("*/pid") if (text := file.read_text())}
+    assert len(pids) == 2
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == b"trigemu: interrupted\n"
+    assert process.returncode == 130
+    assert not [*tmp_path.iterdir()]
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 
 
 def test_signs_and_modes_are_those_of_the_menu(tmp_path: Path) -> None:

@@ -57,3 +57,9 @@ def test_events_of_one_interaction_fluctuate_together() -> None:
         assert found.variance["a"][i] == pytest.approx(math.fsum(x * x for x in sums))
     alone = {s.quantity.name: s for s in sample_spectra(catalogue.with_errors("events"))}["n_photon"]
     assert alone.variance["a"][0] < found.variance["a"][0]
+
+
+def test_progress_counts_every_event() -> None:
+    catalogue, done = memory_catalogue(SAMPLES), list[int]()
+    sample_spectra(catalogue, done.append)
+    assert sum(done) == sum(sample.entries for sample in catalogue.samples) > 0

@@ -64,7 +64,9 @@ def test_the_cut_is_solved(models: Models, catalogue: Catalogue) -> None:
     menu = models.menu(MENU, ("above = 0.0", "unique_rate_hz = 900.0"))
     (solved,) = solve_budgets([menu], catalogue)
     solution = solved.trigger("AD").solution
-    found = scored_events(menu, catalogue)
+    done = list[int]()
+    found = scored_events(menu, catalogue, progress=done.append)
+    assert sum(done) == 2 * sum(sample.entries for sample in catalogue.background)  # once for the budget
     assert solution is not None
     assert found.threshold == solution.cut
     assert unique(found, found.corrected, found.threshold) == pytest.approx(900, abs=found.weight.max())
