@@ -20,7 +20,7 @@ from trigemu.triggers import search_path
 
 @click.command()
 @options.menu
-@click.argument("sample")
+@click.argument("sample", type=options.Location())
 @processing
 @options.plugin_path
 @options.json_file
@@ -34,7 +34,7 @@ from trigemu.triggers import search_path
 def check(
     context: click.Context,
     menu: Path,
-    sample: str,
+    sample: Path | str,
     processing: Processing,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,

@@ -7,11 +7,12 @@ import keyword
 import shlex
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import astuple
 from typing import Any, NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from trigemu.cli.console import accept_every_character, say
 from trigemu.cli.streams import of_stream, open_streams, output_error
@@ -78,9 +79,16 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands and options. Nothing is imported for it, least of all plugins."""
+        names = (name for name in self.list_commands(ctx) if name.startswith(incomplete))
+        return [*map(CompletionItem, names), *click.Command.shell_complete(self, ctx, incomplete)]
+
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
-            return self._of_plugin(name)
+            with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # it is only completed
+                return self._of_plugin(name)
+            return None
         module = importlib.import_module(f"trigemu.cli.{COMMANDS[name]}")
         attribute = name.replace("-", "_") + "_" * keyword.iskeyword(name)
         command: click.Command = getattr(module, attribute)
@@ -170,7 +178,9 @@ def _end(ctx: click.Context, message: str) -> NoReturn:
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit status: 0; 1 where a check finds a difference; 2 after a mistake, or where something cannot "
+    epilog="Completion in a shell: _TRIGEMU_COMPLETE=bash_source trigemu > "
+    "~/.local/share/bash-completion/completions/trigemu; also zsh_source and fish_source.\n\n"
+    "Exit status: 0; 1 where a check finds a difference; 2 after a mistake, or where something cannot "
     "be written; 130 after Ctrl-C, 143 after SIGTERM; 141 where nobody reads the output.",
 )
 @click.version_option(package_name="trigemu")

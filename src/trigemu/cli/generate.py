@@ -15,7 +15,7 @@ from trigemu.support import check_outputs, is_file
 
 
 @click.command()
-@click.argument("config")
+@click.argument("config", shell_complete=options.Location().shell_complete)
 @click.option(
     "-o",
     "--output",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import click
+from click.shell_completion import CompletionItem
 
 from trigemu.cli.outputs import Document
 from trigemu.samples import Errors
@@ -28,6 +29,11 @@ class Location(click.ParamType):  # type: ignore[type-arg]  # generic only in ne
         self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None
     ) -> str | Path:
         return value if isinstance(value, Path) or "://" in value else Path(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
 
 
 class _Positive(click.FloatRange):

@@ -1,0 +1,86 @@
+"""Completion as a shell asks for it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.shell_completion import BashComplete, CompletionItem
+
+from trigemu.cli.commands import COMMANDS, cli
+
+
+def completed(*words: str) -> list[CompletionItem]:
+    *before, incomplete = words
+    return BashComplete(cli, {}, "trigemu", "_TRIGEMU_COMPLETE").get_completions(before, incomplete)
+
+
+def values(*words: str) -> list[str]:
+    return [item.value for item in completed(*words)]
+
+
+@pytest.fixture(autouse=True)
+def plugins(place: Any) -> None:
+    """One that works, and one whose code fails, whenever it is loaded."""
+    command = "import click\n@click.command()\n@click.option('--depth')\ndef command(depth): ..."
+    place.write("plugins/good/__init__.py", "KINDS = {}")
+    place.write("plugins/good/cli.py", command)
+    place.write("plugins/bad/__init__.py", "from pathlib import Path\nPath('loaded').touch()\n1 / 0")
+    place.write("plugins/bad/cli.py", command)
+
+
+def test_commands(place: Any) -> None:
+    assert set(values("")) >= {*COMMANDS, "good", "bad"}
+    assert values("ru") == ["run"]
+    assert values("firmware", "e") == ["export", "estimate"] or values("firmware", "e") == [
+        "estimate",
+        "export",
+    ]
+    assert not (place.folder / "loaded").exists()
+
+
+def test_options() -> None:
+    assert values("--tr") == ["--traceback"]
+    assert values("run", "menu.toml", "--work") == ["--workers"]
+    assert values("run", "--errors", "") == ["interactions", "events"]
+    assert values("good", "--d") == ["--depth"]
+    assert values("bad", "--d") == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "me"),
+        ("run", "menu.toml", "--samples", "cat"),
+        ("run", "menu.toml", "--json", "o"),
+        ("compare", "a.toml", "b"),
+        ("check", "menu.toml", "v"),
+        ("generate", "c"),
+        ("samples", ""),
+    ],
+)
+def test_files(words: tuple[str, ...]) -> None:
+    assert [item.type for item in completed(*words)] == ["file"]
+
+
+def test_a_bash_with_the_script(tmp_path: Path) -> None:
+    program = tmp_path / "trigemu"
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m trigemu "$@"\n')
+    program.chmod(0o755)
+    script = """
+        _TRIGEMU_COMPLETE=bash_source trigemu > script && . ./script
+        COMP_WORDS=(trigemu run --work) COMP_CWORD=2
+        _trigemu_completion trigemu
+        echo "${COMPREPLY[@]}"
+        complete -p trigemu
+    """
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], env=environment, capture_output=True, text=True, check=True)
+    reply, registered = done.stdout.splitlines()
+    assert reply == "--workers"
+    assert "_trigemu_completion" in registered
