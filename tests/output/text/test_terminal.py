@@ -144,6 +144,27 @@ def test_numbers_are_split_into_blocks_that_begin_with_the_names() -> None:
     ]
 
 
+def test_rows_of_one_name_stay_together_in_every_block() -> None:
+    table = Table()
+    for name in ("trigger", "column"):
+        table.add_column(name, "name")
+    for name in ("total", "unique"):
+        table.add_column(name)
+    table.add_row("J100", "low", "off")
+    table.add_row("", "high", "1111", "2222")
+    table.add_row("MU14", "low", "off")
+    assert printed(table, 22).splitlines() == [
+        "trigger column total",
+        "J100    low      off",
+        "        high    1111",
+        "MU14    low      off",
+        "",
+        "trigger column unique",
+        "J100    low",
+        "        high     2222",
+    ]
+
+
 def test_texts_are_broken_at_spaces_then_stand_below() -> None:
     table = Table()
     table.add_column("sample", "name")

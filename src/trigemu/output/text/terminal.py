@@ -106,18 +106,28 @@ class Table:
         self, columns: Sequence[Column], layout: Layout, number: int
     ) -> list[tuple[int, str] | None]:
         """Return number and style of the rows of a block, None for an empty line: those with an entry in it;
-        in the first also those without any entry."""
-        shown = [i for block in layout.blocks for i in block]
-        here = layout.blocks[number]
+        in the first also those without any entry. Rows of one name stay together."""
+        shown = {i for block in layout.blocks for i in block if not columns[i].key}
+        here = shown.intersection(layout.blocks[number])
         found: list[tuple[int, str] | None] = []
-        for row, (_, style) in enumerate(self._rows):
-            entries = {i for i in shown if columns[i].cells[row]}
-            others = {i for i in entries if not columns[i].key}
-            if not entries:
+        for rows in self._groups():
+            entries = {i for row in rows for i in shown if columns[i].cells[row]}
+            if not any(self._rows[rows[0]][0]):
                 found += [None] if found and found[-1] else []
-            elif others.intersection(here) or not (others or number):
-                found.append((row, style))
+            elif entries & here or not (entries or number):
+                found += [(row, self._rows[row][1]) for row in rows]
         return found if not found or found[-1] else found[:-1]
+
+    def _groups(self) -> list[list[int]]:
+        """Return the rows that share a name, which only the first of them has."""
+        name = next((i for i, head in enumerate(self._heads) if head.key), 0)
+        groups: list[list[int]] = []
+        for row, (cells, _) in enumerate(self._rows):
+            if groups and any(cells) and not cells[name]:
+                groups[-1].append(row)
+            else:
+                groups.append([row])
+        return groups
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Page([self])
