@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,7 +136,7 @@ def scan(
     Each width is compared with floating point on the same events of MENU and at the same cut: the change of
     the trigger's rates, the number of decisions that differ, and how often a number overflows.
     """
-    from trigemu.firmware import BitScan, each_of, of_model, parse_bits, scan_bits, types_of, with_modes
+    from trigemu.firmware import BitScan, parse_bits, scan_bits, types_of, with_modes
     from trigemu.output.text import precision as output_bits
 
     files = on_disk(json_file, figure)
@@ -150,11 +151,6 @@ def scan(
         with ExitStack() as bars:
             advance = bars.enter_context(menus_bar([read], samples, engine))
 
-            def estimated(models: Sequence[FixedEnsemble]) -> list[Resources]:
-                bars.close()  # two bars at once would write over each other
-                with bar("syntheses", len(models)) as one_more:
-                    return each_of(models, of_model, _at_once(processing), one_more)
-
             def scanned(good: trigemu.Catalogue) -> BitScan:
                 return scan_bits(
                     read,
@@ -162,7 +158,7 @@ def scan(
                     widths,
                     good,
                     types=types,
-                    resources=estimated if resources else None,
+                    resources=partial(_estimated, bars, _at_once(processing)) if resources else None,
                     executor=engine,
                     progress=advance,
                 )
@@ -182,6 +178,15 @@ def _at_once(processing: Processing) -> int:
     """Return how many syntheses run at once."""
     source = click.get_current_context().get_parameter_source("workers")
     return cores() if source is ParameterSource.DEFAULT else processing.workers
+
+
+def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:
+    """Estimate the resources of models, with a bar in place of those that are shown."""
+    from trigemu.firmware import each_of, of_model
+
+    bars.close()
+    with bar("syntheses", len(models)) as advance:
+        return each_of(models, of_model, workers, advance)
 
 
 def _check_tools() -> None:
