@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any
 
-from trigemu.support import Document, Problem, TableError
+from trigemu.support import Document, Problem, TableError, quoted
 
 #: The format of the menus that trigemu writes, and the newest that it reads.
 FORMAT = 1
@@ -30,9 +30,10 @@ def read_format(document: Document) -> None:
     version = _version(document.data)
     if version > FORMAT:
         known = "format 1" if FORMAT == 1 else f"formats 1 to {FORMAT}"
-        message = f"written for a newer trigemu; this one reads {known}: install a newer one"
+        newer = f"written for a newer trigemu; this one reads {known}: install a newer one"
+        problem = f"format = {quoted(version)}: {newer}"
         line = document.lines.get(("menu", "format"), 1)
-        raise TableError([Problem(str(document.path), line, "[menu]", f"format = {version}: {message}")])
+        raise TableError([Problem(str(document.path), line, "[menu]", problem)])
     migrate(document.data)
 
 
