@@ -25,8 +25,10 @@ from trigemu.support import (  # isort: split
     SampleError,
     TableError,
     TrigemuError,
+    UnknownNameError,
     UnreadableError,
     WorkerPool,
+    show_with,
     worker_pool,
 )
 
@@ -80,7 +82,17 @@ from trigemu.decisions import Plan, Slot, Stream, decide, make_plan  # isort: sp
 
 from trigemu.emulation import Axis, Emulation, at_luminosity, at_pileup, emulate, solve_budgets  # isort: split
 
-from trigemu.rates import Half, LevelRates, MenuRates, Rate, TriggerRates, column_rates, rates_of, run  # isort: split
+from trigemu.rates import (  # isort: split
+    ColumnRates,
+    Half,
+    LevelRates,
+    MenuRates,
+    Rate,
+    TriggerRates,
+    column_rates,
+    rates_of,
+    run,
+)
 
 from trigemu.studies import (  # isort: split
     Asking,
@@ -103,7 +115,9 @@ from trigemu.studies import (  # isort: split
     Met,
     Overall,
     Profile,
+    Quantity,
     Scan,
+    Spectrum,
     Steps,
     Timing,
     TriggerCost,
@@ -114,11 +128,14 @@ from trigemu.studies import (  # isort: split
     compare,
     efficiencies,
     exclusive_rates,
+    sample_spectra,
     scan,
     thresholds_met,
 )
 
 __version__ = "0.2.0.dev0"
+
+show_with("trigemu.output.views")
 
 __all__ = [
     "Asking",
@@ -135,6 +152,7 @@ __all__ = [
     "Checked",
     "Checkpoint",
     "Collection",
+    "ColumnRates",
     "Common",
     "Comparison",
     "Compiled",
@@ -172,6 +190,7 @@ __all__ = [
     "PluginError",
     "PrescaleColumns",
     "Profile",
+    "Quantity",
     "Rate",
     "Rounding",
     "Sample",
@@ -183,6 +202,7 @@ __all__ = [
     "Slot",
     "Solution",
     "Source",
+    "Spectrum",
     "Steps",
     "Stream",
     "TableError",
@@ -193,6 +213,7 @@ __all__ = [
     "TriggerCost",
     "TriggerRates",
     "Turnon",
+    "UnknownNameError",
     "UnreadableError",
     "WorkerPool",
     "Workspace",
@@ -215,6 +236,7 @@ __all__ = [
     "rates_of",
     "read_menu",
     "run",
+    "sample_spectra",
     "scan",
     "solve_budgets",
     "thresholds_met",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 from itertools import chain
 from typing import Any
@@ -12,11 +11,8 @@ import click
 from rich.console import Console
 
 from trigemu.output.signs import SPELLING
-from trigemu.output.text.terminal import plain
+from trigemu.output.text.terminal import plain, width_of
 from trigemu.support import printable
-
-#: Columns of a pipe or a file.
-WIDTH = 100
 
 
 class _Console(Console):
@@ -34,10 +30,7 @@ class _Console(Console):
 def console() -> Console:
     """Return a console as wide as the terminal or the variable COLUMNS say, or of 100 columns where there is
     neither. Colours are for terminals, and without NO_COLOR."""
-    columns = os.environ.get("COLUMNS", "")
-    wanted = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
-    width = wanted or (None if sys.stdout.isatty() else WIDTH)
-    return _Console(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
+    return _Console(width=width_of(sys.stdout), highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def say(text: object, *, err: bool = False) -> None:

@@ -10,7 +10,7 @@ import trigemu
 from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
 from trigemu.cli.progress import events_bar
-from trigemu.output.text.terminal import Table
+from trigemu.output.text.samples import sample_table
 from trigemu.samples import seal_catalogue
 from trigemu.support import Engine, TrigemuError
 
@@ -36,22 +36,8 @@ def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> Non
         say(f"{catalogue}: sealed {', '.join(new)}" if new else f"{catalogue}: every file is as sealed")
         return
     opened = trigemu.open_catalogue(catalogue)
-    table = Table()
-    table.add_column("sample", "name")
-    for name in ("role", "format"):
-        table.add_column(name, "label", key=False)
-    for name in ("files", "events", "rate"):
-        table.add_column(name)
-    table.add_column("description", "text")
-    for sample in opened.samples:
-        entry = sample.table
-        rate = f"{sample.rate_hz:.4g} Hz" if entry.cross_section_pb or entry.rate_hz else ""
-        files, events = str(len(sample.sources)), str(sample.entries)
-        table.add_row(entry.name, entry.role, entry.format, files, events, rate, entry.description)
     drawn = _draw(opened, plots) if plots else []
-    console().print(f"{opened.table.name}: {opened.table.convention} weights, {opened.path}", table, sep="\n")
-    if opened.table.note:
-        console().print(opened.table.note)
+    console().print(sample_table(opened))
     for file in drawn:
         say(file)
 
@@ -61,13 +47,12 @@ def _draw(catalogue: trigemu.Catalogue, folder: Path) -> list[Path]:
     from trigemu.output.figures.style import save
     from trigemu.studies import sample_spectra
 
-    signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
     files = []
     with events_bar(catalogue.samples, Engine()) as advance:
         spectra = sample_spectra(catalogue, advance)
     for spectrum in spectra:
         q = spectrum.quantity
-        made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.variance, signals)
+        made = draw_spectrum(q.label, q.unit, q.edges, spectrum.sum_w, spectrum.variance, spectrum.signals)
         files.append(folder / f"{q.label.replace(' ', '_')}.png")
         save(made, files[-1])
     return files

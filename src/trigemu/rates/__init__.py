@@ -5,6 +5,16 @@ out: `MenuRates`
 """
 
 from trigemu.rates.menu_rates import column_rates, rates_of, run
-from trigemu.rates.results import Half, LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Rate, TriggerRates
 
-__all__ = ["Half", "LevelRates", "MenuRates", "Rate", "TriggerRates", "column_rates", "rates_of", "run"]
+__all__ = [
+    "ColumnRates",
+    "Half",
+    "LevelRates",
+    "MenuRates",
+    "Rate",
+    "TriggerRates",
+    "column_rates",
+    "rates_of",
+    "run",
+]

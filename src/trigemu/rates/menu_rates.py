@@ -33,7 +33,7 @@ from trigemu.counting import (
 from trigemu.emulation import Emulation, crossing_scale, emulate, ties
 from trigemu.menus import Menu, Trigger, at_column
 from trigemu.rates.containment import with_containment
-from trigemu.rates.results import Half, LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.rates.rounding import on_stored_values
 from trigemu.rates.unseen import Unseen
 from trigemu.samples import Catalogue, open_catalogue, without_bad_files
@@ -97,7 +97,7 @@ def _number(emulation: Emulation, menu: Menu) -> int:
     return known.index(menu)
 
 
-def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, MenuRates]:
+def column_rates(emulation: Emulation, columns: Sequence[str]) -> ColumnRates:
     """Compute the rates of a menu for several columns of prescales.
 
     Parameters
@@ -109,11 +109,13 @@ def column_rates(emulation: Emulation, columns: Sequence[str]) -> dict[str, Menu
 
     Returns
     -------
-    dict of str to MenuRates
+    ColumnRates
         The rates, by the name of the column.
     """
     (menu,) = emulation.menus
-    return {name: rates_of(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
+    return ColumnRates(
+        {name: rates_of(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
+    )
 
 
 def run(menu: Menu, catalogue: Catalogue | None = None, *, executor: Any = None) -> MenuRates:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue
-from trigemu.support import FloatArray
+from trigemu.support import FloatArray, Named, Shown, part_of
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class LevelRates:
     rejection_error: float | None
 
 
-@dataclass(frozen=True)
-class TriggerRates:
+@dataclass(frozen=True, repr=False)
+class TriggerRates(Shown):
     """The rates of a trigger, or of a group (kind "group"), within its level.
 
     Attributes
@@ -144,9 +144,10 @@ class Half:
     scales: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class MenuRates:
-    """All rates of a menu.
+@dataclass(frozen=True, repr=False)
+class MenuRates(Shown, Named[TriggerRates]):
+    """All rates of a menu; result["J100"] are those of a trigger or, where no trigger has the name, of a
+    group.
 
     Attributes
     ----------
@@ -186,3 +187,24 @@ class MenuRates:
     half: Half | None
     models: Mapping[str, str]
     warnings: tuple[str, ...]
+
+    def _named(self) -> tuple[str, Mapping[str, TriggerRates]]:
+        every = (*self.triggers, *self.groups, *self.triggers)  # a trigger goes before a group of its name
+        return "trigger or group", {rates.name: rates for rates in every}
+
+
+class ColumnRates(Shown, Mapping[str, MenuRates]):
+    """The rates of a menu by the name of the column of prescales; result["tight"]["J100"] are those of a
+    trigger in one of them."""
+
+    def __init__(self, columns: Mapping[str, MenuRates]) -> None:
+        self._columns = dict(columns)
+
+    def __getitem__(self, name: str) -> MenuRates:
+        return part_of(name, "column of prescales", self._columns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)

@@ -9,7 +9,7 @@ from typing import Literal, TypeVar, get_args
 
 from trigemu.samples.normalise import CatalogueTable, Pileup, hz_per_unit_weight
 from trigemu.samples.sample import Sample
-from trigemu.support import SampleError, TrigemuError, UnreadableError, listed, nearest
+from trigemu.support import Named, SampleError, Shown, TrigemuError, UnreadableError, listed, nearest
 
 #: Rates beyond which the exact sums of weights and of their squares would lose digits.
 SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
@@ -73,9 +73,9 @@ class Entries:
     stop: int
 
 
-@dataclass(frozen=True)
-class Catalogue:
-    """Samples whose rates add up.
+@dataclass(frozen=True, repr=False)
+class Catalogue(Shown, Named[Sample]):
+    """Samples whose rates add up; catalogue["dijet"] is one of them.
 
     Attributes
     ----------
@@ -109,6 +109,9 @@ class Catalogue:
     skips_bad_files: bool = False
     left_out: tuple[LeftOut, ...] = ()
     only: Entries | None = None
+
+    def _named(self) -> tuple[str, Mapping[str, Sample]]:
+        return "sample", {sample.name: sample for sample in self.samples}
 
     def with_errors(self, errors: Errors) -> Catalogue:
         """Return a copy with another choice of independent units; raise TrigemuError for an unknown one."""

@@ -6,7 +6,7 @@ out: one result per study, numbers only
 """
 
 from trigemu.studies.comparison import Change, Common, Comparison, Difference, Gain, compare
-from trigemu.studies.efficiency import Efficiencies, Profile, Turnon, efficiencies
+from trigemu.studies.efficiency import Efficiencies, Turnon, efficiencies
 from trigemu.studies.efficiency_profiles import (
     Category,
     Observable,
@@ -16,7 +16,7 @@ from trigemu.studies.efficiency_profiles import (
     read_profiles,
 )
 from trigemu.studies.exclusive import ExclusiveRate, ExclusiveRates, exclusive_rates
-from trigemu.studies.intervals import Curve, Overall
+from trigemu.studies.intervals import Curve, Overall, Profile
 from trigemu.studies.rates_in_bins import Bin, BinnedRates, binned_rates
 from trigemu.studies.report_contents import (
     Contents,
@@ -27,7 +27,7 @@ from trigemu.studies.report_contents import (
     profiles_beside,
     shown_turnons,
 )
-from trigemu.studies.spectra import sample_spectra
+from trigemu.studies.spectra import Quantity, Spectrum, sample_spectra
 from trigemu.studies.threshold_scan import Met, Scan, Steps, check_steps, parse_values, scan, thresholds_met
 from trigemu.studies.timing.clock import Histogram, Timing
 from trigemu.studies.timing.costs import Asking, Bench, Timings, TriggerCost, bench
@@ -60,8 +60,10 @@ __all__ = [
     "Profile",
     "ProfileSet",
     "Profiles",
+    "Quantity",
     "Reference",
     "Scan",
+    "Spectrum",
     "Steps",
     "Timing",
     "Timings",

@@ -30,7 +30,7 @@ from trigemu.emulation import Emulation, crossing_scale
 from trigemu.menus import Menu, check_names
 from trigemu.rates import MenuRates, rates_of
 from trigemu.studies.definition_changes import changes
-from trigemu.support import FloatArray, TrigemuError, Words
+from trigemu.support import FloatArray, Named, Shown, TrigemuError, Words
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,10 @@ class Change:
     how: str
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """The comparison of two or more variants of a menu, known by the names of their menus.
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown, Named[MenuRates]):
+    """The comparison of two or more variants of a menu, known by the names of their menus;
+    result["primary"] are the rates of one.
 
     Attributes
     ----------
@@ -153,6 +154,9 @@ class Comparison:
     gained: tuple[Gain, ...]
     common: tuple[Common, ...]
     changes: tuple[Change, ...]
+
+    def _named(self) -> tuple[str, Mapping[str, MenuRates]]:
+        return "variant", {variant.menu.name: variant for variant in self.variants}
 
 
 def compare(emulation: Emulation) -> Comparison:

@@ -3,7 +3,7 @@ defines the efficiency of weighted events."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -28,33 +28,27 @@ from trigemu.emulation import Chunk, Job, Progress, is_fitted, over_samples, sol
 from trigemu.menus import Menu, check_names
 from trigemu.observables import Condition, Number, Scope, Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, Sample, half_of
-from trigemu.studies.intervals import Curve, Sums
-from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, nearest
+from trigemu.studies.intervals import Curve, Profile, Sums
+from trigemu.support import (
+    FloatArray,
+    IntArray,
+    Named,
+    SampleError,
+    Shown,
+    TrigemuError,
+    WithHistograms,
+    nearest,
+)
 from trigemu.triggers import Context
 
 #: Categories are the bits of a number that shares the axis with the bins.
 MAX_CATEGORIES = 16
 
 
-@dataclass(frozen=True)
-class Profile:
-    """An observable and its bins.
-
-    Attributes
-    ----------
-    observable : str
-        The observable, in the language of the menus.
-    edges : tuple of float
-        The edges of the bins, ascending.
-    """
-
-    observable: str
-    edges: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Turnon:
-    """The efficiency curves against one observable in one category.
+@dataclass(frozen=True, repr=False)
+class Turnon(WithHistograms, Named[Curve]):
+    """The efficiency curves against one observable in one category; result["primary"] is the curve of a menu,
+    result["primary", "J100"] that of a trigger in it.
 
     Attributes
     ----------
@@ -70,6 +64,8 @@ class Turnon:
         float64[bins], the effective number of events.
     curves : tuple of Curve
         The curves of the menus and triggers.
+    title : str
+        The name of the category in tables and figures; by default its condition.
     """
 
     profile: Profile
@@ -78,16 +74,28 @@ class Turnon:
     events: IntArray
     effective_events: FloatArray
     curves: tuple[Curve, ...]
+    title: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the category in tables and figures."""
+        return self.title or self.category
+
+    def _named(self) -> tuple[str, Mapping[Any, Curve]]:
+        return "curve", {(c.menu, c.trigger) if c.trigger else c.menu: c for c in self.curves}
 
 
-@dataclass(frozen=True)
-class Efficiencies:
-    """Efficiencies of menus and triggers on samples.
+@dataclass(frozen=True, repr=False)
+class Efficiencies(Shown, Named[Turnon]):
+    """Efficiencies of menus and triggers on samples; result["jet[0].pt", "n_jet == 1"] are the curves against
+    an observable in a category, which need not be given if there is only one.
 
     Attributes
     ----------
     menus : tuple of Menu
         The menus as evaluated, with their budgets solved on the background.
+    catalogue : Catalogue
+        The samples, and the background.
     samples : tuple of str
         The names of the samples.
     require : str or None
@@ -101,11 +109,17 @@ class Efficiencies:
     """
 
     menus: tuple[Menu, ...]
+    catalogue: Catalogue
     samples: tuple[str, ...]
     require: str | None
     halved: tuple[str, ...]
     turnons: tuple[Turnon, ...]
     warnings: tuple[str, ...] = ()
+
+    def _named(self) -> tuple[str, Mapping[Any, Turnon]]:
+        categories = {turnon.category for turnon in self.turnons}
+        single = {t.profile.observable: t for t in self.turnons if len(categories) == 1}
+        return "curves", single | {(t.profile.observable, t.category): t for t in self.turnons}
 
 
 def efficiencies(
@@ -180,6 +194,7 @@ def efficiencies(
         raise SampleError(f"no event of {', '.join(samples)} is selected by {require!r}")
     return Efficiencies(
         menus=solved,
+        catalogue=catalogue,
         samples=tuple(sample.name for sample in chosen),
         require=require,
         halved=tuple(sample.name for sample in halved),
@@ -317,7 +332,7 @@ def _turnons(
             f"{profile.observable!r} has no value from {first:g} to {last:g} in any selected event"
         )
     for inside, category in inside_of:
-        sums = Sums(table, bin_, inside, n)
+        sums = Sums(table, bin_, inside, profile)
         curves = tuple(
             sums.curve(menu, trigger, fraction, references.get(trigger, nothing))
             for (menu, trigger), fraction in columns

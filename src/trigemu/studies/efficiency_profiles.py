@@ -26,7 +26,7 @@ numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,7 +37,8 @@ from trigemu.emulation import Progress
 from trigemu.menus import Menu
 from trigemu.observables import Scope, parse_condition, parse_observable, read_scope
 from trigemu.samples import Catalogue
-from trigemu.studies.efficiency import Efficiencies, Profile, efficiencies
+from trigemu.studies.efficiency import Efficiencies, efficiencies
+from trigemu.studies.intervals import Profile
 from trigemu.studies.threshold_scan import parse_values
 from trigemu.support import (
     Document,
@@ -87,7 +88,7 @@ class Observable(TomlTable, frozen=True):
 
     @property
     def profile(self) -> Profile:
-        return Profile(self.expression, parse_bins(self.bins))
+        return Profile(self.expression, parse_bins(self.bins), self.label, self.unit)
 
 
 class Category(TomlTable, frozen=True):
@@ -149,7 +150,7 @@ class ProfileSet:
         progress: Progress | None = None,
     ) -> Efficiencies:
         """Measure the efficiencies of this set for some menus."""
-        return efficiencies(
+        result = efficiencies(
             menus,
             catalogue,
             self.samples,
@@ -161,6 +162,9 @@ class ProfileSet:
             executor=executor,
             progress=progress,
         )
+        titles = {category.condition: category.label for category in self.categories}
+        turnons = (replace(turnon, title=titles.get(turnon.category, "")) for turnon in result.turnons)
+        return replace(result, turnons=tuple(turnons))
 
     def of(self, menu: str) -> tuple[Reference, ...]:
         """Return the published numbers of a menu, given by name."""

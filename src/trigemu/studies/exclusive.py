@@ -28,7 +28,7 @@ from trigemu.counting import (
 )
 from trigemu.emulation import Emulation, crossing_scale
 from trigemu.menus import Menu
-from trigemu.support import BoolArray, FloatArray
+from trigemu.support import BoolArray, FloatArray, Shown
 
 #: A combination that holds a smaller fraction of the events of a pattern is ignored when the largest are
 #: chosen.
@@ -54,8 +54,8 @@ class ExclusiveRate:
     error_hz: float
 
 
-@dataclass(frozen=True)
-class ExclusiveRates:
+@dataclass(frozen=True, repr=False)
+class ExclusiveRates(Shown):
     """The exclusive rates of a menu.
 
     Attributes

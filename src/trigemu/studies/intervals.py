@@ -9,12 +9,37 @@ their w (a − ε), or of their w, to the variance (`shared.py`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from trigemu.counting import Covariance, PatternTable, exact
-from trigemu.support import BoolArray, FloatArray, IntArray
+from trigemu.support import BoolArray, FloatArray, IntArray, WithHistogram
+
+
+@dataclass(frozen=True)
+class Profile:
+    """An observable and its bins.
+
+    Attributes
+    ----------
+    observable : str
+        The observable, in the language of the menus.
+    edges : tuple of float
+        The edges of the bins, ascending.
+    label, unit : str
+        Its name in tables and figures, by default the observable; and its unit.
+    """
+
+    observable: str
+    edges: tuple[float, ...]
+    label: str = field(default="", compare=False)
+    unit: str = field(default="", compare=False)
+
+    @property
+    def name(self) -> str:
+        """Its name in tables and figures."""
+        return self.label or self.observable
 
 
 @dataclass(frozen=True)
@@ -40,8 +65,8 @@ class Overall:
     gain_error: float
 
 
-@dataclass(frozen=True)
-class Curve:
+@dataclass(frozen=True, repr=False)
+class Curve(WithHistogram):
     """Efficiencies of a menu, or of one of its triggers, in the bins of an observable.
 
     Attributes
@@ -59,10 +84,13 @@ class Curve:
         it has none; and its uncertainty. Both use the same events.
     overall : Overall
         The efficiency over all events of the category, including those outside of the bins.
+    profile : Profile
+        The observable and its bins.
 
-    Notes ----- ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is
-    Wilson's (JASA 22, 209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)]
-    / (Σ w)².
+    Notes
+    -----
+    ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is Wilson's (JASA 22,
+    209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)².
     """
 
     menu: str
@@ -73,6 +101,12 @@ class Curve:
     gain: FloatArray
     gain_error: FloatArray
     overall: Overall
+    profile: Profile
+
+    @property
+    def name(self) -> str:
+        """The name of the menu, followed by that of the trigger if it is of one."""
+        return f"{self.menu}: {self.trigger}" if self.trigger else self.menu
 
 
 def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tuple[FloatArray, FloatArray]:
@@ -88,10 +122,11 @@ def wilson(efficiency: FloatArray, effective: FloatArray, z: float = 1.0) -> tup
 
 
 class Sums:
-    """Sums over the patterns of one category, for each of n bins and, in the last place, for all of them. The
-    weights of a pattern have one sign."""
+    """Sums over the patterns of one category: for each bin, for values outside of the bins and, in the last
+    place, for all of them. The weights of a pattern have one sign."""
 
-    def __init__(self, table: PatternTable, bins: IntArray, inside: BoolArray, n: int) -> None:
+    def __init__(self, table: PatternTable, bins: IntArray, inside: BoolArray, profile: Profile) -> None:
+        self._profile, n = profile, len(profile.edges)
         self._bins, self._inside, self._n = bins[inside], inside, n
         self._table = table
         self._weight = exact.to_float(table.weight[inside])
@@ -146,4 +181,4 @@ class Sums:
         each = (value, low, high, gain, error)
         overall = Overall(*(float(column[-1]) for column in each))
         value, low, high, gain, error = (column[: self._n - 1] for column in each)
-        return Curve(menu, trigger, value, low, high, gain, error, overall)
+        return Curve(menu, trigger, value, low, high, gain, error, overall, self._profile)

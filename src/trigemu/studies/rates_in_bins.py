@@ -8,7 +8,7 @@ events.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -20,10 +20,10 @@ from trigemu.decisions import Plan, lacks
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulate
 from trigemu.menus import Menu
 from trigemu.observables import Number, Workspace
-from trigemu.rates import MenuRates, Rate, rates_of
+from trigemu.rates import MenuRates, Rate, TriggerRates, rates_of
 from trigemu.samples import Catalogue, Need
 from trigemu.studies.efficiency import binned
-from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError
+from trigemu.support import FloatArray, IntArray, Named, SampleError, Shown, TrigemuError, histogram_of
 from trigemu.triggers import Context
 
 
@@ -53,9 +53,10 @@ class Bin:
     if_all: tuple[Rate, ...]
 
 
-@dataclass(frozen=True)
-class BinnedRates:
-    """The rates of a menu in the bins of an observable.
+@dataclass(frozen=True, repr=False)
+class BinnedRates(Shown, Named[tuple[TriggerRates | None, ...]]):
+    """The rates of a menu in the bins of an observable; result["J100"] are those of a trigger, or of a group,
+    in each bin, None as for `Bin.rates`.
 
     Attributes
     ----------
@@ -76,6 +77,23 @@ class BinnedRates:
     crossings: Rate
     outside: Rate
     bins: tuple[Bin, ...]
+
+    def to_hist(self, name: str | None = None, *, rescaled: bool = False) -> Any:
+        """Return a hist.Hist (UHI) of rates in Hz with variances; it has no flow bins.
+
+        Parameters
+        ----------
+        name : str, optional
+            The name of a trigger, or of the menu; by default all are returned as one histogram, with a
+            category axis of names.
+        rescaled : bool
+            Whether to rescale to all crossings, as the figure does; by default rates are those in the bin.
+        """
+        return histogram_of(self, name, rescaled=rescaled)
+
+    def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates | None, ...]]]:
+        each = {name: tuple(b.rates[name] if b.rates else None for b in self.bins) for name in self.whole}
+        return "trigger or group", each
 
 
 def binned_rates(

@@ -11,13 +11,25 @@ from trigemu.counting import Parents
 from trigemu.emulation import Progress, chunks_of
 from trigemu.observables import Number, Workspace, make_scope
 from trigemu.samples import Catalogue, Sample
-from trigemu.support import CHUNK_EVENTS, FloatArray, IntArray
+from trigemu.support import CHUNK_EVENTS, FloatArray, IntArray, WithHistograms
 from trigemu.triggers import Context
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """The quantity of a spectrum: an observable, or "weight". edges: float64[bins + 1] in `unit`."""
+    """The quantity of a spectrum.
+
+    Attributes
+    ----------
+    name : str
+        The observable, or "weight".
+    label : str
+        Its name in words.
+    unit : str
+        Its unit; empty if it has none.
+    edges : ndarray
+        float64[bins + 1], the edges of the bins in `unit`.
+    """
 
     name: str
     label: str
@@ -25,14 +37,26 @@ class Quantity:
     edges: FloatArray
 
 
-@dataclass(frozen=True)
-class Spectrum:
-    """A spectrum of each sample, by name: sum_w and variance, float64[bins] in Hz and Hz². Values above the
-    last edge are counted in the last bin."""
+@dataclass(frozen=True, repr=False)
+class Spectrum(WithHistograms):
+    """A spectrum of each sample. Values above the last edge are counted in the last bin.
+
+    Attributes
+    ----------
+    quantity : Quantity
+        The quantity.
+    sum_w : mapping of str to ndarray
+        By the name of the sample, float64[bins], the rate in Hz.
+    variance : mapping of str to ndarray
+        By the name of the sample, float64[bins], its variance in Hz².
+    signals : frozenset of str
+        The names of the signals among the samples.
+    """
 
     quantity: Quantity
     sum_w: Mapping[str, FloatArray]
     variance: Mapping[str, FloatArray]
+    signals: frozenset[str] = frozenset()
 
 
 def _counts(n: int) -> FloatArray:
@@ -54,8 +78,20 @@ QUANTITIES = (
 
 
 def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tuple[Spectrum, ...]:
-    """Fill the spectra of all quantities that the samples have, in one pass over the catalogue. progress: is
-    called with the numbers of events as they are done."""
+    """Fill the spectra of all quantities that the samples have, in one pass over the catalogue.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The samples.
+    progress : callable, optional
+        Called with the number of events done since the last call.
+
+    Returns
+    -------
+    tuple of Spectrum
+        The spectra, of those quantities that some sample has.
+    """
     context = Context(make_scope({}, {}, lambda key, message: None))
     wanted = {
         number: None if quantity.name == "weight" else context.observable(quantity.name)
@@ -67,7 +103,8 @@ def sample_spectra(catalogue: Catalogue, progress: Progress | None = None) -> tu
         for number, (sums, variance) in _of_sample(sample, wanted, with_parents, progress).items():
             filled[number][0][sample.name] = sums
             filled[number][1][sample.name] = variance
-    return tuple(Spectrum(QUANTITIES[q], *parts) for q, parts in enumerate(filled) if parts[0])
+    signals = frozenset(sample.name for sample in catalogue.samples if sample.table.role == "signal")
+    return tuple(Spectrum(QUANTITIES[q], *parts, signals) for q, parts in enumerate(filled) if parts[0])
 
 
 def _of_sample(

@@ -6,7 +6,7 @@ decision at each value is inserted afterwards, so that a scan agrees with separa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise, product
@@ -18,9 +18,9 @@ from trigemu.decisions import Plan
 from trigemu.emulation import Emulation, Progress, emulate, solve_budgets
 from trigemu.menus import Menu, Trigger
 from trigemu.observables import Workspace
-from trigemu.rates import MenuRates, rates_of
+from trigemu.rates import MenuRates, TriggerRates, rates_of
 from trigemu.samples import Catalogue, Need
-from trigemu.support import BoolArray, IntArray, TrigemuError, quoted
+from trigemu.support import BoolArray, IntArray, Named, Shown, TrigemuError, quoted
 from trigemu.triggers import ScoreKind
 
 #: The largest number of points of a scan; each needs a sum over all patterns.
@@ -43,9 +43,10 @@ class Steps:
     values: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Scan:
-    """The rates of a menu at all combinations of thresholds.
+@dataclass(frozen=True, repr=False)
+class Scan(Shown, Named[tuple[TriggerRates, ...]]):
+    """The rates of a menu at all combinations of thresholds; result["J100"] are those of a trigger, or of a
+    group, at each of them.
 
     Attributes
     ----------
@@ -57,6 +58,9 @@ class Scan:
 
     steps: tuple[Steps, ...]
     points: tuple[MenuRates, ...]
+
+    def _named(self) -> tuple[str, Mapping[str, tuple[TriggerRates, ...]]]:
+        return "trigger or group", {name: tuple(p[name] for p in self.points) for name in self.points[0]}
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from trigemu.decisions import Plan, decide, lacks, lacks_neighbours, make_plan
 from trigemu.emulation import Chunk, Job, Progress, over_samples
 from trigemu.menus import Menu, Trigger
 from trigemu.samples import Catalogue, Events, Need
-from trigemu.support import IntArray, TrigemuError
+from trigemu.support import IntArray, Named, Shown, TrigemuError
 from trigemu.triggers import Compiled, Context, Kind, Random
 
 #: The number of differing events that are kept for each trigger.
@@ -81,9 +81,9 @@ class Checked:
         return self.only_emulated + self.only_stored
 
 
-@dataclass(frozen=True)
-class DecisionCheck:
-    """The validation of a menu.
+@dataclass(frozen=True, repr=False)
+class DecisionCheck(Shown, Named[Checked]):
+    """The validation of a menu; result["L1_SingleMu22"] is that of a trigger.
 
     Attributes
     ----------
@@ -107,6 +107,9 @@ class DecisionCheck:
     triggers: tuple[Checked, ...]
     injected: int = 0
     found: int = 0
+
+    def _named(self) -> tuple[str, Mapping[str, Checked]]:
+        return "trigger", {trigger.name: trigger for trigger in self.triggers}
 
     @property
     def differ(self) -> int:

@@ -56,6 +56,16 @@ from trigemu.support.kernels import (
 )
 from trigemu.support.machine import Environment, cores, environment, load_average, undisturbed
 from trigemu.support.reading import is_file, is_folder, is_there, read_bounded
+from trigemu.support.shown import (
+    Named,
+    Shown,
+    UnknownNameError,
+    WithHistogram,
+    WithHistograms,
+    histogram_of,
+    part_of,
+    show_with,
+)
 from trigemu.support.splitmix import splitmix64
 from trigemu.support.text import bounded_stem, file_stem, printable, quoted
 from trigemu.support.toml import (
@@ -86,15 +96,20 @@ __all__ = [
     "Key",
     "Limits",
     "MissingExtraError",
+    "Named",
     "PluginError",
     "Problem",
     "S",
     "SampleError",
+    "Shown",
     "StoppedError",
     "TableError",
     "TomlTable",
     "TrigemuError",
+    "UnknownNameError",
     "UnreadableError",
+    "WithHistogram",
+    "WithHistograms",
     "Words",
     "Work",
     "WorkerLostError",
@@ -117,6 +132,7 @@ __all__ = [
     "file_stem",
     "fingerprint",
     "folder_of_cache",
+    "histogram_of",
     "inlined",
     "insert_after",
     "is_file",
@@ -136,6 +152,7 @@ __all__ = [
     "new_folder",
     "own_cause",
     "pair_mass",
+    "part_of",
     "pointer",
     "printable",
     "prune",
@@ -146,6 +163,7 @@ __all__ = [
     "read_table",
     "replace_key",
     "run_limited",
+    "show_with",
     "splitmix64",
     "temporary_folder",
     "undisturbed",

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 
 import matplotlib as mpl
@@ -27,6 +28,8 @@ COLOURS = (
 LONGEST = 26
 #: A character of no width.
 _NOTHING = "\u200b"
+#: What makes a figure.
+_make: ContextVar[Callable[..., Figure]] = ContextVar("make", default=Figure)
 
 
 @contextmanager
@@ -36,9 +39,21 @@ def figure(width: float = 8.0, height: float = 6.0) -> Iterator[tuple[Figure, Ax
     fonts = ("mathtext.", "font.sans-serif")  # the style's own fonts are rarely installed
     wanted = {key: value for key, value in style.items() if not key.startswith(fonts)}
     with mpl.rc_context({key: value for key, value in wanted.items() if key in mpl.rcParams}):
-        made = Figure(figsize=(width, height), layout="constrained")
+        made = _make.get()(figsize=(width, height), layout="constrained")
         axes = made.add_subplot()
         yield made, axes
+
+
+@contextmanager
+def managed() -> Iterator[None]:
+    """Let the figures that are made inside belong to pyplot, so that a notebook displays them."""
+    import matplotlib.pyplot as plt  # here, because it chooses a window system
+
+    before = _make.set(plt.figure)
+    try:
+        yield
+    finally:
+        _make.reset(before)
 
 
 def log_axis(axis: Axis) -> None:

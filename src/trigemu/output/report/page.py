@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"scale\([^)]*\)|\d+\.\d{3,}")
 
 def render(title: str, sections: Sequence[Section]) -> str:
     """Return the HTML page; the same sections give the same bytes."""
-    source = resources.files("trigemu.output.report").joinpath("report.html.j2").read_text(encoding="utf-8")
+    source, tables = (_own(name) for name in ("report.html.j2", "tables.css"))
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -38,7 +38,12 @@ def render(title: str, sections: Sequence[Section]) -> str:
         finalize=_without_control,
     )
     environment.filters["picture"] = _image
-    return environment.from_string(source).render(title=title, sections=sections) + "\n"
+    template = environment.from_string(source)
+    return template.render(title=title, sections=sections, tables=Markup(tables.rstrip())) + "\n"
+
+
+def _own(name: str) -> str:
+    return resources.files("trigemu.output.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _without_control(value: object) -> object:

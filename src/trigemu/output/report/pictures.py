@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
@@ -16,7 +16,7 @@ from trigemu.output.figures.turnon import draw_efficiency
 from trigemu.output.report.section import Picture, slug
 from trigemu.output.report.tables import hz
 from trigemu.rates import MenuRates, TriggerRates
-from trigemu.studies import Curve, ExclusiveRates, Observable, Scan, Turnon
+from trigemu.studies import ExclusiveRates, Observable, Scan, Turnon
 from trigemu.support import FloatArray
 
 
@@ -64,16 +64,17 @@ def of_groups(variants: Sequence[MenuRates]) -> Picture | None:
     """Draw the rates of groups; None where no menu has any."""
     listed = {v.menu.name: v.groups for v in variants}
     caption = "Rates by group: total (full) and unique (open)."
-    return _rates("groups", caption, listed) if any(listed.values()) else None
+    return by_name("groups", caption, listed) if any(listed.values()) else None
 
 
 def of_triggers(variants: Sequence[MenuRates]) -> Picture:
     """Draw the rates of triggers."""
     caption = "Rates by trigger: total (full) and unique (open)."
-    return _rates("triggers", caption, {v.menu.name: v.triggers for v in variants})
+    return by_name("triggers", caption, {v.menu.name: v.triggers for v in variants})
 
 
-def _rates(name: str, caption: str, listed: dict[str, tuple[TriggerRates, ...]]) -> Picture:
+def by_name(name: str, caption: str, listed: Mapping[str, Sequence[TriggerRates]]) -> Picture:
+    """Draw the rates of triggers or groups, listed by what they are drawn beside each other for."""
     names = list(dict.fromkeys(entry.name for entries in listed.values() for entry in entries))
     known = {menu: {entry.name: entry for entry in entries} for menu, entries in listed.items()}
 
@@ -136,10 +137,10 @@ def scan(menu: Menu, found: Scan) -> Picture:
 
 def turnon(observable: Observable, found: Turnon, label: str, menus: Sequence[Menu]) -> Picture:
     """Draw the efficiencies against an observable in a category, with its label."""
-    labels = shown(_name(curve) for curve in found.curves)
-    curves = {labels[_name(curve)]: (curve.value, curve.low, curve.high) for curve in found.curves}
+    labels = shown(curve.name for curve in found.curves)
+    curves = {labels[curve.name]: (curve.value, curve.low, curve.high) for curve in found.curves}
     gains = {
-        labels[_name(curve)]: (curve.gain, curve.gain - curve.gain_error, curve.gain + curve.gain_error)
+        labels[curve.name]: (curve.gain, curve.gain - curve.gain_error, curve.gain + curve.gain_error)
         for curve in found.curves
         if curve.trigger is None and curve.menu != menus[0].name
     }
@@ -153,11 +154,7 @@ def turnon(observable: Observable, found: Turnon, label: str, menus: Sequence[Me
     )
 
 
-def _name(curve: Curve) -> str:
-    return f"{curve.menu}: {curve.trigger}" if curve.trigger else curve.menu
-
-
 def _columns(found: Turnon) -> Iterator[tuple[str, FloatArray]]:
     for curve in found.curves:
         for key in ("value", "low", "high", "gain", "gain_error"):
-            yield f"{_name(curve)} {'efficiency' if key == 'value' else key}", getattr(curve, key)
+            yield f"{curve.name} {'efficiency' if key == 'value' else key}", getattr(curve, key)

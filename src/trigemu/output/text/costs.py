@@ -46,7 +46,7 @@ def as_json(result: Bench, version: str) -> str:
             "threads_events_per_s": {str(size): rate for size, rate in result.events_per_s.items()},
             "real_time": {str(size): asdict(result.real_time(size)) for size in result.batches},
         },
-        "triggers": [_trigger(cost, result.batches) for cost in result.triggers],
+        "triggers": [of_trigger(cost, result.batches) for cost in result.triggers],
         "samples": run["samples"],
         "half": run["half"],
         "warnings": run["warnings"],
@@ -56,8 +56,13 @@ def as_json(result: Bench, version: str) -> str:
 
 
 def _timings(timings: Timings) -> dict[str, dict[str, float]]:
+    return {str(size): of_timing(timing) for size, timing in timings.items()}
+
+
+def of_timing(timing: Timing) -> dict[str, float]:
+    """Return measured times, as in the JSON document."""
     keys = (*(f"{percentile}_ns" for percentile in _PERCENTILES), "events_per_s", "calls")
-    return {str(size): {key: getattr(timing, key) for key in keys} for size, timing in timings.items()}
+    return {key: getattr(timing, key) for key in keys}
 
 
 def _histogram(timings: Timings) -> dict[str, list[float]] | None:
@@ -66,7 +71,8 @@ def _histogram(timings: Timings) -> dict[str, list[float]] | None:
     return {key: values.tolist() for key, values in vars(timings[min(timings)].histogram).items()}
 
 
-def _trigger(cost: TriggerCost, batches: Iterable[int]) -> dict[str, Any]:
+def of_trigger(cost: TriggerCost, batches: Iterable[int]) -> dict[str, Any]:
+    """Return the cost of one trigger, as in the JSON document."""
     trigger = cost.trigger
     known = row(cost.rates) if cost.rates else {"name": trigger.name, "kind": trigger.kind}
     asking = cost.asking and {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -35,19 +36,7 @@ def as_json(
         "halved": list(result.halved),
         "left_out": left_out(catalogue),
         "warnings": list(result.warnings),
-        "turnons": [
-            {
-                "observable": turnon.profile.observable,
-                "category": turnon.category,
-                "labels": [names.get(text, text) for text in (turnon.profile.observable, turnon.category)],
-                "edges": list(turnon.profile.edges),
-                "selected": turnon.selected,
-                "events": turnon.events.tolist(),
-                "effective_events": _numbers(turnon.effective_events),
-                "curves": [_curve(curve) for curve in turnon.curves],
-            }
-            for turnon in result.turnons
-        ],
+        "turnons": [of_turnon(turnon, names) for turnon in result.turnons],
         "provenance": {
             "version": version,
             "menus": [
@@ -59,7 +48,22 @@ def as_json(
     return in_json(document)
 
 
-def _curve(curve: Curve) -> dict[str, Any]:
+def of_turnon(turnon: Turnon, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return one observable in one category, as in the JSON document."""
+    return {
+        "observable": turnon.profile.observable,
+        "category": turnon.category,
+        "labels": [names.get(text, text) for text in (turnon.profile.observable, turnon.category)],
+        "edges": list(turnon.profile.edges),
+        "selected": turnon.selected,
+        "events": turnon.events.tolist(),
+        "effective_events": _numbers(turnon.effective_events),
+        "curves": [of_curve(curve) for curve in turnon.curves],
+    }
+
+
+def of_curve(curve: Curve) -> dict[str, Any]:
+    """Return one curve, as in the JSON document."""
     bins = {key: _numbers(getattr(curve, name)) for key, name in _COLUMNS.items()}
     whole = {key: _number(getattr(curve.overall, name)) for key, name in _COLUMNS.items()}
     return {"menu": curve.menu, "trigger": curve.trigger} | bins | {"overall": whole}
@@ -75,19 +79,31 @@ def _number(value: float) -> float | None:
 
 def as_csv(result: Efficiencies) -> str:
     """Return CSV with a line for each bin of each curve, and one without edges for the whole category."""
-    head = ["observable", "category", "menu", "trigger", "low_edge", "high_edge", "events"]
-    rows: list[list[object]] = [[*head, *_COLUMNS]]
-    for turnon in result.turnons:
-        edges = turnon.profile.edges
-        for curve in turnon.curves:
-            names = [turnon.profile.observable, turnon.category, curve.menu, curve.trigger or ""]
-            columns = [getattr(curve, name).tolist() for name in _COLUMNS.values()]
-            for i, numbers in enumerate(zip(*columns, strict=True)):
-                filled = ["" if np.isnan(number) else number for number in numbers]
-                rows.append([*names, edges[i], edges[i + 1], int(turnon.events[i]), *filled])
-            whole = [getattr(curve.overall, name) for name in _COLUMNS.values()]
-            rows.append([*names, "", "", turnon.selected, *whole])
-    return in_csv(rows)
+    rows = [row for turnon in result.turnons for row in rows_of(turnon)]
+    lines = ([_filled(value) for value in row.values()] for row in rows)
+    return in_csv([list(rows[0]), *lines])
+
+
+def rows_of(turnon: Turnon) -> Iterator[dict[str, Any]]:
+    """Yield a row for each bin of each curve, and one without edges for the whole category."""
+    head = {"observable": turnon.profile.observable, "category": turnon.category}
+    edges = turnon.profile.edges
+    places = [*zip(edges[:-1], edges[1:], turnon.events.tolist(), strict=True), (None, None, turnon.selected)]
+    for curve in turnon.curves:
+        names = {"menu": curve.menu, "trigger": curve.trigger or ""}
+        for place, numbers in zip(places, numbers_of(curve), strict=True):
+            yield head | names | dict(zip(("low_edge", "high_edge", "events"), place, strict=True)) | numbers
+
+
+def numbers_of(curve: Curve) -> Iterator[dict[str, float]]:
+    """Yield the numbers of a curve in each bin, then those of the whole category."""
+    for numbers in zip(*(getattr(curve, name).tolist() for name in _COLUMNS.values()), strict=True):
+        yield dict(zip(_COLUMNS, numbers, strict=True))
+    yield {key: getattr(curve.overall, name) for key, name in _COLUMNS.items()}
+
+
+def _filled(value: Any) -> object:
+    return "" if value is None or (isinstance(value, float) and np.isnan(value)) else value
 
 
 def efficiency_tables(result: Efficiencies, names: Mapping[str, str] | None = None) -> RenderableType:
@@ -97,18 +113,23 @@ def efficiency_tables(result: Efficiencies, names: Mapping[str, str] | None = No
     one = all(turnon.profile == first for turnon in result.turnons)
     parts: list[RenderableType] = []
     for turnon in result.turnons:
-        if turnon.profile != first:
-            continue
-        observable = names.get(first.observable, first.observable) if one else ""
-        table = _table(names.get(turnon.category, turnon.category), observable)
-        if one:
-            _add_bins(table, turnon)
-        for i, curve in enumerate(turnon.curves):
-            overall = [getattr(curve.overall, name) for name in _COLUMNS.values()]
-            where = ("", "") if i else ("all", str(turnon.selected))
-            table.add_row(*where, *_cells(curve, *overall), style="bold")
-        parts += ["", table] if parts else [table]
+        if turnon.profile == first:
+            parts += [*([""] if parts else []), turnon_table(turnon, names, with_bins=one)]
     return Page(parts, _notes(result, one))
+
+
+def turnon_table(turnon: Turnon, names: Mapping[str, str], with_bins: bool = True) -> Table:
+    """Return the efficiencies in a category as a whole, and in the bins of its observable."""
+    observable = turnon.profile.observable
+    label = names.get(observable, observable) if with_bins else ""
+    table = _table(names.get(turnon.category, turnon.category), label)
+    if with_bins:
+        _add_bins(table, turnon)
+    for i, curve in enumerate(turnon.curves):
+        overall = [getattr(curve.overall, name) for name in _COLUMNS.values()]
+        where = ("", "") if i else ("all", str(turnon.selected))
+        table.add_row(*where, *_cells(curve, *overall), style="bold")
+    return table
 
 
 def _table(category: str, observable: str) -> Table:
@@ -131,6 +152,19 @@ def _add_bins(table: Table, turnon: Turnon) -> None:
             events = str(turnon.events[i]) if not number else ""
             values = [float(getattr(curve, name)[i]) for name in _COLUMNS.values()]
             table.add_row(label, events, *_cells(curve, *values))
+
+
+def curve_table(curve: Curve) -> Table:
+    """Return the efficiencies of one curve in the bins of its observable, then in its whole category."""
+    table = Table(curve.name)
+    table.add_column(curve.profile.name, "name")
+    for name in ("efficiency", "interval", "gain"):
+        table.add_column(f"{name} [%]")
+    edges = curve.profile.edges
+    labels = [*(f"{low:g} to {high:g}" for low, high in pairwise(edges)), "all"]
+    for label, numbers in zip(labels, numbers_of(curve), strict=True):
+        table.add_row(label, *_cells(curve, *numbers.values())[2:], style="bold" if label == "all" else "")
+    return table
 
 
 def _cells(curve: Curve, value: float, low: float, high: float, gain: float, error: float) -> tuple[str, ...]:
@@ -184,25 +218,22 @@ def write_figures(
         written.add(stem.casefold())
         unit = (units or {}).get(turnon.profile.observable, "")
         path = folder / f"{stem}.png"
-        save(_figure(turnon, label, unit, category), path)
+        save(figure_of(turnon, label, unit, category), path)
         told(path)
 
 
-def _figure(turnon: Turnon, label: str, unit: str, category: str) -> Any:
+def figure_of(turnon: Turnon, label: str, unit: str, category: str) -> Any:
+    """Draw the curves of one observable in one category, and the gains over the first menu."""
     from trigemu.output.figures.turnon import draw_efficiency
 
     reference = turnon.curves[0].menu
-    curves = {_name(c): (c.value, c.low, c.high) for c in turnon.curves}
+    curves = {c.name: (c.value, c.low, c.high) for c in turnon.curves}
     gains = {
-        _name(c): (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
+        c.name: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
         for c in turnon.curves
         if c.menu != reference
     }
     return draw_efficiency(label, unit, np.array(turnon.profile.edges), curves, gains, category)
-
-
-def _name(curve: Curve) -> str:
-    return f"{curve.menu}: {curve.trigger}" if curve.trigger else curve.menu
 
 
 def _file_name(text: str) -> str:

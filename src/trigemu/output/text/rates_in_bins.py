@@ -16,6 +16,7 @@ from trigemu.output.text.rates import as_dict, csv_of, rate_numbers
 from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import Rate
 from trigemu.studies import Bin, BinnedRates
+from trigemu.support import FloatArray
 
 
 def as_json(result: BinnedRates, version: str) -> str:
@@ -70,17 +71,20 @@ def _numbers(rate: Rate, if_all: Rate) -> dict[str, Any]:
 
 def as_csv(result: BinnedRates) -> str:
     """Return CSV with a line for the menu and for each trigger in each bin."""
+    return csv_of(all_rows(result))
+
+
+def all_rows(result: BinnedRates) -> list[dict[str, Any]]:
+    """Return a row for the menu and for each trigger in each bin that has crossings."""
     head = {"observable": result.observable}
-    return csv_of(
-        [
-            head
-            | {"low": part.low, "high": part.high, "crossings_hz": part.crossings.hz}
-            | {"name": name, "kind": "trigger" if number else "menu"}
-            | _numbers(*rates)
-            for part in result.bins
-            for number, (name, *rates) in enumerate(_each(part))
-        ]
-    )
+    return [
+        head
+        | {"low": part.low, "high": part.high, "crossings_hz": part.crossings.hz}
+        | {"name": name, "kind": "trigger" if number else "menu"}
+        | _numbers(*rates)
+        for part in result.bins
+        for number, (name, *rates) in enumerate(_each(part))
+    ]
 
 
 def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> RenderableType:
@@ -118,6 +122,21 @@ def _notes(result: BinnedRates) -> Iterator[str]:
     yield "Rescaled to all crossings: the rate if all crossings were like those in the bin."
     if result.outside.events:
         yield f"Crossings of {in_unit(result.outside.hz, 0.0)} have no value in the bins."
+
+
+def values_of(result: BinnedRates, rescaled: bool) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return the rates of the menu and of each trigger in each bin, or those rescaled to all crossings, by
+    name: values in Hz and variances, float64[bins] each. In a bin without crossings, the former are 0 and the
+    latter NaN."""
+    names = [f"menu {result.whole.menu.name}", *(trigger.name for trigger in result.whole.triggers)]
+    missing = (np.nan, np.nan) if rescaled else (0.0, 0.0)
+    found = {}
+    for number, name in enumerate(names):
+        each = [list(_each(part))[number][1 + rescaled] if part.rates else None for part in result.bins]
+        pairs = [(rate.hz, rate.error_hz) if isinstance(rate, Rate) else missing for rate in each]
+        hz, error = np.array(pairs).T
+        found[name] = (hz, error**2)
+    return found
 
 
 def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Any:

@@ -3,10 +3,11 @@ theirs that would act on a terminal, or that its encoding lacks, are shown as es
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile, zip_longest
-from typing import Literal
+from typing import IO, Literal
 
 from rich.cells import cell_len, chop_cells
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -17,12 +18,16 @@ from trigemu.output.signs import escaped, spelled
 from trigemu.output.text.fitting import INDENT, Column, Layout, fit
 from trigemu.support import printable
 
+#: Columns of a pipe or a file.
+WIDTH = 100
 #: What is in a column: names, which come from files; own words; numbers; prose, which is broken at spaces.
 Kind = Literal["name", "label", "number", "text"]
 
 
 @dataclass(frozen=True)
-class _Head:
+class Head:
+    """A heading and how its column is shown, as `Table.add_column` says."""
+
     text: str
     kind: Kind
     key: bool
@@ -34,13 +39,13 @@ class Table:
     """A table without lines, with bold headings, that fits the width it is printed at.
 
     Where it is too wide, columns give way, and a note says so; `trigemu.output.text.fitting` has the order.
-    title: a line above it.
+    title: a line above it. heads, rows: its columns, and the cells of its rows with their styles.
     """
 
     def __init__(self, title: str = "") -> None:
-        self._title = printable(title)
-        self._heads: list[_Head] = []
-        self._rows: list[tuple[tuple[str, ...], str]] = []
+        self.title = printable(title)
+        self.heads: list[Head] = []
+        self.rows: list[tuple[tuple[str, ...], str]] = []
 
     def add_column(
         self,
@@ -58,12 +63,12 @@ class Table:
         column before it.
         """
         is_key = kind in ("name", "label") if key is None else key
-        self._heads.append(_Head(printable(header), kind, is_key, gives_way, joined))
+        self.heads.append(Head(printable(header), kind, is_key, gives_way, joined))
 
     def add_row(self, *cells: str, style: str = "") -> None:
         """Add a row; cells that are left out at its end are empty."""
-        filled = (*map(printable, cells), *("" for _ in self._heads[len(cells) :]))
-        self._rows.append((filled, style))
+        filled = (*map(printable, cells), *("" for _ in self.heads[len(cells) :]))
+        self.rows.append((filled, style))
 
     def fits(self, options: ConsoleOptions) -> bool:
         """Return whether nothing gives way."""
@@ -72,17 +77,17 @@ class Table:
     def left_out(self, options: ConsoleOptions) -> tuple[list[str], int]:
         """Return the columns that give way, and the width at which none would have to."""
         layout = fit(self._columns(options.encoding), options.max_width)
-        return [self._heads[i].text for i in layout.left_out], layout.needed
+        return [self.heads[i].text for i in layout.left_out], layout.needed
 
     def names(self) -> set[str]:
         """Return the names in it."""
-        of = [i for i, head in enumerate(self._heads) if head.kind == "name"]
-        return {cells[i] for cells, _ in self._rows for i in of}
+        of = [i for i, head in enumerate(self.heads) if head.kind == "name"]
+        return {cells[i] for cells, _ in self.rows for i in of}
 
     def lines(self, options: ConsoleOptions) -> Iterator[Text]:
         """Yield the lines of the table."""
-        if self._title:
-            title = spelled(self._title, options.encoding, self.names())
+        if self.title:
+            title = spelled(self.title, options.encoding, self.names())
             yield from _wrapped(Text(title, "italic"), options.max_width)
         columns = self._columns(options.encoding)
         layout = fit(columns, options.max_width)
@@ -94,9 +99,9 @@ class Table:
 
     def _columns(self, encoding: str) -> list[Column]:
         columns = []
-        for i, head in enumerate(self._heads):
+        for i, head in enumerate(self.heads):
             spell = escaped if head.kind == "name" else spelled
-            texts = [spell(text, encoding) for text in (head.text, *(cells[i] for cells, _ in self._rows))]
+            texts = [spell(text, encoding) for text in (head.text, *(cells[i] for cells, _ in self.rows))]
             right, text = head.kind == "number", head.kind == "text"
             made = Column(texts[0], texts[1:], head.key, right, text, head.gives_way, head.joined)
             columns.append(made)
@@ -112,17 +117,17 @@ class Table:
         found: list[tuple[int, str] | None] = []
         for rows in self._groups():
             entries = {i for row in rows for i in shown if columns[i].cells[row]}
-            if not any(self._rows[rows[0]][0]):
+            if not any(self.rows[rows[0]][0]):
                 found += [None] if found and found[-1] else []
             elif entries & here or not (entries or number):
-                found += [(row, self._rows[row][1]) for row in rows]
+                found += [(row, self.rows[row][1]) for row in rows]
         return found if not found or found[-1] else found[:-1]
 
     def _groups(self) -> list[list[int]]:
         """Return the rows that share a name, which only the first of them has."""
-        name = next((i for i, head in enumerate(self._heads) if head.key), 0)
+        name = next((i for i, head in enumerate(self.heads) if head.key), 0)
         groups: list[list[int]] = []
-        for row, (cells, _) in enumerate(self._rows):
+        for row, (cells, _) in enumerate(self.rows):
             if groups and any(cells) and not cells[name]:
                 groups[-1].append(row)
             else:
@@ -213,31 +218,39 @@ def _wrapped(text: Text, width: int) -> Iterator[Text]:
 _CONSOLE = Console(width=80, color_system=None)
 
 
-class _Line:
+def width_of(stream: IO[str] | None) -> int | None:
+    """Return the columns for a stream: those that the variable COLUMNS says, None for those of a terminal, 100
+    for a pipe or a file."""
+    columns = os.environ.get("COLUMNS", "")
+    wanted = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
+    return wanted or (None if stream is not None and stream.isatty() else WIDTH)
+
+
+class Line:
     """A line of text, broken at spaces where it is too long. names: those in it, which come from files."""
 
     def __init__(self, text: str, style: str, names: Iterable[str]) -> None:
-        self._text, self._style, self._names = printable(text), style, names
+        self.text, self.style, self._names = printable(text), style, names
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        shown = spelled(self._text, options.encoding, self._names)
-        yield from _wrapped(Text(shown, self._style), options.max_width)
+        shown = spelled(self.text, options.encoding, self._names)
+        yield from _wrapped(Text(shown, self.style), options.max_width)
 
 
 def plain(text: str, style: str = "", names: Iterable[str] = ()) -> RenderableType:
     """Return a line of text. names: those in it that come from files."""
-    return _Line(text, style, names)
+    return Line(text, style, names)
 
 
 class Page:
     """Tables and lines, with notes below them: first of what gave way, then the given ones."""
 
     def __init__(self, parts: Iterable[RenderableType], notes: Iterable[str] = ()) -> None:
-        self._parts, self._notes = [*parts], [*notes]
+        self.parts, self.notes = [*parts], [*notes]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         left_out, needed, names = dict[str, None](), 0, set[str]()
-        for part in self._parts:
+        for part in self.parts:
             shown = part.of(options) if isinstance(part, Widest) else part
             if isinstance(shown, Table):
                 names |= shown.names()
@@ -247,7 +260,7 @@ class Page:
                 yield from shown.lines(options)
             else:
                 yield plain(shown) if isinstance(shown, str) else shown
-        notes = [*dropwhile(lambda note: not note, self._notes)]
+        notes = [*dropwhile(lambda note: not note, self.notes)]
         if left_out:
             notes.insert(0, f"Not shown: {', '.join(left_out)} (with {needed} columns, or in --json).")
         if notes:
@@ -259,12 +272,12 @@ class Widest:
     """The first of some tables that fits, or the last."""
 
     def __init__(self, *tables: Table) -> None:
-        self._tables = tables
+        self.tables = tables
 
     def of(self, options: ConsoleOptions) -> Table:
         """Return that table."""
-        fitting = (table for table in self._tables if table.fits(options))
-        return next(fitting, self._tables[-1])
+        fitting = (table for table in self.tables if table.fits(options))
+        return next(fitting, self.tables[-1])
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield self.of(options)

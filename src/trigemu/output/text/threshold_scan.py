@@ -13,7 +13,7 @@ from trigemu.counting import COMPARED
 from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, rejection_text
-from trigemu.output.text.rates import as_dict, in_cell
+from trigemu.output.text.rates import as_dict, in_cell, rate_numbers
 from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import MenuRates, Rate
 from trigemu.studies import Met, Scan
@@ -53,6 +53,18 @@ def as_csv(scan: Scan) -> str:
         numbers = [n for rate in every for n in (rate.hz, rate.error_hz, in_cell(rate.unseen))]
         rows.append([*values, *numbers])
     return in_csv(rows)
+
+
+def rows(scan: Scan) -> Iterator[dict[str, Any]]:
+    """Yield the numbers of a point by their keys in CSV, with upper limits and samples that are unseen."""
+    names = [step.trigger for step in scan.steps]
+    columns = [f"{name} {quantity}" for name in names for quantity in COMPARED]
+    columns += [*(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
+    for values, point in zip(_values(scan), scan.points, strict=True):
+        row: dict[str, Any] = {f"{name} threshold": value for name, value in zip(names, values, strict=True)}
+        for column, rate in zip(columns, [*_rates(scan, point), *_levels(point), point.rate], strict=True):
+            row |= rate_numbers(column, rate)
+        yield row
 
 
 def _rates(scan: Scan, point: MenuRates) -> list[Rate]:

@@ -11,7 +11,7 @@ from threading import Barrier
 
 import numpy as np
 
-from trigemu.support import FloatArray, IntArray, undisturbed
+from trigemu.support import FloatArray, IntArray, Shown, WithHistogram, undisturbed
 
 #: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or time
 #: is up.
@@ -34,8 +34,8 @@ class TimedCall:
     call: Callable[[int], object]
 
 
-@dataclass(frozen=True)
-class Histogram:
+@dataclass(frozen=True, repr=False)
+class Histogram(WithHistogram):
     """The distribution of call times.
 
     Attributes
@@ -50,8 +50,8 @@ class Histogram:
     calls: IntArray
 
 
-@dataclass(frozen=True)
-class Timing:
+@dataclass(frozen=True, repr=False)
+class Timing(Shown):
     """Measured times of calls.
 
     Attributes

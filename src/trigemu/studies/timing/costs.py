@@ -19,7 +19,7 @@ from trigemu.samples import Catalogue, Events
 from trigemu.studies.timing.calls import Batches
 from trigemu.studies.timing.clock import TimedCall, Timing, measure, together
 from trigemu.studies.timing.draw import DrawnEvents, draw_events
-from trigemu.support import Environment, SampleError, TrigemuError, environment, load_average
+from trigemu.support import Environment, Named, SampleError, Shown, TrigemuError, environment, load_average
 
 BATCHES = (1, 16, 256, 4096)
 EVENTS = 20_000
@@ -63,8 +63,8 @@ class Added:
     ratio: float
 
 
-@dataclass(frozen=True)
-class TriggerCost:
+@dataclass(frozen=True, repr=False)
+class TriggerCost(Shown):
     """The cost of one trigger, evaluated alone.
 
     Attributes
@@ -106,9 +106,9 @@ class RealTime:
     machines: float
 
 
-@dataclass(frozen=True)
-class Bench:
-    """The cost of a menu.
+@dataclass(frozen=True, repr=False)
+class Bench(Shown, Named[TriggerCost]):
+    """The cost of a menu; result["J100"] is that of a trigger.
 
     Attributes
     ----------
@@ -144,6 +144,9 @@ class Bench:
     def batches(self) -> tuple[int, ...]:
         """The batch sizes."""
         return tuple(self.menu)
+
+    def _named(self) -> tuple[str, Mapping[str, TriggerCost]]:
+        return "trigger", {cost.trigger.name: cost for cost in self.triggers}
 
     def real_time(self, size: int) -> RealTime:
         """Return the resources that the crossing rate requires at a batch size."""

@@ -1,0 +1,49 @@
+"""A check of decisions against recorded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from rich.console import RenderableType
+
+import trigemu.output.text.validate as written
+from trigemu.output.views.view import View, count, name, of_json
+from trigemu.studies import DecisionCheck
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class _DecisionCheck(View[DecisionCheck]):
+    index = ("name",)
+
+    def line(self, result: DecisionCheck) -> str:
+        checked = [trigger for trigger in result.triggers if trigger.skipped is None]
+        same = sum(not trigger.differ for trigger in checked)
+        crossings = count(result.crossings, "crossing")
+        triggers = count(len(checked), "trigger")
+        return f"of {name(result.menu.name)}: {same} of {triggers} agree on all of {crossings}"
+
+    def tables(self, result: DecisionCheck) -> RenderableType:
+        return written.check_table(result)
+
+    def document(self, result: DecisionCheck) -> Any:
+        return of_json(written.as_json(result))
+
+    def rows(self, result: DecisionCheck) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self.document(result)["triggers"]
+        return rows
+
+    def figures(self, result: DecisionCheck) -> Iterator[Figure]:
+        from trigemu.output.figures.decisions import draw_decisions
+        from trigemu.output.figures.style import shown
+
+        checked = [trigger for trigger in result.triggers if trigger.skipped is None]
+        labels = shown(trigger.name for trigger in checked)
+        keys = {"agree": "agree", "only_emulated": "only emulated", "only_stored": "only stored"}
+        counts = {label: [getattr(t, key) for t in checked] for key, label in keys.items()}
+        yield draw_decisions(list(labels.values()), counts)
+
+
+VIEW = _DecisionCheck()
