@@ -40,7 +40,7 @@ _WIDTH = 120
 def as_html(shown: RenderableType) -> str:
     """Return what a terminal shows as HTML; texts are escaped."""
     body = Markup().join(Markup("{}\n").format(part) for part in map(_part, _flat(shown)) if part)
-    return Markup('<div class="trigemu">\n<style>\n{}</style>\n{}</div>').format(_style(), body)
+    return str(Markup('<div class="trigemu">\n<style>\n{}</style>\n{}</div>').format(_style(), body))
 
 
 @cache
