@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trigemu.counting.patterns import count_patterns
-from trigemu.studies.intervals import Curve, Sums
+from trigemu.studies.intervals import Curve, Profile, Sums
 from trigemu.support.arrays import BoolArray, FloatArray
 
 
@@ -18,7 +18,7 @@ def signed_curve(passes: BoolArray, weight: FloatArray) -> Curve:
     axis = 2 * np.repeat(np.arange(toys), n) + (weight.ravel() < 0)
     table = count_patterns(0, passes.reshape(-1, 1).astype(np.uint64), weight.ravel(), axis)
     accepted = (table.words[:, 0] & np.uint64(1)).astype(float)
-    sums = Sums(table, table.axis // 2, np.ones(len(table), np.bool_), toys + 1)
+    sums = Sums(table, table.axis // 2, np.ones(len(table), np.bool_), Profile("x", tuple(range(toys + 1))))
     return sums.curve("toy", None, accepted, np.zeros(len(table)))
 
 

@@ -34,7 +34,7 @@ from trigemu.emulation.scaling import half_scales
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, INTERACTIONS, Catalogue, Events, Need, half_of
-from trigemu.support import FloatArray, IntArray, engine_of
+from trigemu.support import FloatArray, IntArray, engine_of, in_brackets, quoted
 
 
 class Axis(Protocol):
@@ -61,7 +61,7 @@ class Axis(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Emulation:
     """The result of the event loop: one pattern table for all triggers of some menus.
 
@@ -97,6 +97,10 @@ class Emulation:
     bins: int = 1
     only: int | None = None
     strata: int = 1
+
+    def __repr__(self) -> str:
+        menus = ", ".join(quoted(menu.name) for menu in self.menus)
+        return in_brackets(self, f"of {menus}: {len(self.table)} patterns")
 
     @property
     def bin(self) -> IntArray:

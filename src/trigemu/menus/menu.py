@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from trigemu.observables import Scope
-from trigemu.support import PluginError, TrigemuError, nearest, own_cause
+from trigemu.support import PluginError, TrigemuError, in_brackets, nearest, own_cause, quoted
 from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, Plugin, ScoreKind, reason_of
 
 
@@ -146,7 +146,7 @@ class PrescaleColumns:
     sha256: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Menu:
     """A trigger menu, as read from its file.
 
@@ -184,6 +184,9 @@ class Menu:
     sha256: str
     columns: PrescaleColumns = PrescaleColumns()
     levels: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return in_brackets(self, f"{quoted(self.name)}: {len(self.triggers)} triggers")
 
     def trigger(self, name: str) -> Trigger:
         """Return the trigger with a name.

@@ -13,13 +13,21 @@ from trigemu.samples.events import Events, Need, make_events
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.margins import around, join_events
 from trigemu.samples.normalise import SampleTable
-from trigemu.support import SampleError, TrigemuError, UnreadableError, fingerprint, own_cause
+from trigemu.support import (
+    SampleError,
+    TrigemuError,
+    UnreadableError,
+    fingerprint,
+    in_brackets,
+    own_cause,
+    quoted,
+)
 
 #: The number of interactions in a crossing.
 INTERACTIONS: Need = ("", "n_interaction")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sample:
     """Event files of one process.
 
@@ -51,6 +59,9 @@ class Sample:
     sha256: tuple[str | None, ...]
     weighted: bool = True
     per_interactions: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        return in_brackets(self, f"{quoted(self.name)}: {self.entries} events in {len(self.sources)} files")
 
     @property
     def name(self) -> str:

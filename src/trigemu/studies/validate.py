@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -45,7 +45,7 @@ class Disagreement:
     path: str
     entry: int
     emulated: bool
-    events: Events
+    events: Events = field(repr=False)
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,7 @@ from trigemu.support.shown import (
     show_with,
 )
 from trigemu.support.splitmix import splitmix64
-from trigemu.support.text import bounded_stem, file_stem, printable, quoted
+from trigemu.support.text import bounded_stem, file_stem, in_brackets, printable, quoted
 from trigemu.support.toml import (
     Document,
     Problem,
@@ -133,6 +133,7 @@ __all__ = [
     "fingerprint",
     "folder_of_cache",
     "histogram_of",
+    "in_brackets",
     "inlined",
     "insert_after",
     "is_file",

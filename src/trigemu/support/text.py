@@ -61,6 +61,11 @@ def quoted(value: object) -> str:
     return excerpt(_SHORT.repr(value), 4 * LONGEST)
 
 
+def in_brackets(value: object, text: str) -> str:
+    """Return the one line that Python shows of a value: `<Menu 'primary': 2 triggers>`."""
+    return printable(f"<{type(value).__name__} {text}>")
+
+
 def file_stem(text: str) -> str:
     """Return a safe part of a file name made from a text: jet_0_pt for `jet[0].pt`. It has letters, digits
     and underscores only, is not empty, and is bounded in length."""

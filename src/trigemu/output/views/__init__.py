@@ -16,7 +16,7 @@ from rich.console import Console
 
 from trigemu.output.text.terminal import width_of
 from trigemu.output.views.view import View
-from trigemu.support import printable
+from trigemu.support import in_brackets
 
 #: The class of a result → the module of its view.
 VIEWS = {
@@ -63,7 +63,7 @@ def text(result: object) -> str:
 
 def line(result: object) -> str:
     """Return one line."""
-    return printable(f"<{type(result).__name__} {_view(result).line(result)}>")
+    return in_brackets(result, _view(result).line(result))
 
 
 def html(result: object) -> str:
