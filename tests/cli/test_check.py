@@ -13,6 +13,7 @@ import pytest
 from l1_toys import jet, muon, vector_line, write_menu
 from real_data import real_file
 
+import trigemu as library
 from trigemu.samples.formats.cms_vector import CMSVector
 
 Command = Callable[..., tuple[int, str]]
@@ -58,6 +59,15 @@ def test_a_difference_is_shown_with_its_objects(folder: Path, trigemu: Command) 
             ),
         ],
     }
+
+
+def test_the_result_in_python_shows_the_same(folder: Path, trigemu: Command) -> None:
+    _, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    result = library.check_decisions(library.read_menu("menu.toml"), library.catalogue_of("vector.txt"))
+    assert f"{result}\n" == said
+    assert result.to_dict() == json.loads((folder / "c.json").read_text())
+    assert repr(result) == "<DecisionCheck of 'Toy': 3 of 4 triggers agree on all of 3 crossings>"
+    assert len(repr(result["L1_Jet20"])) < 300
 
 
 def test_agreement_is_status_0(folder: Path, trigemu: Command) -> None:

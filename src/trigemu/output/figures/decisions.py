@@ -25,7 +25,7 @@ def draw_decisions(names: Sequence[str], counts: Mapping[str, Sequence[int]]) ->
         axes.set_xscale("symlog", linthresh=1.0)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.set_xlim(0.0, 2.0 * max(1, *(max(values) for values in counts.values())))
+        axes.set_xlim(0.0, 2.0 * max((1, *(count for values in counts.values() for count in values))))
         axes.set_yticks(range(len(names)), list(map(literal, names)), fontsize=12)
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_tick_params(length=0)
