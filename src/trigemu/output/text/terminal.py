@@ -219,8 +219,8 @@ _CONSOLE = Console(width=80, color_system=None)
 
 
 def width_of(stream: IO[str] | None) -> int | None:
-    """Return the columns for a stream: those that the variable COLUMNS says, None for those of a terminal, 100
-    for a pipe or a file."""
+    """Return the columns for a stream: those that the variable COLUMNS says, None for those of a terminal,
+    100 for a pipe or a file."""
     columns = os.environ.get("COLUMNS", "")
     wanted = int(columns) if columns.isdecimal() and len(columns) < 6 else 0
     return wanted or (None if stream is not None and stream.isatty() else WIDTH)
