@@ -6,9 +6,10 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from rich.console import Group
 from rich.panel import Panel
 
-from trigemu.output.text.terminal import Table, plain
+from trigemu.output.text.terminal import Page, Table, Widest
 from trigemu.output.views import VIEWS
 from trigemu.output.views.table_html import as_html
 
@@ -73,25 +74,30 @@ def test_names_warnings_and_numbers_are_those_of_the_text(results: dict[str, Any
     assert all(" ".join(text.split()) in words for text in found.texts)
 
 
-def test_lines_have_kinds_and_empty_columns_are_left_out() -> None:
-    from rich.console import Group
+def table_of(*rows: str) -> Table:
+    made = Table("a <title>")
+    made.add_column("x", "name")
+    made.add_column("y", "label")
+    made.add_column("z", gives_way=1)
+    for row in rows:
+        made.add_row(*row.split(","), style="bold" if "*" in row else "")
+    return made
 
-    table = Table("a <title>")
-    for name in ("x", "y", "z"):
-        table.add_column(name, justify="right" if name == "z" else "left")
-    table.add_row("1", "", "2 ")
-    table.add_row("")
-    table.add_row("3", "", "4*", style="bold")
-    page = as_html(
-        Group(table, Group("", plain("Warning: <x>.", style="dim")), plain("note", style="dim"), "t")
-    )
+
+def test_lines_have_kinds_and_empty_columns_are_left_out() -> None:
+    page = as_html(Page([table_of("1,,2 ", "", "3,,4*"), "", Page(["t<"], ["Warning: <x>.", "", "note"])]))
     found = Checked(page)
     assert found.rows == [["x", "z"], ["1", "2\u2002"], ["3", "4*"]]
-    assert found.texts == ["a <title>", "Warning: <x>.", "note", "t"]
+    assert found.texts == ["a <title>", "t<", "Warning: <x>.", "note"]
     assert '<p class="warning">' in page
     assert '<p class="note">note' in page
     assert '<tr class="strong"><td class="l">3' in page
     assert '<th scope="col" class="r">z' in page
+
+
+def test_the_widest_of_several_tables_has_room() -> None:
+    page = as_html(Group(Widest(table_of("1,2,3"), table_of("only")), table_of()))
+    assert Checked(page).rows == [["x", "y", "z"], ["1", "2", "3"], ["x", "y", "z"]]
 
 
 def test_what_is_no_table_is_shown_as_text() -> None:

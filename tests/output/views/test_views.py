@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -55,12 +57,19 @@ def test_its_text_fits_and_acts_on_no_terminal(results: dict[str, Any], kind: st
 def test_a_terminal_gives_its_width(results: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Notes fill it; a stream of None, as of a program without a window, is no terminal."""
     terminal = io.StringIO()
+    monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(terminal, "isatty", lambda: True)
     monkeypatch.setattr(sys, "stdout", terminal)
-    monkeypatch.setenv("COLUMNS", "140")
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((140, 24)))
     assert 100 < max(map(len, text(results["Bench"]).splitlines())) <= 140
     monkeypatch.setattr(sys, "stdout", None)
     assert max(map(len, text(results["Bench"]).splitlines())) <= 100
+
+
+def test_signs_are_those_of_the_output(results: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "ascii"))
+    assert "+-" in text(results["MenuRates"])
+    assert text(results["Efficiencies"]).isascii()
 
 
 @pytest.mark.parametrize("kind", KINDS)
