@@ -91,6 +91,8 @@ class Curve(WithHistogram):
     -----
     ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is Wilson's (JASA 22,
     209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)².
+
+    A histogram (`to_hist`) has one variance a bin: the square of half the interval.
     """
 
     menu: str

@@ -224,12 +224,14 @@ def write_figures(
 
 def figure_of(turnon: Turnon, label: str, unit: str, category: str) -> Any:
     """Draw the curves of one observable in one category, and the gains over the first menu."""
+    from trigemu.output.figures.style import shown
     from trigemu.output.figures.turnon import draw_efficiency
 
     reference = turnon.curves[0].menu
-    curves = {c.name: (c.value, c.low, c.high) for c in turnon.curves}
+    labels = shown(c.name for c in turnon.curves)
+    curves = {labels[c.name]: (c.value, c.low, c.high) for c in turnon.curves}
     gains = {
-        c.name: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
+        labels[c.name]: (c.gain, c.gain - c.gain_error, c.gain + c.gain_error)
         for c in turnon.curves
         if c.menu != reference
     }
