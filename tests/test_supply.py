@@ -27,6 +27,7 @@ SUFFIXES = {
     ".py",
     ".typed",
     ".md",
+    ".css",
     ".toml",
     ".json",
     ".onnx",
