@@ -85,6 +85,8 @@ def test_call_times(results: dict[str, Any]) -> None:
 def test_files_follow_the_schema(results: dict[str, Any], kind: str) -> None:
     io = pytest.importorskip("uhi.io.json")
     made = results[kind].to_hist()
+    if not hasattr(made, "_to_uhi_"):
+        pytest.skip("this version of boost-histogram writes no files")
     text = json.dumps(made, default=io.default)
     schema = resources.files("uhi").joinpath("resources/histogram.schema.json").read_text()
     jsonschema.validate(json.loads(text), json.loads(schema))
