@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
+from trigemu.output.figures.decisions import draw_decisions
 from trigemu.output.figures.groups import draw_rates
 from trigemu.output.figures.latency import LatencyBar, draw_latencies
 from trigemu.output.figures.overlap import draw_combinations, draw_overlap
 from trigemu.output.figures.precision import draw_bits
 from trigemu.output.figures.rates_in_bins import draw_rates_vs
+from trigemu.output.figures.samples import draw_samples
 from trigemu.output.figures.spectra import draw_spectrum
 from trigemu.output.figures.style import literal
 from trigemu.output.figures.threshold_scan import draw_plane, draw_scan
@@ -27,6 +33,8 @@ EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)
 FIGURES: dict[str, Callable[[str], Figure]] = {
     "rates": lambda n: draw_rates(NAMES, *[{n: (np.ones(len(NAMES)),) * 2}] * 2),
     "latencies": lambda n: draw_latencies([LatencyBar(n, EDGES, np.array([1, 2]), (1.5,), False)], "x"),
+    "decisions": lambda n: draw_decisions([n], {n: [1]}),
+    "samples": lambda n: draw_samples([n], [1.0], [False]),
     "overlap": lambda n: draw_overlap([n, "b"], np.eye(2)),
     "combinations": lambda n: draw_combinations([n, "b"], np.eye(2, dtype=np.bool_), ONE, ONE),
     "bits": lambda n: draw_bits("x", np.array([8, 9]), {n: (ONE, ONE, 1.0)}, ONE, n),
@@ -59,3 +67,31 @@ def test_a_line_whose_name_begins_with_an_underscore_is_in_the_legend() -> None:
     legend = draw_scan("x", TWO, {"_x": ONE}, {"_x": ONE}).axes[0].get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x"]
+
+
+#: As the backend of notebooks: it makes pyplot interactive when it is loaded.
+BACKEND = """
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas
+matplotlib.interactive(True)
+"""
+
+
+def test_figures_of_pyplot_leave_its_settings(tmp_path: Path) -> None:
+    """Also those that the backend makes when the first figure loads it; otherwise a notebook would show the
+    first figure only."""
+    (tmp_path / "notebook_backend.py").write_text(BACKEND)
+    script = """if True:
+        import matplotlib as mpl, matplotlib.pyplot as plt
+        from trigemu.output.figures.style import figure, managed
+        with managed(), figure() as (made, axes):
+            pass
+        assert mpl.is_interactive()
+        assert plt.get_fignums() == [made.number]
+        with figure() as (alone, axes):
+            pass
+        assert plt.get_fignums() == [made.number]
+    """
+    surroundings = {**os.environ, "MPLBACKEND": "module://notebook_backend"}
+    surroundings["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=surroundings)

@@ -49,6 +49,8 @@ def managed() -> Iterator[None]:
     """Let the figures that are made inside belong to pyplot, so that a notebook displays them."""
     import matplotlib.pyplot as plt  # here, because it chooses a window system
 
+    # This loads the backend, whose settings would be undone with those of the style.
+    plt.draw_if_interactive()  # type: ignore[no-untyped-call]
     before = _make.set(plt.figure)
     try:
         yield
