@@ -38,6 +38,7 @@ def test_json_has_all_numbers(tmp_path: Path) -> None:
     assert silent["triggers"][0]["if_all_upper_limit_hz"] > silent["triggers"][0]["total_upper_limit_hz"] > 0
     (trigger,) = full["triggers"]
     assert trigger["if_all_hz"] == pytest.approx(trigger["total_hz"] / full["fraction"])
+    assert trigger["if_all_unseen"] == list(result.bins[2].if_all[0].unseen)
     everything = document["outside_hz"] + sum(part["crossings_hz"] for part in document["bins"])
     assert document["crossings_hz"] == pytest.approx(everything)
     plain = json.loads(output.as_json(result.whole, "1.2"))
