@@ -61,3 +61,15 @@ def test_any_encoding_of_the_terminal(place: Any, encoding: str) -> None:
     assert rb"J\u03b7\u2192" in done.stdout
     assert rb"menu m\udcff" in done.stdout
     assert r"m\udcff" in (place.folder / "a.csv").read_text(encoding="utf-8")
+
+
+def test_messages_are_spelled_in_the_encoding_of_the_terminal(place: Any) -> None:
+    place.write(
+        "menu.toml", (place.folder / "menu.toml").read_text().replace('"MU"', '"Jη ≥"').replace("muon", "mµ")
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    arguments = [sys.executable, "-m", "trigemu", "run", "menu.toml", *ON_TOYS]
+    done = subprocess.run(arguments, capture_output=True, cwd=place.folder, env=environment, check=False)
+    assert done.returncode == 2
+    assert rb"trigger 'J\u03b7 \u2265'" in done.stderr
+    assert done.stderr.isascii()

@@ -88,3 +88,10 @@ def test_every_command_with_documents_can_write_them_there() -> None:
     }
     assert {" run", " bench", " check", " firmware scan", " firmware verify", " decade check"} <= set(found)
     assert all(isinstance(option.type, Document) for option in found.values())
+
+
+def test_help_needs_no_sign_beyond_ascii() -> None:
+    """Click writes help in UTF-8 even where the encoding is ASCII."""
+    for path, command in [("", cli), *commands(cli)]:
+        text = command.get_help(click.Context(command, info_name=f"trigemu{path}"))
+        assert text.isascii(), (path, {c for c in text if not c.isascii()})

@@ -35,7 +35,8 @@ def console() -> Console:
 
 def say(text: object, *, err: bool = False) -> None:
     """Print a line on standard output, or on standard error; control characters are shown as escapes."""
-    click.echo(printable(str(text), keep="\n"), err=err)
+    # Without a file, click writes UTF-8 where the encoding is ASCII.
+    click.echo(printable(str(text), keep="\n"), file=sys.stderr if err else sys.stdout)
 
 
 def accept_every_character() -> None:

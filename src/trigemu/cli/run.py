@@ -41,7 +41,7 @@ from trigemu.triggers import search_path
 )
 @click.option("--pileup", type=float, help="Reweight crossings to this mean number of interactions.")
 @click.option(
-    "--luminosity", type=float, help="Scale samples of interactions to this luminosity, in cm⁻² s⁻¹."
+    "--luminosity", type=float, help="Scale samples of interactions to this luminosity, in cm^-2 s^-1."
 )
 @click.option("--overlap", is_flag=True, help="Also print the overlap of every pair of triggers.")
 @options.json_file
