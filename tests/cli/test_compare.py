@@ -102,7 +102,7 @@ def test_workers_change_nothing(place: Any, trigemu: Run, variants: tuple[str, .
     [
         (("menu.toml",), "menu.toml: a comparison needs at least two menus"),
         (("menu.toml", "menu.toml"), "are called menu, menu: give each a name of its own"),
-        (("menu.toml", "nowhere.toml"), "nowhere.toml:1: cannot read"),
+        (("menu.toml", "nowhere.toml"), "nowhere.toml: cannot read"),
         (("menu.toml", "tau.toml"), "tau.toml:2: trigger 'J30': sample 'all' has no collection 'tau'"),
         (("menu.toml", "hard.toml", "--json", "nowhere/out.json"), "there is no folder nowhere"),
         ((), "Missing argument"),

@@ -129,7 +129,7 @@ def test_tables_fit_100_columns(place: Any, trigemu: Run) -> None:
         (("menu.toml", *ASKED, "--category", "n_jet >"), "'n_jet >': "),
         (("menu.toml", *ASKED, "--category", "n_jet > 99"), "no event is in the category 'n_jet > 99'"),
         (("menu.toml", "menu.toml", *ASKED), "are called menu, menu"),
-        (("--profile", "nowhere.toml"), "nowhere.toml:1: cannot read"),
+        (("--profile", "nowhere.toml"), "nowhere.toml: cannot read"),
         (("--profile", "menu.toml"), "menu.toml:2: unknown key 'trigger'"),
         (("--profile", "profile.toml", *ASKED), "a --profile defines its own observables and categories"),
         (("menu.toml", *ASKED, "--figures", "menu.toml"), "Directory 'menu.toml' is a file"),

@@ -125,7 +125,7 @@ def test_a_profile_that_is_given_is_shown(menus: Any, trigemu: Run) -> None:
     ("arguments", "message"),
     [
         (("one.toml", "one.toml"), "one"),
-        (("one.toml", "absent.toml"), "absent.toml:1: cannot read"),
+        (("one.toml", "absent.toml"), "absent.toml: cannot read"),
         (("one.toml", "--scan", "J3=1:2:1"), "did you mean 'J30'"),
         (("one.toml", "--scan", "J30"), "expected TRIGGER=FIRST:LAST:STEP"),
         (("one.toml", "--scan", "MU=1:2:1"), "has no threshold to scan"),

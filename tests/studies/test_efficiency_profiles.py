@@ -124,7 +124,7 @@ def test_that_of_the_paper_is_of_its_menus() -> None:
         ("[profile]", "[profiles]", 1, "unknown key 'profiles'; did you mean 'profile'?"),
         ("samples = ", "sample = ", 4, "[profile]: unknown key 'sample'; did you mean 'samples'?"),
         ('samples = ["yy"]', "samples = []", 4, "length >= 1"),
-        ('"first.toml", ', '"nowhere.toml", ', 3, "nowhere.toml:1: cannot read: No such file or directory"),
+        ('"first.toml", ', '"nowhere.toml", ', 3, "nowhere.toml: cannot read: No such file or directory"),
         ('"n_hard >= 1"', '"n_hard >="', 5, "'n_hard >=': "),
         ('"hard[0].pt"', '"hrad[0].pt"', 9, "did you mean 'hard'?"),
         ('"hard[0].pt"', '"n_hard > 1"', 9, "'n_hard > 1': "),

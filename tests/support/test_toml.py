@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -199,7 +200,7 @@ def test_a_problem_stands_at_the_nearest_key_that_has_a_line(tmp_path: Path) -> 
         (b"a = 1\nb = = 2\n", 2, "not valid TOML"),
         (b"a = 1\n\nb = [1,\n", 4, "not valid TOML"),
         (b"a = 1\na = 2\n", 2, "not valid TOML"),
-        (b"a = '\xff\xfe'\n", 1, "not a text file (UTF-8)"),
+        (b"# a remark\na = '\xff\xfe'\n", 2, "not a text file (UTF-8)"),
         (b"a = " + b"[" * 5000 + b"]" * 5000, 1, "nested too deeply"),
     ],
 )
@@ -214,9 +215,9 @@ def test_what_is_no_toml(tmp_path: Path, content: bytes, line: int, message: str
 
 
 def test_what_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"absent\.toml:1: cannot read: No such file"):
+    with pytest.raises(TableError, match=r"absent\.toml: cannot read: No such file"):
         load_toml(tmp_path / "absent.toml")
-    with pytest.raises(TableError, match=r":1: cannot read: Is a directory"):
+    with pytest.raises(TableError, match=rf"{re.escape(str(tmp_path))}: cannot read: Is a directory"):
         load_toml(tmp_path)
 
 

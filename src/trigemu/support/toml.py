@@ -52,7 +52,7 @@ class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: its location and what to do about it."""
+    """One mistake: its location and what to do about it. line: 0 where the file has no lines to show."""
 
     file: str
     line: int
@@ -62,7 +62,8 @@ class Problem:
     def __str__(self) -> str:
         where = f"{excerpt(self.where)}: " if self.where else ""
         message = printable(excerpt(self.message, MAX_MESSAGE), keep="\n")
-        return f"{printable(self.file)}:{self.line}: {printable(where)}{message}"
+        line = f":{self.line}" if self.line else ""
+        return f"{printable(self.file)}{line}: {printable(where)}{message}"
 
 
 class TableError(TrigemuError):
@@ -133,9 +134,9 @@ def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Docum
         text = content.decode("utf-8-sig")
         data = tomllib.loads(text)
     except OSError as error:
-        raise refused(1, f"cannot read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise refused(1, "not a text file (UTF-8)") from None
+        raise refused(0, f"cannot read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise refused(1 + content.count(b"\n", 0, error.start), "not a text file (UTF-8)") from None
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"\(at line (\d+)", str(error))
         line = int(found[1]) if found else text.count("\n") + 1

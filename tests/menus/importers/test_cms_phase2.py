@@ -91,7 +91,7 @@ def test_constants_of_offline_pt_from_files(tmp_path: Path) -> None:
     scalings = tmp_path / "scalings"
     scalings.mkdir()
     (scalings / "Mu:default:barrel.yaml").write_text("slope: 1.05\noffset: 1\n")
-    with pytest.raises(TrigemuError, match=r"Mu:default:endcap\.yaml:1: cannot read"):
+    with pytest.raises(TrigemuError, match=r"Mu:default:endcap\.yaml: cannot read"):
         import_cms_phase2(menu, objects, scalings)
     (scalings / "Mu:default:endcap.yaml").write_text("slope: 1.2\noffset: -0.5\n")
     made = tomllib.loads(import_cms_phase2(menu, objects, scalings).toml)

@@ -133,7 +133,7 @@ def read_xml(path: Path) -> XMLMenu:
         if own := own_cause(error):
             raise own from error
         reason = getattr(error, "strerror", None) or error
-        raise TableError([Problem(str(path), 1, "", f"cannot read: {reason}")]) from None
+        raise TableError([Problem(str(path), 0, "", f"cannot read: {reason}")]) from None
     mistakes = Mistakes(path)
     if len(content) > MAX_BYTES:
         mistakes.refuse(1, f"is larger than {MAX_BYTES} bytes, which no menu is")

@@ -40,7 +40,7 @@ def load(path: Path) -> Document:
         data = loader.construct_document(node) if node is not None else {}
         _note_lines(node, (), lines, set())
     except OSError as error:
-        raise refused(1, f"cannot read: {error.strerror}") from None
+        raise refused(0, f"cannot read: {error.strerror}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         reason = getattr(error, "problem", None) or str(error).splitlines()[0]
