@@ -175,4 +175,4 @@ def _chi2(acceptance: Acceptance) -> str:
 
 
 def _pull(overlap: Overlap) -> str:
-    return "none" if overlap.pull is None else f"{overlap.pull:+.1f} σ"
+    return "none" if overlap.pull is None else f"{overlap.pull:+z.1f} σ"

@@ -45,9 +45,9 @@ def in_unit(hz: float, error_hz: float) -> str:
 def with_error(value: float, error: float) -> str:
     """Format a number as `18.7 ± 1.4`, the error with two digits."""
     if error <= 0:
-        return f"{value:.6g}"
+        return f"{value:z.6g}"
     digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
-    rounded = (f"{round(x, digits):.{max(0, digits)}f}" for x in (value, error))
+    rounded = (f"{round(x, digits):z.{max(0, digits)}f}" for x in (value, error))
     return " ± ".join(rounded)
 
 

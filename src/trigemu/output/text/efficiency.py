@@ -171,7 +171,7 @@ def _cells(curve: Curve, value: float, low: float, high: float, gain: float, err
     names = curve.menu, curve.trigger or ""
     if np.isnan(value):
         return (*names, "–", "", "")
-    difference = f"{100 * gain:+.{_DIGITS}f} ± {100 * error:.{_DIGITS}f}" if gain or error else "0"
+    difference = f"{100 * gain:+z.{_DIGITS}f} ± {100 * error:.{_DIGITS}f}" if gain or error else "0"
     return (
         *names,
         f"{100 * value:.{_DIGITS}f}",
