@@ -638,9 +638,13 @@ def test_a_calibrated_menu_is_the_old_one_but_for_its_cuts(menu_file: Path, tmp_
         ('name = "written"\n', 'name = "written"\nformat = 1\n'),
         (
             "  unique_rate_hz   =   3_0.0   # what it may take\n",
-            f'  above   =   {cuts["A"]!r}   # what it may take\nfitted_on = "toy"\n',
+            f'  above   =   {cuts["A"]!r}   # found from unique_rate_hz = 30 (what it may take)\n'
+            'fitted_on = "toy"\n',
         ),
-        ("total_rate_hz = 12\n", f'above = {cuts["B"]!r}\nfitted_on = "toy"\n'),
+        (
+            "total_rate_hz = 12\n",
+            f'above = {cuts["B"]!r}  # found from total_rate_hz = 12\nfitted_on = "toy"\n',
+        ),
         ('card = "models/card.toml"', 'card = "../here/models/card.toml"'),
     ):
         assert old in expected

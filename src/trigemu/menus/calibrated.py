@@ -9,14 +9,15 @@ import tomlkit
 from tomlkit.items import Table
 
 from trigemu.menus.format import FORMAT, migrate
-from trigemu.menus.menu import Menu
+from trigemu.menus.menu import Budget, Menu
 from trigemu.support import insert_after, replace_key, write_text
 
 
 def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
     """Write the file of a calibrated menu, with cuts in place of rate budgets.
 
-    Comments are kept; paths of model cards are made relative to the new file.
+    Comments are kept, and those beside cuts say from which rate they were found; paths of model cards are
+    made relative to the new file.
 
     Parameters
     ----------
@@ -33,6 +34,7 @@ def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
             cut = tomlkit.item(trigger.solution.cut)
+            cut.comment(_origin(trigger.budget, table[trigger.budget.key].trivia.comment))
             replace_key(table, trigger.budget.key, "above", cut)
             if "fitted_on" not in table:
                 insert_after(table, "above", "fitted_on", "")
@@ -52,3 +54,9 @@ def _give_format(document: tomlkit.TOMLDocument) -> None:
         insert_after(head, "name" if "name" in head else list(head)[-1], "format", FORMAT)
     else:
         head["format"] = FORMAT
+
+
+def _origin(budget: Budget, comment: str) -> str:
+    """Return the comment beside a cut, with the one that was beside its budget."""
+    kept = comment.lstrip("# ").rstrip()
+    return f"found from {budget.key} = {budget.hz:g}" + (f" ({kept})" if kept else "")
