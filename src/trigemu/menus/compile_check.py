@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from trigemu.observables import Condition, Constant, Derivation, Number, Relation, Scope
-from trigemu.support import Document, Key, TrigemuError, dotted, own_cause
+from trigemu.support import Document, Key, TableError, TrigemuError, dotted, own_cause
 from trigemu.triggers import Compiled, Context, Kind, reason_of
 
 
@@ -52,6 +52,8 @@ def try_compile(
             raise TypeError(f"expected an object with cut and evaluate (a Compiled), not {kind}")
         if isinstance(compiled, Hashable):
             hash(compiled)
+    except TableError as error:  # of a file of its own, whatever else is wrong
+        document.problem(key, where, str(error))
     except TrigemuError as error:
         context.mistakes.append(("", str(error)))
     except Exception as error:
