@@ -12,6 +12,7 @@ import pytest
 from toys import columns, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan
+from trigemu.counting.acceptance import raw_decisions
 from trigemu.decisions.plan import Plan, Slot
 from trigemu.menus.menu import Menu
 from trigemu.samples.events import Events
@@ -97,6 +98,26 @@ def test_a_menu_without_events_kinds_has_one_empty_word(tmp_path: Path) -> None:
     plan = make_plan([menu_from(tmp_path, '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1\n')])
     assert (plan.words, plan.slots, plan.bits) == (1, (), ({},))
     assert not decide(WHOLE, plan).any()
+
+
+def test_a_disabled_trigger_that_nobody_uses_needs_nothing(tmp_path: Path) -> None:
+    off = "enabled = false"
+    unused = threshold("OFF", "muon[0].eta", 1, off) + (
+        f'[[trigger]]\nname = "ALSO"\nkind = "logic"\nexpression = "OFF"\n{off}\n'
+    )
+    text = threshold("READ", "n_jet", 1, off) + threshold("A", "met", 1, 'seed = "READ"') + unused
+    menu = menu_from(tmp_path, text)
+    assert [trigger.name for trigger in menu.used] == ["READ", "A"]
+    plan = make_plan([menu])
+    assert set(plan.needs) == {("", "met"), ("jet", "pt")}
+    assert plan.bits[0].keys() == {"READ", "A"}
+    without = make_plan([menu_from(tmp_path, text.removesuffix(unused))])
+    assert bits(decide(WHOLE, plan), 2) == bits(decide(WHOLE, without), 2)
+    raw = raw_decisions(decide(WHOLE, plan), menu, plan.bits[0])
+    assert {name: decided.tolist() for name, decided in raw.items()} == {
+        "READ": [len(e["jet"]) > 1 for e in EVENTS],
+        "A": [len(e["jet"]) > 1 and e["met"] > 1 for e in EVENTS],
+    }
 
 
 def test_needs_name_the_first_trigger_that_has_them(tmp_path: Path) -> None:

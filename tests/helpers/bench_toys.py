@@ -107,9 +107,16 @@ above = 50.0
 enabled = false
 
 [[trigger]]
+name = "UNUSED"
+kind = "threshold"
+observable = "no_such_column"
+above = 50.0
+enabled = false
+
+[[trigger]]
 name = "NOT"
 kind = "logic"
-expression = "J30 and not MU"
+expression = "J30 and not (MU or OFF)"
 
 [[trigger]]
 name = "ANY"

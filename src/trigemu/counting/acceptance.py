@@ -208,8 +208,8 @@ def _nodes(
 
 
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of each trigger before prescales, bool[m] over the patterns, in the menu's
-    `order`."""
+    """Return the decisions of each trigger that is used before prescales, bool[m] over the patterns, in the
+    menu's `order`."""
     return _decisions(words, menu, bits)[1]
 
 
@@ -219,7 +219,10 @@ def _decisions(
     """Return the decisions bool[m] of each trigger before prescales: without its seed, and with it (raw)."""
     own: dict[str, BoolArray] = {}
     raw: dict[str, BoolArray] = {}
+    used = {trigger.name for trigger in menu.used}
     for name in menu.order:
+        if name not in used:
+            continue
         trigger = menu.trigger(name)
         if name in bits:
             word, bit = divmod(bits[name], 64)

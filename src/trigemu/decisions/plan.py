@@ -76,7 +76,7 @@ class Plan:
     slots : tuple of Slot
         The distinct compiled triggers; slot b gives bit b.
     bits : tuple of mapping of str to int
-        For each menu, the bit of each trigger, by name.
+        For each menu, the bit of each trigger that is used (`Menu.used`), by name.
     needs : mapping of Need to Trigger
         The columns that are read, each with the first trigger that needs it.
     models : tuple of mapping of str to str
@@ -163,7 +163,7 @@ def lacks(sample: Sample, need: Need) -> str | None:
 
 
 def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None) -> Plan:
-    """Compile the triggers of some menus, each distinct one once.
+    """Compile the triggers of some menus that are used, each distinct one once.
 
     Parameters
     ----------
@@ -187,8 +187,7 @@ def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None
         bits.append({})
         models.append({})
         said: list[str] = []
-        used = {trigger.name for trigger in menu.used}
-        for trigger in menu.triggers:
+        for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue
             context = Context(menu.scope, menu.path.parent, contents)
@@ -202,9 +201,8 @@ def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None
             for need in sorted(context.needs):
                 needs.setdefault(need, trigger)
             models[-1] |= context.models
-            if trigger.name in used:
-                trained_on += context.trained
-                said += compiled.warnings
+            trained_on += context.trained
+            said += compiled.warnings
         warnings.append(tuple(dict.fromkeys(said)))
     where = tuple(dict.fromkeys(trained_on))
     return Plan(tuple(slots), tuple(bits), needs, tuple(models), where, tuple(warnings))

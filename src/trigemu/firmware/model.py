@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,10 +46,15 @@ def with_trees(menu: Menu, name: str) -> Trigger:
     return trigger
 
 
+def _enabled(menu: Menu, name: str) -> Menu:
+    """Return the menu with a trigger enabled, whose trees are wanted in any case."""
+    enabled = replace(with_trees(menu, name), enabled=True)
+    return replace(menu, triggers=tuple(enabled if t.name == name else t for t in menu.triggers))
+
+
 def tree_model(menu: Menu, name: str) -> TreeModel:
     """Return the trees of a trigger; TrigemuError where it has none."""
-    with_trees(menu, name)
-    return _trees(make_plan([menu]), name)[1]
+    return _trees(make_plan([_enabled(menu, name)]), name)[1]
 
 
 def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
@@ -61,7 +66,7 @@ def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
 
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
     """Read the inputs of the trees of a trigger, for all background events that it asks for."""
-    with_trees(menu, name)
+    menu = _enabled(menu, name)
     plan = make_plan([menu])
     plan.check_background(catalogue)
     task = _Read(name)

@@ -230,9 +230,13 @@ class Menu:
 
     @cached_property
     def used(self) -> tuple[Trigger, ...]:
-        """The triggers whose decisions are needed: those that are enabled or read by others."""
-        read = {name for trigger in self.triggers for name in trigger.inputs()}
-        return tuple(trigger for trigger in self.triggers if trigger.enabled or trigger.name in read)
+        """The triggers whose decisions are needed: those that are enabled, and those that they read, directly
+        or through others."""
+        needed = {trigger.name for trigger in self.enabled}
+        for name in reversed(self.order):  # each comes after those that it reads
+            if name in needed:
+                needed.update(self.trigger(name).inputs())
+        return tuple(trigger for trigger in self.triggers if trigger.name in needed)
 
     @property
     def budgeted(self) -> tuple[Trigger, ...]:

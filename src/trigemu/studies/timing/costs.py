@@ -225,7 +225,7 @@ def bench(
         at_once = _at_once(menu, come.events, batches, threads, progress)
     by_name = {trigger.name: trigger for trigger in found.triggers}
     triggers = []
-    for trigger in menu.triggers:
+    for trigger in menu.used:
         bit = plan.bits[0].get(trigger.name)
         costs = ({}, None, {}) if bit is None else (alone[bit], *_of_slot(plan.slots[bit], bit, drawn, asked))
         triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs))
