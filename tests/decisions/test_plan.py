@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -120,12 +120,27 @@ def test_a_disabled_trigger_that_nobody_uses_needs_nothing(tmp_path: Path) -> No
     }
 
 
-def test_needs_name_the_first_trigger_that_has_them(tmp_path: Path) -> None:
+def test_needs_name_the_triggers_that_have_them(tmp_path: Path) -> None:
     plan = make_plan([menu_from(tmp_path, threshold("A", "ht", 1) + threshold("B", "jet[0].eta", 1))])
-    assert {need: trigger.name for need, trigger in plan.needs.items()} == {
-        ("jet", "pt"): "A",
-        ("jet", "eta"): "B",
+    assert {need: [trigger.name for trigger in of] for need, of in plan.needs.items()} == {
+        ("jet", "pt"): ["A", "B"],
+        ("jet", "eta"): ["B"],
     }
+
+
+def test_every_trigger_that_needs_a_column_is_named(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, "".join(threshold(f"T{n}", f"met_ph + {n}", n) for n in range(11)))
+    (sample,) = memory_catalogue({"toys": EVENTS}).samples
+    place = tmp_path / "menu.toml"
+    for number, end in (
+        (2, f"; 'T1' ({place}:7) needs it too"),
+        (3, f"; 'T1' ({place}:7), 'T2' ({place}:13) need it too"),
+        (11, f"'T8' ({place}:49) and 2 more need it too"),
+    ):
+        with pytest.raises(TrigemuError) as error:
+            make_plan([replace(menu, triggers=menu.triggers[:number])]).check(sample)
+        assert str(error.value).endswith(end)
+        assert str(error.value).startswith(f"{place}:1: trigger 'T0': sample 'toys' has no observable")
 
 
 def test_all_columns_that_a_sample_lacks(tmp_path: Path) -> None:

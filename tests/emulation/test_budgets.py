@@ -638,7 +638,7 @@ def test_a_calibrated_menu_is_the_old_one_but_for_its_cuts(menu_file: Path, tmp_
         ('name = "written"\n', 'name = "written"\nformat = 1\n'),
         (
             "  unique_rate_hz   =   3_0.0   # what it may take\n",
-            f'  above   =   {cuts["A"]!r}   # found from unique_rate_hz = 30 (what it may take)\n'
+            f"  above   =   {cuts['A']!r}   # found from unique_rate_hz = 30 (what it may take)\n"
             'fitted_on = "toy"\n',
         ),
         (

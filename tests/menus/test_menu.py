@@ -632,3 +632,30 @@ def test_a_trigger_with_a_budget_cannot_be_read(tmp_path: Path, reader: str, key
 def test_a_trigger_with_a_budget_may_have_a_seed(tmp_path: Path) -> None:
     menu = read(tmp_path, score("above = 1", "U") + score('unique_rate_hz = 5\nseed = "U"'))
     assert menu.trigger("T").seed == parse_expression("U")
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        (
+            'kind = "threshold"\nobservable = "jett[0].pt"\nabov = 3',
+            [(4, "observable: 'jett[0].pt': unknown object 'jett'"), (5, "unknown key 'abov'")],
+        ),
+        (
+            'kind = "anomaly"\ncard = "no.toml"\nabove = 1\nrequires = "jett[0].pt > 1"',
+            [(4, "no.toml: cannot read"), (6, "requires: 'jett[0].pt > 1': unknown")],
+        ),
+        (
+            'kind = "logic"\nexpression = "X or Y"\nseed = "X"',
+            [
+                (4, "expression: unknown trigger 'X'"),
+                (4, "unknown"),
+                (5, "seed: unknown trigger"),
+            ],
+        ),
+    ],
+)
+def test_no_mistake_hides_another(tmp_path: Path, keys: str, expected: list[tuple[int, str]]) -> None:
+    found = mistakes(tmp_path, trigger(keys))
+    assert [line for line, _ in found] == [line for line, _ in expected]
+    assert all(part in message for (_, message), (_, part) in zip(found, expected, strict=True))

@@ -254,7 +254,7 @@ def test_what_a_model_was_trained_on_decides_about_halves(
     result = rates_of(emulate([menu], catalogue))
     assert (result.half is not None) == (half and enabled)
     digest = hashlib.sha256(linear([1.0])).hexdigest()
-    assert result.models[str(tmp_path / "model.onnx")] == digest
+    assert result.models.get(str(tmp_path / "model.onnx")) == (digest if enabled else None)
 
 
 def test_a_menu_travels_without_its_session(tmp_path: Path) -> None:
@@ -279,7 +279,7 @@ Break = Callable[[Path], object]
 @pytest.mark.parametrize(
     ("breaking", "card_line", "message"),
     [
-        (lambda d: (d / "card.toml").unlink(), 1, "cannot read: No such file"),
+        (lambda d: (d / "card.toml").unlink(), 0, "cannot read: No such file"),
         (lambda d: (d / "model.onnx").unlink(), 2, "model.onnx: No such file"),
         (lambda d: (d / "model.onnx").write_bytes(linear([2.0])), 4, "the card says"),
         (lambda d: write_card(d, linear([1.0, 2.0]), [(["met"], None)]), 3, "model.onnx reads 2 features"),
@@ -296,7 +296,7 @@ def test_a_card_with_a_mistake_is_one_of_the_menu(
     breaking(tmp_path)
     ((line, found),) = mistakes(tmp_path, "\n" + trigger(more='above = 0.0\nrequires = "met > 1"'))
     assert found.startswith("trigger 'AD': ")
-    assert f"{tmp_path / 'card.toml'}:{card_line}: " in found
+    assert f"{tmp_path / 'card.toml'}:{card_line}: ".replace(":0:", ":") in found
     assert message in found
     assert line in (2, 5)  # the trigger, or its card
 
@@ -333,7 +333,7 @@ def test_a_card_in_another_folder(tmp_path: Path) -> None:
     absolute = menu_from(tmp_path, trigger(card=str(card)))
     assert scores(relative) == scores(absolute)
     shutil.move(tmp_path / "x", tmp_path / "y")
-    assert "x/card.toml:1: cannot read" in mistakes(tmp_path, trigger(card="x/card.toml"))[0][1]
+    assert "x/card.toml: cannot read" in mistakes(tmp_path, trigger(card="x/card.toml"))[0][1]
 
 
 def test_a_column_that_the_sample_lacks_is_told_of_the_trigger(tmp_path: Path) -> None:

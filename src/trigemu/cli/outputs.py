@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,5 +74,6 @@ def _inputs(menus: Iterable[Menu], catalogue: Catalogue) -> Iterator[Path | str]
     for menu in menus:
         yield menu.path
         yield from (plugin.file for plugin in menu.plugins)
-        for models in make_plan([menu]).models:
+        every = tuple(replace(trigger, enabled=True) for trigger in menu.triggers)
+        for models in make_plan([replace(menu, triggers=every)]).models:
             yield from models

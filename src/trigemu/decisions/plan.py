@@ -7,7 +7,7 @@ later.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -31,6 +31,9 @@ from trigemu.support import (
     own_cause,
 )
 from trigemu.triggers import Compiled, Context, Kind, TrainedOn, place_of, place_of_method, reason_of
+
+#: Further triggers that need a column and are named, where a sample lacks it.
+_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -77,8 +80,8 @@ class Plan:
         The distinct compiled triggers; slot b gives bit b.
     bits : tuple of mapping of str to int
         For each menu, the bit of each trigger that is used (`Menu.used`), by name.
-    needs : mapping of Need to Trigger
-        The columns that are read, each with the first trigger that needs it.
+    needs : mapping of Need to tuple of Trigger
+        The columns that are read, each with the triggers that need it.
     models : tuple of mapping of str to str
         For each menu, the files of its models and their SHA-256.
     trained_on : tuple of TrainedOn
@@ -89,7 +92,7 @@ class Plan:
 
     slots: tuple[Slot, ...]
     bits: tuple[Mapping[str, int], ...]
-    needs: Mapping[Need, Trigger]
+    needs: Mapping[Need, tuple[Trigger, ...]]
     models: tuple[Mapping[str, str], ...] = ()
     trained_on: tuple[TrainedOn, ...] = ()
     warnings: tuple[tuple[str, ...], ...] = ()
@@ -117,15 +120,18 @@ class Plan:
     def check(self, sample: Sample) -> None:
         """Raise SampleError with all columns, and neighbouring crossings, that a sample lacks, and the
         triggers that need them."""
-        problems = []
+        if problems := [*dict.fromkeys(self.problems(sample))]:
+            raise SampleError(listed(problems))
+
+    def problems(self, sample: Sample) -> Iterator[str]:
+        """Yield a message for each column, and for neighbouring crossings, that a sample lacks."""
         for slot in self.slots:
             if alone := lacks_neighbours(sample, slot.compiled):
-                problems.append(f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {alone}")
-        for need, trigger in self.needs.items():
+                yield f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {alone}"
+        for need, triggers in self.needs.items():
             if lacking := lacks(sample, need):
-                problems.append(f"{trigger.place}: trigger {trigger.name!r}: {lacking}")
-        if problems:
-            raise SampleError(listed([*dict.fromkeys(problems)]))
+                first, *others = triggers
+                yield f"{first.place}: trigger {first.name!r}: {lacking}{_also(others)}"
 
     def check_background(self, catalogue: Catalogue) -> None:
         """Raise SampleError if a catalogue has no background, or one that lacks what the triggers need."""
@@ -133,6 +139,14 @@ class Plan:
             raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
         for sample in catalogue.background:
             self.check(sample)
+
+
+def _also(triggers: Sequence[Trigger]) -> str:
+    """Return the end of a message about what further triggers need."""
+    places = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers[:_NAMED]]
+    more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
+    need = "needs" if len(triggers) == 1 else "need"
+    return f"; {', '.join(places)}{more} {need} it too" if triggers else ""
 
 
 def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
@@ -179,7 +193,7 @@ def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None
     slots: list[Slot] = []
     known: dict[Hashable, int] = {}
     bits: list[dict[str, int]] = []
-    needs: dict[Need, Trigger] = {}
+    needs: dict[Need, list[Trigger]] = {}
     models: list[dict[str, str]] = []
     trained_on: list[TrainedOn] = []
     warnings: list[tuple[str, ...]] = []
@@ -199,13 +213,14 @@ def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None
                 slots.append(Slot(compiled, trigger))
             bits[-1][trigger.name] = bit
             for need in sorted(context.needs):
-                needs.setdefault(need, trigger)
+                needs.setdefault(need, []).append(trigger)
             models[-1] |= context.models
             trained_on += context.trained
             said += compiled.warnings
         warnings.append(tuple(dict.fromkeys(said)))
     where = tuple(dict.fromkeys(trained_on))
-    return Plan(tuple(slots), tuple(bits), needs, tuple(models), where, tuple(warnings))
+    readers = {need: tuple(triggers) for need, triggers in needs.items()}
+    return Plan(tuple(slots), tuple(bits), readers, tuple(models), where, tuple(warnings))
 
 
 def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:

@@ -52,8 +52,10 @@ def try_compile(
             raise TypeError(f"expected an object with cut and evaluate (a Compiled), not {kind}")
         if isinstance(compiled, Hashable):
             hash(compiled)
-    except TableError as error:  # of a file of its own, whatever else is wrong
-        document.problem(key, where, str(error))
+    except TableError as error:  # of a file that the trigger names, whatever else is wrong
+        files = ((at, document.path.parent / text) for at, text in _texts(table, ()))
+        at = next((at for at, file in files if str(file) == error.problems[0].file), ())
+        document.problem((*key, *at), where, str(error))
     except TrigemuError as error:
         context.mistakes.append(("", str(error)))
     except Exception as error:

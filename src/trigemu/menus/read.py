@@ -237,6 +237,8 @@ def _trigger(
         return None
     try:
         description = read_table(document, own, struct, key, where, also=_COMMON)
+        if description is None:
+            _check_known(document, own, struct, scope, key, where)
         factor = 1.0 if description is None else own_prescale(description, rate)
         if isinstance(description, BitKind):
             description.inputs()
@@ -273,6 +275,22 @@ def _trigger(
         prescales=tuple(prescale * factor for prescale in head.prescales),
         level=head.level,
     )
+
+
+def _check_known(
+    document: Document,
+    own: dict[str, Any],
+    struct: type[Kind] | type[BitKind],
+    scope: Scope,
+    key: Key,
+    where: str,
+) -> None:
+    """Compile a trigger with mistakes as if it had no unknown keys, to report what else is wrong."""
+    known = {field.encode_name for field in msgspec.structs.fields(struct)}
+    table = {name: value for name, value in own.items() if name in known}
+    description = read_table(replace(document, problems=[]), table, struct, key, where)
+    if isinstance(description, Kind):
+        try_compile(document, description, scope, table, key, where)
 
 
 def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:

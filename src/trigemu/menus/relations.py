@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from trigemu.menus.menu import Trigger
 from trigemu.observables import MAX_LEVELS
 from trigemu.support import Document, chain, excerpt, nearest
+from trigemu.triggers import BitKind
 
 
 def check_columns(document: Document, triggers: Iterable[Trigger], names: Sequence[str]) -> None:
@@ -23,8 +24,7 @@ def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str
     """Check the names in logic and seeds, except those of triggers that could not be read."""
     budgets = {trigger.name: trigger.budget for trigger in triggers if trigger.budget}
     for trigger in triggers:
-        for name in dict.fromkeys(trigger.inputs()):
-            key = "seed" if trigger.seed and name in trigger.seed.names() else "expression"
+        for key, name in _read(trigger):
             if name in budgets:
                 document.problem(
                     ("trigger", _number(document, trigger.name), key),
@@ -38,6 +38,13 @@ def check_inputs(document: Document, triggers: Iterable[Trigger], names: set[str
                     f"trigger {trigger.name!r}",
                     f"{key}: unknown trigger {excerpt(name)!r}{nearest(name, names - {trigger.name})}",
                 )
+
+
+def _read(trigger: Trigger) -> Iterator[tuple[str, str]]:
+    """Yield (key, name) for each trigger that one reads."""
+    own = trigger.description.inputs() if isinstance(trigger.description, BitKind) else ()
+    yield from (("expression", name) for name in dict.fromkeys(own))
+    yield from (("seed", name) for name in (trigger.seed.names() if trigger.seed else ()))
 
 
 def order_of(document: Document, triggers: Sequence[Trigger]) -> tuple[str, ...]:

@@ -466,17 +466,17 @@ X = 'x = ["jet[0].pt", "photon[0].pt"]'
 WRONG: dict[str, tuple[Callable[[Models], None], str]] = {
     "sha256 of the card": (
         wrong_menu_digest,
-        r"decade.toml has sha256 \w{64}, not 0{64}: it is a different",
+        r"decade.toml: has sha256 \w{64}, not 0{64}: it is a different",
     ),
-    "no card": (lambda m: (m.folder / "decade.toml").unlink(), r"decade.toml:1: cannot read: No such file"),
+    "no card": (lambda m: (m.folder / "decade.toml").unlink(), r"decade.toml: cannot read: No such file"),
     "card is no TOML": (spoil("decade.toml", lambda c: b"[[["), r"decade.toml:1: not valid TOML"),
     "sha256 of the network's card": (
         spoil("network.toml", lambda c: c + b"\n"),
-        r"network.toml has sha256 [0-9a-f]{64}, not [0-9a-f]{64}: it is a different card",
+        r"network.toml: has sha256 [0-9a-f]{64}, not [0-9a-f]{64}: it is a different card",
     ),
     "no network's card": (
         lambda m: (m.folder / "network.toml").unlink(),
-        r"network.toml:1: cannot read: No such file",
+        r"network.toml: cannot read: No such file",
     ),
     "sha256 of the network": (
         spoil("model.onnx", lambda c: c[:-1]),

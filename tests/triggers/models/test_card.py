@@ -93,7 +93,7 @@ def test_another_card_than_the_one_meant(tmp_path: Path, menu_scope: Scope) -> N
     with pytest.raises(TrigemuError) as error:
         read(Context(menu_scope, tmp_path), digest)
     now = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert f"{path} has sha256 {now}, not {digest}: it is a different card" in str(error.value)
+    assert f"{path}: has sha256 {now}, not {digest}: it is a different card" in str(error.value)
 
 
 def test_another_model_than_the_card_means(tmp_path: Path, menu_scope: Scope) -> None:
@@ -172,7 +172,7 @@ def test_all_mistakes_at_once(tmp_path: Path, menu_scope: Scope) -> None:
 
 
 def test_no_card(tmp_path: Path, menu_scope: Scope) -> None:
-    with pytest.raises(TableError, match=r"card\.toml:1: cannot read: No such file"):
+    with pytest.raises(TableError, match=r"card\.toml: cannot read: No such file"):
         read(Context(menu_scope, tmp_path))
     (tmp_path / "card.toml").write_text("")
     with pytest.raises(TableError, match="the key 'network' is missing"):

@@ -15,6 +15,7 @@ from trigemu.observables import Number, read_scope
 from trigemu.support import (
     Document,
     Key,
+    Problem,
     TableError,
     TomlTable,
     TrigemuError,
@@ -92,15 +93,16 @@ class Card(Generic[C]):
 def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) -> Card[C]:
     """Read the card of that name, relative to the folder of the context.
 
-    Raises TableError with all its mistakes, or TrigemuError if its sha256 is not the expected one.
+    Raises TableError with all its mistakes, or if its sha256 is not the expected one.
     """
     path = context.folder / name
     document = load_toml(path, context.read)
     if sha256 is not None and document.sha256 != sha256.lower():
-        raise TrigemuError(
-            f"{path} has sha256 {document.sha256}, not {sha256}: it is a different card; "
-            f"if it was retrained, update the sha256"
+        message = (
+            f"has sha256 {document.sha256}, not {sha256}: it is a different card; if it was retrained, "
+            f"update the sha256"
         )
+        raise TableError([Problem(str(path), 0, "", message)])
     scope = read_scope(document)
     own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
     table = read_table(document, own, struct, (), "")
