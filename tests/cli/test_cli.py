@@ -496,7 +496,7 @@ def test_a_full_disk_leaves_nothing(place: Any, trigemu: Run, monkeypatch: pytes
         ("run", "menu.toml", "--workers", "0"),
         ("run", "menu.toml", "--wrkers", "2"),
         ("run", "menu.toml", "--plugin-path", "absent"),
-        ("check-menu", "menu.toml", "more"),
+        ("check-menu",),
     ],
 )
 def test_commands_that_are_none(place: Any, trigemu: Run, arguments: tuple[str, ...]) -> None:

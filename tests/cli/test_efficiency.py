@@ -130,7 +130,7 @@ def test_tables_fit_100_columns(place: Any, trigemu: Run) -> None:
         (("menu.toml", *ASKED, "--category", "n_jet > 99"), "no event is in the category 'n_jet > 99'"),
         (("menu.toml", "menu.toml", *ASKED), "are called menu, menu"),
         (("--profile", "nowhere.toml"), "nowhere.toml: cannot read"),
-        (("--profile", "menu.toml"), "menu.toml:2: unknown key 'trigger'"),
+        (("--profile", "menu.toml"), "menu.toml:2: this is a menu, not a set of efficiency profiles"),
         (("--profile", "profile.toml", *ASKED), "a --profile defines its own observables and categories"),
         (("menu.toml", *ASKED, "--figures", "menu.toml"), "Directory 'menu.toml' is a file"),
         (("menu.toml", *ASKED, "--figures", "menu.toml/a"), "cannot write"),

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from trigemu.support import Key, TomlTable, TrigemuError, is_file, nearest, quoted
+from trigemu.support import Key, TomlTable, TrigemuError, is_file, nearest, quoted, refuse_other_kinds
 from trigemu.support import toml as tables
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
@@ -197,6 +197,7 @@ def load_config(config: str | Path) -> Config:
         hint = nearest(str(config), shipped())
         raise ConfigError(f"{config}: neither a file nor a shipped configuration{hint}")
     document = tables.load_toml(path)
+    refuse_other_kinds(document, "slice")
     made = tables.read_table(document, document.data, Config, (), "")
     document.finish()
     assert made is not None

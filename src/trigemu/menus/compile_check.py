@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from trigemu.observables import Condition, Constant, Derivation, Number, Relation, Scope
-from trigemu.support import Document, Key, TableError, TrigemuError, dotted, own_cause
-from trigemu.triggers import Compiled, Context, Kind, reason_of
+from trigemu.support import Document, Key, TableError, TrigemuError, dotted, own_cause, read_table
+from trigemu.triggers import BitKind, Compiled, Context, Kind, reason_of
 
 
 class _Checking(Context):
@@ -72,6 +75,22 @@ def try_compile(
         if at or not (told or meant):
             told.add(at)
             document.problem((*key, *at), where, f"{dotted((*key, *at))}: {message}" if at else message)
+
+
+def try_known(
+    document: Document,
+    own: dict[str, Any],
+    struct: type[Kind] | type[BitKind],
+    scope: Scope,
+    key: Key,
+    where: str,
+) -> None:
+    """Compile a trigger with mistakes as if it had no unknown keys, to report what else is wrong."""
+    known = {field.encode_name for field in msgspec.structs.fields(struct)}
+    table = {name: value for name, value in own.items() if name in known}
+    description = read_table(replace(document, problems=[]), table, struct, key, where)
+    if isinstance(description, Kind):
+        try_compile(document, description, scope, table, key, where)
 
 
 def _texts(value: Any, key: Key) -> Iterator[tuple[Key, str]]:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from trigemu.menus.compile_check import failed, try_compile
+from trigemu.menus.compile_check import failed, try_compile, try_known
 from trigemu.menus.format import FORMAT, read_format
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Trigger, own_prescale
 from trigemu.menus.prescales import name_mistakes, prescale_mistake
@@ -36,6 +36,7 @@ from trigemu.support import (
     own_cause,
     printable,
     read_table,
+    refuse_other_kinds,
 )
 from trigemu.triggers import KINDS, BitKind, Kind, Plugin, ScoreKind, parse_expression
 from trigemu.triggers import plugins as plugin_finder
@@ -128,6 +129,7 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
         With all mistakes of the file, plugins that fail among them.
     """
     document = load_toml(Path(path))
+    refuse_other_kinds(document, "trigger")
     read_format(document)
     for key in document.data:
         if key not in _KEYS:
@@ -238,7 +240,7 @@ def _trigger(
     try:
         description = read_table(document, own, struct, key, where, also=_COMMON)
         if description is None:
-            _check_known(document, own, struct, scope, key, where)
+            try_known(document, own, struct, scope, key, where)
         factor = 1.0 if description is None else own_prescale(description, rate)
         if isinstance(description, BitKind):
             description.inputs()
@@ -275,22 +277,6 @@ def _trigger(
         prescales=tuple(prescale * factor for prescale in head.prescales),
         level=head.level,
     )
-
-
-def _check_known(
-    document: Document,
-    own: dict[str, Any],
-    struct: type[Kind] | type[BitKind],
-    scope: Scope,
-    key: Key,
-    where: str,
-) -> None:
-    """Compile a trigger with mistakes as if it had no unknown keys, to report what else is wrong."""
-    known = {field.encode_name for field in msgspec.structs.fields(struct)}
-    table = {name: value for name, value in own.items() if name in known}
-    description = read_table(replace(document, problems=[]), table, struct, key, where)
-    if isinstance(description, Kind):
-        try_compile(document, description, scope, table, key, where)
 
 
 def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:

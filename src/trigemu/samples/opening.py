@@ -34,6 +34,7 @@ from trigemu.support import (
     load_toml,
     nearest,
     read_table,
+    refuse_other_kinds,
 )
 
 #: Samples in a catalogue, each of which has rows of its own in tables.
@@ -85,6 +86,7 @@ def open_catalogue(
     file = where if path is None else Path(path)
     regular(file)
     document = load_toml(file)
+    refuse_other_kinds(document, "catalogue")
     for key in document.data:
         if key not in ("catalogue", "sample"):
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, ('catalogue', 'sample'))}")

@@ -50,6 +50,7 @@ from trigemu.support import (
     nearest,
     printable,
     read_table,
+    refuse_other_kinds,
 )
 
 _SECTIONS = ("profile", "objects", "sums", "observable", "category", "reference")
@@ -189,6 +190,7 @@ def read_profiles(path: Path | str) -> ProfileSet:
         With all mistakes of the file.
     """
     document = load_toml(Path(path))
+    refuse_other_kinds(document, "profile")
     for key in document.data:
         if key not in _SECTIONS:
             document.problem((key,), "", f"unknown key {key!r}{nearest(key, _SECTIONS)}")

@@ -78,6 +78,7 @@ from trigemu.support.toml import (
     load_toml,
     read_table,
 )
+from trigemu.support.toml_kinds import kind_of, refuse_other_kinds
 from trigemu.support.toml_lines import Key
 
 __all__ = [
@@ -141,6 +142,7 @@ __all__ = [
     "is_private",
     "is_there",
     "kernel",
+    "kind_of",
     "listed",
     "listed_tasks",
     "load_average",
@@ -162,6 +164,7 @@ __all__ = [
     "read_arrays",
     "read_bounded",
     "read_table",
+    "refuse_other_kinds",
     "replace_key",
     "run_limited",
     "show_with",

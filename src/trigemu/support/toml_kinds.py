@@ -1,0 +1,32 @@
+"""What a TOML file of trigemu is, told by a table that only files of one kind have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trigemu.support.toml import Document
+
+#: Table → the kind of file that has it, and what takes such files.
+KINDS = {
+    "trigger": ("a menu", "trigemu check-menu and most other commands take it as MENU"),
+    "catalogue": ("a catalogue of samples", "give it as --samples"),
+    "profile": ("a set of efficiency profiles", "trigemu efficiency takes it as --profile"),
+    "slice": ("a configuration of simulated samples", "trigemu generate takes it"),
+    "training": ("a configuration for training a model", "trigemu decade train takes it"),
+    "network": ("a model card", "a trigger names it as its card"),
+    "score": ("a model card", "a trigger names it as its card"),
+}
+
+
+def kind_of(data: dict[str, Any]) -> str | None:
+    """Return the table that tells the kind of a file, a key of `KINDS`; None if it has none of them."""
+    return next((table for table in KINDS if table in data), None)
+
+
+def refuse_other_kinds(document: Document, table: str) -> None:
+    """Raise TableError if a file is of another kind than the one that has this table."""
+    found = None if table in document.data else kind_of(document.data)
+    if found:
+        what, use = KINDS[found]
+        document.problem((found,), "", f"this is {what}, not {KINDS[table][0]}: {use}")
+        document.finish()
