@@ -226,11 +226,19 @@ def test_one_file_of_any_format_is_read_over_http(tmp_path: Path, file: Path) ->
         server.shutdown()
 
 
+UNKNOWN = "unknown format: it is neither ROOT, Parquet, HDF5 nor a CMS Level-1 test vector, but"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("none.root", None, r"sample 'none': .*none\.root cannot be read \(FileNotFoundError"),
-        ("a.dat", b"\x01\0\x02", "unknown format: it is neither ROOT, Parquet, HDF5 nor text"),
+        ("a.dat", b"\x01\0\x02", f"{UNKNOWN} binary data of another kind$"),
+        ("a.txt", b"\xff\xfe", f"{UNKNOWN} binary data of another kind$"),
+        ("a.log", b"\n trigger rate\nJ100 3\n", f"{UNKNOWN} text that begins with 'trigger rate'$"),
+        ("a.csv", 600 * "µ".encode(), f"{UNKNOWN} text that begins with 'µµµ"),
+        ("a.txt", b"", f"{UNKNOWN} empty$"),
+        ("a.txt", b" \n", f"{UNKNOWN} blank$"),
         ("a.txt", b"1 2 3\n", "sample 'a': .*line 1: 3 columns, expected"),
     ],
 )

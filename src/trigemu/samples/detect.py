@@ -6,7 +6,10 @@ from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Beginning
 from trigemu.samples.formats.uproot_file import open_root
 from trigemu.samples.locations import is_local_folder, opened
-from trigemu.support import SampleError
+from trigemu.support import SampleError, excerpt, quoted
+
+#: Bytes from the beginning of a file that tell its format, and characters that a message shows of them.
+_START, _SHOWN = 512, 60
 
 
 def format_of(path: str) -> str:
@@ -21,15 +24,28 @@ def format_of(path: str) -> str:
         found = ", ".join(sorted(set(beginning.trees))) or "nothing"
         raise SampleError(f"a ROOT file without any of {wanted} (there is: {found})")
     raise SampleError(
-        "unknown format: it is neither ROOT, Parquet, HDF5 nor text; name the format in a catalogue"
+        f"unknown format: it is neither ROOT, Parquet, HDF5 nor a CMS Level-1 test vector, but "
+        f"{_described(beginning.start)}"
     )
+
+
+def _described(start: bytes) -> str:
+    """Return what a file is, from its beginning, for a message."""
+    if not start.strip():
+        return "blank" if start else "empty"
+    try:
+        text = start.decode("utf-8", "ignore" if len(start) == _START else "strict")
+    except UnicodeDecodeError:
+        text = "\0"
+    line = text.strip().splitlines()[0] if "\0" not in text else ""
+    return f"text that begins with {quoted(excerpt(line, _SHOWN))}" if line else "binary data of another kind"
 
 
 def _beginning(path: str) -> Beginning:
     if is_local_folder(path):
         return Beginning(True, b"", ())
     with opened(path, compression="infer") as stream:
-        start: bytes = stream.read(512)
+        start: bytes = stream.read(_START)
     if not start.startswith(b"root"):
         return Beginning(False, start, ())
     with open_root(path) as file:

@@ -113,8 +113,9 @@ class CMSVector(Source):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """Any text."""
-        return not (beginning.folder or beginning.trees or b"\0" in beginning.start)
+        """Text of hexadecimal digits alone."""
+        digits = b"".join(beginning.start.split())
+        return bool(digits) and bool((_DIGITS[np.frombuffer(digits, np.uint8)] < 16).all())
 
     @cached_property
     def _crossings(self) -> _Crossings:
