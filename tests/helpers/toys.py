@@ -245,8 +245,10 @@ def write_root(
     basket: int = 10_000,
     sum_of_weights: float | None = None,
     compression: str = "zlib",
+    runs: bool = True,
 ) -> None:
-    """The events as a NanoAOD-like file. compression: zlib, lzma, lz4, zstd or none."""
+    """The events as a NanoAOD-like file. compression: zlib, lzma, lz4, zstd or none. runs: with the sum of
+    weights."""
     arrays: dict[str, Any] = {}
     for name in COLLECTIONS:
         fields = {
@@ -271,8 +273,9 @@ def write_root(
         file.mktree("Events", types, counter_name=lambda n: f"n{n}", field_name=lambda a, b: f"{a}_{b}")
         for start in range(0, len(events), basket):
             file["Events"].extend({n: a[start : start + basket] for n, a in arrays.items()})
-        file.mktree("Runs", {"genEventSumw": "f8"})
-        file["Runs"].extend({"genEventSumw": np.array([total])})
+        if runs:
+            file.mktree("Runs", {"genEventSumw": "f8"})
+            file["Runs"].extend({"genEventSumw": np.array([total])})
 
 
 def menu_from(folder: Path, text: str) -> Menu:

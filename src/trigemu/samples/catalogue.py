@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -186,6 +187,16 @@ class Catalogue(Shown, Named[Sample]):
         )
 
     @property
+    def unnormalised(self) -> tuple[str, ...]:
+        """A sentence for each signal whose rate is not known."""
+        return tuple(
+            f"the rate of the signal {sample.name!r} is not known, which no rate of a trigger needs: "
+            f"{sample.unnormalised}"
+            for sample in self.samples
+            if sample.unnormalised
+        )
+
+    @property
     def with_parents(self) -> frozenset[int]:
         """The numbers of the samples whose errors depend on which events share an interaction."""
         chosen = self.samples if self.errors == "interactions" else ()
@@ -219,7 +230,7 @@ class Catalogue(Shown, Named[Sample]):
 
 
 def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool) -> Sample:
-    """Return a sample with weights in Hz."""
+    """Return a sample with weights in Hz; of a signal that lacks the sum of its weights, relative ones."""
     table = sample.table
     if table.sum_of_weights and lacks_files:
         raise SampleError(
@@ -227,8 +238,14 @@ def normalised(head: CatalogueTable, sample: Sample, lacks_files: bool) -> Sampl
             f"cannot be read: give the sum of the others, and list these alone"
         )
     total = table.sum_of_weights or 0.0
-    for file in () if table.sum_of_weights else sample.sources:  # sum() differs between versions of Python
-        total += file.sum_of_weights if sample.weighted else file.entries
+    try:
+        for file in () if table.sum_of_weights else sample.sources:  # sum() differs between Python versions
+            total += file.sum_of_weights if sample.weighted else file.entries
+    except SampleError as error:
+        if table.role != "signal":
+            raise
+        reason = str(error) if table.cross_section_pb else ""
+        return replace(sample, hz_per_weight=1.0, rate_hz=math.nan, unnormalised=reason)
     hz = hz_per_unit_weight(head, table, total)
     if not SMALLEST_RATE_HZ <= hz * total <= LARGEST_RATE_HZ:
         raise SampleError(

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from trigemu.samples.events import Need
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
-from trigemu.support import BoolArray, UnreadableError
+from trigemu.support import BoolArray, SampleError, UnreadableError
 
 #: Files that a process keeps open.
 OPEN_FILES = 16
@@ -27,7 +27,9 @@ class Facts:
     Attributes
     ----------
     sum_of_weights : float or None
-        None if it was not asked for.
+        None if it was not asked for, or a signal has none.
+    no_sum : str
+        Why a signal has no sum of weights; empty if it has one.
     sha256 : str or None
         Its digest; None for a remote file without a digest in the catalogue, and one that is only sealed.
     identity : str
@@ -46,6 +48,7 @@ class Facts:
     sha256: str | None
     identity: str
     opening: str = field(compare=False)
+    no_sum: str = ""
 
     def for_reading(self) -> Facts:
         """Return what is needed to read events, which is little, and sent with every task."""
@@ -108,6 +111,8 @@ class EventFile(Source):
 
     @property
     def sum_of_weights(self) -> float:
+        if self.facts.no_sum:
+            raise SampleError(f"{self.path}: {self.facts.no_sum}")
         assert self.facts.sum_of_weights is not None, "it was not asked for"
         return self.facts.sum_of_weights
 

@@ -227,9 +227,9 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
     seals = table.seal or ("",) * len(paths)
     opening = secrets.token_hex(8)
     sums = weighted and not table.sum_of_weights
-    identified = engine.checkpoint is not None
+    identified, signal = engine.checkpoint is not None, table.role == "signal"
     return [
-        ToOpen(table.name, path, table.format, seal, sha256, opening, sums, identified, missing)
+        ToOpen(table.name, path, table.format, seal, sha256, opening, sums, identified, missing, signal)
         for (path, missing), seal, sha256 in zip(paths, seals, digests, strict=True)
     ]
 

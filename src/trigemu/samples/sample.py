@@ -49,6 +49,9 @@ class Sample:
         Whether generator weights are used; otherwise every event has weight 1.
     per_interactions : tuple of float
         Factors on the weight of a crossing, by its number of interactions; empty: no reweighting.
+    unnormalised : str
+        Why a signal with a cross-section has no rate (`rate_hz` is NaN, weights are relative); empty if it
+        has one.
     """
 
     number: int
@@ -59,6 +62,7 @@ class Sample:
     sha256: tuple[str | None, ...]
     weighted: bool = True
     per_interactions: tuple[float, ...] = ()
+    unnormalised: str = ""
 
     def __repr__(self) -> str:
         return in_brackets(self, f"{quoted(self.name)}: {self.entries} events in {len(self.sources)} files")

@@ -12,7 +12,7 @@ from typing import Any
 import fsspec
 
 from trigemu.samples.event_file import Facts, opened_source
-from trigemu.samples.formats.source import Schema
+from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import located, opened, parts, timeouts
 from trigemu.samples.sample import naming
 from trigemu.support import SampleError, UnreadableError, fingerprint
@@ -26,7 +26,8 @@ PAUSE_S = 1.0
 @dataclass(frozen=True)
 class ToOpen:
     """A file to open. sha256: what the catalogue says. opening: see `Facts`. weighted: whether the sum of its
-    weights is needed. identified: whether its identity is. missing: what to say if there is none."""
+    weights is needed. identified: whether its identity is. missing: what to say if there is none. signal:
+    whether it may lack that sum, because no rate is made of it."""
 
     sample: str
     path: str
@@ -37,6 +38,7 @@ class ToOpen:
     weighted: bool
     identified: bool
     missing: str = ""
+    signal: bool = False
 
     @property
     def size(self) -> int:
@@ -117,6 +119,7 @@ def survey(file: ToOpen) -> Found:
         sha256 = file.sha256 if file.seal else _verified(file)  # a seal is compared while it is read
         with naming(file.sample, file.path):
             source = opened_source(file.format, file.path, file.seal, file.opening)
+            total, no_sum = _sum_of_weights(source, file)
             return Facts(
                 entries=source.entries,
                 boundaries=source.boundaries,
@@ -124,14 +127,29 @@ def survey(file: ToOpen) -> Found:
                 neighbours=source.neighbours,
                 has_parents=source.has_parents,
                 stored=source.stored,
-                sum_of_weights=source.sum_of_weights if file.weighted else None,
+                sum_of_weights=total,
                 sha256=sha256,
                 identity=sha256 or file.seal or (_tag(file.path) if file.identified else ""),
                 opening=file.opening,
+                no_sum=no_sum,
             )
     except SampleError as error:
         settled = file.is_remote and isinstance(error.__cause__, FileNotFoundError)
         return Problem(str(error), isinstance(error, UnreadableError), settled)
+
+
+def _sum_of_weights(source: Source, file: ToOpen) -> tuple[float | None, str]:
+    """Return the sum of the weights of a file, if it is needed, and why a signal has none."""
+    if not file.weighted:
+        return None, ""
+    try:
+        return source.sum_of_weights, ""
+    except UnreadableError:
+        raise
+    except SampleError as error:
+        if not file.signal:
+            raise
+        return None, str(error)
 
 
 def _tag(path: str) -> str:

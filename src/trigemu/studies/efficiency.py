@@ -235,6 +235,12 @@ def _check(
     check_names(menus)
     if not (menus and samples and profiles):
         raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
+    for sample in samples:
+        if len(samples) > 1 and sample.unnormalised:
+            raise SampleError(
+                f"samples are added by their rates, and that of {sample.name!r} is not known: "
+                f"{sample.unnormalised}"
+            )
     if len(categories) > MAX_CATEGORIES:
         raise TrigemuError(f"{len(categories)} categories: at most {MAX_CATEGORIES} are possible")
     for profile in profiles:

@@ -37,7 +37,7 @@ def row(sample: Sample) -> dict[str, Any]:
         "format": table.format,
         "files": len(sample.sources),
         "events": sample.entries,
-        "rate_hz": sample.rate_hz if _has_rate(sample) else None,
+        "rate_hz": sample.rate_hz if _has_rate(sample) and not sample.unnormalised else None,
         "description": table.description,
     }
 
@@ -58,10 +58,12 @@ def sample_table(catalogue: Catalogue) -> RenderableType:
     table.add_column("description", "text")
     for sample in catalogue.samples:
         entry, known = sample.table, row(sample)
-        rate = f"{sample.rate_hz:.4g} Hz" if _has_rate(sample) else ""
+        rate = f"{sample.rate_hz:.4g} Hz" if known["rate_hz"] is not None else "unknown"
+        rate = rate if _has_rate(sample) else ""
         files, events = str(known["files"]), str(known["events"])
         table.add_row(entry.name, entry.role, entry.format, files, events, rate, entry.description)
     head = f"{catalogue.table.name}: {catalogue.table.convention} weights, {catalogue.path}"
+    unknown = [f"Warning: {warning}." for warning in catalogue.unnormalised]
     warnings = [f"Warning: {catalogue.left_out_text}."] if catalogue.left_out else []
-    notes = (*(catalogue.table.note or "").splitlines(), *warnings)
+    notes = (*(catalogue.table.note or "").splitlines(), *unknown, *warnings)
     return Page([head, table, *notes])
