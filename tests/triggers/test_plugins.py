@@ -201,6 +201,11 @@ from trigemu_plugin_greet import WORD
 @click.command()
 @click.option("--loudly", is_flag=True)
 def command(loudly):
+    '''Greet
+    the users.
+
+    Politely.
+    '''
     click.echo(WORD.upper() if loudly else WORD)
 """
 
@@ -250,7 +255,7 @@ def test_help_and_other_commands_load_no_plugin(here: Path) -> None:
         assert "was loaded" not in text
     assert "trigemu_plugin_greet" not in sys.modules
     rows = [line.split() for line in trigemu("--help")[1].splitlines()]
-    assert ["greet", "From", "the", "plugin", "of", "this", "name."] in rows
+    assert ["greet", "Greet", "the", "users."] in rows
     assert not any(row[:1] in (["mute"], ["quiet"]) for row in rows)
 
 
@@ -296,6 +301,27 @@ def test_no_plugin_takes_the_place_of_a_command(here: Path) -> None:
     assert status == 0
     assert "was loaded" not in text
     assert [line.split()[:1] for line in trigemu("--help")[1].splitlines()].count(["samples"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("'Greet all.\\n\\nMore.'\ndef command(): pass", "Greet all."),
+        ("def command():\n    'Greet \\x1b[31m' + 'all'", "(plugin greet)"),
+        ("def command():\n    'Greet \\x1b[31m all'", "Greet \\x1b[31m all"),
+        ("def command():\n    '" + 50 * "long " + "'", "long long long"),
+        ("1 / 0", "(plugin greet)"),
+        ("def f(:", "(plugin greet)"),
+        ("\0", "(plugin greet)"),
+    ],
+)
+def test_the_list_of_commands_has_the_help_of_a_plugin(here: Path, source: str, text: str) -> None:
+    write(here / "plugins" / "greet" / "cli.py", source)
+    status, listed = trigemu("--help")
+    assert status == 0
+    (line,) = [line for line in listed.splitlines() if line.startswith("  greet")]
+    assert line.split(maxsplit=1)[1].startswith(text)
+    assert len(line) <= 80
 
 
 def test_an_unknown_command(here: Path) -> None:

@@ -73,9 +73,7 @@ class _Commands(click.Group):
         rows = []
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name) if name in COMMANDS else None
-            rows.append(
-                (name, command.get_short_help_str(60) if command else "From the plugin of this name.")
-            )
+            rows.append((name, command.get_short_help_str(60) if command else _of_plugin(name)))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -148,6 +146,12 @@ def _trace(ctx: click.Context, error: BaseException) -> None:
         remote = [error.remote] if isinstance(error, TrigemuError) else []
         with suppress(OSError):
             say("".join((*remote, *lines)).rstrip("\n"), err=True)
+
+
+def _of_plugin(name: str) -> str:
+    """Return the help of a plugin's command for the list of commands, on one line."""
+    text = printable(plugins.summary(name, plugins.search_path()))
+    return click.Command(name, help=text).get_short_help_str(60) if text else f"(plugin {name})"
 
 
 def _reproduced(ctx: click.Context, error: TrigemuError) -> str:

@@ -9,6 +9,7 @@ have a module `cli` with a click command `command`, which adds the command `trig
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -23,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from trigemu.support import PluginError, TrigemuError, nearest, own_cause
+from trigemu.support import PluginError, TrigemuError, nearest, own_cause, read_bounded
 from trigemu.triggers.base import BitKind, Kind
 
 ENTRY_POINTS = "trigemu.plugins"
@@ -224,6 +225,19 @@ def _is_file(path: Path) -> bool:
 def with_commands(folders: Iterable[Path]) -> list[str]:
     """Return the names of plugins with a command: packages with a module `cli`. None is loaded."""
     return sorted(name for name, found in available(folders).items() if _has(found[0], "cli"))
+
+
+def summary(name: str, folders: Iterable[Path]) -> str:
+    """Return the docstring of the command of a plugin, or of its module, up to the first blank line. It is
+    parsed, not loaded; empty if there is none."""
+    try:
+        module = ast.parse(read_bounded(available(folders)[name][0].with_name("cli.py")))
+    except Exception:  # of a plugin that is broken; its command will say so
+        return ""
+    commands = [part for part in module.body if isinstance(part, ast.FunctionDef) and part.name == "command"]
+    texts = [*map(ast.get_docstring, commands), ast.get_docstring(module)]
+    text = next(filter(None, texts), "")
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def _has(file: Path, part: str) -> bool:
