@@ -40,7 +40,7 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
     if not rows:
         return
     head = ("menu", "quantity", "here", "published", "here / published")
-    text = f"Published: {', '.join(sources)}. Errors are those of the numbers here."
+    text = f"Published: {'; '.join(sources)}. Errors are those of the numbers here."
     yield Section("Comparison with published numbers", (text,), (ReportTable(head, tuple(rows), "llrrr"),))
 
 
