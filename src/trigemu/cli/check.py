@@ -12,7 +12,7 @@ from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.output.text import validate as output_check
-from trigemu.samples import without_bad_files
+from trigemu.samples import with_decisions, without_bad_files
 from trigemu.studies import check_decisions as check_decisions
 from trigemu.support import check_outputs
 from trigemu.triggers import search_path
@@ -24,6 +24,11 @@ from trigemu.triggers import search_path
 @processing
 @options.plugin_path
 @options.json_file
+@click.option(
+    "--decisions",
+    type=options.Location(),
+    help="File with the stored decisions, if SAMPLE does not have them: for the same events, in their order.",
+)
 @click.option(
     "--inject",
     type=click.IntRange(min=0),
@@ -38,6 +43,7 @@ def check(
     processing: Processing,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
+    decisions: Path | str | None,
     inject: int,
 ) -> None:
     """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue).
@@ -45,9 +51,11 @@ def check(
     The exit status is 1 if any decision differs.
     """
     files = on_disk(json_file)
-    check_outputs(files, (menu, sample))
+    check_outputs(files, (menu, sample, decisions))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     with processing.opened(sample) as (engine, catalogue):
+        if decisions is not None:
+            catalogue = with_decisions(catalogue, decisions, executor=engine)
         check_inputs(files, [read], catalogue)
         with events_bar(catalogue.samples, engine) as advance:
             result = without_bad_files(

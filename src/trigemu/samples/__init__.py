@@ -20,6 +20,7 @@ from trigemu.samples.locations import opened
 from trigemu.samples.margins import join_events
 from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
 from trigemu.samples.opening import catalogue_of, open_catalogue
+from trigemu.samples.recorded import with_decisions
 from trigemu.samples.sample import INTERACTIONS, Sample
 from trigemu.samples.sealing import seal_catalogue
 from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
@@ -56,5 +57,6 @@ __all__ = [
     "open_catalogue",
     "opened",
     "seal_catalogue",
+    "with_decisions",
     "without_bad_files",
 ]

@@ -1,0 +1,72 @@
+"""Recorded decisions in a file of their own, apart from the events that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.event_file import EventFile
+from trigemu.samples.formats.source import Source
+from trigemu.samples.opening import catalogue_of
+from trigemu.support import BoolArray, SampleError
+
+
+@dataclass
+class _Decided(EventFile):
+    """A file of events whose decisions are in another file. first: the number of its first event there."""
+
+    decisions: Source = field(kw_only=True)
+    first: int = field(kw_only=True)
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        return self.decisions.stored
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
+        return self.decisions.read_stored(self.first + start, self.first + stop, names)
+
+    @property
+    def identity(self) -> str:
+        return f"{super().identity} {self.decisions.identity}"
+
+
+def with_decisions(catalogue: Catalogue, path: Path | str, *, executor: Any = None) -> Catalogue:
+    """Return a catalogue whose recorded decisions are those in another file, event by event.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        A catalogue of one sample.
+    path : Path or str
+        A file, or a folder of Parquet files, with a decision of each trigger for each event of that sample,
+        in the same order.
+    executor
+        As in `open_catalogue`.
+
+    Raises
+    ------
+    SampleError
+        If the file cannot be read, has no decisions, or has another number of events; or if the catalogue has
+        several samples.
+    """
+    if len(catalogue.samples) != 1:
+        names = ", ".join(sample.name for sample in catalogue.samples)
+        raise SampleError(f"{path}: decisions are of one sample, and {catalogue.path} has {names}")
+    (sample,), (recorded,) = catalogue.samples, catalogue_of(path, executor=executor).samples
+    (decisions,) = recorded.sources
+    if not decisions.stored:
+        raise SampleError(f"{path}: it has no decisions: columns of booleans, or HLT_… and L1_…")
+    if recorded.entries != sample.entries:
+        raise SampleError(
+            f"{path}: it has {recorded.entries} events, and sample {sample.name!r} has {sample.entries}"
+        )
+    before = accumulate((source.entries for source in sample.sources), initial=0)
+    sources = tuple(
+        _Decided(**{**source.__dict__, "decisions": decisions, "first": first})
+        for source, first in zip(sample.sources, before, strict=False)
+    )
+    return replace(catalogue, samples=(replace(sample, sources=sources),))
