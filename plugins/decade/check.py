@@ -16,6 +16,7 @@ from trigemu.decisions import Plan, make_plan
 from trigemu.emulation import Progress, cut_for, solve_budgets
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
+from trigemu.output.figures.style import axis_label
 from trigemu.output.text.terminal import Table
 from trigemu.samples import EVALUATION, Catalogue
 from trigemu.support import BoolArray, FloatArray, TrigemuError
@@ -120,12 +121,12 @@ def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list
 
 
 def label(observable: str) -> str:
-    """Return the axis label of an observable, such as `leading jet $p_T$ [GeV]` for `jet[0].pt`."""
+    """Return the axis label of an observable, such as `leading jet pT [GeV]` for `jet[0].pt`, typeset."""
     found = re.fullmatch(r"(\w+)\[0\]\.pt", observable)
     if found:
-        return rf"leading {found[1].replace('_', ' ')} $p_T$ [GeV]"
-    named = {"met": r"missing $E_T$ [GeV]", "ht": r"$H_T$ [GeV]", "mht": r"missing $H_T$ [GeV]"}
-    return named.get(observable, observable)
+        return axis_label(f"leading {found[1].replace('_', ' ')} pT", "GeV")
+    named = {"met": "missing ET", "ht": "HT", "mht": "missing HT"}
+    return axis_label(named.get(observable, observable), "GeV" if observable in named else "")
 
 
 def as_dict(result: Diagnostics) -> dict[str, Any]:

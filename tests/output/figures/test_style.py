@@ -22,7 +22,7 @@ from trigemu.output.figures.precision import draw_bits
 from trigemu.output.figures.rates_in_bins import draw_rates_vs
 from trigemu.output.figures.samples import draw_samples
 from trigemu.output.figures.spectra import draw_spectrum
-from trigemu.output.figures.style import literal
+from trigemu.output.figures.style import axis_label, literal
 from trigemu.output.figures.threshold_scan import draw_plane, draw_scan
 from trigemu.output.figures.turnon import draw_efficiency
 
@@ -95,3 +95,19 @@ def test_figures_of_pyplot_leave_its_settings(tmp_path: Path) -> None:
     surroundings = {**os.environ, "MPLBACKEND": "module://notebook_backend"}
     surroundings["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=surroundings)
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("leading jet pT", r"leading jet $p_{\mathrm{T}}$ [GeV]"),
+        ("HT of all, ET", r"$H_{\mathrm{T}}$ of all, $E_{\mathrm{T}}$ [GeV]"),
+        ("MHT", "MHT [GeV]"),
+        ("L1_pT30", "L1_pT30 [GeV]"),
+        ("$pT", r"\$$p_{\mathrm{T}}$ [GeV]"),
+    ],
+)
+def test_transverse_quantities_are_typeset(text: str, drawn: str) -> None:
+    assert axis_label(text, "GeV") == drawn
+    assert axis_label("n_jet") == "n_jet"
+    Figure().text(0.5, 0.5, axis_label(text, "GeV")).figure.savefig(io.BytesIO(), dpi=20)

@@ -22,7 +22,7 @@ def test_lines_and_bands_are_the_numbers() -> None:
             assert line.get_data().values == pytest.approx(value, nan_ok=True)
             assert band.get_data().values == pytest.approx(high, nan_ok=True)
             assert band.get_data().baseline == pytest.approx(low, nan_ok=True)
-    assert lower.get_xlabel() == "pT [GeV]"
+    assert lower.get_xlabel() == "$p_{\\mathrm{T}}$ [GeV]"
 
 
 def test_a_menu_has_one_colour_and_dash_in_both_panels() -> None:

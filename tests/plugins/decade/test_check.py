@@ -189,7 +189,7 @@ def test_each_number_stands_in_its_column(toy: Any) -> None:
 
 
 def test_labels() -> None:
-    assert label("jet[0].pt") == "leading jet $p_T$ [GeV]"
-    assert label("clean_jet[0].pt") == "leading clean jet $p_T$ [GeV]"
-    assert label("met") == "missing $E_T$ [GeV]"
+    assert label("jet[0].pt") == "leading jet $p_{\\mathrm{T}}$ [GeV]"
+    assert label("clean_jet[0].pt") == "leading clean jet $p_{\\mathrm{T}}$ [GeV]"
+    assert label("met") == "missing $E_{\\mathrm{T}}$ [GeV]"
     assert label("jet[1].pt") == "jet[1].pt"

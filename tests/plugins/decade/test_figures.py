@@ -17,7 +17,10 @@ from trigemu_plugin_decade.densities import densities
 from trigemu_plugin_decade.diagnostics import diagnose
 
 Toy = Callable[..., Any]
-LABELS = {"jet[0].pt": r"leading jet $p_T$ [GeV]", "photon[0].pt": r"leading photon $p_T$ [GeV]"}
+LABELS = {
+    "jet[0].pt": r"leading jet $p_{\mathrm{T}}$ [GeV]",
+    "photon[0].pt": r"leading photon $p_{\mathrm{T}}$ [GeV]",
+}
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, figure, literal, rate_axis
+from trigemu.output.figures.style import COLOURS, axis_label, figure, literal, rate_axis
 from trigemu.output.figures.threshold_scan import DECADES_SHOWN
 from trigemu.output.figures.turnon import DASHES
 from trigemu.support import FloatArray
@@ -35,7 +35,7 @@ def draw_rates_vs(
             axes.set_ylim(low, high)
             rate_axis(axes.yaxis, low, high)
         axes.set_xlim(edges[0], edges[-1])
-        axes.set_xlabel(literal(label))
+        axes.set_xlabel(axis_label(label))
         axes.set_ylabel("rate rescaled to all crossings [Hz]")
         axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
     return made

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, figure, literal, log_axis
+from trigemu.output.figures.style import COLOURS, axis_label, figure, literal, log_axis
 from trigemu.support import FloatArray
 
 #: Lower end of the axis, as a fraction of the highest rate; below it there are only single events.
@@ -54,7 +54,7 @@ def draw_spectrum(
         highest = max((float(np.max(rate / width)) for rate, _ in lines.values()), default=0.0)
         if highest > 0:
             axes.set_ylim(highest * DECADES_SHOWN, 3 * highest)
-        axes.set_xlabel(literal(f"{label} [{unit}]" if unit else label))
+        axes.set_xlabel(axis_label(label, unit))
         axes.set_ylabel(literal(f"rate [Hz/{unit}]") if unit else "rate [Hz]")
         axes.legend(fontsize=11, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     return made

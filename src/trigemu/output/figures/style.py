@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -26,6 +27,8 @@ COLOURS = (
 
 #: Longer names are shortened in figures, and written in full where their numbers are.
 LONGEST = 26
+#: Quantities that figures typeset.
+_TRANSVERSE = re.compile(r"\b([pEH])T\b")
 #: A character of no width.
 _NOTHING = "\u200b"
 #: What makes a figure.
@@ -91,6 +94,11 @@ def literal(text: str) -> str:
     is between two $ for a formula, and leave a line whose name begins with _ out of the legend."""
     plain = printable(text).replace("$", r"\$")
     return f"{_NOTHING}{plain}" if plain.startswith("_") else plain
+
+
+def axis_label(text: str, unit: str = "") -> str:
+    """Return the label of an axis: a text of others, in which pT, ET and HT are typeset, and its unit."""
+    return _TRANSVERSE.sub(r"$\1_{\\mathrm{T}}$", literal(f"{text} [{unit}]" if unit else text))
 
 
 def shown(names: Iterable[str]) -> dict[str, str]:

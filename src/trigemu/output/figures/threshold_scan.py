@@ -11,7 +11,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from trigemu.output.figures.style import COLOURS, figure, literal
+from trigemu.output.figures.style import COLOURS, axis_label, figure, literal
 from trigemu.output.figures.turnon import DASHES
 from trigemu.output.numbers import HZ, unit_of
 from trigemu.support import FloatArray
@@ -58,7 +58,7 @@ def draw_scan(
         _budgets(axes, budgets)
         if len(values) > 1:
             axes.set_xlim(values[0], values[-1])
-        axes.set_xlabel(literal(label))
+        axes.set_xlabel(axis_label(label))
         axes.set_ylabel("rate [Hz]")
         axes.set_title(literal(title), loc="right", fontsize=12)
         axes.legend(fontsize=11, ncols=3, loc="lower left", bbox_to_anchor=(0.0, 1.0), frameon=False)
@@ -105,8 +105,8 @@ def draw_plane(
                 lines = axes.contour(first, second, hz.T, levels=inside, colors="white", linewidths=1.5)
                 for text in lines.clabel(fmt=in_hz, fontsize=10):
                     text.set_path_effects([patheffects.withStroke(linewidth=2.5, foreground="black")])
-        axes.set_xlabel(literal(labels[0]))
-        axes.set_ylabel(literal(labels[1]))
+        axes.set_xlabel(axis_label(labels[0]))
+        axes.set_ylabel(axis_label(labels[1]))
         axes.set_title(literal(title), loc="left", fontsize=12)
     return made
 

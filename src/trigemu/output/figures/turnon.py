@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, figure, literal
+from trigemu.output.figures.style import COLOURS, axis_label, figure, literal
 from trigemu.support import FloatArray
 
 #: Line styles, so that lines differ not only in colour.
@@ -38,7 +38,7 @@ def draw_efficiency(
             panels[1].set_ylabel("gain", fontsize=14)
             made.align_ylabels(panels)
         panels[-1].set_xlim(edges[0], edges[-1])
-        panels[-1].set_xlabel(literal(f"{label} [{unit}]" if unit else label), fontsize=14)
+        panels[-1].set_xlabel(axis_label(label, unit), fontsize=14)
         handles, names = panels[0].get_legend_handles_labels()
         made.legend(handles, names, loc="outside upper left", ncols=3, fontsize=11.5, frameon=False)
     return made
