@@ -67,6 +67,7 @@ name = "A"
 kind = "threshold"
 observable = "ht"
 above = 100
+unit = "GeV"
 requires = "n_jet > 1"
 group = "g"
 level = "HLT"
@@ -139,6 +140,7 @@ def test_ways_to_cut(validator: jsonschema.Draft202012Validator, tmp_path: Path,
     [
         ("[menu]", "[manu]"),
         ("above = 100\n", "above = 100\nunique_rate_hz = 5\n"),
+        ("rate_hz = 1", "unit = 'Hz'\nrate_hz = 1"),
         ("above = 100\n", "above = 100\ntotal_rate_hz = 5\n"),
         ("above = 100\n", "unique_rate_hz = 5\ntotal_rate_hz = 5\n"),
         ("above = 100\n", "above = 100\nunique_rate_hz = 5\ntotal_rate_hz = 5\n"),

@@ -12,6 +12,7 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
+from trigemu.menus import unit_of_observable
 from trigemu.output.text import efficiency as output_efficiency
 from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
@@ -87,7 +88,8 @@ def efficiency(
             result, used = without_bad_files(samples, measured)
     drawn: list[Path] = []
     if figures:
-        units = {observable.expression: observable.unit for observable in wanted.observables}
+        texts = {observable.expression: observable.unit for observable in wanted.observables}
+        units = {text: unit or unit_of_observable(read[0], text) for text, unit in texts.items()}
         output_efficiency.write_figures(result, figures, wanted.labels, units, drawn.append)
     version, labels = trigemu.__version__, wanted.labels
     present(

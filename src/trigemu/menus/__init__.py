@@ -9,6 +9,7 @@ from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Solution, Trigger,
 from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read_prescales
 from trigemu.menus.read import read_menu
 from trigemu.menus.schema import menu_schema
+from trigemu.menus.units import unit_of_observable, unit_of_threshold
 
 __all__ = [
     "ALL_COLUMNS",
@@ -23,5 +24,7 @@ __all__ = [
     "menu_schema",
     "read_menu",
     "read_prescales",
+    "unit_of_observable",
+    "unit_of_threshold",
     "write_calibrated",
 ]

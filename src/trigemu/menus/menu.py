@@ -92,6 +92,8 @@ class Trigger:
         holds in all columns.
     level : str or None
         The level of the menu that it belongs to, if the menu has levels.
+    unit : str or None
+        The unit of the cut on its score, if the menu gives one.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Trigger:
     stored: str | None = None
     prescales: tuple[float, ...] = ()
     level: str | None = None
+    unit: str | None = None
 
     def inputs(self) -> tuple[str, ...]:
         """Return the names of the triggers whose decisions it reads."""

@@ -93,6 +93,7 @@ class TriggerTable(TomlTable, frozen=True):
     unique_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
     total_rate_hz: Annotated[float, msgspec.Meta(gt=0)] | None = None
     fitted_on: str | None = None
+    unit: Annotated[str, msgspec.Meta(max_length=20)] | None = None
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if None not in (self.unique_rate_hz, self.total_rate_hz):
@@ -276,6 +277,7 @@ def _trigger(
         stored=head.stored,
         prescales=tuple(prescale * factor for prescale in head.prescales),
         level=head.level,
+        unit=head.unit,
     )
 
 
@@ -284,7 +286,8 @@ def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> I
     has no budget. The table may have other mistakes."""
     budgets = [key for key in BUDGETS if key in table]
     if not isinstance(description, ScoreKind):
-        yield from ((key, f"{key}: the kind {table['kind']!r} has no score to cut on") for key in budgets)
+        of_score = [key for key in (*BUDGETS, "unit") if key in table]
+        yield from ((key, f"{key}: the kind {table['kind']!r} has no score to cut on") for key in of_score)
     elif description.above is None and not budgets:
         yield "kind", "the key 'above' is missing, or a rate to find it from: unique_rate_hz or total_rate_hz"
     elif description.above is not None and budgets:

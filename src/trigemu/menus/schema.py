@@ -58,7 +58,8 @@ def menu_schema(
     variants = []
     for kind, own in own_tables.items():
         cuts = _CUTS if issubclass(kinds[kind], ScoreKind) else ()
-        shared = {k: v for k, v in common["properties"].items() if k in cuts or k not in _CUTS}
+        of_score = () if cuts else (*_CUTS, "unit")
+        shared = {k: v for k, v in common["properties"].items() if k not in of_score}
         variants.append(
             {
                 "title": kind,

@@ -29,6 +29,7 @@ from trigemu.observables.selections import (
     make_scope,
     read_scope,
 )
+from trigemu.observables.units import unit_of
 from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
 from trigemu.observables.windows import (
     AnyOf,
@@ -96,6 +97,7 @@ __all__ = [
     "quoting",
     "read_integers",
     "read_scope",
+    "unit_of",
     "window_mistakes",
     "without_soft_objects",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from trigemu.menus import Menu, unit_of_threshold
 from trigemu.rates import LevelRates, Rate
 
 #: Enough to write 40 MHz / 1 Hz without an exponent.
@@ -76,3 +77,9 @@ def short(count: float) -> str:
 def rejection_text(level: LevelRates) -> str:
     """Format the rejection, the rate of the level before over that of this one; empty where there is none."""
     return "" if level.rejection is None else with_error(level.rejection, level.rejection_error or 0.0)
+
+
+def threshold_label(menu: Menu, name: str, label: str) -> str:
+    """Return the label of the axis of a threshold, with its unit. label: how the trigger's name is shown."""
+    unit = unit_of_threshold(menu, menu.trigger(name))
+    return f"threshold of {label} [{unit}]" if unit else f"threshold of {label}"

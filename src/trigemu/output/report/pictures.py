@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from trigemu.menus import Menu
+from trigemu.menus import Menu, unit_of_observable
 from trigemu.output.figures.groups import draw_rates
 from trigemu.output.figures.overlap import draw_combinations, draw_overlap
 from trigemu.output.figures.style import shown
 from trigemu.output.figures.threshold_scan import draw_scan
 from trigemu.output.figures.turnon import draw_efficiency
+from trigemu.output.numbers import threshold_label
 from trigemu.output.report.section import Picture, slug
 from trigemu.output.report.tables import hz
 from trigemu.rates import MenuRates, TriggerRates
@@ -108,7 +109,7 @@ def scan(menu: Menu, found: Scan) -> Picture:
     columns = {name: np.array(pairs).T for name, pairs in rates.items()}
     budgets = [trigger.budget.hz] if trigger.budget else []
     made = draw_scan(
-        f"threshold of {label}",
+        threshold_label(menu, steps.trigger, label),
         values,
         {name: pair[0] for name, pair in columns.items()},
         {name: pair[1] for name, pair in columns.items()},
@@ -145,11 +146,12 @@ def turnon(observable: Observable, found: Turnon, label: str, menus: Sequence[Me
         if curve.trigger is None and curve.menu != menus[0].name
     }
     edges = np.array(found.profile.edges)
+    unit = observable.unit or unit_of_observable(menus[0], observable.expression)
     events = f"{int(found.events.sum())} events in the bins"
     return Picture(
         f"turnon_{slug(observable.expression)}_{slug(found.category)}",
         f"{observable.name}, {label}: {events}." if label else f"{observable.name}: {events}.",
-        draw_efficiency(observable.name, observable.unit, edges, curves, gains),
+        draw_efficiency(observable.name, unit, edges, curves, gains),
         {"low": edges[:-1], "high": edges[1:], "events": found.events} | dict(_columns(found)),
     )
 

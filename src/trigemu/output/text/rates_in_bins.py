@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from rich.console import RenderableType
 
+from trigemu.menus import unit_of_observable
 from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import events_text, in_unit, marked
@@ -155,4 +156,6 @@ def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Any:
             np.array([rate.hz if rate else np.nan for rate in shown]),
             np.array([rate.error_hz if rate else np.nan for rate in shown]),
         )
-    return draw_rates_vs(result.observable, edges, curves)
+    unit = unit_of_observable(result.whole.menu, result.observable)
+    label = f"{result.observable} [{unit}]" if unit else result.observable
+    return draw_rates_vs(label, edges, curves)

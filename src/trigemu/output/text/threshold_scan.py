@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from trigemu.counting import COMPARED
 from trigemu.output.documents import in_csv, in_json
 from trigemu.output.notes import notes, texts
-from trigemu.output.numbers import in_unit, marked, rejection_text
+from trigemu.output.numbers import in_unit, marked, rejection_text, threshold_label
 from trigemu.output.text.rates import as_dict, in_cell, rate_numbers
 from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import MenuRates, Rate
@@ -119,7 +119,7 @@ def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
     from trigemu.output.figures.threshold_scan import draw_plane, draw_scan
 
     menu = scan.points[0].menu
-    labels = [f"threshold of {step.trigger}" for step in scan.steps]
+    labels = [threshold_label(menu, step.trigger, step.trigger) for step in scan.steps]
     values = [np.array(step.values) for step in scan.steps]
     if len(scan.steps) == 1:
         name = scan.steps[0].trigger
