@@ -247,3 +247,13 @@ def test_an_anomaly_trigger(validator: jsonschema.Draft202012Validator) -> None:
     validator.validate({"trigger": [trigger | {"sha256": "ab"}]})
     assert not validator.is_valid({"trigger": [trigger | {"model": "x.onnx"}]})
     assert not validator.is_valid({"trigger": [{k: v for k, v in trigger.items() if k != "card"}]})
+
+
+def test_it_says_that_a_redefined_object_feeds_others(tmp_path: Path) -> None:
+    """As it does."""
+    assert "every other object with from" in menu_schema()["$defs"]["ObjectTable"]["description"]
+    jets = '[objects.jet]\nfrom = "jet"\npt = { min = 20 }\n[objects.far]\nfrom = "jet"\neta = { min = 3 }\n'
+    trigger = '[[trigger]]\nname = "T"\nkind = "threshold"\nobservable = "far[0].pt"\nabove = 1\n'
+    (tmp_path / "menu.toml").write_text(jets + trigger)
+    scope = read_menu(tmp_path / "menu.toml").scope
+    assert scope.object("far").source == scope.object("jet")

@@ -54,7 +54,10 @@ class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
 
 class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
     """[objects.NAME]: the collection it starts `from`, windows on its columns, alternatives of which one must
-    hold, overlap removal, and columns scaled from pT."""
+    hold, overlap removal, and columns scaled from pT.
+
+    `from` names another object of the menu, or else a collection of the sample: a menu that redefines
+    [objects.jet] thereby also changes every other object with from = "jet"."""
 
     further: ClassVar[str | None] = "windows"
 
