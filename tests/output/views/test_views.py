@@ -95,15 +95,15 @@ LABELS = dict.fromkeys(
 ) | {
     "Bench": "^latency of a single event$",
     "BinnedRates": r"^jet\[0\]\.pt",
-    "Curve": r"^leading <pT> \[GeV\]$",
+    "Curve": r"^leading <\$p_.*\$> \[GeV\]$",
     "DecisionCheck": "^number of crossings$",
-    "Efficiencies": r"^leading <pT> \[GeV\]$",
+    "Efficiencies": r"^leading <\$p_.*\$> \[GeV\]$",
     "Histogram": "^time per event$",
     "Scan": "^threshold of MET",
     "Spectrum": r"^leading jet .* \[GeV\]$",
     "Timing": "^time per event$",
     "TriggerCost": "^time per event$",
-    "Turnon": r"^leading <pT> \[GeV\]$",
+    "Turnon": r"^leading <\$p_.*\$> \[GeV\]$",
 }
 
 
