@@ -15,7 +15,7 @@ ROOT = Path(trigemu.__file__).parent
 PLUGINS = ROOT.parents[1] / "plugins"
 #: In the order of the flow. A plugin comes before the command line, which loads it.
 ROOMS = (
-    *("support", "samples", "observables", "triggers", "menus", "counting", "decisions", "emulation"),
+    *("support", "samples", "observables", "triggers", "menus", "counting", "deciding", "emulation"),
     *("rates", "studies", "generate", "firmware", "output", "plugins", "cli"),
 )
 #: Parts that are imported alone, because few need what they load.

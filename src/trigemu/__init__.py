@@ -5,13 +5,13 @@
      generator)  weights    one kind     per event)        Σw, Σw²;           unique,
                  in Hz)     per file)                       mergeable)        overlap …)
 
-Each room knows only those before it: support, samples, observables, triggers, menus, counting, decisions,
+Each room knows only those before it: support, samples, observables, triggers, menus, counting, deciding,
 emulation, rates, studies, generate, firmware, output, cli. `emulation/loop.py` is the loop that joins them;
 read it next.
 
     import trigemu
-    menu = trigemu.read_menu("menus/primary.toml")
-    print(trigemu.run(menu))
+    print(trigemu.run("menus/primary.toml"))                      # the embedded samples
+    print(trigemu.run("menus/primary.toml", "mine.root"))         # or a catalogue, or an awkward array
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from trigemu.support import (  # isort: split
     UnknownNameError,
     UnreadableError,
     WorkerPool,
+    WrongTypeError,
     show_with,
     worker_pool,
 )
@@ -46,6 +47,7 @@ from trigemu.samples import (  # isort: split
     SampleTable,
     Source,
     catalogue_of,
+    events_from_awkward,
     make_events,
     open_catalogue,
     without_bad_files,
@@ -78,9 +80,17 @@ from trigemu.menus import (  # isort: split
 
 from trigemu.counting import PatternTable  # isort: split
 
-from trigemu.decisions import Plan, Slot, Stream, decide, make_plan  # isort: split
+from trigemu.deciding import Plan, Slot, Stream, decide, make_plan  # isort: split
 
-from trigemu.emulation import Axis, Emulation, at_luminosity, at_pileup, emulate, solve_budgets  # isort: split
+from trigemu.emulation import (  # isort: split
+    Axis,
+    Emulation,
+    at_luminosity,
+    at_pileup,
+    decisions,
+    emulate,
+    solve_budgets,
+)
 
 from trigemu.rates import (  # isort: split
     ColumnRates,
@@ -217,6 +227,7 @@ __all__ = [
     "UnreadableError",
     "WorkerPool",
     "Workspace",
+    "WrongTypeError",
     "at_luminosity",
     "at_pileup",
     "bench",
@@ -226,8 +237,10 @@ __all__ = [
     "column_rates",
     "compare",
     "decide",
+    "decisions",
     "efficiencies",
     "emulate",
+    "events_from_awkward",
     "exclusive_rates",
     "make_events",
     "make_plan",

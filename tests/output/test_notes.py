@@ -1,9 +1,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from trigemu import Rate
-from trigemu.output.notes import legend, texts
+import awkward as ak
+from toys import toy_events, write_root
+
+from trigemu import Rate, run
+from trigemu.output.notes import legend, of_equal_weight, texts
 from trigemu.rates.results import TriggerRates
 
 RATE = Rate(10.0, 1.0, 100, 100.0, None)
@@ -33,3 +38,28 @@ def test_what_triggers_are_contained_in_is_named_once() -> None:
 def test_of_many_contained_triggers_some_are_named() -> None:
     (line,) = texts(legend([trigger(f"T{i}", ZERO) for i in range(30)], [RATE]))
     assert line.endswith("T7 (J10) and 22 more.")
+
+
+MENU = Path(__file__).parents[2] / "menus" / "primary.toml"
+
+
+def test_what_an_event_counts_as_is_said_of_files_and_arrays(tmp_path: Path) -> None:
+    for n in range(2):
+        write_root(tmp_path / f"{n}.root", toy_events(n, 20))
+    array = ak.Array(toy_events(0, 20))
+
+    def said(samples: Any) -> list[str]:
+        return list(texts(of_equal_weight(run(MENU, samples))))
+
+    of_all = "taken as crossings of equal weight that make up the crossing rate."
+    one, both = "2 MHz", "1 MHz"
+    assert said(tmp_path / "0.root") == [
+        f"Each of the 20 events of 0.root counts as {one}: a file given as --samples is {of_all}"
+    ]
+    assert said([tmp_path / "0.root", tmp_path / "1.root"]) == [
+        f"Each of the 40 events of 2 files counts as {both}: files without a catalogue are {of_all}"
+    ]
+    assert said(array[["jet", "photon"]]) == [
+        f"Each of the 20 events counts as {one}: events without weights are {of_all}"
+    ]
+    assert said(array) == []

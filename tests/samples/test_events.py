@@ -25,6 +25,12 @@ def test_what_is_whole_is_taken() -> None:
     assert set(events.collections) == {"jet", "photon", "muon"}
 
 
+def test_a_range_that_ends_before_it_starts_is_empty() -> None:
+    for empty in (make()[5:2], make()[30:], make()[40:50], make()[0:0]):
+        assert len(empty) == 0
+        assert [len(collection) for collection in empty.collections.values()] == [0, 0, 0]
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_weights_are_finite(bad: float) -> None:
     weight = np.ones(30)

@@ -14,7 +14,6 @@ from servers import Ranges
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import Engine, open_catalogue, worker_pool
-from trigemu.samples import opening
 from trigemu.samples import survey as module
 from trigemu.samples.event_file import Facts
 from trigemu.samples.survey import Problem, Survey, ToOpen, survey
@@ -66,7 +65,7 @@ def test_equal_schemas_are_sent_once(file: Path, tmp_path: Path) -> None:
 
 
 def test_every_engine_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "OPEN_FILES", 5)
+    monkeypatch.setattr(module, "OPEN_FILES", 5)
     for n in range(7):
         write_root(tmp_path / f"{n}.root", toy_events(n, 20 + n), basket=8)
     path = tmp_path / "catalogue.toml"

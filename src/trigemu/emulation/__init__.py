@@ -16,6 +16,8 @@ from trigemu.emulation.engine import (
     over_background,
     over_samples,
 )
+from trigemu.emulation.fired import decisions, fired_in
+from trigemu.emulation.given import emulation_of
 from trigemu.emulation.loop import Axis, Emulation, emulate, is_fitted
 from trigemu.emulation.reweight import at_luminosity, at_pileup
 from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
@@ -33,7 +35,10 @@ __all__ = [
     "chunks_of",
     "crossing_scale",
     "cut_for",
+    "decisions",
     "emulate",
+    "emulation_of",
+    "fired_in",
     "half_scales",
     "is_fitted",
     "over_background",

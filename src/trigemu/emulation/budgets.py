@@ -24,12 +24,12 @@ from trigemu.counting import (
     fractions,
     merge_tables,
 )
-from trigemu.decisions import Plan, decide, make_plan
+from trigemu.deciding import Plan, decide, make_plan
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background
 from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
-from trigemu.menus import Menu, Solution, Trigger
+from trigemu.menus import Menu, MenusLike, Solution, Trigger, menus_of
 from trigemu.observables import Workspace
-from trigemu.samples import EVALUATION, Catalogue, Events, half_of
+from trigemu.samples import EVALUATION, Catalogue, Events, SamplesLike, half_of, samples_of
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
 #: Cuts fall with every sweep and converge within a few; more means that budgets compete to the last event.
@@ -58,8 +58,8 @@ class BudgetEvents:
 
 
 def solve_budgets(
-    menus: Sequence[Menu],
-    catalogue: Catalogue,
+    menus: MenusLike,
+    catalogue: SamplesLike = None,
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -68,17 +68,15 @@ def solve_budgets(
 
     Parameters
     ----------
-    menus : sequence of Menu
+    menus : path, Menu, or list of these
         The menus; those without budgets are returned unchanged.
-    catalogue : Catalogue
-        The samples.
-    executor, progress
+    catalogue, executor, progress
         As in `emulate`.
 
     Returns
     -------
     tuple of Menu
-        The menus with their budgets solved.
+        The menus with their budgets solved, also if there is only one.
 
     Raises
     ------
@@ -92,13 +90,22 @@ def solve_budgets(
     -----
     All triggers with a budget start switched off. They are solved in menu order, each against all triggers
     that are on, and this is repeated until no cut moves.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> (menu,) = trigemu.solve_budgets("menus/baseline.toml")
+    >>> f"{menu.trigger('AD').solution.cut:.3g}"
+    '0.102'
     """
+    menus = menus_of(menus)
     if not any(menu.budgeted for menu in menus):
-        return tuple(menus)
+        return menus
+    catalogue = samples_of(catalogue, executor=executor)
     plan = make_plan(menus)
     plan.check_background(catalogue)
     slots = sorted({bits[t.name] for menu, bits in zip(menus, plan.bits, strict=True) for t in menu.budgeted})
-    job = Job(tuple(menus), plan, catalogue)
+    job = Job(menus, plan, catalogue)
     tables, parts = [], []
     collect = _Collect(tuple(slots), catalogue.with_parents)
     for table, part in over_background(job, collect, executor, progress):

@@ -2,10 +2,10 @@
 
 catalogue = open_catalogue()                           # samples/     the events and their weights
 menus = solve_budgets(menus, catalogue)                # budgets.py   cuts from rate budgets, if any
-plan = make_plan(menus)                                # decisions/   the union of the menus' triggers
+plan = make_plan(menus)                                # deciding/    the union of the menus' triggers
 for chunk in over_background(…):                       # engine.py    in any order, on any engine
     events = sample.read(…)                            # samples/     columns and weights in Hz
-    words = decide(events, plan)                       # decisions/   one bit per trigger
+    words = decide(events, plan)                       # deciding/    one bit per trigger
     table += count_patterns(…, words, events.weight)   # counting/    exact sums
 rates_of(emulation)                                    # rates/       everything else follows
 """
@@ -27,14 +27,23 @@ from trigemu.counting import (
     empty_table,
     merge_tables,
 )
-from trigemu.decisions import Plan, decide, make_plan
+from trigemu.deciding import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.scaling import half_scales
-from trigemu.menus import Menu
+from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables import Workspace
-from trigemu.samples import EVALUATION, INTERACTIONS, Catalogue, Events, Need, half_of
-from trigemu.support import FloatArray, IntArray, engine_of, in_brackets, quoted
+from trigemu.samples import (
+    EVALUATION,
+    INTERACTIONS,
+    Catalogue,
+    Events,
+    Need,
+    SamplesLike,
+    half_of,
+    samples_of,
+)
+from trigemu.support import FloatArray, IntArray, TrigemuError, engine_of, in_brackets, quoted
 
 
 class Axis(Protocol):
@@ -107,6 +116,28 @@ class Emulation:
         """The bin of each entry of the table, int64[m]."""
         return self.table.axis // self.strata % self.bins
 
+    def number(self, menu: MenuLike | None = None) -> int:
+        """Return the position of one of its menus in `menus`.
+
+        Parameters
+        ----------
+        menu : path, Menu, or None
+            The menu, as it was given or with its budgets solved; by default the first.
+
+        Raises
+        ------
+        TrigemuError
+            If it is none of the menus.
+        """
+        if menu is None:
+            return 0
+        wanted = menu_of(menu)
+        for known in (self.given, self.menus):
+            if wanted in known:
+                return known.index(wanted)
+        names = ", ".join(repr(known.name) for known in self.menus)
+        raise TrigemuError(f"the menu {wanted.name!r} ({wanted.path}) is not in the emulation of {names}")
+
     def counted(self, *numbers: int) -> tuple[PatternTable, FloatArray]:
         """Select the patterns that the rates of some menus are computed from.
 
@@ -147,8 +178,8 @@ class Emulation:
 
 
 def emulate(
-    menus: Sequence[Menu],
-    catalogue: Catalogue,
+    menus: MenusLike,
+    catalogue: SamplesLike = None,
     *,
     axis: Axis | None = None,
     executor: Any = None,
@@ -162,10 +193,12 @@ def emulate(
 
     Parameters
     ----------
-    menus : sequence of Menu
+    menus : path, Menu, or list of these
         The menus.
-    catalogue : Catalogue
-        The samples.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples: a catalogue, or a folder with a catalogue.toml; event files, which are taken as crossings
+        of equal weight that add up to 40 MHz; events in memory, with their weights in Hz (`Events`, or an
+        awkward array, see `events_from_awkward`). By default the embedded samples.
     axis : Axis, optional
         Bins in which patterns are counted separately.
     executor : Executor, distributed.Client, Engine or None
@@ -185,10 +218,22 @@ def emulate(
     BadFilesError
         If files cannot be read that the catalogue lets be left out (`without_bad_files`).
     TrigemuError
-        If a budget cannot be met.
+        If a budget cannot be met, or there is no menu.
+    WrongTypeError
+        If the menus or samples are none.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> emulation = trigemu.emulate(["menus/primary.toml", "menus/full.toml"])
+    >>> [len(trigemu.rates_of(emulation, menu).triggers) for menu in emulation.menus]
+    [2, 30]
     """
     engine = engine_of(executor)
-    solved = solve_budgets(menus, catalogue, executor=engine, progress=progress)
+    if not (given := menus_of(menus)):
+        raise TrigemuError("there is no menu to emulate: give at least one")
+    catalogue = samples_of(catalogue, executor=engine)
+    solved = solve_budgets(given, catalogue, executor=engine, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = EVALUATION if is_fitted(solved, plan, catalogue) else None
@@ -203,9 +248,7 @@ def emulate(
         if sum(map(len, parts)) > len(table) + 4096:  # sums of tables cost most while they grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    return Emulation(
-        tuple(menus), solved, catalogue, plan, table, half, axis.bins if axis else 1, None, strata
-    )
+    return Emulation(given, solved, catalogue, plan, table, half, axis.bins if axis else 1, None, strata)
 
 
 @dataclass(frozen=True)

@@ -21,10 +21,10 @@ import msgspec
 import numpy as np
 
 from trigemu.counting import PatternTable, count_patterns, exact, merge_tables
-from trigemu.decisions import Plan, lacks, make_plan
+from trigemu.deciding import Plan, lacks, make_plan
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
-from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup
-from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError
+from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SamplesLike, samples_of
+from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, number_of
 
 #: The minimum effective number of crossings with n interactions. If all n are used, the rate of jets above
 #: 100 GeV in the embedded sample is 14 % too high at a mean of 18; with this minimum, 0.2 %.
@@ -40,7 +40,7 @@ _MAX_INTERACTIONS = 100_000
 
 
 def at_pileup(
-    catalogue: Catalogue,
+    catalogue: SamplesLike,
     mean: float,
     *,
     executor: Any = None,
@@ -52,8 +52,8 @@ def at_pileup(
 
     Parameters
     ----------
-    catalogue : Catalogue
-        Samples whose events are crossings with a known number of interactions.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        Samples whose events are crossings with a known number of interactions, as in `emulate`.
     mean : float
         The mean of the Poisson distribution of the number of interactions per crossing.
     executor, progress
@@ -76,9 +76,19 @@ def at_pileup(
     Crossings with n interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀) if the catalogue gives
     the mean µ₀ that they were generated with, else by R0 Poisson(n; µ) / W(n), W(n) being the total weight
     of all background crossings with n interactions.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> reweighted = trigemu.at_pileup(None, 8.0)
+    >>> f"{reweighted.pileup.sample_mean:.1f} interactions before"
+    '13.5 interactions before'
+    >>> result = trigemu.run("menus/primary.toml", reweighted)
     """
+    mean = number_of("the pile-up", mean)
     if not 0 < mean < _MAX_INTERACTIONS:
         raise TrigemuError(f"pile-up {mean:g}: expected a mean number of interactions above 0")
+    catalogue = samples_of(catalogue, executor=executor)
     _check(catalogue)
     job = Job((), make_plan(()), catalogue, frozenset((INTERACTIONS,)))
     table = merge_tables(over_background(job, _CountPileup(), executor, progress))
@@ -115,12 +125,12 @@ def at_pileup(
     return replace(catalogue, samples=samples, pileup=pileup)
 
 
-def at_luminosity(catalogue: Catalogue, luminosity_cm2s: float) -> Catalogue:
+def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
     """Scale all samples that have a cross-section to another luminosity.
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalogue : path, Catalogue, or list of paths
         Samples whose events are single interactions, with a luminosity.
     luminosity_cm2s : float
         The luminosity in cm⁻² s⁻¹.
@@ -137,6 +147,8 @@ def at_luminosity(catalogue: Catalogue, luminosity_cm2s: float) -> Catalogue:
         If the events are crossings, in which interactions overlap, so that rates are not proportional to the
         luminosity; or if the catalogue has no luminosity.
     """
+    luminosity_cm2s = number_of("the luminosity", luminosity_cm2s)
+    catalogue = samples_of(catalogue)
     table = catalogue.table
     if not 0 < luminosity_cm2s < np.inf:
         raise TrigemuError(f"luminosity {luminosity_cm2s:g}: expected a number above 0, in cm⁻² s⁻¹")

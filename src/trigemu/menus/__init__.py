@@ -5,6 +5,7 @@ out: `Menu` with its `Trigger`s
 """
 
 from trigemu.menus.calibrated import write_calibrated
+from trigemu.menus.given import MenuLike, MenusLike, menu_of, menus_of
 from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Solution, Trigger, check_names
 from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read_prescales
 from trigemu.menus.read import read_menu
@@ -15,13 +16,17 @@ __all__ = [
     "ALL_COLUMNS",
     "Budget",
     "Menu",
+    "MenuLike",
+    "MenusLike",
     "PrescaleColumns",
     "Solution",
     "Trigger",
     "at_column",
     "check_names",
     "chosen_columns",
+    "menu_of",
     "menu_schema",
+    "menus_of",
     "read_menu",
     "read_prescales",
     "unit_of_observable",

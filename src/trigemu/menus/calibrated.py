@@ -10,10 +10,10 @@ from tomlkit.items import Table
 
 from trigemu.menus.format import FORMAT, migrate
 from trigemu.menus.menu import Budget, Menu
-from trigemu.support import insert_after, replace_key, write_text
+from trigemu.support import insert_after, replace_key, write_text, wrong_type
 
 
-def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
+def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
     """Write the file of a calibrated menu, with cuts in place of rate budgets.
 
     Comments are kept, and those beside cuts say from which rate they were found; paths of model cards are
@@ -23,11 +23,14 @@ def write_calibrated(menu: Menu, path: Path, fitted_on: str) -> None:
     ----------
     menu : Menu
         A menu whose budgets are solved (`solve_budgets`).
-    path : Path
+    path : Path or str
         The file to write.
     fitted_on : str
         The name of the catalogue on which the cuts were found; it is written beside each of them.
     """
+    if not isinstance(menu, Menu):
+        raise wrong_type("the menu", menu, "a Menu with solved budgets (solve_budgets)")
+    path = Path(path)
     document = tomlkit.parse(menu.path.read_text(encoding="utf-8"))
     migrate(document)
     _give_format(document)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -245,6 +245,23 @@ class Menu:
     def budgeted(self) -> tuple[Trigger, ...]:
         """The enabled triggers whose cut is still to be found."""
         return tuple(t for t in self.enabled if t.budget and not t.solution)
+
+    def with_inputs(self, names: Iterable[str]) -> tuple[Trigger, ...]:
+        """Return some triggers, given by name, and those whose decisions they read, each once."""
+        found: dict[str, Trigger] = {}
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found[name] = self.trigger(name)
+                waiting += found[name].inputs()
+        return tuple(found.values())
+
+    def part(self, names: Iterable[str]) -> Menu:
+        """Return the menu with only some triggers, given by name, and those whose decisions they read."""
+        kept = {trigger.name for trigger in self.with_inputs(names)}
+        triggers = tuple(trigger for trigger in self.triggers if trigger.name in kept)
+        return replace(self, triggers=triggers, order=tuple(name for name in self.order if name in kept))
 
     def solved(self, solutions: Mapping[str, Solution]) -> Menu:
         """Return the menu with the cuts of some triggers, given by name."""

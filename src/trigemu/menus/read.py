@@ -5,6 +5,7 @@ All mistakes of a file are reported at once, each with its line, trigger, value 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -37,6 +38,7 @@ from trigemu.support import (
     printable,
     read_table,
     refuse_other_kinds,
+    wrong_type,
 )
 from trigemu.triggers import KINDS, BitKind, Kind, Plugin, ScoreKind, parse_expression
 from trigemu.triggers import plugins as plugin_finder
@@ -129,6 +131,8 @@ def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Me
     TableError
         With all mistakes of the file, plugins that fail among them.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise wrong_type("the menu", path, "the path of a TOML file")
     document = load_toml(Path(path))
     refuse_other_kinds(document, "trigger")
     read_format(document)

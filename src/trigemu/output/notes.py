@@ -113,15 +113,20 @@ def rejections(result: MenuRates) -> Iterator[Note]:
 
 
 def of_equal_weight(result: MenuRates) -> Iterator[Note]:
-    """Yield the rate that each event of a file without a catalogue counts as."""
+    """Yield the rate that each event counts as where neither a catalogue nor weights say it."""
     for sample in result.catalogue.background:
         if not sample.weighted:
             each = in_unit(result.menu.crossing_rate_hz / sample.entries, 0.0)
             mean = " on average" if sample.per_interactions else ""
+            files = len(sample.sources)
+            of, given = f" of {result.catalogue.path.name}", "a file given as --samples is"
+            if sample.in_memory:
+                of, given = "", "events without weights are"
+            elif files > 1:
+                of, given = f" of {files} files", "files without a catalogue are"
             yield Note(
-                f"Each of the {sample.entries} events of {result.catalogue.path.name} counts as {each}"
-                f"{mean}: a file given as --samples is taken as crossings of equal weight that make up the "
-                f"crossing rate."
+                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {given} taken as crossings "
+                f"of equal weight that make up the crossing rate."
             )
 
 

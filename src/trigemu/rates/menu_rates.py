@@ -30,14 +30,14 @@ from trigemu.counting import (
     fractions,
     pattern_blocks,
 )
-from trigemu.emulation import Emulation, crossing_scale, emulate, ties
-from trigemu.menus import Menu, Trigger, at_column
+from trigemu.emulation import Emulation, crossing_scale, emulation_of, ties
+from trigemu.menus import Menu, MenuLike, Trigger, at_column, chosen_columns, menu_of
 from trigemu.rates.containment import with_containment
 from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Rate, TriggerRates
 from trigemu.rates.rounding import on_stored_values
 from trigemu.rates.unseen import Unseen
-from trigemu.samples import Catalogue, open_catalogue, without_bad_files
-from trigemu.support import FloatArray, SampleError
+from trigemu.samples import Catalogue, SamplesLike
+from trigemu.support import FloatArray, SampleError, TrigemuError, names_of, wrong_type
 from trigemu.triggers import Random, ScoreKind
 
 #: Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68) = 1.14.
@@ -46,14 +46,14 @@ ZERO_EVENTS_LIMIT = 1.14
 MAX_LUMINOSITY_SHARE = 0.01
 
 
-def rates_of(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
+def rates_of(emulation: Emulation, menu: MenuLike | None = None) -> MenuRates:
     """Compute all rates of a menu.
 
     Parameters
     ----------
     emulation : Emulation
         The emulation that the menu is part of.
-    menu : Menu, optional
+    menu : path or Menu, optional
         One of its menus, as given or with its budgets solved; by default the first.
 
     Returns
@@ -66,7 +66,9 @@ def rates_of(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
         If the menu has a random trigger and the events are interactions (convention 'luminosity'), or if a
         sample has no weight in the half that rates are computed on.
     """
-    number = 0 if menu is None else _number(emulation, menu)
+    if not isinstance(emulation, Emulation):
+        raise wrong_type("the emulation", emulation, "an Emulation (emulate)", "run takes a menu and samples")
+    number = emulation.number(menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     catalogue = emulation.catalogue
     _check_random(menu, catalogue)
@@ -91,51 +93,76 @@ def rates_of(emulation: Emulation, menu: Menu | None = None) -> MenuRates:
     )
 
 
-def _number(emulation: Emulation, menu: Menu) -> int:
-    """Return the position of a menu, given as it was or with its budgets solved."""
-    known = emulation.given if menu in emulation.given else emulation.menus
-    return known.index(menu)
-
-
-def column_rates(emulation: Emulation, columns: Sequence[str]) -> ColumnRates:
+def column_rates(
+    emulation: Emulation | MenuLike,
+    columns: str | Sequence[str],
+    catalogue: SamplesLike = None,
+    *,
+    executor: Any = None,
+) -> ColumnRates:
     """Compute the rates of a menu for several columns of prescales.
 
     Parameters
     ----------
-    emulation : Emulation
-        An emulation of one menu.
-    columns : sequence of str
-        Names of prescale columns of that menu.
+    emulation : path, Menu or Emulation
+        The menu, or an emulation of it alone.
+    columns : str or sequence of str
+        Names of prescale columns of that menu; "all": every column.
+    catalogue, executor
+        The samples and the executor for a menu, as in `emulate`.
 
     Returns
     -------
     ColumnRates
         The rates, by the name of the column.
+
+    Raises
+    ------
+    TrigemuError
+        If the menu has no such column, or the emulation is of several menus.
     """
-    (menu,) = emulation.menus
-    return ColumnRates(
-        {name: rates_of(replace(emulation, menus=(at_column(menu, name),))) for name in columns}
-    )
+    given = emulation.menus if isinstance(emulation, Emulation) else (menu_of(emulation),)
+    if len(given) > 1:
+        raise TrigemuError(f"prescale columns are of one menu, and the emulation has {len(given)}")
+    names = chosen_columns(given[0], names_of("the columns", columns))
+    made = emulation_of(emulation, catalogue, executor)
+    (menu,) = made.menus
+    return ColumnRates({name: rates_of(replace(made, menus=(at_column(menu, name),))) for name in names})
 
 
-def run(menu: Menu, catalogue: Catalogue | None = None, *, executor: Any = None) -> MenuRates:
+def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) -> MenuRates:
     """Emulate one menu and compute its rates.
 
     Parameters
     ----------
-    menu : Menu
+    menu : path or Menu
         The menu.
-    catalogue : Catalogue, optional
-        The samples; by default the embedded ones.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples: a catalogue, or a folder with a catalogue.toml; event files, which are taken as crossings
+        of equal weight that add up to 40 MHz; events in memory, with their weights in Hz (`Events`, or an
+        awkward array, see `events_from_awkward`). By default the embedded samples.
     executor : Executor, distributed.Client, Engine or None
         As in `emulate`.
 
     Returns
     -------
     MenuRates
+
+    Raises
+    ------
+    TrigemuError
+        If a file is missing or has mistakes, or a budget cannot be met.
+    WrongTypeError
+        If the menu or the samples are none.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> result = trigemu.run("menus/primary.toml")
+    >>> f"{result.rate.hz / 1e3:.2f} ± {result.rate.error_hz / 1e3:.2f} kHz"
+    '21.94 ± 0.28 kHz'
     """
-    samples = catalogue or open_catalogue()
-    return without_bad_files(samples, lambda good: rates_of(emulate([menu], good, executor=executor)))
+    return rates_of(emulation_of(menu_of(menu), catalogue, executor))
 
 
 class _Sums:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from trigemu.emulation import fired_in
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue
-from trigemu.support import FloatArray, Named, Shown, part_of
+from trigemu.support import BoolArray, FloatArray, Named, Shown, TrigemuError, part_of, wrong_type
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,43 @@ class MenuRates(Shown, Named[TriggerRates]):
     def _named(self) -> tuple[str, Mapping[str, TriggerRates]]:
         every = (*self.triggers, *self.groups, *self.triggers)  # a trigger goes before a group of its name
         return "trigger or group", {rates.name: rates for rates in every}
+
+    def fired(self, trigger: str, sample: str | None = None) -> BoolArray:
+        """Return in which events of a sample of the run a trigger fires, before prescales.
+
+        The events are read again, all of them: also those of the half that rates are not computed on, where
+        there is one (`half`). What a decision is, `decisions` says; thresholds are those of the run.
+
+        Parameters
+        ----------
+        trigger : str
+            The name of the trigger.
+        sample : str, optional
+            The name of the sample, if the run has several.
+
+        Returns
+        -------
+        ndarray
+            bool[n], in the order of the events: file after file, as in the catalogue.
+
+        Raises
+        ------
+        TrigemuError
+            If there is no such trigger or sample, or it is not said which of several samples is meant.
+
+        Examples
+        --------
+        >>> import trigemu
+        >>> result = trigemu.run("menus/primary.toml")
+        >>> int(result.fired("G30", sample="yy").sum())
+        20377
+        """
+        if not isinstance(trigger, str):
+            raise wrong_type("the trigger", trigger, "its name")
+        members = [known.name for known in self.triggers if known.group == trigger]
+        if members and trigger not in [known.name for known in self.menu.triggers]:
+            raise TrigemuError(f"{trigger!r} is a group: name one of its triggers, {', '.join(members)}")
+        return fired_in(self.menu, self.catalogue, trigger, sample)
 
 
 class ColumnRates(Shown, Mapping[str, MenuRates]):

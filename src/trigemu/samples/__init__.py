@@ -4,6 +4,7 @@ in: catalogues, files of events (`formats`, one file a format)
 out: `Catalogue`, `Sample`, `Events`
 """
 
+from trigemu.samples.awkward_view import events_from_awkward, is_awkward
 from trigemu.samples.catalogue import (
     BadFilesError,
     Catalogue,
@@ -16,8 +17,10 @@ from trigemu.samples.events import Collection, Events, Need, event_starts, first
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
 from trigemu.samples.formats.source import Source
+from trigemu.samples.given import SamplesLike, samples_of
 from trigemu.samples.locations import opened
 from trigemu.samples.margins import join_events
+from trigemu.samples.memory import sample_in_memory
 from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
 from trigemu.samples.opening import catalogue_of, open_catalogue
 from trigemu.samples.recorded import with_decisions
@@ -46,16 +49,21 @@ __all__ = [
     "Rounding",
     "Sample",
     "SampleTable",
+    "SamplesLike",
     "Source",
     "catalogue_of",
     "event_starts",
+    "events_from_awkward",
     "first_nan",
     "half_of",
+    "is_awkward",
     "is_quarter",
     "join_events",
     "make_events",
     "open_catalogue",
     "opened",
+    "sample_in_memory",
+    "samples_of",
     "seal_catalogue",
     "with_decisions",
     "without_bad_files",

@@ -85,9 +85,9 @@ class Catalogue(Shown, Named[Sample]):
     samples : tuple of Sample
         The samples, in the order of the catalogue.
     path : Path
-        The catalogue, or the event file that stands for one.
+        The catalogue, or the first event file that stands for one; the name of events in memory.
     sha256 : str
-        Digest of that file; empty if it is remote.
+        Digest of that file, or of events in memory; empty if it is remote, or there are several event files.
     pileup : Pileup or None
         Pileup reweighting that was applied to the background.
     errors : {"interactions", "events"}

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from trigemu.samples.limits import ANY, LIMITS, OBJECTS, SCALAR_LIMITS, first_falling, impossible, outside
 from trigemu.support import Array, FloatArray, IntArray, SampleError, kernel
+
+if TYPE_CHECKING:
+    import awkward as ak
 
 T = TypeVar("T")
 
@@ -61,7 +64,7 @@ class Collection:
 
     def __getitem__(self, rows: slice) -> Collection:
         start, stop, _ = rows.indices(len(self))
-        return Collection(self.offsets[start : stop + 1], self.columns)
+        return Collection(self.offsets[start : max(start, stop) + 1], self.columns)
 
     def take(self, rows: IntArray) -> Collection:
         """Copy the objects of the events `rows`, int64[m], in that order."""
@@ -124,6 +127,34 @@ class Events:
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view
+
+    def to_awkward(self) -> ak.Array:
+        """Return a view of the events as an awkward array, without copies: for notebooks and plugins.
+
+        Returns
+        -------
+        ak.Array
+            One record for each event, with `weight` (Hz), `id`, `parent`, a number for each scalar, and a
+            list of records for each collection: `array.jet.pt`. Collections are those of the sample, before
+            selections of a menu; of a kind in a plugin, with the columns that it asks for. All rows are in
+            it, also those outside of `core`. `events_from_awkward` is the inverse.
+
+        Raises
+        ------
+        SampleError
+            If a collection and a scalar have the same name.
+
+        Examples
+        --------
+        >>> import trigemu
+        >>> sample = trigemu.open_catalogue().sample("yy")
+        >>> array = sample.read(0, 0, 2, [("photon", "pt")]).to_awkward()
+        >>> array.photon.pt.to_list()
+        [[149.25, 74.25], [104.625, 104.0]]
+        """
+        from trigemu.samples.awkward_view import awkward_of  # awkward takes long to load
+
+        return awkward_of(self)
 
     def take(self, rows: IntArray) -> Events:
         """Copy the events `rows`, int64[m], in that order; all of them count."""

@@ -77,6 +77,12 @@ def found(pattern: str, folder: Path) -> list[str]:
     return paths
 
 
+def has_wildcards(where: Path | str) -> bool:
+    """Return whether a location stands for the files that match it: a path with wildcards that is none of a
+    file itself."""
+    return isinstance(where, Path) and bool(WILDCARDS & set(str(where))) and not is_there(where)
+
+
 def _matching(pattern: Path) -> Iterator[Path]:
     """Yield the paths that match, as `Path.glob` does, but give up in folders with too much in them."""
     looked_at = 0

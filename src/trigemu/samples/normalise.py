@@ -16,6 +16,8 @@ from trigemu.samples.sealed import is_seal
 from trigemu.support import Key, SampleError, TomlTable
 
 CM2_PER_PB = 1e-36
+#: The rate of bunch crossings in Hz, unless a catalogue gives another.
+CROSSING_RATE_HZ = 40e6
 
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
@@ -62,7 +64,7 @@ class CatalogueTable(TomlTable, frozen=True):
     name: str
     convention: Literal["crossing", "luminosity"]
     luminosity_cm2s: Positive | None = None
-    crossing_rate_hz: Positive = 40e6
+    crossing_rate_hz: Positive = CROSSING_RATE_HZ
     mean_interactions: Positive | None = None
     generated_by: str | None = None
     note: str | None = None

@@ -3,24 +3,23 @@ normalised; and of single files of events."""
 
 from __future__ import annotations
 
+import os
 import secrets
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.detect import format_of
-from trigemu.samples.event_file import OPEN_FILES, EventFile, Facts
+from trigemu.samples.event_file import EventFile, Facts
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.formats.source import Source
-from trigemu.samples.locations import found, located, regular
+from trigemu.samples.locations import found, has_wildcards, located, regular
 from trigemu.samples.normalise import CatalogueTable, SampleTable
 from trigemu.samples.open_data import completed
 from trigemu.samples.sample import Sample, naming
-from trigemu.samples.survey import Found, Problem, Survey, ToOpen
+from trigemu.samples.survey import Problem, ToOpen, surveyed
 from trigemu.support import (
     Document,
     Engine,
@@ -29,18 +28,18 @@ from trigemu.support import (
     TrigemuError,
     UnreadableError,
     engine_of,
+    is_folder,
     is_there,
     listed,
     load_toml,
     nearest,
     read_table,
     refuse_other_kinds,
+    wrong_type,
 )
 
 #: Samples in a catalogue, each of which has rows of its own in tables.
 MOST_SAMPLES = 10_000
-#: Bytes of files that this process opens by itself, without workers.
-_FEW_BYTES = 2**30
 
 
 def embedded_catalogue() -> Path:
@@ -56,8 +55,8 @@ def open_catalogue(
     Parameters
     ----------
     path : Path, str or None
-        A catalogue (.toml), or an event file, which is opened by `catalogue_of`. None: the catalogue shipped
-        with the package.
+        A catalogue (.toml), a folder with a file catalogue.toml, or an event file, which is opened by
+        `catalogue_of`. None: the catalogue shipped with the package.
     executor : Executor, distributed.Client, Engine or None
         What opens the files (see `Engine`); None: this process.
     skip_bad_files : bool
@@ -76,12 +75,23 @@ def open_catalogue(
         If the catalogue has mistakes.
     SampleError
         If a file cannot be used, or its location is not allowed (see `samples/locations.py`).
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> [sample.name for sample in trigemu.open_catalogue().samples]
+    ['soft', 'hard', 'photon', 'w', 'z', 'yy']
     """
+    if not (path is None or isinstance(path, str | os.PathLike)):
+        raise wrong_type(
+            "the catalogue", path, "the path of a catalogue (TOML) or of an event file, or a URL"
+        )
+    path = in_folder(path)
     where = located(embedded_catalogue() if path is None else path)
     if isinstance(where, str) and where.endswith(".toml"):
         raise SampleError(f"{where}: catalogues are read from this machine only: fetch it")
     engine = engine_of(executor)
-    if isinstance(where, str) or (where.suffix != ".toml" and is_there(where)):
+    if isinstance(where, str) or (where.suffix != ".toml" and (is_there(where) or has_wildcards(where))):
         return catalogue_of(where, executor=engine)
     file = where if path is None else Path(path)
     regular(file)
@@ -129,15 +139,26 @@ def _completed(document: Document, entry: dict[str, Any], key: Key, where: str) 
         return {"files": [], **entry}
 
 
-def catalogue_of(path: Path | str, format: str | None = None, *, executor: Any = None) -> Catalogue:
-    """Open one event file as a background of crossings of equal weight, R0 / n each for n events.
+def in_folder(path: Path | str | None) -> Path | str | None:
+    """Return the catalogue.toml of a folder that has one; any other path as it is."""
+    if path is None or "://" in (text := os.fspath(path)) or not is_folder(text):
+        return path
+    inside = Path(path) / "catalogue.toml"
+    return inside if is_there(inside) else path
+
+
+def catalogue_of(
+    path: Path | str | Sequence[Path | str], format: str | None = None, *, executor: Any = None
+) -> Catalogue:
+    """Open event files as one background of crossings of equal weight, R0 / n each for n events.
 
     Parameters
     ----------
-    path : Path or str
-        A local file or a URL. Its generator weights are ignored.
+    path : Path, str, or sequence of these
+        A local file, which may have wildcards, or a URL; or several with the same branches. Generator
+        weights are ignored.
     format : str or None
-        Name of its format; None: recognised from its content.
+        Name of its format; None: recognised from the content of the first file.
     executor
         As in `open_catalogue`.
 
@@ -149,20 +170,32 @@ def catalogue_of(path: Path | str, format: str | None = None, *, executor: Any =
     Raises
     ------
     SampleError
-        If the file cannot be read, or its location is not allowed (see `samples/locations.py`).
+        If a file cannot be read, or its location is not allowed (see `samples/locations.py`).
     """
-    name = Path(path).name.split(".")[0]
+    given = [path] if isinstance(path, str | os.PathLike) else path
+    if not isinstance(given, list | tuple) or not all(isinstance(one, str | os.PathLike) for one in given):
+        raise wrong_type(
+            "the event files", path, "the path of one, or a list of these", "run takes events too"
+        )
+    if not given:
+        raise SampleError("there is no event file: name at least one")
+    files: list[str] = []
+    for one in given:
+        where = located(one)
+        files += found(str(where), Path()) if has_wildcards(where) else [str(where)]
+    name = Path(files[0]).name.split(".")[0]
     if format is not None and format not in FORMATS:
-        raise SampleError(f"{path}: unknown format {format!r}{nearest(format, FORMATS)}")
-    file = str(located(path))
-    with naming(name, file):
-        known = format or format_of(file)
+        raise SampleError(f"{given[0]}: unknown format {format!r}{nearest(format, FORMATS)}")
+    with naming(name, files[0]):
+        known = format or format_of(files[0])
     head = CatalogueTable(name=name, convention="crossing")
     table = SampleTable(
-        name=name, role="background", files=(file,), format=known, rate_hz=head.crossing_rate_hz
+        name=name, role="background", files=tuple(files), format=known, rate_hz=head.crossing_rate_hz
     )
     samples, _ = _opened(head, [table], Path(), engine_of(executor), weighted=False)
-    return Catalogue(head, samples, Path(path), samples[0].sha256[0] or "")
+    digest = (samples[0].sha256[0] or "") if len(files) == 1 else ""
+    first = files[0] if has_wildcards(located(given[0])) else given[0]
+    return Catalogue(head, samples, Path(first), digest)
 
 
 def _opened(
@@ -181,11 +214,11 @@ def _opened(
         except SampleError as error:
             files.append([])
             problems.append(Problem(str(error), False))
-    surveyed = iter(_surveyed([file for of_sample in files for file in of_sample], engine))
+    found_out = iter(surveyed([file for of_sample in files for file in of_sample], engine))
     left_out: list[LeftOut] = []
     good: list[tuple[list[ToOpen], list[Facts]]] = []
     for of_sample in files:
-        pairs = [(file, next(surveyed)) for file in of_sample]
+        pairs = [(file, next(found_out)) for file in of_sample]
         good.append(
             ([f for f, p in pairs if isinstance(p, Facts)], [p for _, p in pairs if isinstance(p, Facts)])
         )
@@ -232,37 +265,6 @@ def _files(table: SampleTable, folder: Path, weighted: bool, engine: Engine) -> 
         ToOpen(table.name, path, table.format, seal, sha256, opening, sums, identified, missing, signal)
         for (path, missing), seal, sha256 in zip(paths, seals, digests, strict=True)
     ]
-
-
-def _surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Found]:
-    """Return the facts or the problem of each file. One that cannot be read is opened again where that may
-    help: a remote one, or by another worker."""
-    plain = replace(engine, checkpoint=None)  # what is kept there is known by the facts
-    if _are_few(files):  # before workers have started
-        plain.executor = None
-    results = [one for part in plain.over(Survey(), files) for one in part]
-    for attempt in range(engine.retries):
-        failed = [
-            n
-            for n, (file, result) in enumerate(zip(files, results, strict=True))
-            if isinstance(result, Problem) and result.unreadable and not result.settled
-            if file.is_remote or engine.executor
-        ]
-        if not failed:
-            break
-        time.sleep(max(files[n].pause for n in failed) * 2**attempt)
-        again = [one for part in plain.over(Survey(), [files[n] for n in failed]) for one in part]
-        for n, result in zip(failed, again, strict=True):
-            results[n] = result
-    return results
-
-
-def _are_few(files: Sequence[ToOpen]) -> bool:
-    """Whether this process opens and verifies files in about a second."""
-    if len(files) > OPEN_FILES:
-        return False
-    local = [where for file in files if isinstance(where := located(file.path), Path) and is_there(where)]
-    return sum(path.stat().st_size for path in local) <= _FEW_BYTES
 
 
 def _sample(

@@ -23,6 +23,8 @@ from trigemu.support import (
     quoted,
 )
 
+#: The format of events in memory.
+IN_MEMORY = "memory"
 #: The number of interactions in a crossing.
 INTERACTIONS: Need = ("", "n_interaction")
 
@@ -71,6 +73,11 @@ class Sample:
     def name(self) -> str:
         """The name of the sample."""
         return self.table.name
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether its events are in memory, not in files."""
+        return self.table.format == IN_MEMORY
 
     @property
     def sealed(self) -> bool:

@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import pickle
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import fsspec
 
-from trigemu.samples.event_file import Facts, opened_source
+from trigemu.samples.event_file import OPEN_FILES, Facts, opened_source
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import located, opened, parts, timeouts
 from trigemu.samples.sample import naming
-from trigemu.support import SampleError, UnreadableError, fingerprint
+from trigemu.support import Engine, SampleError, UnreadableError, fingerprint, is_there
 
 #: What servers say of a file that changes with it.
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")
+#: Bytes of files that this process opens by itself, without workers.
+_FEW_BYTES = 2**30
 #: Seconds before a remote file is tried again.
 PAUSE_S = 1.0
 
@@ -105,6 +109,37 @@ class Survey:
 
     def skips(self, file: ToOpen) -> bool:
         return False
+
+
+def surveyed(files: Sequence[ToOpen], engine: Engine) -> list[Found]:
+    """Return the facts or the problem of each file. One that cannot be read is opened again where that may
+    help: a remote one, or by another worker."""
+    plain = replace(engine, checkpoint=None)  # what is kept there is known by the facts
+    if _are_few(files):  # before workers have started
+        plain.executor = None
+    results = [one for part in plain.over(Survey(), files) for one in part]
+    for attempt in range(engine.retries):
+        failed = [
+            n
+            for n, (file, result) in enumerate(zip(files, results, strict=True))
+            if isinstance(result, Problem) and result.unreadable and not result.settled
+            if file.is_remote or engine.executor
+        ]
+        if not failed:
+            break
+        time.sleep(max(files[n].pause for n in failed) * 2**attempt)
+        again = [one for part in plain.over(Survey(), [files[n] for n in failed]) for one in part]
+        for n, result in zip(failed, again, strict=True):
+            results[n] = result
+    return results
+
+
+def _are_few(files: Sequence[ToOpen]) -> bool:
+    """Whether this process opens and verifies files in about a second."""
+    if len(files) > OPEN_FILES:
+        return False
+    local = [where for file in files if isinstance(where := located(file.path), Path) and is_there(where)]
+    return sum(path.stat().st_size for path in local) <= _FEW_BYTES
 
 
 def _survey_here() -> Survey:

@@ -7,10 +7,10 @@ event by event: events that both accept cancel, unlike in a sum in quadrature.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,9 +26,10 @@ from trigemu.counting import (
     pairs_between,
     pattern_blocks,
 )
-from trigemu.emulation import Emulation, crossing_scale
-from trigemu.menus import Menu, check_names
+from trigemu.emulation import Emulation, Progress, crossing_scale, emulation_of
+from trigemu.menus import Menu, MenuLike, check_names, menus_of
 from trigemu.rates import MenuRates, rates_of
+from trigemu.samples import SamplesLike
 from trigemu.studies.definition_changes import changes
 from trigemu.support import FloatArray, Named, Shown, TrigemuError, Words
 
@@ -159,13 +160,21 @@ class Comparison(Shown, Named[MenuRates]):
         return "variant", {variant.menu.name: variant for variant in self.variants}
 
 
-def compare(emulation: Emulation) -> Comparison:
-    """Compare the menus of an emulation, in pairs.
+def compare(
+    menus: Emulation | Iterable[MenuLike],
+    catalogue: SamplesLike = None,
+    *,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Compare menus on the same events, in pairs.
 
     Parameters
     ----------
-    emulation : Emulation
-        An emulation of at least two menus with different names.
+    menus : list of paths or Menus, or Emulation
+        At least two menus with different names, or an emulation of them.
+    catalogue, executor, progress
+        The samples for the menus, and how events are processed, as in `emulate`.
 
     Returns
     -------
@@ -175,11 +184,20 @@ def compare(emulation: Emulation) -> Comparison:
     ------
     TrigemuError
         If there is only one menu, or two have the same name.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> found = trigemu.compare(["menus/primary.toml", "menus/baseline.toml"])
+    >>> [(gain.b, round(gain.hz)) for gain in found.gained if gain.a == "primary"]
+    [('baseline', 1350)]
     """
+    if not isinstance(menus, Emulation):
+        menus = menus_of(menus)
+        _check(menus)
+    emulation = emulation_of(menus, catalogue, executor, progress)
     menus = emulation.menus
-    if len(menus) < 2:
-        raise TrigemuError(f"{menus[0].path}: a comparison needs at least two menus")
-    check_names(menus)
+    _check(menus)
     names = [menu.name for menu in menus]
     pairs = {(names[i], names[j]): _Pair(emulation, i, j) for i, j in combinations(range(len(menus)), 2)}
     gained = {(gain.a, gain.b): gain for pair in pairs.values() for gain in pair.gained}
@@ -194,6 +212,13 @@ def compare(emulation: Emulation) -> Comparison:
             for what, how in changes(emulation, names.index(a), names.index(b))
         ),
     )
+
+
+def _check(menus: Sequence[Menu]) -> None:
+    if len(menus) < 2:
+        only = f"{menus[0].path}: " if menus else ""
+        raise TrigemuError(f"{only}a comparison needs at least two menus")
+    check_names(menus)
 
 
 class _Pair:

@@ -23,11 +23,11 @@ from trigemu.counting import (
     fractions,
     merge_tables,
 )
-from trigemu.decisions import Plan, decide, lacks, make_plan
+from trigemu.deciding import Plan, decide, lacks, make_plan
 from trigemu.emulation import Chunk, Job, Progress, is_fitted, over_samples, solve_budgets
-from trigemu.menus import Menu, check_names
+from trigemu.menus import Menu, MenusLike, check_names, menus_of
 from trigemu.observables import Condition, Number, Scope, Workspace
-from trigemu.samples import EVALUATION, Catalogue, Events, Sample, half_of
+from trigemu.samples import EVALUATION, Catalogue, Events, Sample, SamplesLike, half_of, samples_of
 from trigemu.studies.intervals import Curve, Profile, Sums
 from trigemu.support import (
     FloatArray,
@@ -37,7 +37,10 @@ from trigemu.support import (
     Shown,
     TrigemuError,
     WithHistograms,
+    names_of,
     nearest,
+    numbers_of,
+    wrong_type,
 )
 from trigemu.triggers import Context
 
@@ -123,13 +126,13 @@ class Efficiencies(Shown, Named[Turnon]):
 
 
 def efficiencies(
-    menus: Sequence[Menu],
-    catalogue: Catalogue,
-    samples: Sequence[str],
-    profiles: Sequence[Profile],
-    categories: Sequence[str] = (),
+    menus: MenusLike,
+    catalogue: SamplesLike,
+    samples: str | Sequence[str],
+    profiles: Profile | Sequence[Profile],
+    categories: str | Sequence[str] = (),
     require: str | None = None,
-    triggers: Sequence[str] = (),
+    triggers: str | Sequence[str] = (),
     *,
     scope: Scope | None = None,
     executor: Any = None,
@@ -139,20 +142,20 @@ def efficiencies(
 
     Parameters
     ----------
-    menus : sequence of Menu
+    menus : path, Menu, or list of these
         The menus; the first is the reference of gains.
-    catalogue : Catalogue
-        The samples, and the background on which budgets are solved.
-    samples : sequence of str
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples, as in `emulate`, and the background on which budgets are solved.
+    samples : str or sequence of str
         The names of the samples to measure on.
-    profiles : sequence of Profile
+    profiles : Profile or sequence of Profile
         The observables and their bins.
-    categories : sequence of str
+    categories : str or sequence of str
         The conditions of the categories; if empty, all events are one category.
     require : str, optional
         The condition that an event must fulfil to be counted; by default that of the first sample's catalogue
         entry.
-    triggers : sequence of str
+    triggers : str or sequence of str
         The names of triggers to measure, in the menus that have them.
     scope : Scope, optional
         The objects and sums that names in conditions and observables refer to; by default those of the first
@@ -168,7 +171,19 @@ def efficiencies(
     ------
     TrigemuError
         If no event is selected, or a name is unknown.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> profile = trigemu.Profile("photon[0].pt", (20.0, 40.0, 60.0))
+    >>> found = trigemu.efficiencies("menus/primary.toml", None, "yy", profile)
+    >>> found.turnons[0].curves[0].menu
+    'primary'
     """
+    menus, profiles = menus_of(menus), _plain(profiles)
+    samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
+    categories = names_of("the categories", categories)
+    catalogue = samples_of(catalogue, executor=executor)
     chosen = [catalogue.sample(name) for name in dict.fromkeys(samples)]
     _check(menus, chosen, profiles, categories, triggers)
     require = chosen[0].table.require if require is None else require
@@ -184,7 +199,7 @@ def efficiencies(
         plan.check(sample)
         _check_columns(sample, context)
     solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
-    plan = plan if solved == tuple(menus) else make_plan(solved)
+    plan = plan if solved == menus else make_plan(solved)
     halved = [s for s in chosen if s.table.role == "background" and is_fitted(solved, plan, catalogue)]
     task = replace(task, halved=frozenset(sample.number for sample in halved))
     job = Job(solved, plan, catalogue, frozenset(context.needs))
@@ -207,6 +222,16 @@ def efficiencies(
             *([catalogue.left_out_text] if catalogue.left_out else []),
             *_negative(catalogue, tables[0], len(profiles[0].edges) << len(categories)),
         ),
+    )
+
+
+def _plain(given: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
+    """Return profiles, given as one or several, with edges that are tuples of numbers."""
+    every = [given] if isinstance(given, Profile) else given
+    if not isinstance(every, list | tuple) or not all(isinstance(profile, Profile) for profile in every):
+        raise wrong_type("the profiles", given, "Profile(observable, edges), or a list of these")
+    return tuple(
+        Profile(p.observable, numbers_of(f"the bin edges of {p.observable!r}", p.edges)) for p in every
     )
 
 

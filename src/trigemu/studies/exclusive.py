@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -26,8 +27,9 @@ from trigemu.counting import (
     members_by_level,
     pattern_blocks,
 )
-from trigemu.emulation import Emulation, crossing_scale
-from trigemu.menus import Menu
+from trigemu.emulation import Emulation, crossing_scale, emulation_of
+from trigemu.menus import MenuLike
+from trigemu.samples import SamplesLike
 from trigemu.support import BoolArray, FloatArray, Shown
 
 #: A combination that holds a smaller fraction of the events of a pattern is ignored when the largest are
@@ -73,18 +75,27 @@ class ExclusiveRates(Shown):
     others_hz: float
 
 
-def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 15) -> ExclusiveRates:
+def exclusive_rates(
+    emulation: Emulation | MenuLike,
+    menu: MenuLike | None = None,
+    most: int = 15,
+    *,
+    catalogue: SamplesLike = None,
+    executor: Any = None,
+) -> ExclusiveRates:
     """Find the combinations of triggers with the highest exclusive rates.
 
     Parameters
     ----------
-    emulation : Emulation
-        The emulation that the menu is part of.
-    menu : Menu, optional
-        One of its menus; by default the first. If it has levels, only triggers of the last level are
-        combined.
+    emulation : path, Menu or Emulation
+        A menu, or an emulation that it is part of. If the menu has levels, only triggers of the last level
+        are combined.
+    menu : path or Menu, optional
+        One of the menus of an emulation; by default the first.
     most : int
         The largest number of combinations to return.
+    catalogue, executor
+        The samples and the executor for a menu, as in `emulate`.
 
     Returns
     -------
@@ -94,9 +105,16 @@ def exclusive_rates(emulation: Emulation, menu: Menu | None = None, most: int = 
     -----
     Exactly the triggers S accept an event with probability
     Π over coherent sets C of max(0, min of a_t, t in S ∩ C − max of a_t, t in C without S).
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> found = trigemu.exclusive_rates("menus/primary.toml")
+    >>> [(" and ".join(rate.triggers), round(rate.hz)) for rate in found.largest]
+    [('J100', 18618), ('G30', 3286), ('J100 and G30', 37)]
     """
-    known = emulation.given if menu in emulation.given else emulation.menus
-    number = 0 if menu is None else known.index(menu)
+    emulation = emulation_of(emulation, catalogue, executor)
+    number = emulation.number(menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     *_, level = members_by_level(menu).values()
     table, scales = emulation.counted(number)

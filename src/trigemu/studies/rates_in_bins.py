@@ -16,14 +16,23 @@ from typing import Any
 import numpy as np
 
 from trigemu.counting import MENU, Label, RateSums, SampleScales, acceptances, fractions, pattern_blocks
-from trigemu.decisions import Plan, lacks
+from trigemu.deciding import Plan, lacks
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulate
-from trigemu.menus import Menu
+from trigemu.menus import MenuLike, menu_of
 from trigemu.observables import Number, Workspace
 from trigemu.rates import MenuRates, Rate, TriggerRates, rates_of
-from trigemu.samples import Catalogue, Need
+from trigemu.samples import Catalogue, Need, SamplesLike, samples_of
 from trigemu.studies.efficiency import binned
-from trigemu.support import FloatArray, IntArray, Named, SampleError, Shown, TrigemuError, histogram_of
+from trigemu.support import (
+    FloatArray,
+    IntArray,
+    Named,
+    SampleError,
+    Shown,
+    TrigemuError,
+    histogram_of,
+    numbers_of,
+)
 from trigemu.triggers import Context
 
 
@@ -97,10 +106,10 @@ class BinnedRates(Shown, Named[tuple[TriggerRates | None, ...]]):
 
 
 def binned_rates(
-    menu: Menu,
+    menu: MenuLike,
     observable: str,
     edges: Sequence[float],
-    catalogue: Catalogue,
+    catalogue: SamplesLike = None,
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -109,15 +118,13 @@ def binned_rates(
 
     Parameters
     ----------
-    menu : Menu
+    menu : path or Menu
         The menu.
     observable : str
         The observable, in the language of the menu.
     edges : sequence of float
         The edges of the bins, ascending.
-    catalogue : Catalogue
-        The samples.
-    executor, progress
+    catalogue, executor, progress
         As in `emulate`.
 
     Returns
@@ -133,10 +140,19 @@ def binned_rates(
     -----
     The rate rescaled to all crossings is R0 · Σ w f / Σ w over the events of the bin, and its uncertainty
     that of R0 Σ w (f − ε) / Σ w with ε = Σ w f / Σ w.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> found = trigemu.binned_rates("menus/primary.toml", "n_interaction", [0, 4, 8])
+    >>> [f"{part.menu_if_all.hz / 1e3:.1f} kHz" for part in found.bins]
+    ['6.7 kHz', '12.2 kHz']
     """
+    menu, edges = menu_of(menu), numbers_of("the bin edges", edges)
     if len(edges) < 2 or any(high <= low for low, high in pairwise(edges)):
         raise TrigemuError(f"{observable!r}: expected at least two ascending bin edges")
-    axis = _Bins(Context(menu.scope).observable(observable), tuple(edges))
+    axis = _Bins(Context(menu.scope).observable(observable), edges)
+    catalogue = samples_of(catalogue, executor=executor)
     _check_columns(catalogue, observable, axis)
     emulation = emulate([menu], catalogue, axis=axis, executor=executor, progress=progress)
     parts = [replace(emulation, only=number) for number in range(axis.bins)]

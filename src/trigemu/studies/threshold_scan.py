@@ -14,13 +14,23 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.decisions import Plan
+from trigemu.deciding import Plan
 from trigemu.emulation import Emulation, Progress, emulate, solve_budgets
-from trigemu.menus import Menu, Trigger
+from trigemu.menus import Menu, MenuLike, Trigger, menu_of
 from trigemu.observables import Workspace
 from trigemu.rates import MenuRates, TriggerRates, rates_of
-from trigemu.samples import Catalogue, Need
-from trigemu.support import BoolArray, IntArray, Named, Shown, TrigemuError, quoted
+from trigemu.samples import Need, SamplesLike, samples_of
+from trigemu.support import (
+    BoolArray,
+    IntArray,
+    Named,
+    Shown,
+    TrigemuError,
+    number_of,
+    numbers_of,
+    quoted,
+    wrong_type,
+)
 from trigemu.triggers import ScoreKind
 
 #: The largest number of points of a scan; each needs a sum over all patterns.
@@ -94,9 +104,9 @@ class Met:
 
 
 def scan(
-    menu: Menu,
-    steps: Sequence[Steps],
-    catalogue: Catalogue,
+    menu: MenuLike,
+    steps: Steps | Sequence[Steps],
+    catalogue: SamplesLike = None,
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -107,13 +117,11 @@ def scan(
 
     Parameters
     ----------
-    menu : Menu
+    menu : path or Menu
         The menu.
-    steps : sequence of Steps
+    steps : Steps or sequence of Steps
         The triggers to scan, each with its values.
-    catalogue : Catalogue
-        The samples.
-    executor, progress
+    catalogue, executor, progress
         As in `emulate`.
 
     Returns
@@ -125,16 +133,33 @@ def scan(
     TrigemuError
         If a trigger is unknown, disabled, has no threshold or is given twice, if its values are not
         ascending, or if there are too many combinations of values.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> found = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 110.0)))
+    >>> [f"{point.rate.hz / 1e3:.1f} kHz" for point in found.points]
+    ['32.4 kHz', '15.5 kHz']
     """
+    menu, steps = menu_of(menu), _plain(steps)
     check_steps(menu, steps)
-    axis = _Above(tuple(steps))
+    catalogue = samples_of(catalogue, executor=executor)
+    axis = _Above(steps)
     if any(trigger.name not in axis.triggers for trigger in menu.budgeted):
         (menu,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
     ready = _at_first(menu, steps)
     emulation = emulate([ready], catalogue, axis=axis, executor=executor, progress=progress)
     shapes = tuple(range(len(step.values)) for step in steps)
     points = tuple(rates_of(_at(emulation, axis, chosen)) for chosen in product(*shapes))
-    return Scan(tuple(steps), points)
+    return Scan(steps, points)
+
+
+def _plain(given: Steps | Sequence[Steps]) -> tuple[Steps, ...]:
+    """Return steps, given as one or several, with values that are tuples of numbers."""
+    every = [given] if isinstance(given, Steps) else given
+    if not isinstance(every, list | tuple) or not all(isinstance(step, Steps) for step in every):
+        raise wrong_type("the steps", given, "Steps(trigger, values), or a list of these")
+    return tuple(Steps(s.trigger, numbers_of(f"the values of {s.trigger!r}", s.values)) for s in every)
 
 
 def parse_values(text: str) -> tuple[float, ...]:
@@ -179,7 +204,17 @@ def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
     tuple of Met
         For one scanned trigger, where its total and unique rates and the rate of the menu meet the budget.
         For several, where the rate of the menu does, along the values of the last trigger.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> scan = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 100.0, 110.0)))
+    >>> [(met.quantity, met.low, met.high) for met in trigemu.thresholds_met(scan, 20e3)]
+    [('total_hz', 90.0, 100.0), ('unique_hz', 90.0, 100.0), ('rate_hz', 100.0, 110.0)]
     """
+    if not isinstance(scan, Scan):
+        raise wrong_type("the scan", scan, "a Scan, which the function scan returns")
+    budget_hz = number_of("the budget in Hz", budget_hz)
     *others, last = scan.steps
     n = len(last.values)
     found = []

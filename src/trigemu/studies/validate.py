@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import raw_decisions
-from trigemu.decisions import Plan, decide, lacks, lacks_neighbours, make_plan
+from trigemu.deciding import Plan, decide, lacks, lacks_neighbours, make_plan
 from trigemu.emulation import Chunk, Job, Progress, over_samples
-from trigemu.menus import Menu, Trigger
-from trigemu.samples import Catalogue, Events, Need
+from trigemu.menus import Menu, MenuLike, Trigger, menu_of
+from trigemu.samples import Catalogue, Events, Need, SamplesLike, samples_of
 from trigemu.support import IntArray, Named, Shown, TrigemuError
 from trigemu.triggers import Compiled, Context, Kind, Random
 
@@ -118,8 +118,8 @@ class DecisionCheck(Shown, Named[Checked]):
 
 
 def check_decisions(
-    menu: Menu,
-    catalogue: Catalogue,
+    menu: MenuLike,
+    catalogue: SamplesLike,
     *,
     inject: int = 0,
     executor: Any = None,
@@ -129,10 +129,11 @@ def check_decisions(
 
     Parameters
     ----------
-    menu : Menu
+    menu : path or Menu
         The menu; its enabled triggers are checked, before prescales.
-    catalogue : Catalogue
-        Samples with stored decisions.
+    catalogue : path, Catalogue, Events, ak.Array, or list of paths
+        Samples with stored decisions, as in `emulate`; of events in memory, any integer or boolean column is
+        one.
     inject : int
         The number of stored decisions to flip, as a test that the check finds them.
     executor, progress
@@ -147,12 +148,13 @@ def check_decisions(
     TrigemuError
         If no trigger can be checked, or there are fewer decisions than are to be flipped.
     """
+    menu, catalogue = menu_of(menu), samples_of(catalogue, executor=executor)
     reasons = {trigger.name: _reason(menu, trigger, catalogue) for trigger in menu.enabled}
     checked = [trigger for trigger in menu.enabled if reasons[trigger.name] is None]
     if not checked:
         name, reason = next(iter(reasons.items()))
         raise TrigemuError(f"{menu.path}: no trigger can be checked; {name!r}: {reason}")
-    part = _with_inputs(menu, checked)
+    part = menu.part(trigger.name for trigger in checked)
     plan = make_plan([part])
     for sample in catalogue.samples:
         plan.check(sample)
@@ -172,7 +174,7 @@ def stored_name(trigger: Trigger) -> str:
 
 def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue) -> str | None:
     """Return why a trigger cannot be checked, or None if it can."""
-    of = [menu.trigger(name) for name in _closure(menu, [trigger])]
+    of = menu.with_inputs([trigger.name])
     if any(isinstance(part.description, Random) for part in of):
         return "it is random"
     if open_ := next((part for part in of if part.budget and not part.solution), None):
@@ -188,30 +190,11 @@ def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue) -> str | None:
     return None
 
 
-def _closure(menu: Menu, triggers: Iterable[Trigger]) -> set[str]:
-    """Return the names of some triggers and of all triggers whose decisions they read."""
-    names: set[str] = set()
-    waiting = [trigger.name for trigger in triggers]
-    while waiting:
-        name = waiting.pop()
-        if name not in names:
-            names.add(name)
-            waiting += menu.trigger(name).inputs()
-    return names
-
-
-def _with_inputs(menu: Menu, triggers: Sequence[Trigger]) -> Menu:
-    """Return the menu with only these triggers and those whose decisions they read."""
-    names = _closure(menu, triggers)
-    kept = tuple(trigger for trigger in menu.triggers if trigger.name in names)
-    return replace(menu, triggers=kept, order=tuple(name for name in menu.order if name in names))
-
-
 def _compiled(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
     """Return the columns that a trigger and those whose decisions it reads need, and the compiled
     triggers."""
     context = Context(menu.scope, menu.path.parent)
-    descriptions = (menu.trigger(name).description for name in _closure(menu, [trigger]))
+    descriptions = (part.description for part in menu.with_inputs([trigger.name]))
     compiled = [part.compile(context) for part in descriptions if isinstance(part, Kind)]
     return context.needs, compiled
 

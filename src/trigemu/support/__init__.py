@@ -17,6 +17,7 @@ from trigemu.support.errors import (
     SampleError,
     TrigemuError,
     UnreadableError,
+    WrongTypeError,
     chain,
     excerpt,
     listed,
@@ -37,6 +38,7 @@ from trigemu.support.files import (
     write_bytes,
     write_text,
 )
+from trigemu.support.given import described, names_of, number_of, numbers_of, wrong_type
 from trigemu.support.internals import insert_after, replace_key, without_clock
 from trigemu.support.interruption import end_on_signals, undone
 from trigemu.support.kernels import (
@@ -115,6 +117,7 @@ __all__ = [
     "Work",
     "WorkerLostError",
     "WorkerPool",
+    "WrongTypeError",
     "bounded_stem",
     "chain",
     "check_outputs",
@@ -123,6 +126,7 @@ __all__ = [
     "dask_client",
     "delta_phi",
     "delta_r",
+    "described",
     "digest_of_code",
     "dotted",
     "end_on_signals",
@@ -151,8 +155,11 @@ __all__ = [
     "momentum_x",
     "momentum_y",
     "momentum_z",
+    "names_of",
     "nearest",
     "new_folder",
+    "number_of",
+    "numbers_of",
     "own_cause",
     "pair_mass",
     "part_of",
@@ -177,4 +184,5 @@ __all__ = [
     "worker_pool",
     "write_bytes",
     "write_text",
+    "wrong_type",
 ]

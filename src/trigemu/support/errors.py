@@ -46,6 +46,10 @@ class PluginError(TrigemuError):
     """A plugin that cannot be found, cannot be loaded, or fails."""
 
 
+class WrongTypeError(TrigemuError, TypeError):
+    """An argument of a type that a call does not take."""
+
+
 class MissingExtraError(TrigemuError):
     """A command needs a package of an optional extra that is not installed."""
 

@@ -36,7 +36,7 @@ from trigemu.observables import (
     parse_observable,
 )
 from trigemu.samples import Events, Need
-from trigemu.support import BoolArray, FloatArray, TomlTable, read_bounded
+from trigemu.support import BoolArray, FloatArray, TomlTable, read_bounded, wrong_type
 from trigemu.triggers.extent import Extent, Span
 from trigemu.triggers.models.precision import TreeModel
 
@@ -54,6 +54,11 @@ class TrainedOn(TomlTable, frozen=True):
 
     catalogue: str
     files: tuple[str, ...] = ()
+
+
+def _check_text(what: str, text: object) -> None:
+    if not isinstance(text, str):
+        raise wrong_type(what, text, "a text, such as 'jet[0].pt'")
 
 
 class Context:
@@ -101,12 +106,14 @@ class Context:
 
     def observable(self, text: str) -> Number:
         """Parse a number per event in the observable language; raise TrigemuError if it is not one."""
+        _check_text("the observable", text)
         number = parse_observable(text, self.scope)
         self.needs.update(number.needs())
         return number
 
     def condition(self, text: str) -> Condition:
         """Parse a condition in the observable language; raise TrigemuError if it is not one."""
+        _check_text("the condition", text)
         condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
         return condition
@@ -182,7 +189,7 @@ class Compiled(ABC):
         Returns
         -------
         Condition, Compiled, ModelCall or None
-            The condition that holds where it fires; a trigger that `decisions.stream` knows as it is; or the
+            The condition that holds where it fires; a trigger that `deciding.stream` knows as it is; or the
             model that decides. None: a range of one event is evaluated, as any other.
         """
         return None

@@ -82,7 +82,7 @@ class Parquet(Source):
             with self._opened(file) as parquet:
                 footers[file] = (parquet.metadata, parquet.schema_arrow)
         if not footers:
-            raise SampleError("the folder has no files *.parquet")
+            raise SampleError("the folder has neither a catalogue.toml nor files *.parquet")
         rows = {file: metadata.num_rows for file, (metadata, _) in footers.items()}
         if len(set(rows.values())) > 1:
             told = ", ".join(f"{Path(file).name}: {n}" for file, n in rows.items())

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from trigemu.decisions import Plan, Slot, make_plan
-from trigemu.emulation import Emulation
-from trigemu.menus import Menu, Trigger
+from trigemu.deciding import Plan, Slot, make_plan
+from trigemu.emulation import Emulation, emulation_of
+from trigemu.menus import Menu, MenuLike, Trigger
 from trigemu.observables import Condition
 from trigemu.rates import MenuRates, TriggerRates, rates_of
-from trigemu.samples import Catalogue, Events
+from trigemu.samples import Catalogue, Events, SamplesLike
 from trigemu.studies.timing.calls import Batches
 from trigemu.studies.timing.clock import TimedCall, Timing, measure, together
 from trigemu.studies.timing.draw import DrawnEvents, draw_events
@@ -173,11 +174,13 @@ def steps(batches: Sequence[int], threads: int) -> int:
 
 
 def bench(
-    emulation: Emulation,
+    emulation: Emulation | MenuLike,
+    catalogue: SamplesLike = None,
     *,
     batches: Sequence[int] = BATCHES,
     events: int = EVENTS,
     threads: int = 1,
+    executor: Any = None,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> Bench:
     """Measure the cost of a menu on random events of its background.
@@ -186,14 +189,18 @@ def bench(
 
     Parameters
     ----------
-    emulation : Emulation
-        An emulation of one menu.
+    emulation : path, Menu or Emulation
+        A menu, or an emulation of it alone.
+    catalogue
+        The samples for a menu, as in `emulate`.
     batches : sequence of int
         The batch sizes, in events.
     events : int
         The number of events to draw.
     threads : int
         The number of threads that run the menu at the same time, for the throughput.
+    executor
+        What passes over the events to find the rates of a menu, as in `emulate`; nothing of it is timed.
     progress : callable
         Called with 1 after each step of the measurement.
 
@@ -212,12 +219,13 @@ def bench(
     """
     check(batches, events, threads)
     before = load_average()
-    menu, plan, catalogue = emulation.menus[0], emulation.plan, emulation.catalogue
+    emulation = emulation_of(emulation, catalogue, executor)
+    menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
     found = rates_of(emulation)
-    drawn = _drawn(plan, catalogue, events)
+    drawn = _drawn(plan, samples, events)
     come = drawn[None]
     if come is None:
-        raise SampleError(f"{catalogue.path}: all weights of the background are 0: no event can be drawn")
+        raise SampleError(f"{samples.path}: all weights of the background are 0: no event can be drawn")
     whole, alone = _over_all(plan, come.events, batches, progress)
     asked = _over_asked(plan, drawn, batches, progress)
     at_once = {size: timing.events_per_s for size, timing in whole.items()}

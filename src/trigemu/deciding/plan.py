@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.menus import Menu, Trigger
+from trigemu.menus import MenusLike, Trigger, menus_of
 from trigemu.observables import Derivation, Workspace, lowest_pt
 from trigemu.samples import Catalogue, Events, Need, Sample, first_nan
 from trigemu.support import (
@@ -29,6 +29,7 @@ from trigemu.support import (
     listed,
     nearest,
     own_cause,
+    wrong_type,
 )
 from trigemu.triggers import Compiled, Context, Kind, TrainedOn, place_of, place_of_method, reason_of
 
@@ -176,12 +177,12 @@ def lacks(sample: Sample, need: Need) -> str | None:
     return f"sample {sample.name!r} has no {what}{why}"
 
 
-def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None) -> Plan:
+def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> Plan:
     """Compile the triggers of some menus that are used, each distinct one once.
 
     Parameters
     ----------
-    menus : sequence of Menu
+    menus : path, Menu, or list of these
         The menus.
     contents : mapping of str to bytes, optional
         Cards and models by path, which are then not read, as on a worker that has no such files.
@@ -189,6 +190,12 @@ def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None
     Returns
     -------
     Plan
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> trigemu.make_plan("menus/primary.toml").bits
+    ({'J100': 0, 'G30': 1},)
     """
     slots: list[Slot] = []
     known: dict[Hashable, int] = {}
@@ -197,7 +204,7 @@ def make_plan(menus: Sequence[Menu], contents: Mapping[str, bytes] | None = None
     models: list[dict[str, str]] = []
     trained_on: list[TrainedOn] = []
     warnings: list[tuple[str, ...]] = []
-    for menu in menus:
+    for menu in menus_of(menus):
         bits.append({})
         models.append({})
         said: list[str] = []
@@ -247,6 +254,10 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
     SampleError
         If the events lack a column.
     """
+    if not isinstance(plan, Plan):
+        raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions takes a menu")
+    if not isinstance(events, Events):
+        raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an awkward array")
     work = work or Workspace(events)
     words = np.zeros((len(events), plan.words), np.uint64)
     for group in plan.groups:

@@ -17,13 +17,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from trigemu.decisions.plan import Plan, decide
-from trigemu.decisions.stream.assembly import NoFormError
-from trigemu.decisions.stream.machine import run
-from trigemu.decisions.stream.opcodes import REFUSED
-from trigemu.decisions.stream.program import Program
+from trigemu.deciding.plan import Plan, decide
+from trigemu.deciding.stream.assembly import NoFormError
+from trigemu.deciding.stream.machine import run
+from trigemu.deciding.stream.opcodes import REFUSED
+from trigemu.deciding.stream.program import Program
 from trigemu.samples import Events
-from trigemu.support import Words
+from trigemu.support import Words, wrong_type
 from trigemu.triggers import Model, ModelCall
 
 #: The machine returns the requested models as the bits of an int64, whose sign is not available.
@@ -54,6 +54,8 @@ class Stream:
     """
 
     def __init__(self, plan: Plan, events: Events) -> None:
+        if not isinstance(events, Events):
+            raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an array")
         decide(events[:0], plan)
         self._plan, self._events = plan, events
         self.words: Words = np.zeros(plan.words, np.uint64)

@@ -1,0 +1,146 @@
+"""Decisions of triggers event by event, before prescales, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.counting import raw_decisions
+from trigemu.deciding import Plan, decide, make_plan
+from trigemu.emulation.engine import Chunk, Job, over_samples
+from trigemu.menus import Menu, MenuLike, menu_of
+from trigemu.samples import (
+    Catalogue,
+    Events,
+    Sample,
+    SamplesLike,
+    events_from_awkward,
+    is_awkward,
+    sample_in_memory,
+    samples_of,
+)
+from trigemu.support import CHUNK_EVENTS, BoolArray, SampleError, TrigemuError, Words
+
+
+def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
+    """Decide the triggers of a menu event by event.
+
+    A decision is that before prescales, as `check_decisions` compares it: whether the trigger would accept
+    the event if no trigger of the menu had a prescale. Its seed counts, and with it the levels before. A
+    `random` trigger fires in every event, since its rate is a prescale.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu. Thresholds that follow from a rate have to be known: those of `run(menu).menu` and
+        `solve_budgets` are.
+    events : Events, ak.Array, path, list of paths, or Catalogue
+        The events, as `emulate` takes samples; their weights do not matter.
+    sample : str, optional
+        The name of a sample, if there are several.
+
+    Returns
+    -------
+    dict of str to ndarray
+        bool[n] for each enabled trigger, in the order of the menu, over the n events in their order.
+
+    Raises
+    ------
+    TrigemuError
+        If a threshold is not known, or it is not said which of several samples is meant.
+    SampleError
+        If the events lack a column that a trigger needs.
+
+    Examples
+    --------
+    >>> import awkward as ak
+    >>> import trigemu
+    >>> jets = [[{"pt": pt, "eta": 0.0, "phi": 0.0}] for pt in (120.0, 80.0)]
+    >>> events = ak.Array({"jet": jets, "photon": ak.Array([[{"pt": 40.0, "eta": 1.0, "phi": 2.0}], []])})
+    >>> trigemu.decisions("menus/primary.toml", events)
+    {'J100': array([ True, False]), 'G30': array([ True, False])}
+    """
+    read = menu_of(menu)
+    names = [trigger.name for trigger in read.enabled]
+    part = read.part(names)
+    _check_solved(part)
+    if is_awkward(events):
+        events = events_from_awkward(events)
+    if isinstance(events, Events):
+        plan = make_plan(part)
+        words = _of_events(plan, events)
+        return _named(part, plan, words, names)
+    catalogue = samples_of(events)
+    return _of_sample(part, catalogue, _chosen(catalogue, sample), names)
+
+
+def fired_in(menu: Menu, catalogue: Catalogue, trigger: str, sample: str | None) -> BoolArray:
+    """Return the decisions of one trigger of a solved menu on a sample of a catalogue; see `decisions`."""
+    part = menu.part([trigger])
+    on = (replace(known, enabled=known.enabled or known.name == trigger) for known in part.triggers)
+    part = replace(
+        part, triggers=tuple(on)
+    )  # also of one that is disabled, and not compiled unless it is used
+    return _of_sample(part, catalogue, _chosen(catalogue, sample), [trigger])[trigger]
+
+
+def _check_solved(menu: Menu) -> None:
+    for trigger in menu.triggers:
+        if trigger.budget and not trigger.solution:
+            raise TrigemuError(
+                f"{trigger.place}: trigger {trigger.name!r}: its threshold follows from "
+                f"{trigger.budget.key} = {trigger.budget.hz:g}, which takes a whole background: give the "
+                f"menu of a run, run(menu, samples).menu, or that of solve_budgets(menu, samples)"
+            )
+
+
+def _chosen(catalogue: Catalogue, name: str | None) -> Sample:
+    if name is None and len(catalogue.samples) == 1:
+        return catalogue.samples[0]
+    if name is None:
+        names = ", ".join(repr(sample.name) for sample in catalogue.samples)
+        raise SampleError(f"{catalogue.path} has several samples: name one as sample=… ({names})")
+    return catalogue.sample(name)
+
+
+def _of_events(plan: Plan, events: Events) -> Words:
+    if events.core != slice(None):  # they come with their neighbouring crossings
+        words: Words = decide(events, plan)[events.core]
+        return words
+    if len(events):
+        plan.check(sample_in_memory(events))
+    starts = range(0, max(len(events), 1), CHUNK_EVENTS)
+    return np.concatenate([decide(events[start : start + CHUNK_EVENTS], plan) for start in starts])
+
+
+def _of_sample(
+    menu: Menu, catalogue: Catalogue, sample: Sample, names: Sequence[str]
+) -> dict[str, BoolArray]:
+    if catalogue.only and catalogue.only.sample != sample.name:
+        raise SampleError(f"only entries of the sample {catalogue.only.sample!r} are processed")
+    plan = make_plan(menu)
+    plan.check(sample)
+    parts = [*over_samples([sample], Job((menu,), plan, catalogue), _Decide())]
+    return _named(menu, plan, np.concatenate(parts), names)
+
+
+def _named(menu: Menu, plan: Plan, words: Words, names: Sequence[str]) -> dict[str, BoolArray]:
+    raw = raw_decisions(words, menu, plan.bits[0])
+    return {name: raw[name] for name in names}
+
+
+@dataclass(frozen=True)
+class _Decide:
+    """The task that keeps the decisions of a chunk."""
+
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Words:
+        words: Words = decide(events, plan)[events.core]
+        return words
+
+    def merge(self, parts: Sequence[Any]) -> Words:
+        return np.concatenate(parts)

@@ -1,0 +1,153 @@
+"""Events in memory, as a source like a file: those that a call is given instead of a catalogue."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigemu.samples.catalogue import Catalogue, normalised
+from trigemu.samples.events import Collection, Events, Need
+from trigemu.samples.formats.source import ReadEvents, Schema, Source
+from trigemu.samples.normalise import CROSSING_RATE_HZ, CatalogueTable, SampleTable
+from trigemu.samples.sample import IN_MEMORY, Sample
+from trigemu.support import CHUNK_EVENTS, BoolArray, SampleError
+
+
+@dataclass
+class Memory(Source):
+    """A range of events in memory, with weights in Hz. It is sent to workers with its events.
+
+    shared: whether events of the sample may have a parent in common.
+    """
+
+    events: Events = None  # type: ignore[assignment]  # a dataclass with a base that has defaults
+    shared: bool = False
+
+    physical = False  # what the events are was checked when they were made
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "seal": "", "events": self.events, "shared": self.shared}
+
+    @property
+    def entries(self) -> int:
+        return len(self.events)
+
+    @cached_property
+    def schema(self) -> Schema:
+        collections = {name: frozenset(c.columns) for name, c in self.events.collections.items()}
+        return Schema(collections, frozenset(self.events.scalars))
+
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        part, wanted = self.events[start:stop], frozenset(needs)
+        names = {collection for collection, _ in wanted} & set(part.collections)
+        return ReadEvents(
+            weight=part.weight,
+            id=part.id,
+            parent=part.parent,
+            collections={name: _only(name, part.collections[name], wanted) for name in names},
+            scalars={name: column for name, column in part.scalars.items() if ("", name) in wanted},
+        )
+
+    @property
+    def has_parents(self) -> bool:
+        return self.shared
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        """The integer columns: a boolean one is of integers too, once it is a column of events."""
+        return tuple(name for name, column in self.events.scalars.items() if column.dtype.kind == "i")
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
+        return {name: self.events.scalars[name][start:stop] != 0 for name in names}
+
+    @cached_property
+    def identity(self) -> str:
+        return digest_of_events(self.events)
+
+
+def _only(name: str, collection: Collection, wanted: frozenset[Need]) -> Collection:
+    columns = {c: v for c, v in collection.columns.items() if c == "pt" or (name, c) in wanted}
+    return replace(collection, columns=columns)
+
+
+def catalogue_in_memory(events: Events, equal: bool = False) -> Catalogue:
+    """Return a catalogue of events in memory as its one background, in the convention `crossing`.
+
+    Parameters
+    ----------
+    events : Events
+        The events, whose weights are rates in Hz. Those outside of `core` are left out.
+    equal : bool
+        Whether the events have no weights of their own, but count as crossings of equal weight.
+
+    Raises
+    ------
+    SampleError
+        If there are no events, or their weights do not add up to a rate.
+    """
+    events = events[events.core]
+    if not len(events):
+        raise SampleError(f"sample {events.sample!r} has no events")
+    total = math.fsum(events.weight)
+    if not total > 0:
+        raise SampleError(
+            f"sample {events.sample!r}: its weights add up to {total:g} Hz, expected a rate above 0"
+        )
+    head = CatalogueTable(name=events.sample, convention="crossing")
+    sample = normalised(head, sample_in_memory(events, None if equal else total), False)
+    return Catalogue(head, (sample,), Path(events.sample), digest_of_events(events))
+
+
+def sample_in_memory(events: Events, rate_hz: float | None = None) -> Sample:
+    """Return events as a sample. rate_hz: the rate of all; None: that of all crossings, to which each
+    contributes alike."""
+    equal = rate_hz is None
+    rate = CROSSING_RATE_HZ if rate_hz is None else rate_hz
+    table = SampleTable(
+        name=events.sample,
+        role="background",
+        files=(IN_MEMORY,),
+        format=IN_MEMORY,
+        rate_hz=rate,
+        sum_of_weights=rate_hz,
+    )
+    shared = len(np.unique(events.parent)) < len(events)
+    sources = tuple(Memory(path, events=part, shared=shared) for path, part in _pieces(events))
+    return Sample(0, table, sources, 1.0, rate, (None,) * len(sources), weighted=not equal)
+
+
+def _pieces(events: Events) -> Iterable[tuple[str, Events]]:
+    """Yield the events in pieces, each of which holds only its own objects and may be sent to a worker."""
+    for start in range(0, len(events), CHUNK_EVENTS):
+        part = events[start : start + CHUNK_EVENTS]
+        whole = len(part) == len(events)
+        path = events.sample if whole else f"{events.sample}[{start}:{start + len(part)}]"
+        yield path, replace(part, collections={n: _cut(c) for n, c in part.collections.items()})
+
+
+def _cut(collection: Collection) -> Collection:
+    """Return a collection whose columns are views of its own objects alone."""
+    first, last = collection.offsets[[0, -1]].tolist()
+    columns = {name: column[first:last] for name, column in collection.columns.items()}
+    return Collection(collection.offsets - first, columns)
+
+
+def digest_of_events(events: Events) -> str:
+    """Return the SHA-256 of all columns."""
+    digest = hashlib.sha256()
+    columns: dict[str, Any] = {"weight": events.weight, "id": events.id, "parent": events.parent}
+    columns |= {f".{name}": column for name, column in events.scalars.items()}
+    for name, collection in events.collections.items():
+        cut = _cut(collection)
+        columns |= {f"{name}": cut.offsets} | {f"{name}.{c}": v for c, v in cut.columns.items()}
+    for name, column in sorted(columns.items()):
+        digest.update(f"{len(name)} {name} {column.dtype} {column.nbytes} ".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    return digest.hexdigest()
