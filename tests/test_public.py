@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import inspect
 import re
 import typing
@@ -66,3 +67,10 @@ def test_dataclasses_say_what_their_fields_are(name: str) -> None:
     assert "Attributes\n-----" in text or not fields
     documented = re.findall(r"^([\w, ]+) : ", text.partition("Attributes\n")[2], re.MULTILINE)
     assert [part for line in documented for part in line.split(", ")] == fields
+
+
+def test_decisions_is_the_call_and_its_room_is_found() -> None:
+    """The room of decisions has the name of a call."""
+    room = importlib.import_module("trigemu.decisions")
+    assert room.Plan is trigemu.Plan
+    assert inspect.isfunction(trigemu.decisions)

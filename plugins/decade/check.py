@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.deciding import Plan, make_plan
+from trigemu.decisions import Plan, make_plan
 from trigemu.emulation import Progress, cut_for, solve_budgets
 from trigemu.menus import Menu
 from trigemu.observables import Workspace

@@ -18,7 +18,7 @@ from trigemu.counting import (
     members_by_level,
     merge_tables,
 )
-from trigemu.deciding import Plan, decide, make_plan
+from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation import (
     Chunk,
     Job,

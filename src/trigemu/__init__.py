@@ -5,7 +5,7 @@
      generator)  weights    one kind     per event)        Σw, Σw²;           unique,
                  in Hz)     per file)                       mergeable)        overlap …)
 
-Each room knows only those before it: support, samples, observables, triggers, menus, counting, deciding,
+Each room knows only those before it: support, samples, observables, triggers, menus, counting, decisions,
 emulation, rates, studies, generate, firmware, output, cli. `emulation/loop.py` is the loop that joins them;
 read it next.
 
@@ -80,7 +80,7 @@ from trigemu.menus import (  # isort: split
 
 from trigemu.counting import PatternTable  # isort: split
 
-from trigemu.deciding import Plan, Slot, Stream, decide, make_plan  # isort: split
+from trigemu.decisions import Plan, Slot, Stream, decide, make_plan  # isort: split
 
 from trigemu.emulation import (  # isort: split
     Axis,

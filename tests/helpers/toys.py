@@ -17,7 +17,7 @@ import numpy as np
 import uproot
 
 from trigemu import Menu, read_menu
-from trigemu.deciding.plan import Plan, decide
+from trigemu.decisions.plan import Plan, decide
 from trigemu.emulation import Chunk
 from trigemu.samples import Catalogue, Sample
 from trigemu.samples.events import Collection, Events

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.deciding import Plan
+from trigemu.decisions import Plan
 from trigemu.emulation import cut_for
 from trigemu.menus import Menu, Solution, read_menu
 from trigemu.observables import Condition, Features, Inputs, Scope, Workspace

@@ -11,7 +11,7 @@ import click
 from rich.console import RenderableType
 
 from trigemu.cli.console import console, say
-from trigemu.deciding import make_plan
+from trigemu.decisions import make_plan
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue
 from trigemu.support import TrigemuError, check_outputs, is_file, write_text

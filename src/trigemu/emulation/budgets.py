@@ -24,7 +24,7 @@ from trigemu.counting import (
     fractions,
     merge_tables,
 )
-from trigemu.deciding import Plan, decide, make_plan
+from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background
 from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
 from trigemu.menus import Menu, MenusLike, Solution, Trigger, menus_of

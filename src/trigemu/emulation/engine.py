@@ -14,7 +14,7 @@ from itertools import zip_longest
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from trigemu.counting import PatternTable, SharedEvents, merge_tables
-from trigemu.deciding import Plan, make_plan
+from trigemu.decisions import Plan, make_plan
 from trigemu.menus import Menu
 from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample, Source
 from trigemu.support import (

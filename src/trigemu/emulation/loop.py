@@ -2,10 +2,10 @@
 
 catalogue = open_catalogue()                           # samples/     the events and their weights
 menus = solve_budgets(menus, catalogue)                # budgets.py   cuts from rate budgets, if any
-plan = make_plan(menus)                                # deciding/    the union of the menus' triggers
+plan = make_plan(menus)                                # decisions/    the union of the menus' triggers
 for chunk in over_background(…):                       # engine.py    in any order, on any engine
     events = sample.read(…)                            # samples/     columns and weights in Hz
-    words = decide(events, plan)                       # deciding/    one bit per trigger
+    words = decide(events, plan)                       # decisions/    one bit per trigger
     table += count_patterns(…, words, events.weight)   # counting/    exact sums
 rates_of(emulation)                                    # rates/       everything else follows
 """
@@ -27,7 +27,7 @@ from trigemu.counting import (
     empty_table,
     merge_tables,
 )
-from trigemu.deciding import Plan, decide, make_plan
+from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
 from trigemu.emulation.scaling import half_scales

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.deciding import Plan, make_plan
+from trigemu.decisions import Plan, make_plan
 from trigemu.emulation import Chunk, Job, is_fitted, over_background
 from trigemu.menus import Menu, Trigger
 from trigemu.observables import Features, Workspace

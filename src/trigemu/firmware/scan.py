@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from trigemu.counting import PatternTable, RateSums, SampleScales, pattern_blocks
-from trigemu.deciding import Plan
+from trigemu.decisions import Plan
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulate, solve_budgets
 from trigemu.firmware.bits import PAPER_PRECISION, choose, with_widths
 from trigemu.firmware.model import halves, read_rows, tree_model, with_trees

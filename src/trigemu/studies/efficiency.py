@@ -23,7 +23,7 @@ from trigemu.counting import (
     fractions,
     merge_tables,
 )
-from trigemu.deciding import Plan, decide, lacks, make_plan
+from trigemu.decisions import Plan, decide, lacks, make_plan
 from trigemu.emulation import Chunk, Job, Progress, is_fitted, over_samples, solve_budgets
 from trigemu.menus import Menu, MenusLike, check_names, menus_of
 from trigemu.observables import Condition, Number, Scope, Workspace

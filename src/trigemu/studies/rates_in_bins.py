@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.counting import MENU, Label, RateSums, SampleScales, acceptances, fractions, pattern_blocks
-from trigemu.deciding import Plan, lacks
+from trigemu.decisions import Plan, lacks
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulate
 from trigemu.menus import MenuLike, menu_of
 from trigemu.observables import Number, Workspace

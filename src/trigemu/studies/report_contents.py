@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.deciding import make_plan
+from trigemu.decisions import make_plan
 from trigemu.emulation import Emulation, Progress, emulate
 from trigemu.menus import Menu, Trigger
 from trigemu.rates import MenuRates, rates_of

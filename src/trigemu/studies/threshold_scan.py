@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.deciding import Plan
+from trigemu.decisions import Plan
 from trigemu.emulation import Emulation, Progress, emulate, solve_budgets
 from trigemu.menus import Menu, MenuLike, Trigger, menu_of
 from trigemu.observables import Workspace

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import raw_decisions
-from trigemu.deciding import Plan, decide, lacks, lacks_neighbours, make_plan
+from trigemu.decisions import Plan, decide, lacks, lacks_neighbours, make_plan
 from trigemu.emulation import Chunk, Job, Progress, over_samples
 from trigemu.menus import Menu, MenuLike, Trigger, menu_of
 from trigemu.samples import Catalogue, Events, Need, SamplesLike, samples_of

@@ -189,7 +189,7 @@ class Compiled(ABC):
         Returns
         -------
         Condition, Compiled, ModelCall or None
-            The condition that holds where it fires; a trigger that `deciding.stream` knows as it is; or the
+            The condition that holds where it fires; a trigger that `decisions.stream` knows as it is; or the
             model that decides. None: a range of one event is evaluated, as any other.
         """
         return None

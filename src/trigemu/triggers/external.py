@@ -59,7 +59,7 @@ class CompiledExternal(Compiled):
         return _bit(work.scalar(self.column), self.bit, self.crossing)
 
     def single(self) -> CompiledExternal:
-        """Return the trigger itself, which `deciding.stream` supports directly."""
+        """Return the trigger itself, which `decisions.stream` supports directly."""
         return self
 
 

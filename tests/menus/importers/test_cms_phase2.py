@@ -14,7 +14,7 @@ from real_data import real_file
 
 from trigemu import decide, make_plan, read_menu
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.deciding.stream.stream import Stream
+from trigemu.decisions.stream.stream import Stream
 from trigemu.menus.importers.cms_phase2 import import_cms_phase2
 from trigemu.samples import catalogue_of
 from trigemu.studies.validate import check_decisions

@@ -23,7 +23,7 @@ from trigemu_plugin_decade import decade
 from trigemu_plugin_decade.decade import Decade
 
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates_of
-from trigemu.deciding.plan import decide
+from trigemu.decisions.plan import decide
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.observables.workspace import Workspace
 from trigemu.support import Engine, worker_pool

@@ -13,7 +13,7 @@ import pytest
 from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
 from trigemu_plugin_decade.gather import Gathered, gather
 
-from trigemu.deciding.plan import Plan
+from trigemu.decisions.plan import Plan
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import Sample
 from trigemu.samples.events import Events

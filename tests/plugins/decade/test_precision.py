@@ -19,8 +19,8 @@ from trigemu_plugin_decade.quantile import load_trees
 
 from trigemu import Catalogue, TrigemuError, compare, emulate, rates_of
 from trigemu.cli.commands import cli
-from trigemu.deciding.plan import decide, make_plan
-from trigemu.deciding.stream.stream import Stream
+from trigemu.decisions.plan import decide, make_plan
+from trigemu.decisions.stream.stream import Stream
 from trigemu.firmware.model import tree_model
 from trigemu.observables.workspace import Workspace
 

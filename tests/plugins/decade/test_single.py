@@ -13,7 +13,7 @@ from toys import columns
 from trigemu_plugin_decade.library import predict_row
 
 from trigemu import Catalogue, Events, Plan, Stream, TrigemuError, decide, make_plan
-from trigemu.deciding.plan import Slot
+from trigemu.decisions.plan import Slot
 from trigemu.observables.workspace import Workspace
 
 

@@ -10,7 +10,7 @@ import pytest
 from toys import columns, memory_catalogue, menu_from, toy_event, toy_events
 
 from trigemu import make_plan
-from trigemu.deciding.plan import Plan
+from trigemu.decisions.plan import Plan
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.timing.draw import DrawnEvents, draw_events
 from trigemu.support.errors import SampleError

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from trigemu.deciding import Plan, Stream, decide
+from trigemu.decisions import Plan, Stream, decide
 from trigemu.samples import Events
 from trigemu.studies.timing.clock import TimedCall
 from trigemu.support import PluginError, TrigemuError, Words, own_cause

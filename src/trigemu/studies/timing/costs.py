@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trigemu.deciding import Plan, Slot, make_plan
+from trigemu.decisions import Plan, Slot, make_plan
 from trigemu.emulation import Emulation, emulation_of
 from trigemu.menus import Menu, MenuLike, Trigger
 from trigemu.observables import Condition

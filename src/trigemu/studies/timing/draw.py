@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from trigemu.deciding import Plan
+from trigemu.decisions import Plan
 from trigemu.emulation import Chunk, Job, over_background
 from trigemu.observables import Condition, Workspace
 from trigemu.samples import Catalogue, Events, join_events

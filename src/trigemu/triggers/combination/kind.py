@@ -140,7 +140,7 @@ class CompiledCombination(Compiled):
         return fired
 
     def single(self) -> CompiledCombination:
-        """Return the trigger itself, which `deciding.stream` supports directly."""
+        """Return the trigger itself, which `decisions.stream` supports directly."""
         return self
 
     def uses(self) -> Iterator[Use]:

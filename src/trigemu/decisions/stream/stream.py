@@ -17,11 +17,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from trigemu.deciding.plan import Plan, decide
-from trigemu.deciding.stream.assembly import NoFormError
-from trigemu.deciding.stream.machine import run
-from trigemu.deciding.stream.opcodes import REFUSED
-from trigemu.deciding.stream.program import Program
+from trigemu.decisions.plan import Plan, decide
+from trigemu.decisions.stream.assembly import NoFormError
+from trigemu.decisions.stream.machine import run
+from trigemu.decisions.stream.opcodes import REFUSED
+from trigemu.decisions.stream.program import Program
 from trigemu.samples import Events
 from trigemu.support import Words, wrong_type
 from trigemu.triggers import Model, ModelCall

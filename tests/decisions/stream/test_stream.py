@@ -18,7 +18,7 @@ from toys import menu_from
 
 import trigemu
 from trigemu import Collection, Events, Plan, Stream, TrigemuError, decide, make_plan
-from trigemu.deciding.plan import Slot
+from trigemu.decisions.plan import Slot
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from stream_toys import events_of
 
-from trigemu.deciding.stream.machine import run
-from trigemu.deciding.stream.opcodes import REFUSED
-from trigemu.deciding.stream.program import Program
+from trigemu.decisions.stream.machine import run
+from trigemu.decisions.stream.opcodes import REFUSED
+from trigemu.decisions.stream.program import Program
 from trigemu.observables.expressions import Arithmetic, Condition, Constant, Element, Relation, Scalar
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.selections import Derivation

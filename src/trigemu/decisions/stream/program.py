@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from trigemu.deciding.stream import opcodes as do
-from trigemu.deciding.stream.assembly import HALF, Assembly, NoFormError
+from trigemu.decisions.stream import opcodes as do
+from trigemu.decisions.stream.assembly import HALF, Assembly, NoFormError
 from trigemu.observables import (
     Arithmetic,
     Condition,

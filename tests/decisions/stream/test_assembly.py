@@ -10,8 +10,8 @@ from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
 
 from trigemu import decide, make_plan
-from trigemu.deciding.stream import opcodes as do
-from trigemu.deciding.stream.program import Program
+from trigemu.decisions.stream import opcodes as do
+from trigemu.decisions.stream.program import Program
 
 
 def test_what_is_equal_is_done_once(tmp_path: Path) -> None:

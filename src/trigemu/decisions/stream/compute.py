@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trigemu.deciding.stream import opcodes as do
+from trigemu.decisions.stream import opcodes as do
 from trigemu.support import (
     FloatArray,
     IntArray,

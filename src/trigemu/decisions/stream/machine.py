@@ -14,8 +14,8 @@ import math
 import numpy as np
 from numba import carray
 
-from trigemu.deciding.stream import opcodes as do
-from trigemu.deciding.stream.compute import compute
+from trigemu.decisions.stream import opcodes as do
+from trigemu.decisions.stream.compute import compute
 from trigemu.support import FloatArray, IntArray, delta_phi, kernel, momentum_x, momentum_y, pointer
 from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, search
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
-from trigemu.deciding.stream import opcodes as do
+from trigemu.decisions.stream import opcodes as do
 from trigemu.observables import AnyOf, Column, Derivation, Scaled, Window, Windows, any_of
 from trigemu.samples import Events, Need
 from trigemu.support import Array, FloatArray, Words

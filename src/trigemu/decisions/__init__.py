@@ -5,7 +5,7 @@ in: `Menu`s, `Events`
 out: `Plan`, packed decisions, `Stream`
 """
 
-from trigemu.deciding.plan import Plan, Slot, decide, lacks, lacks_neighbours, make_plan
-from trigemu.deciding.stream.stream import Stream
+from trigemu.decisions.plan import Plan, Slot, decide, lacks, lacks_neighbours, make_plan
+from trigemu.decisions.stream.stream import Stream
 
 __all__ = ["Plan", "Slot", "Stream", "decide", "lacks", "lacks_neighbours", "make_plan"]
