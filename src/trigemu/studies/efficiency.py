@@ -25,7 +25,7 @@ from trigemu.counting import (
 )
 from trigemu.decisions import Plan, decide, lacks, make_plan
 from trigemu.emulation import Chunk, Job, Progress, is_fitted, over_samples, solve_budgets
-from trigemu.menus import Menu, MenusLike, check_names, menus_of
+from trigemu.menus import Menu, MenusLike, check_names, menus_of, unit_of_observable
 from trigemu.observables import Condition, Number, Scope, Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, Sample, SamplesLike, half_of, samples_of
 from trigemu.studies.intervals import Curve, Profile, Sums
@@ -216,7 +216,7 @@ def efficiencies(
         turnons=tuple(
             turnon
             for profile, table in zip(profiles, tables, strict=True)
-            for turnon in _turnons(profile, table, solved, plan, categories, triggers)
+            for turnon in _turnons(_with_unit(profile, solved[0]), table, solved, plan, categories, triggers)
         ),
         warnings=(
             *([catalogue.left_out_text] if catalogue.left_out else []),
@@ -333,6 +333,11 @@ def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
     bins[values == edges[-1]] = len(edges) - 2
     inside = (bins >= 0) & (bins < len(edges) - 1)
     return np.where(inside, bins, len(edges) - 1)
+
+
+def _with_unit(profile: Profile, menu: Menu) -> Profile:
+    """Return a profile with the unit that follows from its observable, if it has none."""
+    return replace(profile, unit=profile.unit or unit_of_observable(menu, profile.observable))
 
 
 def _turnons(

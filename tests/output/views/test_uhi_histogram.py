@@ -56,6 +56,7 @@ def test_rates_in_bins(results: dict[str, Any]) -> None:
     for rescaled, prefix, missing in ((False, "total", 0.0), (True, "if_all", None)):
         whole = result.to_hist(rescaled=rescaled)
         conforms(whole)
+        assert whole.axes[1].label == "jet[0].pt [GeV]"
         names = list(whole.axes[0])
         assert names == ["menu m<b>\x1b[1m", HOSTILE, "MET", "ALSO", "NEVER"]
         for number, name in enumerate(names):

@@ -156,6 +156,10 @@ def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Any:
             np.array([rate.hz if rate else np.nan for rate in shown]),
             np.array([rate.error_hz if rate else np.nan for rate in shown]),
         )
+    return draw_rates_vs(axis_label(result), edges, curves)
+
+
+def axis_label(result: BinnedRates) -> str:
+    """Return the observable with its unit."""
     unit = unit_of_observable(result.whole.menu, result.observable)
-    label = f"{result.observable} [{unit}]" if unit else result.observable
-    return draw_rates_vs(label, edges, curves)
+    return f"{result.observable} [{unit}]" if unit else result.observable

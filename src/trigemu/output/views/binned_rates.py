@@ -39,7 +39,7 @@ class _BinnedRates(View[BinnedRates]):
     def histograms(self, result: BinnedRates, **options: bool) -> Histograms:
         """A bin without crossings has a rate of 0; its rescaled rate is NaN."""
         edges = np.array([result.bins[0].low, *(part.high for part in result.bins)])
-        return Histograms(result.observable, edges, written.values_of(result, options["rescaled"]))
+        return Histograms(written.axis_label(result), edges, written.values_of(result, options["rescaled"]))
 
 
 VIEW = _BinnedRates()
