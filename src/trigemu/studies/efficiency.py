@@ -230,9 +230,7 @@ def _plain(given: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
     every = [given] if isinstance(given, Profile) else given
     if not isinstance(every, list | tuple) or not all(isinstance(profile, Profile) for profile in every):
         raise wrong_type("the profiles", given, "Profile(observable, edges), or a list of these")
-    return tuple(
-        Profile(p.observable, numbers_of(f"the bin edges of {p.observable!r}", p.edges)) for p in every
-    )
+    return tuple(replace(p, edges=numbers_of(f"the bin edges of {p.observable!r}", p.edges)) for p in every)
 
 
 def _negative(catalogue: Catalogue, table: PatternTable, first: int) -> Iterator[str]:
