@@ -1,9 +1,9 @@
 """Boosted trees as machine code: treelite → C (tl2cgen) → a library on this machine.
 
-Libraries are kept in the user's cache folder and are never distributed with a menu. Their name is a digest of
-the model, the compiler, the versions of the code generators and the machine, followed by a digest of the
-library itself: loading a truncated one would crash the process. Each is compared with treelite's interpreter
-whenever it is loaded.
+Libraries are kept in the cache folders and are never distributed with a menu. Their name is a digest of the
+model, the versions of the code generators and the machine, another of the compiler, and one of the library
+itself: loading a truncated one would crash the process. Each is compared with treelite's interpreter whenever
+it is loaded.
 """
 
 from __future__ import annotations
@@ -32,10 +32,12 @@ from numba.extending import intrinsic
 from trigemu.observables import Features
 from trigemu.support import (
     Limits,
+    NoCacheError,
     StoppedError,
     TrigemuError,
+    cache_folders,
     folder_of_cache,
-    is_private,
+    is_trusted,
     kernel,
     own_cause,
     pointer,
@@ -87,52 +89,48 @@ class Library:
 
 
 def build(model: treelite.Model, content: bytes) -> Library | None:
-    """Return the library of a model, from the cache or newly compiled; None if there is no C compiler.
+    """Return the library of a model, from a cache or newly compiled; None if there is no C compiler and none
+    was kept, or no folder to compile in.
 
     content: the file that the model was read from. Raises TrigemuError if the compiler fails, or the result
     differs from treelite's own evaluation.
     """
-    compiler = _compiler()
-    if compiler is None:
-        return None
-    versions = f"{treelite.__version__} {tl2cgen.__version__} {compiler[1]} {platform.machine()}"
+    versions = f"{treelite.__version__} {tl2cgen.__version__} {platform.machine()}"
     key = hashlib.sha256(content + versions.encode()).hexdigest()
-    folder = folder_of_cache()
-    return _kept(model, folder, key) or _made(model, folder, key, compiler[0])
+    compiler = _compiler()
+    # Without a compiler, that of another machine will do: it filled the cache of a container, perhaps.
+    begin = key if compiler is None else f"{key}-{hashlib.sha256(compiler[1].encode()).hexdigest()[:16]}"
+    kept = filter(None, (_kept(model, folder, begin) for folder in cache_folders()))
+    return next(kept, None) or (None if compiler is None else _made(model, begin, compiler[0]))
 
 
-def _kept(model: treelite.Model, folder: Path, key: str) -> Library | None:
-    """Return the library with that key in the cache, or None; one that is damaged, that others may have
+def _kept(model: treelite.Model, folder: Path, begin: str) -> Library | None:
+    """Return the library whose name begins so in a cache, or None; one that is damaged, that others may have
     written, or that gives other values than the model, is removed."""
-    for path in folder.glob(f"{key}-*.so"):
+    for path in folder.glob(f"{begin}-*.so"):
         with suppress(OSError):  # it may be unreadable, or removed by another process
-            if is_private(path.lstat()) and path.name == f"{key}-{_digest(path)}.so":
+            if is_trusted(path.lstat()) and path.name.endswith(f"-{_digest(path)}.so"):
                 with suppress(TrigemuError):
                     return _checked(model, path)
             path.unlink()
     return None
 
 
-def _made(model: treelite.Model, folder: Path, key: str, compiler: str) -> Library:
-    """Compile a model into the cache, where it appears only when complete and checked."""
-    with _scratch(folder) as scratch:
-        made = _compile(model, scratch, compiler)
-        made.chmod(0o700)  # whatever the umask: a library that others may write to is not used
-        _checked(model, made)
-        path = folder / f"{key}-{_digest(made)}.so"
-        made.replace(path)
-    return Library(path, model.num_feature)
-
-
-@contextmanager
-def _scratch(folder: Path) -> Iterator[Path]:
-    try:
+def _made(model: treelite.Model, begin: str, compiler: str) -> Library | None:
+    """Compile a model into the cache, where it appears only when complete and checked; where there is no
+    cache that can be written to, for this process alone."""
+    with suppress(NoCacheError, OSError):
+        folder = folder_of_cache()
         with temporary_folder(folder / "trees") as scratch:
-            yield scratch
-    except OSError as error:
-        raise TrigemuError(
-            f"cannot write to {folder}, where compiled models are kept: {error.strerror}; set XDG_CACHE_HOME"
-        ) from None
+            made = _compile(model, scratch, compiler)
+            made.chmod(0o755)  # whatever the umask: a library that others may write to is not used
+            _checked(model, made)
+            path = folder / f"{begin}-{_digest(made)}.so"
+            made.replace(path)
+        return Library(path, model.num_feature)
+    with suppress(OSError), tempfile.TemporaryDirectory(prefix="trigemu-") as alone:
+        return _checked(model, _compile(model, Path(alone), compiler))
+    return None
 
 
 def _digest(path: Path) -> str:

@@ -16,132 +16,131 @@ read it next.
 
 from __future__ import annotations
 
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
 from trigemu import starting as starting  # isort: split  # before all that takes time to load
-from trigemu.support import (  # isort: split
-    Checkpoint,
-    Engine,
-    Environment,
-    PluginError,
-    SampleError,
-    TableError,
-    TrigemuError,
-    UnknownNameError,
-    UnreadableError,
-    WorkerPool,
-    WrongTypeError,
-    show_with,
-    worker_pool,
-)
+from trigemu.support import show_with
 
-from trigemu.samples import (  # isort: split
-    BadFilesError,
-    Catalogue,
-    CatalogueTable,
-    Collection,
-    Entries,
-    Events,
-    LeftOut,
-    Pileup,
-    Rounding,
-    Sample,
-    SampleTable,
-    Source,
-    catalogue_of,
-    events_from_awkward,
-    make_events,
-    open_catalogue,
-    without_bad_files,
-)
-
-from trigemu.observables import Condition, Number, Scope, Workspace  # isort: split
-
-from trigemu.triggers import (  # isort: split
-    BitKind,
-    Compiled,
-    Context,
-    Expression,
-    Kind,
-    ModelCall,
-    Plugin,
-    ScoreKind,
-    TrainedOn,
-)
-
-from trigemu.menus import (  # isort: split
-    Budget,
-    Menu,
-    PrescaleColumns,
-    Solution,
-    Trigger,
-    menu_schema,
-    read_menu,
-    write_calibrated,
-)
-
-from trigemu.counting import PatternTable  # isort: split
-
-from trigemu.decisions import Plan, Slot, Stream, decide, make_plan  # isort: split
-
-from trigemu.emulation import (  # isort: split
-    Axis,
-    Emulation,
-    at_luminosity,
-    at_pileup,
-    decisions,
-    emulate,
-    solve_budgets,
-)
-
-from trigemu.rates import (  # isort: split
-    ColumnRates,
-    Half,
-    LevelRates,
-    MenuRates,
-    Rate,
-    TriggerRates,
-    column_rates,
-    rates_of,
-    run,
-)
-
-from trigemu.studies import (  # isort: split
-    Asking,
-    Bench,
-    Bin,
-    BinnedRates,
-    Change,
-    Checked,
-    Common,
-    Comparison,
-    Curve,
-    DecisionCheck,
-    Difference,
-    Disagreement,
-    Efficiencies,
-    ExclusiveRate,
-    ExclusiveRates,
-    Gain,
-    Histogram,
-    Met,
-    Overall,
-    Profile,
-    Quantity,
-    Scan,
-    Spectrum,
-    Steps,
-    Timing,
-    TriggerCost,
-    Turnon,
-    bench,
-    binned_rates,
-    check_decisions,
-    compare,
-    efficiencies,
-    exclusive_rates,
-    sample_spectra,
-    scan,
-    thresholds_met,
-)
+if TYPE_CHECKING:  # `__getattr__` does it when a name is used
+    from trigemu.counting import PatternTable
+    from trigemu.decisions import Plan, Slot, Stream, decide, make_plan
+    from trigemu.emulation import (
+        Axis,
+        Emulation,
+        at_luminosity,
+        at_pileup,
+        decisions,
+        emulate,
+        solve_budgets,
+    )
+    from trigemu.menus import (
+        Budget,
+        Menu,
+        PrescaleColumns,
+        Solution,
+        Trigger,
+        menu_schema,
+        read_menu,
+        write_calibrated,
+    )
+    from trigemu.observables import Condition, Number, Scope, Workspace
+    from trigemu.rates import (
+        ColumnRates,
+        Half,
+        LevelRates,
+        MenuRates,
+        Rate,
+        TriggerRates,
+        column_rates,
+        rates_of,
+        run,
+    )
+    from trigemu.samples import (
+        BadFilesError,
+        Catalogue,
+        CatalogueTable,
+        Collection,
+        Entries,
+        Events,
+        LeftOut,
+        Pileup,
+        Rounding,
+        Sample,
+        SampleTable,
+        Source,
+        catalogue_of,
+        events_from_awkward,
+        make_events,
+        open_catalogue,
+        without_bad_files,
+    )
+    from trigemu.studies import (
+        Asking,
+        Bench,
+        Bin,
+        BinnedRates,
+        Change,
+        Checked,
+        Common,
+        Comparison,
+        Curve,
+        DecisionCheck,
+        Difference,
+        Disagreement,
+        Efficiencies,
+        ExclusiveRate,
+        ExclusiveRates,
+        Gain,
+        Histogram,
+        Met,
+        Overall,
+        Profile,
+        Quantity,
+        Scan,
+        Spectrum,
+        Steps,
+        Timing,
+        TriggerCost,
+        Turnon,
+        bench,
+        binned_rates,
+        check_decisions,
+        compare,
+        efficiencies,
+        exclusive_rates,
+        sample_spectra,
+        scan,
+        thresholds_met,
+    )
+    from trigemu.support import (
+        Checkpoint,
+        Engine,
+        Environment,
+        PluginError,
+        SampleError,
+        TableError,
+        TrigemuError,
+        UnknownNameError,
+        UnreadableError,
+        WorkerPool,
+        WrongTypeError,
+        show_with,
+        worker_pool,
+    )
+    from trigemu.triggers import (
+        BitKind,
+        Compiled,
+        Context,
+        Expression,
+        Kind,
+        ModelCall,
+        Plugin,
+        ScoreKind,
+        TrainedOn,
+    )
 
 __version__ = "0.2.0.dev0"
 
@@ -257,3 +256,37 @@ __all__ = [
     "worker_pool",
     "write_calibrated",
 ]
+
+
+#: In the order of the flow. A name is exported by the first of them that exports it.
+_ROOMS = (
+    *("support", "samples", "observables", "triggers", "menus", "counting", "decisions", "emulation"),
+    *("rates", "studies", "generate", "firmware", "output", "cli"),
+)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a room when it or one of its names is used: all of them take a second."""
+    for room in _ROOMS if name in __all__ else ():
+        module = importlib.import_module(f"trigemu.{room}")
+        if name in module.__all__:
+            globals()[name] = value = getattr(module, name)
+            return value
+    if name in _ROOMS:
+        return importlib.import_module(f"trigemu.{name}")
+    raise AttributeError(f"module 'trigemu' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})
+
+
+class _Package(ModuleType):
+    """The attribute `decisions` is the call, also after an import has found the room of that name."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -17,36 +17,37 @@ from click.shell_completion import CompletionItem
 from trigemu.cli.console import accept_every_character, say
 from trigemu.cli.streams import of_stream, open_streams, output_error
 from trigemu.support import (
+    KEPT,
     PluginError,
     TrigemuError,
     end_on_signals,
     excerpt,
     own_cause,
     printable,
-    unkept,
 )
 from trigemu.triggers import plugins
 
 #: Exit status where the output is not read to its end, as of programs that SIGPIPE ends.
 UNREAD = 141
-#: Command → the module that holds it.
+#: Command → the module that holds it, and the begin of its help: `trigemu --help` loads no module.
 COMMANDS = {
-    "run": "run",
-    "compare": "compare",
-    "scan": "scan",
-    "rates-vs": "rates_vs",
-    "efficiency": "efficiency",
-    "bench": "bench",
-    "calibrate": "calibrate",
-    "report": "report",
-    "firmware": "firmware",
-    "samples": "samples",
-    "check-menu": "menus",
-    "check": "check",
-    "import": "import_",
-    "schema": "menus",
-    "generate": "generate",
-    "checkpoint": "checkpoint",
+    "run": ("run", "Run a MENU over samples and print each trigger's rates."),
+    "compare": ("compare", "Compare MENUs, variants of each other, on the same events."),
+    "scan": ("scan", "Scan the rates of a MENU over the threshold of one..."),
+    "rates-vs": ("rates_vs", "Print the rates of a MENU in bins of an OBSERVABLE, such..."),
+    "efficiency": ("efficiency", "Measure efficiencies of MENUs on signal samples; gains..."),
+    "bench": ("bench", "Measure the time per event of a MENU and of each of its..."),
+    "calibrate": ("calibrate", "Write MENU with thresholds in place of rate budgets."),
+    "report": ("report", "Write one HTML page on MENUs: rates, differences,..."),
+    "firmware": ("firmware", "Study the trees of a trigger on an FPGA: rates, latency..."),
+    "samples": ("samples", "List the samples of a CATALOGUE, the embedded one by..."),
+    "check-menu": ("menus", "Check a MENU, and that the samples have the columns it..."),
+    "check": ("check", "Compare the decisions of a MENU with those stored in a..."),
+    "import": ("import_", "Convert menus of experiments to TOML."),
+    "schema": ("menus", "Print the JSON schema of a menu, with the kinds of these..."),
+    "generate": ("generate", "Generate a sample from CONFIG, a TOML file or the name of..."),
+    "checkpoint": ("checkpoint", "List what a checkpoint FOLDER holds, or remove some of it."),
+    "warm": ("warm", "Compile what ordinary runs need, once for all of them."),
 }
 
 #: Where the arguments of the command line are kept.
@@ -55,10 +56,8 @@ _ARGUMENTS = "trigemu.arguments"
 #: Lines of a message that are printed, and the longest line.
 MOST_LINES, LONGEST_LINE = 250, 4000
 
-SLOWER = (
-    "trigemu: compiled code cannot be kept, because no folder for it is writable: this run is up to two "
-    "minutes slower; set NUMBA_CACHE_DIR to a folder of your own"
-)
+#: Kernels that a process may compile for itself alone before it says so: some two seconds.
+FEW = 8
 
 
 class _Commands(click.Group):
@@ -72,8 +71,7 @@ class _Commands(click.Group):
         """Write the list of commands without loading plugins: one that fails must not hide the help."""
         rows = []
         for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name) if name in COMMANDS else None
-            rows.append((name, command.get_short_help_str(60) if command else _of_plugin(name)))
+            rows.append((name, COMMANDS[name][1] if name in COMMANDS else _of_plugin(name)))
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
@@ -87,7 +85,7 @@ class _Commands(click.Group):
             with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # it is only completed
                 return self._of_plugin(name)
             return None
-        module = importlib.import_module(f"trigemu.cli.{COMMANDS[name]}")
+        module = importlib.import_module(f"trigemu.cli.{COMMANDS[name][0]}")
         attribute = name.replace("-", "_") + "_" * keyword.iskeyword(name)
         command: click.Command = getattr(module, attribute)
         return command
@@ -105,9 +103,9 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; end with a message and exit status 2, no traceback, after a mistake of the user."""
         try:
-            if unkept():
-                say(SLOWER, err=True)
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            _tell_of_unkept()
+            return result
         except TrigemuError as error:
             _trace(ctx, error)
             _end(ctx, f"{error}{_reproduced(ctx, error)}")
@@ -152,6 +150,16 @@ def _of_plugin(name: str) -> str:
     """Return the help of a plugin's command for the list of commands, on one line."""
     text = printable(plugins.summary(name, plugins.search_path()))
     return click.Command(name, help=text).get_short_help_str(60) if text else f"(plugin {name})"
+
+
+def _tell_of_unkept() -> None:
+    """Say that kernels could not be kept, so that the next run will compile them again."""
+    if len(KEPT.unkept) > FEW:
+        say(
+            f"trigemu: {len(KEPT.unkept)} kernels were compiled for this run alone, because no cache folder "
+            "can be written to: set TRIGEMU_CACHE_DIR to a folder of your own",
+            err=True,
+        )
 
 
 def _reproduced(ctx: click.Context, error: TrigemuError) -> str:

@@ -1,44 +1,109 @@
-"""The user's cache folder, for what is executed or believed when it is found there again."""
+"""The folders of what is executed or believed when it is found there again.
+
+There are two: that of the variable TRIGEMU_CACHE_DIR, which may belong to the administrator and be read-only,
+as in the image of a container, and that of the user. Both are read; what is new goes to the first that can be
+written to.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
+from functools import cache
 from pathlib import Path
 
 from trigemu.support.errors import TrigemuError
 
-_ELSEWHERE = "set XDG_CACHE_HOME to a folder of your own"
+VARIABLE = "TRIGEMU_CACHE_DIR"
+_ELSEWHERE = f"set XDG_CACHE_HOME or {VARIABLE} to a folder of your own"
+
+
+class NoCacheError(TrigemuError):
+    """There is no folder of the user's own to keep anything in."""
 
 
 def folder_of_cache() -> Path:
-    """Return the folder `trigemu` in XDG_CACHE_HOME, else in `~/.cache`, which is made for this user alone.
+    """Return the folder that is written to, which is made: that of TRIGEMU_CACHE_DIR, unless it belongs to
+    somebody else; else `trigemu` in XDG_CACHE_HOME; else that in `~/.cache`.
 
-    Raises TrigemuError if it cannot be made, or if others may write to it: they could put code there.
+    Raises NoCacheError if it cannot be made, and TrigemuError if others may write to it: they could put code
+    there.
     """
+    given = given_folder()
+    if given is not None and not (given.is_dir() and is_trusted(given.stat()) and not _is_writable(given)):
+        return _made(given, 0o755, f"{given} ({VARIABLE})")
+    folder = own_folder()
+    if folder is None:
+        raise NoCacheError(f"there is no home folder to keep compiled models in: {_ELSEWHERE}")
+    return _made(folder, 0o700, str(folder))
+
+
+def cache_folders() -> list[Path]:
+    """Return the folders that are read: that of TRIGEMU_CACHE_DIR and the user's own, where they are there
+    and nobody else could have put code into them."""
+    folders = []
+    for folder in (given_folder(), own_folder()):
+        try:
+            if folder is not None and is_trusted(folder.stat()):
+                folders.append(folder)
+        except OSError:
+            continue
+    return folders
+
+
+def given_folder() -> Path | None:
+    """Return the folder of TRIGEMU_CACHE_DIR; a relative one, which would depend on the current one, does not
+    count."""
+    given = os.environ.get(VARIABLE)
+    return Path(given) if given and Path(given).is_absolute() else None
+
+
+def own_folder() -> Path | None:
+    """Return the folder of this user alone, which need not be there; None if there is no home."""
     home = os.environ.get("XDG_CACHE_HOME")
+    if home and Path(home).is_absolute():
+        return Path(home) / "trigemu"
     try:
-        base = Path(home) if home and Path(home).is_absolute() else Path.home() / ".cache"
-        folder = base / "trigemu"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = folder.stat()
+        return Path.home() / ".cache" / "trigemu"
     except RuntimeError:
-        raise TrigemuError(f"there is no home folder to keep compiled models in: {_ELSEWHERE}") from None
+        return None
+
+
+def _made(folder: Path, mode: int, name: str) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=mode)
+        found = folder.stat()
     except OSError as error:
-        raise TrigemuError(
-            f"cannot create {folder}, where compiled models are kept: {error.strerror}; {_ELSEWHERE}"
+        raise NoCacheError(
+            f"cannot create {name}, where compiled models are kept: {error.strerror}; {_ELSEWHERE}"
         ) from None
     if not is_private(found):
         raise TrigemuError(
-            f"{folder}, where compiled models are kept, {of_others(found)}, who could put other code there: "
+            f"{name}, where compiled models are kept, {of_others(found)}, who could put other code there: "
             f"{_ELSEWHERE}, or remove it"
         )
     return folder
 
 
+def _is_writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
+
+
 def is_private(found: os.stat_result) -> bool:
     """Return whether a file or folder belongs to this user, and only this user may write to it."""
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def is_trusted(found: os.stat_result) -> bool:
+    """Return whether only those can have written a file or folder who could change what this process does
+    anyway: this user and group, the administrator, and whoever owns the installation."""
+    by_group = found.st_mode & stat.S_IWGRP and found.st_gid != os.getegid()
+    return found.st_uid in {os.geteuid(), 0, _installer()} and not (by_group or found.st_mode & stat.S_IWOTH)
+
+
+@cache
+def _installer() -> int:
+    return Path(__file__).stat().st_uid
 
 
 def of_others(found: os.stat_result) -> str:

@@ -7,89 +7,48 @@ trigemu was checked with.
 
 from __future__ import annotations
 
-import hashlib
-import os
-import pickle
-import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.metadata import version
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import uproot
-from numba.core.caching import IndexDataCacheFile
+from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
-from tomlkit.items import Table
+from numba.core.serialize import dumps
 
 from trigemu.support.errors import TrigemuError
 
-_DIGEST = hashlib.sha256().digest_size
+if TYPE_CHECKING:
+    from tomlkit.items import Table
+
 #: Versions with which these names were checked.
 CHECKED = {"numba": "0.68", "tomlkit": "0.15", "uproot": "5.7"}
 
 
-def stamp_cache(compiled: Callable[..., Any], digest: str) -> None:
-    """Invalidate numba's cache of a kernel when a digest changes, not only when its source file does."""
+def keep_in(compiled: Callable[..., Any], cache: Any) -> None:
+    """Have numba keep what it compiles of a kernel in a cache: one with the methods of its own."""
     if isinstance(compiled, Dispatcher):  # false if compilation is disabled
-        cache = _needed("numba", compiled, "_cache")
-        kept = _needed("numba", cache, "_cache_file")
-        for name in ("_dump", "_load_data", "_data_path", "flush"):
-            _needed("numba", kept, name)
-        sound = _SoundCacheFile.__new__(_SoundCacheFile)
-        sound.__dict__.update(vars(kept))
-        sound._source_stamp = _needed("numba", kept, "_source_stamp"), digest
-        cache._cache_file = sound
+        _needed("numba", compiled, "_cache")
+        vars(compiled)["_cache"] = cache
 
 
-class _SoundCacheFile(IndexDataCacheFile):  # type: ignore[misc]
-    """The cache of a kernel, with a digest behind each entry. One that is damaged is made again; numba would
-    end with any error there is, or run the damaged code."""
+def pickled(compiled: Any) -> bytes | None:
+    """Return a compiled kernel as a pickle; None if it depends on addresses of this process."""
+    if compiled.lifted or _needed("numba", compiled.library, "has_dynamic_globals"):
+        return None
+    content: bytes = dumps(_needed("numba", compiled, "_reduce")())
+    return content
 
-    def load(self, key: Any) -> Any:
-        try:
-            if self._is_of_others():
-                return None
-            return super().load(key)
-        except MemoryError:
-            raise
-        except Exception:  # of pickle, which may raise anything
-            self._start_again()
-            return None
 
-    def save(self, key: Any, data: Any) -> None:
-        try:
-            super().save(key, data)
-        except (OSError, MemoryError):
-            raise
-        except Exception:
-            self._start_again()
-            super().save(key, data)
+def compiled_from(reduced: tuple[Any, ...], target: Any) -> Any:
+    """Return the kernel of which a pickle had this content."""
+    return _needed("numba", CompileResult, "_rebuild")(target, *reduced)
 
-    def _is_of_others(self) -> bool:
-        """Whether somebody else could have put code into the folder: neither this user nor whoever owns the
-        source, which is trusted as much."""
-        folder = Path(self._data_path("x")).parent.stat()
-        owners = {os.geteuid(), Path(__file__).stat().st_uid}
-        by_group = folder.st_mode & stat.S_IWGRP and folder.st_gid != os.getegid()
-        return folder.st_uid not in owners or bool(by_group or folder.st_mode & stat.S_IWOTH)
 
-    def _start_again(self) -> None:
-        with suppress(
-            OSError
-        ):  # of a folder that cannot be written: the damage stays, and is compiled around
-            self.flush()
-
-    def _dump(self, obj: Any) -> bytes:
-        content: bytes = super()._dump(obj)
-        return content + hashlib.sha256(content).digest()  # pickle ignores what follows
-
-    def _load_data(self, name: str) -> Any:
-        content = Path(self._data_path(name)).read_bytes()
-        content, digest = content[:-_DIGEST], content[-_DIGEST:]
-        if hashlib.sha256(content).digest() != digest:
-            raise ValueError("damaged")
-        return pickle.loads(content)
+def processor(codegen: Any) -> tuple[str, str, str]:
+    """Return the triple, the model and the features that code is generated for."""
+    triple, model, features = _needed("numba", codegen, "magic_tuple")()
+    return triple, model, features
 
 
 def replace_key(table: Table, key: str, new: str, value: Any) -> None:
@@ -105,6 +64,8 @@ def insert_after(table: Table, key: str, new: str, value: Any) -> None:
 @contextmanager
 def without_clock() -> Iterator[None]:
     """Keep uproot from writing the time into its files, so that equal contents give identical files."""
+    import uproot
+
     known = _needed("uproot", uproot._util, "datetime_to_code")
     uproot._util.datetime_to_code = lambda time: 0
     try:

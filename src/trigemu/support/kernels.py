@@ -14,6 +14,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Hashable
+from functools import cache
+from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
@@ -21,10 +23,10 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
 
-from trigemu.support.internals import stamp_cache
+from trigemu.support.internals import keep_in
+from trigemu.support.kernel_cache import KernelCache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,32 +47,25 @@ def inlined(function: F) -> F:
 
 
 def _compile(function: F, **options: bool) -> F:
-    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
+    # A C function, which numba makes by default, takes time to compile and has no use here.
+    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", no_cfunc_wrapper=True, **options)(
+        function
+    )
     _MADE_OF[compiled] = _digest(function)
-    try:
-        _keep(compiled)
-    except RuntimeError:  # numba finds no folder that it can write to
-        _UNKEPT.append(function.__name__)
-        return compiled  # type: ignore[no-any-return]
-    # numba invalidates its cache when the file of the function changes, but not when only a file changes from
-    # which kernels or constants are imported, although these are compiled into it.
-    stamp_cache(compiled, _MADE_OF[compiled])
+    # The file alone is not enough: kernels and constants of other files are compiled into it.
+    stamp = f"{_digest_of_file(function.__code__.co_filename)} {_MADE_OF[compiled]} {options}"
+    keep_in(compiled, KernelCache(function, stamp))
     return compiled  # type: ignore[no-any-return]
 
 
-def _keep(compiled: Any) -> None:
-    """Have numba keep what it compiles on the disk."""
-    if isinstance(compiled, Dispatcher):  # false if compilation is disabled
-        compiled.enable_caching()
+@cache
+def _digest_of_file(name: str) -> str:
+    try:
+        return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    except OSError:  # typed in, or in an archive
+        return ""
 
 
-def unkept() -> bool:
-    """Return whether compiled kernels cannot be kept on the disk, so that each run compiles them again."""
-    return bool(_UNKEPT)
-
-
-#: Names of kernels that cannot be kept.
-_UNKEPT: list[str] = []
 _MADE_OF: dict[Callable[..., Any], str] = {}
 
 

@@ -22,10 +22,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trigemu.support import PluginError, TrigemuError, nearest, own_cause, read_bounded
-from trigemu.triggers.base import BitKind, Kind
+
+if TYPE_CHECKING:
+    from trigemu.triggers.base import BitKind, Kind
 
 ENTRY_POINTS = "trigemu.plugins"
 PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
@@ -109,6 +111,8 @@ class Plugin:
 
     def kinds(self) -> dict[str, type[Kind] | type[BitKind]]:
         """Return its table KINDS; raise PluginError if it is missing or invalid."""
+        from trigemu.triggers.base import BitKind, Kind  # not above: it takes half a second
+
         table = getattr(self.load(), "KINDS", None)
         if not isinstance(table, dict) or not all(
             isinstance(kind, type) and issubclass(kind, Kind | BitKind) for kind in table.values()

@@ -1,0 +1,196 @@
+"""Compiled kernels on the disk: one file for each kernel, types of arguments and processor.
+
+numba's own cache looks at the path and, in some versions, the time of a source file, wants a folder that it
+can write to even where it would only read, and is of no use on another model of processor. Here the name of a
+file is a digest of all that its content depends on, so that a folder can be filled once and read by anybody:
+that of TRIGEMU_CACHE_DIR, or the `__pycache__` beside the source, as numba's. What cannot be kept there goes
+to the user's own folder, and else is compiled for the process alone.
+
+Files are pickles: they are loaded only where nobody else could have put them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+import numpy as np
+from llvmlite import binding
+
+from trigemu.support.cache import given_folder, is_trusted, own_folder
+from trigemu.support.internals import compiled_from, pickled, processor
+from trigemu.support.kept import KEPT
+
+_DIGEST = hashlib.sha256().digest_size
+_SUFFIX = ".kernel"
+#: What code depends on besides its source.
+_VERSIONS = (sys.implementation.cache_tag, numba.__version__, llvmlite.__version__, np.__version__)
+#: Levels of processors, the highest first, and what each needs. Code for a level runs on all that have it.
+#: Code for the very model of a processor is hardly faster than that for the first level.
+LEVELS = {"x86-64-v3": ("avx2", "bmi2", "f16c", "fma", "lzcnt", "movbe"), "x86-64": ("sse2",), "generic": ()}
+
+
+#: Whether kernels are only read from the folder to be filled.
+_only_first = False
+
+
+class KernelCache:
+    """The cache of one kernel, with the methods that numba calls. stamp: digest of its source and of what it
+    is compiled from."""
+
+    def __init__(self, function: Callable[..., Any], stamp: str) -> None:
+        code = function.__code__
+        self._source = Path(code.co_filename)
+        self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+        self._stamp = hashlib.sha256(f"{_VERSIONS} {self._name} {stamp}".encode()).hexdigest()[:16]
+        self._is_kept = function.__closure__ is None
+
+    @property
+    def cache_path(self) -> str:
+        return str(next(self._folders()))
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """Return the kernel for a signature, or None."""
+        target.refresh()
+        if not self._is_kept:
+            return None
+        folders = list(self._folders())
+        for folder in folders[:1] if _only_first else folders:
+            for name in self._names(signature, target.codegen()):
+                found = _read(folder / name, target)
+                if found is not None:
+                    KEPT.loaded += 1
+                    return found
+        return None
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        """Keep what was compiled for a signature in the first folder where that can be."""
+        KEPT.compiled.append(self._name)
+        content = pickled(compiled) if self._is_kept else None
+        if content is None:
+            return
+        name = self._names(signature, compiled.codegen)[0]
+        for folder in self._folders():
+            if _written(folder, name, content):
+                KEPT.folders[folder] += 1
+                if folder == self._beside:
+                    self._remove_older(folder)
+                return
+        KEPT.unkept.append(self._name)
+
+    def _folders(self) -> Iterator[Path]:
+        """Yield the folder to be filled, and the user's own."""
+        given, of_numba = given_folder(), os.environ.get("NUMBA_CACHE_DIR")
+        if given is not None:
+            yield given / "kernels"
+        elif of_numba:
+            yield Path(of_numba) / "trigemu"
+        elif self._source.is_file():
+            yield self._beside
+        own = own_folder()
+        if own is not None:
+            yield own / "kernels"
+
+    @property
+    def _beside(self) -> Path:
+        return self._source.parent / "__pycache__"
+
+    def _names(self, signature: Any, codegen: Any) -> list[str]:
+        """Return the names of files for the processor that is compiled for, and for its levels."""
+        begin = f"{self._name}-{self._stamp}-{hashlib.sha256(repr(signature).encode()).hexdigest()[:16]}"
+        triple, model, features = processor(codegen)
+        known = [(model, features), *((level, "") for level in levels())]
+        tags = (hashlib.sha256(repr((triple, *of)).encode()).hexdigest()[:8] for of in known)
+        return [f"{begin}-{tag}{_SUFFIX}" for tag in tags]
+
+    def _remove_older(self, folder: Path) -> None:
+        """Remove what was compiled from other versions of the source."""
+        for path in folder.glob(f"{self._name}-*{_SUFFIX}"):
+            if not path.name.startswith(f"{self._name}-{self._stamp}-"):
+                with suppress(OSError):
+                    path.unlink()
+
+    def enable(self) -> None:
+        self._is_kept = True
+
+    def disable(self) -> None:
+        self._is_kept = False
+
+    def flush(self) -> None:
+        """Nothing is kept in memory."""
+
+
+@cache
+def levels() -> tuple[str, ...]:
+    """Return the levels of this processor."""
+    features = binding.get_host_cpu_features()
+    is_x86 = binding.get_process_triple().startswith("x86_64")
+    return tuple(
+        level
+        for level, needed in LEVELS.items()
+        if (level != "generic") == is_x86 and all(features.get(name) for name in needed)
+    )
+
+
+def compile_for_others() -> str:
+    """From now on, compile for all processors of the level of this one, and read nothing that is not where it
+    is looked for first. Nothing may have been compiled before. Return the level."""
+    global _only_first
+    _only_first = True
+    numba.config.CPU_NAME, numba.config.CPU_FEATURES = levels()[0], ""
+    return levels()[0]
+
+
+def _read(path: Path, target: Any) -> Any:
+    """Return what was kept in a file; None if it is not there, others could have written it, or it is
+    damaged, for which it is removed."""
+    try:
+        with path.open("rb") as file:
+            if not (is_trusted(os.fstat(file.fileno())) and is_trusted(path.parent.stat())):
+                return None
+            content = file.read()
+    except OSError:
+        return None
+    content, digest = content[:-_DIGEST], content[-_DIGEST:]
+    try:
+        if hashlib.sha256(content).digest() != digest:
+            raise ValueError("damaged")
+        return compiled_from(pickle.loads(content), target)
+    except MemoryError:
+        raise
+    except Exception:  # of pickle, which may raise anything
+        with suppress(OSError):
+            path.unlink()
+        return None
+
+
+def _written(folder: Path, name: str, content: bytes) -> bool:
+    """Write a file that others can read, and return whether that could be done where nobody else writes."""
+    temporary = folder / f"{name}.tmp.{uuid.uuid4().hex[:16]}"
+    try:
+        folder.parent.mkdir(
+            parents=True, exist_ok=True, mode=0o700 if folder.parent == own_folder() else 0o755
+        )
+        folder.mkdir(exist_ok=True, mode=0o755)
+        if not is_trusted(folder.stat()):
+            return False
+        try:
+            temporary.write_bytes(content + hashlib.sha256(content).digest())
+            temporary.chmod(0o644)
+            temporary.replace(folder / name)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError:
+        return False
+    return True
