@@ -47,3 +47,33 @@ def test_one_of_another_user_is_refused(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(cache.os, "geteuid", lambda: os.getuid() + 1)
     with pytest.raises(TrigemuError, match=rf"belongs to the user with number {os.getuid()}, who could put"):
         folder_of_cache()
+
+
+def test_the_folder_of_the_variable_is_written_to_by_its_owner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And read by others, who write to their own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    monkeypatch.setenv("TRIGEMU_CACHE_DIR", str(tmp_path / "image"))
+    assert folder_of_cache() == tmp_path / "image"
+    assert folder_of_cache().stat().st_mode & 0o777 == 0o755
+    monkeypatch.setattr(cache.os, "access", lambda *_, **__: False)
+    assert folder_of_cache() == tmp_path / "own" / "trigemu"
+    assert cache.cache_folders() == [tmp_path / "image", tmp_path / "own" / "trigemu"]
+    monkeypatch.setattr(cache.os, "geteuid", lambda: os.getuid() + 1)
+    assert cache.cache_folders() == [tmp_path / "image", tmp_path / "own" / "trigemu"]  # the installer's
+    monkeypatch.setattr(cache, "_installer", lambda: os.getuid() + 2)
+    assert cache.cache_folders() == (
+        [] if os.getuid() else [tmp_path / "image", tmp_path / "own" / "trigemu"]
+    )
+
+
+@pytest.mark.parametrize("mode", [0o757, 0o777])
+def test_the_folder_of_the_variable_is_refused_where_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    monkeypatch.setenv("TRIGEMU_CACHE_DIR", str(tmp_path / "image"))
+    folder_of_cache().chmod(mode)
+    assert tmp_path / "image" not in cache.cache_folders()
+    with pytest.raises(TrigemuError, match=rf"image \(TRIGEMU_CACHE_DIR\), .* \(mode {mode:o}\)"):
+        folder_of_cache()

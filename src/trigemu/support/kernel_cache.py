@@ -144,11 +144,17 @@ def levels() -> tuple[str, ...]:
 
 def compile_for_others() -> str:
     """From now on, compile for all processors of the level of this one, and read nothing that is not where it
-    is looked for first. Nothing may have been compiled before. Return the level."""
+    is looked for first. Return the level.
+
+    numba chooses the processor with the first kernel: none may have been imported before.
+    """
     global _only_first
+    if "trigemu.support.kernels" in sys.modules:
+        raise RuntimeError("the processor that kernels are compiled for is chosen already")
     _only_first = True
-    numba.config.CPU_NAME, numba.config.CPU_FEATURES = levels()[0], ""
-    return levels()[0]
+    if numba.config.CPU_NAME is None:
+        numba.config.CPU_NAME, numba.config.CPU_FEATURES = levels()[0], ""
+    return str(numba.config.CPU_NAME)
 
 
 def _read(path: Path, target: Any) -> Any:

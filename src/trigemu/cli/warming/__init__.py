@@ -1,0 +1,45 @@
+"""What `trigemu warm` runs: menus with triggers of every kind, over a few events."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import trigemu
+from trigemu.support import KEPT
+from trigemu.triggers import available, search_path
+
+#: What a plugin calls the menu that it brings.
+_OF_PLUGIN = "warm.toml"
+#: Embedded samples to run over: a part that all triggers find events in, and a signal.
+_SOME, _SIGNAL = trigemu.Entries("photon", 0, 0, 34_000), "yy"
+
+
+def brought() -> Iterator[Path]:
+    """Yield the menus that trigemu and the plugins bring."""
+    yield from sorted(Path(__file__).parent.glob("*.toml"))
+    for _, (file, *_) in sorted(available(search_path()).items()):
+        menu = file.with_name(_OF_PLUGIN)
+        if file.name == "__init__.py" and menu.is_file():
+            yield menu
+
+
+def use(path: Path) -> None:
+    """Do with a menu, on some events, what the commands do."""
+    samples = trigemu.open_catalogue()
+    menu, some = trigemu.read_menu(path), samples.limited_to(_SOME)
+    emulation = trigemu.emulate([menu, replace(menu, name=f"{menu.name}, again")], some)
+    trigemu.rates_of(emulation, menu)
+    trigemu.compare(emulation)
+    trigemu.exclusive_rates(emulation, menu)
+    trigemu.binned_rates(menu, "n_interaction", (0, 10, 20, 40), some)
+    trigemu.efficiencies([menu], samples, [_SIGNAL], [trigemu.Profile("photon[0].pt", (10, 20, 40))])
+
+
+def places() -> str:
+    """Return where kernels were written: of those beside their sources, the folder that holds all."""
+    beside = [str(folder.parent) for folder in KEPT.folders if folder.name == "__pycache__"]
+    others = [str(folder) for folder in KEPT.folders if folder.name != "__pycache__"]
+    return " and ".join([*others, *([f"__pycache__ in {os.path.commonpath(beside)}"] if beside else [])])
