@@ -147,8 +147,9 @@ def _compiler() -> tuple[str, str] | None:
     """Return name and version of the C compiler: the variable CC, else gcc or clang."""
     for name in filter(None, (os.environ.get("CC"), "gcc", "clang")):
         if found := shutil.which(name):
-            said = run_limited([Path(found).absolute(), "--version"], Path("/"), _LIMITS).stdout
-            return name, f"{name} {said.decode(errors='replace').partition(chr(10))[0]}"
+            with suppress(TrigemuError):  # without a folder for temporary files nothing can be compiled
+                said = run_limited([Path(found).absolute(), "--version"], Path("/"), _LIMITS).stdout
+                return name, f"{name} {said.decode(errors='replace').partition(chr(10))[0]}"
     return None
 
 

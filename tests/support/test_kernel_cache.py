@@ -6,98 +6,128 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from trigemu.support import kernel_cache
+from trigemu.support import KEPT, cache, kernel, kernel_cache, kernels
 from trigemu.support.kernel_cache import levels
 
-KERNEL = """
-from trigemu.support import KEPT, kernel
-
-
-@kernel
+SOURCE = """
 def successor(x):
     return x + 1.0
-
-
-assert successor(2.0) == 3.0
-print(KEPT.loaded, len(KEPT.compiled), len(KEPT.unkept))
 """
-FOR_OTHERS = "from trigemu.support import compile_for_others\ncompile_for_others()\n"
-LOADED, COMPILED, UNKEPT = "1 0 0", "0 1 0", "0 1 1"
+LOADED, COMPILED, UNKEPT = (1, 0, 0), (0, 1, 0), (0, 1, 1)
+FOR_OTHERS = """
+from trigemu.support import compile_for_others
+compile_for_others()
+from trigemu.support import KEPT, delta_phi
+delta_phi(1.0, 2.0)
+print(KEPT.loaded, len(KEPT.compiled))
+"""
 
 
-def run(source: Path, text: str = KERNEL, **variables: object) -> str:
-    """What it prints with these variables; without any, nothing can be kept but beside the source."""
-    source.write_text(text)
-    kept = {k: v for k, v in os.environ.items() if k not in ("NUMBA_CACHE_DIR", "TRIGEMU_CACHE_DIR")}
-    given = {"XDG_CACHE_HOME": "/dev/null/none"} | {k: str(v) for k, v in variables.items()}
-    done = subprocess.run(
-        [sys.executable, source], env=kept | given, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.strip()
+def use(file: Path, text: str = SOURCE) -> tuple[int, int, int]:
+    """Call a kernel as a new process would, and return how many were loaded, compiled and not kept."""
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text)
+    names: dict[str, Any] = {"__name__": "made"}
+    exec(compile(text, str(file), "exec"), names)
+    kernels._digest_of_file.cache_clear()
+    before = KEPT.loaded, len(KEPT.compiled), len(KEPT.unkept)
+    assert kernel(names["successor"])(2.0) == 3.0
+    after = KEPT.loaded, len(KEPT.compiled), len(KEPT.unkept)
+    return tuple(b - a for a, b in zip(before, after, strict=True))  # type: ignore[return-value]
 
 
-def test_a_kernel_is_kept_where_the_variable_says(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No folder but that beside the source."""
+    monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/none")
+    for name in ("NUMBA_CACHE_DIR", "TRIGEMU_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the variable."""
+    monkeypatch.setenv("TRIGEMU_CACHE_DIR", str(tmp_path / "a" / "cache"))
+    return tmp_path / "a" / "cache"
+
+
+def test_a_kernel_is_kept_where_the_variable_says(tmp_path: Path, given: Path) -> None:
     """And found for the same source elsewhere, whatever its time, as in the layers of a container."""
-    folder = tmp_path / "a" / "cache"
-    assert run(tmp_path / "made.py", TRIGEMU_CACHE_DIR=folder) == COMPILED
-    (file,) = (folder / "kernels").iterdir()
-    assert [path.stat().st_mode & 0o777 for path in (folder, file.parent, file)] == [0o755, 0o755, 0o644]
-    (tmp_path / "moved").mkdir()
-    assert run(tmp_path / "moved" / "made.py", TRIGEMU_CACHE_DIR=folder) == LOADED
-    os.utime(tmp_path / "moved" / "made.py", (0, 0))
-    assert run(tmp_path / "moved" / "made.py", KERNEL + "# 2\n", TRIGEMU_CACHE_DIR=folder) == COMPILED
+    assert use(tmp_path / "made.py") == COMPILED
+    (file,) = (given / "kernels").iterdir()
+    assert [path.stat().st_mode & 0o777 for path in (given, file.parent, file)] == [0o755, 0o755, 0o644]
+    assert use(tmp_path / "made.py") == LOADED
+    assert use(tmp_path / "moved" / "made.py") == LOADED
+    assert use(tmp_path / "made.py", SOURCE + "# 2\n") == COMPILED
 
 
 def test_without_the_variable_it_is_kept_beside_the_source(tmp_path: Path) -> None:
     """Where what was compiled of an older source makes room."""
-    assert run(tmp_path / "made.py") == COMPILED
-    assert run(tmp_path / "made.py") == LOADED
-    assert run(tmp_path / "made.py", KERNEL + "# 2\n") == COMPILED
+    assert use(tmp_path / "made.py") == COMPILED
+    assert use(tmp_path / "made.py") == LOADED
+    assert use(tmp_path / "made.py", SOURCE + "# 2\n") == COMPILED
     assert len(list((tmp_path / "__pycache__").glob("*.kernel"))) == 1
 
 
-def test_what_cannot_be_kept_there_goes_to_the_own_folder_or_nowhere(tmp_path: Path) -> None:
+def test_what_cannot_be_kept_there_goes_to_the_own_folder_or_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "__pycache__").touch()  # not a folder
-    assert run(tmp_path / "made.py") == UNKEPT
-    assert run(tmp_path / "made.py", XDG_CACHE_HOME=tmp_path / "own") == COMPILED
-    assert run(tmp_path / "made.py", XDG_CACHE_HOME=tmp_path / "own") == LOADED
+    assert use(tmp_path / "made.py") == UNKEPT
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    assert use(tmp_path / "made.py") == COMPILED
+    assert use(tmp_path / "made.py") == LOADED
     assert (tmp_path / "own" / "trigemu").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o757])
-def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path, mode: int) -> None:
-    given = {"TRIGEMU_CACHE_DIR": tmp_path / "cache"}
-    assert run(tmp_path / "made.py", **given) == COMPILED
-    (tmp_path / "cache" / "kernels").chmod(mode)
-    assert run(tmp_path / "made.py", **given) == UNKEPT
-    (tmp_path / "cache" / "kernels").chmod(0o755)
-    (file,) = (tmp_path / "cache" / "kernels").iterdir()
-    file.chmod(0o666)
-    assert run(tmp_path / "made.py", **given) == COMPILED
-    assert run(tmp_path / "made.py", **given) == LOADED
+def test_what_others_can_write_to_is_not_used(tmp_path: Path, given: Path, mode: int) -> None:
+    assert use(tmp_path / "made.py") == COMPILED
+    (given / "kernels").chmod(mode)
+    assert use(tmp_path / "made.py") == UNKEPT
+    (given / "kernels").chmod(0o755)
+    (file,) = (given / "kernels").iterdir()
+    file.chmod(mode)
+    assert use(tmp_path / "made.py") == COMPILED
+    assert use(tmp_path / "made.py") == LOADED
 
 
-def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
-    given = {"TRIGEMU_CACHE_DIR": tmp_path / "cache"}
-    run(tmp_path / "made.py", **given)
-    (file,) = (tmp_path / "cache" / "kernels").iterdir()
+def test_what_somebody_else_wrote_is_not_loaded(
+    tmp_path: Path, given: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert use(tmp_path / "made.py") == COMPILED
+    owner = os.getuid()
+    monkeypatch.setattr(cache.os, "geteuid", lambda: owner + 1)
+    assert use(tmp_path / "made.py") == LOADED  # it belongs to who owns the installation
+    monkeypatch.setattr(cache, "_installer", lambda: owner + 2)
+    assert use(tmp_path / "made.py")[0] == (0 if owner else 1)
+
+
+def test_what_is_damaged_is_made_again(tmp_path: Path, given: Path) -> None:
+    use(tmp_path / "made.py")
+    (file,) = (given / "kernels").iterdir()
     content = file.read_bytes()
     for damaged in (b"", content[:40], content[:500] + bytes([content[500] ^ 1]) + content[501:]):
         file.write_bytes(damaged)
-        assert run(tmp_path / "made.py", **given) == COMPILED
-    assert run(tmp_path / "made.py", **given) == LOADED
+        assert use(tmp_path / "made.py") == COMPILED
+    assert use(tmp_path / "made.py") == LOADED
 
 
-def test_code_for_a_level_serves_its_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = {"TRIGEMU_CACHE_DIR": tmp_path / "cache"}
-    assert run(tmp_path / "made.py", FOR_OTHERS + KERNEL, **given) == COMPILED
-    assert run(tmp_path / "made.py", FOR_OTHERS + KERNEL, **given) == LOADED
-    other = {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+avx2"}
-    assert run(tmp_path / "made.py", FOR_OTHERS + KERNEL, **given, **other) == LOADED
+def test_code_for_a_level_serves_its_processors(given: Path) -> None:
+    """Compiled for this one's level, loaded where another is compiled for."""
+
+    def run(text: str, **variables: str) -> list[str]:
+        command = [sys.executable, "-c", text]
+        made = subprocess.run(command, env=os.environ | variables, capture_output=True, text=True, check=True)
+        return made.stdout.split()
+
+    assert run(FOR_OTHERS) == ["0", "1"]
+    plain = FOR_OTHERS.replace("compile_for_others()\n", "")
+    assert run(plain, NUMBA_CPU_NAME="haswell", NUMBA_CPU_FEATURES="+avx2") == ["1", "0"]
 
 
 def test_levels(monkeypatch: pytest.MonkeyPatch) -> None:

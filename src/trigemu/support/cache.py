@@ -94,11 +94,12 @@ def is_private(found: os.stat_result) -> bool:
     return found.st_uid == os.geteuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-def is_trusted(found: os.stat_result) -> bool:
+def is_trusted(found: os.stat_result, *, by_group: bool = False) -> bool:
     """Return whether only those can have written a file or folder who could change what this process does
-    anyway: this user and group, the administrator, and whoever owns the installation."""
-    by_group = found.st_mode & stat.S_IWGRP and found.st_gid != os.getegid()
-    return found.st_uid in {os.geteuid(), 0, _installer()} and not (by_group or found.st_mode & stat.S_IWOTH)
+    anyway: this user, the administrator, and whoever owns the installation. by_group: and this user's
+    group."""
+    group = 0 if by_group and found.st_gid == os.getegid() else stat.S_IWGRP
+    return found.st_uid in {os.geteuid(), 0, _installer()} and not found.st_mode & (group | stat.S_IWOTH)
 
 
 @cache

@@ -162,7 +162,8 @@ def _read(path: Path, target: Any) -> Any:
     damaged, for which it is removed."""
     try:
         with path.open("rb") as file:
-            if not (is_trusted(os.fstat(file.fileno())) and is_trusted(path.parent.stat())):
+            folder = path.parent.stat()
+            if not (is_trusted(os.fstat(file.fileno())) and is_trusted(folder, by_group=True)):
                 return None
             content = file.read()
     except OSError:
@@ -188,7 +189,7 @@ def _written(folder: Path, name: str, content: bytes) -> bool:
             parents=True, exist_ok=True, mode=0o700 if folder.parent == own_folder() else 0o755
         )
         folder.mkdir(exist_ok=True, mode=0o755)
-        if not is_trusted(folder.stat()):
+        if not is_trusted(folder.stat(), by_group=True):
             return False
         try:
             temporary.write_bytes(content + hashlib.sha256(content).digest())
