@@ -41,7 +41,7 @@ COMMANDS = {
     "report": ("report", "Write one HTML page on MENUs: rates, differences,..."),
     "firmware": ("firmware", "Study the trees of a trigger on an FPGA: rates, latency..."),
     "samples": ("samples", "List the samples of a CATALOGUE, the embedded one by..."),
-    "check-menu": ("menus", "Check a MENU, and that the samples have the columns it..."),
+    "check-menu": ("menus", "Check MENUs, and that the samples have the columns they..."),
     "check": ("check", "Compare the decisions of a MENU with those stored in a..."),
     "import": ("import_", "Convert menus of experiments to TOML."),
     "schema": ("menus", "Print the JSON schema of a menu, with the kinds of these..."),

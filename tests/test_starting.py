@@ -1,0 +1,35 @@
+"""What starts at once, and loads what it needs when it is needed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import trigemu
+from trigemu.cli.commands import COMMANDS, cli
+
+HEAVY = ("numpy", "numba", "awkward", "uproot", "matplotlib", "onnxruntime")
+
+
+@pytest.mark.parametrize("arguments", [["-c", "import trigemu"], ["-m", "trigemu", "--help"]])
+def test_no_large_library_is_loaded(arguments: list[str]) -> None:
+    command = [sys.executable, "-X", "importtime", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "trigemu.starting" in loaded
+    assert not loaded & set(HEAVY)
+
+
+def test_all_names_are_listed_and_there() -> None:
+    assert set(trigemu.__all__) <= set(dir(trigemu))
+    assert all(getattr(trigemu, name) is not None for name in trigemu.__all__)
+    with pytest.raises(AttributeError, match="module 'trigemu' has no attribute 'nothing'"):
+        _ = trigemu.nothing
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_has_the_help_of_each(name: str) -> None:
+    command = cli.get_command(None, name)
+    assert command.get_short_help_str(60) == COMMANDS[name][1]
