@@ -25,6 +25,7 @@ COMPILED = (
 SUFFIXES = {
     "",
     ".py",
+    ".pyi",
     ".typed",
     ".md",
     ".css",
