@@ -28,7 +28,13 @@ from trigemu.triggers import Compiled, Context, ScoreKind
 
 
 class AlphaT(ScoreKind, frozen=True):
-    """The trigger kind `alpha_t`: its score is αT of the two leading objects of a collection."""
+    """The trigger kind `alpha_t`: its score is αT of the two leading objects of a collection.
+
+    Attributes
+    ----------
+    object : str
+        The collection.
+    """
 
     object: str = "jet"
 

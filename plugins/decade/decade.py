@@ -71,14 +71,32 @@ _BLOCKS = 8
 
 
 class ScoreTable(TomlTable, frozen=True):
-    """[score]: the card of an `anomaly` model."""
+    """[score]: the card of an `anomaly` model.
+
+    Attributes
+    ----------
+    card : str
+        Its path, relative to this card.
+    sha256 : str
+        Its digest; another card is refused.
+    """
 
     card: str
     sha256: str
 
 
 class QuantileTable(ModelFile, frozen=True):
-    """[quantile]: the BDT that gives Y(x), and its inputs."""
+    """[quantile]: the BDT that gives Y(x), and its inputs.
+
+    Attributes
+    ----------
+    q : float
+        The fraction of the background with y > Y(x).
+    x : tuple of str
+        The observables that Y depends on.
+    missing : float
+        What replaces the value of a missing object.
+    """
 
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -90,14 +108,35 @@ class QuantileTable(ModelFile, frozen=True):
 
 
 class DecadeCard(CardTable, frozen=True):
-    """The card of a decorrelated score."""
+    """The card of a decorrelated score.
+
+    Attributes
+    ----------
+    score : ScoreTable
+        The card of y.
+    quantile : QuantileTable
+        The trees of Y(x).
+    """
 
     score: ScoreTable
     quantile: QuantileTable
 
 
 class Decade(ScoreKind, frozen=True):
-    """The trigger kind `decade`: its score is y − Y(x)."""
+    """The trigger kind `decade`: its score is that of an autoencoder less its conditional quantile, y − Y(x).
+
+    Attributes
+    ----------
+    card : str
+        The card of the two models, a path relative to the menu.
+    sha256 : str or None
+        The digest of the card; another card is refused.
+    requires : str or None
+        A condition in the observable language; the models are not evaluated on other events, which never
+        fire.
+    precision : PrecisionTable or None
+        Types in which the trees of Y(x) are evaluated as in firmware; None: floating point.
+    """
 
     card: str
     sha256: str | None = None

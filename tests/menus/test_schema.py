@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -228,6 +229,31 @@ def test_it_describes_kinds_for_an_editor() -> None:
     assert '"null"' not in json.dumps(schema)
     references = {word for word in json.dumps(schema).split('"') if word.startswith("#/$defs/")}
     assert references == {f"#/$defs/{name}" for name in schema["$defs"]}
+
+
+def tables(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Those of a schema that list keys."""
+    yield from schema["$defs"].values()
+    yield from schema["properties"]["trigger"]["items"]["oneOf"]
+
+
+def test_it_describes_every_key() -> None:
+    schema = menu_schema(["alpha_t", "decade"], [ROOT / "plugins"])
+    for table in tables(schema):
+        assert table["description"][0].isupper() or table["description"][0] in "[`"
+        keys = table["properties"] | {"*": table["additionalProperties"] or {"description": "none"}}
+        assert not [key for key, value in keys.items() if not value.get("description")], table["title"]
+        assert "Attributes" not in table["description"]
+
+
+def test_a_kind_without_descriptions(tmp_path: Path) -> None:
+    (tmp_path / "bare.py").write_text(
+        "from trigemu import ScoreKind\n\nclass Bare(ScoreKind, frozen=True):\n    size: int = 2\n\n"
+        'KINDS = {"bare": Bare}\n'
+    )
+    variants = menu_schema(["bare"], [tmp_path])["properties"]["trigger"]["items"]["oneOf"]
+    assert variants[-1]["properties"]["size"] == {"type": "integer", "default": 2}
+    assert variants[-1]["properties"]["above"]["description"].startswith("The cut on the score")
 
 
 def test_each_kind_with_a_score_is_cut_by_one_of_three() -> None:

@@ -64,7 +64,21 @@ class Kinds:
 
 
 class MenuTable(TomlTable, frozen=True):
-    """[menu]"""
+    """[menu]: what holds for all triggers.
+
+    Attributes
+    ----------
+    name : str or None
+        The name of the menu; by default that of its file.
+    crossing_rate_hz : float
+        The rate of bunch crossings in Hz.
+    plugins : tuple of str
+        The plugins whose kinds the menu uses.
+    prescale_columns : tuple of str
+        The names of the columns of prescales, of which each trigger has one value in `prescales`.
+    levels : tuple of str
+        The names of the trigger levels, in the order in which they decide.
+    """
 
     name: str | None = None
     format: Annotated[int, msgspec.Meta(ge=1, le=FORMAT)] = 1
@@ -80,7 +94,39 @@ class MenuTable(TomlTable, frozen=True):
 
 
 class TriggerTable(TomlTable, frozen=True):
-    """The keys that every [[trigger]] may have; the others belong to its kind."""
+    """The keys that every [[trigger]] may have; the others belong to its kind.
+
+    Attributes
+    ----------
+    name : str
+        The name of the trigger.
+    kind : str
+        The kind of the trigger: one of trigemu, or of a plugin of the menu.
+    group : str or None
+        A group of triggers, whose rates are also given together.
+    prescale : float
+        Of the events in which the trigger fires, one in this number is accepted; it need not be whole.
+    prescales : tuple of float
+        One prescale for each of the `prescale_columns` of the menu; 0 or a negative number switches the
+        trigger off.
+    coherent : str or None
+        The name of a set of triggers that share one prescale counter.
+    enabled : bool
+        Whether the trigger is part of the menu. Others may use its raw decision all the same.
+    seed : str or None
+        An expression over other triggers, such as "L1_G15 or L1_2G10". The trigger sees only events for which
+        it is true, after the prescales of these triggers.
+    level : str or None
+        The level that the trigger belongs to, one of the `levels` of the menu.
+    stored : str or None
+        The name of its decision in a sample with stored decisions; by default that of the trigger.
+    unique_rate_hz : float or None
+        A rate in Hz that no other trigger accepts: the cut that gives it is found when the menu runs.
+    total_rate_hz : float or None
+        A rate in Hz that the trigger accepts in all: the cut that gives it is found when the menu runs.
+    fitted_on : str or None
+        What the cut was found on; `trigemu calibrate` writes it.
+    """
 
     name: Annotated[str, msgspec.Meta(min_length=1)]
     kind: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import msgspec
 
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.observables import Digits, ObjectTable, Scale, SumTable
-from trigemu.support import TomlTable
+from trigemu.support import TomlTable, descriptions, summary, with_parts
 from trigemu.triggers import KINDS, ScoreKind, plugins
 
 #: What a score is cut by: one of them.
@@ -43,19 +43,17 @@ def menu_schema(
     kinds = dict(KINDS)
     for name in plugin_names:
         kinds |= plugins.find(name, plugin_path).kinds()
-    parts = [MenuTable, ObjectTable, SumTable, Scale, Digits, TriggerTable, *kinds.values()]
+    parts = with_parts([MenuTable, ObjectTable, SumTable, Scale, Digits, TriggerTable, *kinds.values()])
     references, definitions = msgspec.json.schema_components(parts, ref_template=_REFERENCE)
     names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
-    gather = {struct.__name__: struct.further for struct in _tables(TomlTable) if struct.further}
-    for definition in definitions.values():
-        further = definition["properties"].pop(gather.get(definition["title"]), None)
-        if further:
-            definition["additionalProperties"] = further["additionalProperties"]
+    for part, name in names.items():
+        _describe(part, definitions[name])
     common = definitions[names[TriggerTable]]
     own_tables = {kind: definitions[names[struct]] for kind, struct in kinds.items()}
     for struct in (TriggerTable, *kinds.values()):
         definitions.pop(names[struct], None)
     variants = []
+    named = {"description": common["properties"]["kind"]["description"]}
     for kind, own in own_tables.items():
         cuts = _CUTS if issubclass(kinds[kind], ScoreKind) else ()
         of_score = () if cuts else (*_CUTS, "unit")
@@ -65,7 +63,7 @@ def menu_schema(
                 "title": kind,
                 "description": own.get("description", ""),
                 "type": "object",
-                "properties": shared | {"kind": {"const": kind}} | own["properties"],
+                "properties": shared | {"kind": named | {"const": kind}} | own["properties"],
                 "required": [*common["required"], *own["required"]],
                 "additionalProperties": False,
             }
@@ -97,10 +95,18 @@ def _named(definition: str) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": reference}
 
 
-def _tables(struct: type[TomlTable]) -> Iterator[type[TomlTable]]:
-    yield struct
-    for child in struct.__subclasses__():
-        yield from _tables(child)
+def _describe(struct: type[TomlTable], definition: dict[str, Any]) -> None:
+    """Add what the docstring of a struct says to its definition; its other keys may have any name."""
+    definition["description"] = summary(struct)
+    properties = definition["properties"]
+    further = properties.pop(struct.further, None)
+    texts = descriptions(struct)
+    if further:
+        definition["additionalProperties"] = further["additionalProperties"] | {
+            "description": texts.pop(str(struct.further), "")
+        }
+    for key, text in texts.items():
+        properties[key] = {"description": text} | properties[key]
 
 
 def _without_null(node: Any) -> Any:

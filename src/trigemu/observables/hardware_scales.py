@@ -28,7 +28,17 @@ _Digits = Annotated[int, msgspec.Meta(ge=0, le=9)]
 
 
 class LinearScale(TomlTable, frozen=True):
-    """A linear scale: bin i begins at first + i · step; higher values are in one further bin."""
+    """A linear scale: bin i begins at first + i · step; higher values are in one further bin.
+
+    Attributes
+    ----------
+    first : float
+        Where the first bin begins.
+    step : float
+        The width of a bin.
+    bins : int
+        The number of bins.
+    """
 
     first: float
     step: _Positive
@@ -36,21 +46,46 @@ class LinearScale(TomlTable, frozen=True):
 
 
 class EtaScale(TomlTable, frozen=True):
-    """A scale in η: bin i begins at i · step or, if centred, has its centre there."""
+    """A scale in η: bin i begins at i · step or, if centred, has its centre there.
+
+    Attributes
+    ----------
+    step : float
+        The width of a bin.
+    centred : bool
+        Whether i · step is the centre of bin i, not its beginning.
+    """
 
     step: _Positive
     centred: bool = False
 
 
 class PhiScale(TomlTable, frozen=True):
-    """A scale in φ: the number of bins in 2π, starting at 0."""
+    """A scale in φ: the number of bins in 2π, starting at 0.
+
+    Attributes
+    ----------
+    bins : int
+        The number of bins in 2π.
+    """
 
     bins: _Bins
 
 
 class Scale(TomlTable, frozen=True):
-    """[integer.NAME]: the scales of an object's integers, in GeV and radians. upt: the scale of a second pT,
-    in the column `hw_upt`."""
+    """[integer.NAME]: the scales of an object's integers, in GeV and radians.
+
+    Attributes
+    ----------
+    pt : LinearScale
+        The scale of pT.
+    eta : EtaScale or None
+        The scale of η.
+    phi : PhiScale or None
+        The scale of φ.
+    upt : LinearScale or None
+        The scale of a second pT, without the constraint to the beam, in the column `hw_upt`.
+    """
 
     pt: LinearScale
     eta: EtaScale | None = None
@@ -61,8 +96,20 @@ class Scale(TomlTable, frozen=True):
 class Digits(TomlTable, frozen=True):
     """Decimal digits that the hardware keeps, for a pair of object types.
 
-    delta: of Δη and Δφ. mass: of the limits on M²/2. pt, trigonometry: of pT, and of cosh and cos, in a mass.
-    two_body_pt, two_body_trigonometry: of pT and its limits, and of cos and sin, in the pT of a pair.
+    Attributes
+    ----------
+    delta : int or None
+        Digits of Δη and Δφ.
+    mass : int or None
+        Digits of the limits on M²/2.
+    pt : int or None
+        Digits of pT in a mass.
+    trigonometry : int or None
+        Digits of cosh and cos in a mass.
+    two_body_pt : int or None
+        Digits of pT and its limits, in the pT of a pair.
+    two_body_trigonometry : int or None
+        Digits of cos and sin, in the pT of a pair.
     """
 
     delta: _Digits | None = None

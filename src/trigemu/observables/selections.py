@@ -42,7 +42,15 @@ MAX_SUMMED = 1000
 
 
 class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
-    """Removal of objects closer than `dr` in (η, φ) to any object of `with`."""
+    """Removal of objects closer than `dr` in (η, φ) to any object of `with`.
+
+    Attributes
+    ----------
+    with : str
+        The other collection.
+    dr : float
+        The distance in (η, φ) up to which objects are removed.
+    """
 
     with_: str
     dr: float
@@ -53,11 +61,24 @@ class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
 
 
 class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
-    """[objects.NAME]: the collection it starts `from`, windows on its columns, alternatives of which one must
-    hold, overlap removal, and columns scaled from pT.
+    """[objects.NAME]: a collection of objects, selected from those of the sample.
 
-    `from` names another object of the menu, or else a collection of the sample: a menu that redefines
-    [objects.jet] thereby also changes every other object with from = "jet"."""
+    Attributes
+    ----------
+    from : str
+        The collection that it starts from: another object of the menu, or else a collection of the sample. A
+        menu that redefines [objects.jet] thereby also changes every other object with from = "jet".
+    any_of : tuple of Alternative
+        Alternatives of windows, of which one must hold.
+    remove_overlap : OverlapRemoval or None
+        Removal of objects that are close to those of another collection.
+    scaled : dict of str to tuple of Piece
+        Further columns that are linear functions of pT, such as an offline pT, by name; each is the sum of
+        those of its pieces whose windows hold.
+    windows : dict of str to Window or tuple of Window
+        The name of a column, such as `pt` or `eta`, and the window that an object must be in; of a list of
+        windows, one.
+    """
 
     further: ClassVar[str | None] = "windows"
 
@@ -77,7 +98,13 @@ class ObjectTable(TomlTable, frozen=True, rename={"from_": "from"}):
 
 
 class SumTable(TomlTable, frozen=True):
-    """[sums.NAME]: the objects that enter the sum."""
+    """[sums.NAME]: the objects that enter the sum `ht` or `mht`.
+
+    Attributes
+    ----------
+    of : tuple of str
+        The names of their collections.
+    """
 
     of: tuple[str, ...]
 

@@ -16,7 +16,15 @@ MAX_INTEGER = 2**63 - 1
 
 
 class Range(TomlTable, frozen=True):
-    """A range of values v: min ≤ v ≤ max, above < v < below; all given limits must hold."""
+    """A range of values v: min ≤ v ≤ max, above < v < below; all given limits must hold.
+
+    Attributes
+    ----------
+    min, max : float or None
+        The smallest and the largest value.
+    above, below : float or None
+        Limits that themselves are outside.
+    """
 
     min: float | None = None
     max: float | None = None
@@ -50,6 +58,17 @@ class Window(Range, frozen=True):
     of `bits` set in v; all given conditions must hold.
 
     For `phi`, a min above the max is a window that wraps around at π.
+
+    Attributes
+    ----------
+    abs_min, abs_max : float or None
+        The smallest and the largest absolute value.
+    abs_above, abs_below : float or None
+        Limits of the absolute value that themselves are outside.
+    any_of : tuple of int, or None
+        The integers that are allowed.
+    bits : int or None
+        An integer whose bits must all be set in the value.
     """
 
     abs_min: float | None = None
@@ -152,7 +171,17 @@ def windows_need(base: str, windows: Windows) -> Iterator[tuple[str, str]]:
 
 
 class Piece(TomlTable, frozen=True):
-    """A term slope × pT + offset, for objects within windows."""
+    """A term slope × pT + offset, for objects within windows.
+
+    Attributes
+    ----------
+    slope : float
+        The factor on pT.
+    offset : float
+        What is added, in the unit of the column.
+    windows : dict of str to Window or tuple of Window
+        The name of a column and the window that the object must be in for this piece.
+    """
 
     further: ClassVar[str | None] = "windows"
 
@@ -165,7 +194,13 @@ class Piece(TomlTable, frozen=True):
 
 
 class Alternative(TomlTable, frozen=True):
-    """Windows on columns, all of which must hold."""
+    """Windows on columns, all of which must hold.
+
+    Attributes
+    ----------
+    windows : dict of str to Window or tuple of Window
+        The name of a column and its window.
+    """
 
     further: ClassVar[str | None] = "windows"
 

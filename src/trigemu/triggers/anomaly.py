@@ -39,7 +39,15 @@ BLOCK = 4096
 
 
 class InputBlock(TomlTable, frozen=True):
-    """Consecutive inputs, and the padding that replaces them if their object is missing."""
+    """Consecutive inputs, and the padding that replaces them if their object is missing.
+
+    Attributes
+    ----------
+    observables : tuple of str
+        The inputs, in the observable language.
+    padding : float or None
+        What replaces all of them where one is missing; None: such an event has no score.
+    """
 
     observables: tuple[str, ...]
     padding: float | None = None
@@ -50,7 +58,13 @@ class InputBlock(TomlTable, frozen=True):
 
 
 class NetworkTable(ModelFile, frozen=True):
-    """[network]: the ONNX model and its inputs."""
+    """[network]: the ONNX model and its inputs.
+
+    Attributes
+    ----------
+    inputs : tuple of InputBlock
+        The inputs of the model, in order.
+    """
 
     inputs: tuple[InputBlock, ...]
 
@@ -60,13 +74,29 @@ class NetworkTable(ModelFile, frozen=True):
 
 
 class AnomalyCard(CardTable, frozen=True):
-    """The card of a network with a score."""
+    """The card of a network with a score.
+
+    Attributes
+    ----------
+    network : NetworkTable
+        The model.
+    """
 
     network: NetworkTable
 
 
 class Anomaly(ScoreKind, frozen=True):
-    """The trigger kind `anomaly`: its score is the output of the model in a card."""
+    """The trigger kind `anomaly`: its score is the output of the model in a card.
+
+    Attributes
+    ----------
+    card : str
+        The card of the model, a path relative to the menu.
+    sha256 : str or None
+        The digest of the card; another card is refused.
+    requires : str or None
+        A condition in the observable language; the model is not evaluated on other events, which never fire.
+    """
 
     card: str
     sha256: str | None = None

@@ -291,7 +291,7 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
     Attributes
     ----------
     above : float or None
-        The cut on the score; None if it is to be solved from a budget.
+        The cut on the score: the trigger fires above it. None if it is to be solved from a budget.
     """
 
     above: float | None = None

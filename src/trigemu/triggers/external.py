@@ -25,7 +25,17 @@ _BITS = 64
 
 
 class External(Kind, frozen=True):
-    """The trigger kind `external`: it fires if the bit is set."""
+    """The trigger kind `external`: it fires if a bit, stored with the sample, is set.
+
+    Attributes
+    ----------
+    bit : int
+        The number of the bit.
+    crossing : int
+        The crossing that it is from, relative to that of the event: −2 to 2.
+    word : str
+        The name of the columns that hold the bits, without their number.
+    """
 
     bit: Annotated[int, msgspec.Meta(ge=0)]
     crossing: Annotated[int, msgspec.Meta(ge=-2, le=2)] = 0

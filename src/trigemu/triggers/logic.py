@@ -91,7 +91,14 @@ def _read(node: ast.expr) -> Expression:
 
 
 class Logic(BitKind, frozen=True):
-    """The trigger kind `logic`: it fires if the expression is true."""
+    """The trigger kind `logic`: it fires if the expression is true.
+
+    Attributes
+    ----------
+    expression : str
+        Names of triggers joined by `and`, `or` and `not`, with brackets. It uses their raw decisions, before
+        their prescales.
+    """
 
     expression: str
 

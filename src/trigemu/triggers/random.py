@@ -14,7 +14,13 @@ from trigemu.triggers.base import BitKind
 
 
 class Random(BitKind, frozen=True):
-    """The trigger kind `random`: it fires on every event, prescaled by the crossing rate over `rate_hz`."""
+    """The trigger kind `random`: it fires on every event, prescaled by the crossing rate over `rate_hz`.
+
+    Attributes
+    ----------
+    rate_hz : float
+        The rate in Hz, before its prescale.
+    """
 
     rate_hz: float
 

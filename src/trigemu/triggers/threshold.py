@@ -36,7 +36,15 @@ from trigemu.triggers.extent import Extent, extent_of
 
 
 class Threshold(ScoreKind, frozen=True):
-    """The trigger kind `threshold`: its score is the observable."""
+    """The trigger kind `threshold`: its score is an observable.
+
+    Attributes
+    ----------
+    observable : str
+        A number per event, in the observable language.
+    requires : str or None
+        A condition in the observable language; other events never fire.
+    """
 
     observable: str
     requires: str | None = None

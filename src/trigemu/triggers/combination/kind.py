@@ -48,8 +48,18 @@ MATCH_AFTER = 10**4
 
 
 class Leg(TomlTable, frozen=True):
-    """An object of the event, or of a neighbouring crossing, with windows on its columns; of a list of
-    windows, one must hold."""
+    """An object of the event, or of a neighbouring crossing, with windows on its columns.
+
+    Attributes
+    ----------
+    object : str
+        The collection that the object is from.
+    crossing : int
+        The crossing that it is from, relative to that of the event: −2 to 2.
+    windows : dict of str to Window or tuple of Window
+        The name of a column, such as `pt`, and the window that the object must be in; of a list of windows,
+        one.
+    """
 
     further: ClassVar[str | None] = "windows"
 
@@ -62,8 +72,19 @@ class Leg(TomlTable, frozen=True):
 
 
 class Combination(Kind, frozen=True):
-    """The trigger kind `combination`: different objects, one per leg, with cuts on pairs. charge: all legs
-    have the same sign ("same") or not ("opposite"). mass3: a range of the mass of three legs, in GeV."""
+    """The trigger kind `combination`: different objects, one per leg, with cuts on pairs.
+
+    Attributes
+    ----------
+    legs : tuple of Leg
+        The objects, at most twelve.
+    pairs : tuple of Pair
+        Cuts on two legs.
+    charge : {"same", "opposite"} or None
+        Whether all legs have the same sign, or not all of them.
+    mass3 : Range or None
+        A range of the mass of three legs, in GeV.
+    """
 
     legs: tuple[Leg, ...]
     pairs: tuple[Pair, ...] = ()

@@ -47,8 +47,31 @@ Charge = Literal["opposite", "same"]
 
 
 class Pair(TomlTable, frozen=True):
-    """Cuts on two legs: masses and the pT of the pair in GeV; ΔR, |Δη|, |Δφ| in radians; |Δz0| in the unit of
-    the column. `outside_…`: not in this range. mass_upt: the mass with the column `upt` in place of pT."""
+    """Cuts on two legs.
+
+    Attributes
+    ----------
+    legs : tuple of int
+        The numbers of the two legs, from 0.
+    mass : Range or None
+        The mass of the pair, in GeV.
+    mass_upt : Range or None
+        The same with the column `upt` in place of pT.
+    transverse_mass : Range or None
+        The transverse mass, in GeV.
+    pair_pt : Range or None
+        The pT of the pair, in GeV.
+    dr : Range or None
+        The distance in (η, φ).
+    deta, dphi : Range or None
+        |Δη|, and |Δφ| in radians.
+    dz0 : Range or None
+        |Δz0|, in the unit of the column.
+    outside_dr, outside_deta, outside_dphi : Range or None
+        A range that the quantity must not be in.
+    charge : {"opposite", "same"} or None
+        The signs of the two.
+    """
 
     legs: tuple[int, int]
     mass: Range | None = None

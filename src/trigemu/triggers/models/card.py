@@ -30,14 +30,30 @@ MAX_BYTES = 2**28
 
 
 class ModelFile(TomlTable, frozen=True):
-    """A model file, relative to the card, and its sha256."""
+    """A model file, relative to the card, and its sha256.
+
+    Attributes
+    ----------
+    file : str
+        The path of the file, relative to the card.
+    sha256 : str
+        Its digest; another file is refused.
+    """
 
     file: str
     sha256: str
 
 
 class CardTable(TomlTable, frozen=True, kw_only=True):
-    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables."""
+    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables.
+
+    Attributes
+    ----------
+    description : str
+        Free text.
+    trained_on : TrainedOn or None
+        The events that the model was trained on; rates are then from the others.
+    """
 
     description: str = ""
     trained_on: TrainedOn | None = None

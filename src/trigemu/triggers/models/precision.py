@@ -23,7 +23,15 @@ _MAX_SCALE = 64
 
 
 class PrecisionTable(TomlTable, frozen=True):
-    """`precision` of a trigger. scales: an input x is used as x · 2^scale; by default unscaled."""
+    """`precision`: boosted trees in fixed point, as firmware evaluates them.
+
+    Attributes
+    ----------
+    input, threshold, score : str
+        The type of inputs, of thresholds, and of leaves and score, such as "ap_fixed<12,8,AP_TRN,AP_SAT>".
+    scales : tuple of int, or None
+        An input x is used as x · 2^scale, one scale for each input; None: unscaled.
+    """
 
     input: str
     threshold: str

@@ -1,0 +1,65 @@
+"""The keys of TOML tables, as their structs describe them.
+
+The docstring of a struct says what the table is and, under Attributes, what each of its keys is. Schemas and
+the reference take their descriptions from there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from trigemu.support.toml import TomlTable
+
+_SECTION = "\nAttributes\n----------\n"
+#: What begins the section after it.
+_HEADING = re.compile(r"^.+\n-+$", re.MULTILINE)
+#: An entry: names, the type, and indented lines.
+_ENTRY = re.compile(r"^(\w[\w, ]*) : .*\n((?: +.*\n|\n)+)", re.MULTILINE)
+
+
+def summary(struct: type[TomlTable]) -> str:
+    """Return what the docstring of a struct says before its attributes, each paragraph on one line."""
+    text = inspect.cleandoc(struct.__doc__ or "").partition(_SECTION)[0]
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n")).strip()
+
+
+def descriptions(struct: type[TomlTable]) -> dict[str, str]:
+    """Return what each key of a table is, by its name in TOML; keys without a description are left out."""
+    found: dict[str, str] = {}
+    for base in reversed(struct.__mro__):
+        section = inspect.cleandoc(base.__dict__.get("__doc__") or "").partition(_SECTION)[2]
+        section = _HEADING.split(section)[0]
+        for names, lines in _ENTRY.findall(section + "\n"):
+            found |= {name: " ".join(lines.split()) for name in names.split(", ")}
+    keys = (field.encode_name for field in msgspec.structs.fields(struct))
+    return {key: found[key] for key in keys if key in found}
+
+
+def with_parts(structs: Iterable[type[TomlTable]]) -> list[type[TomlTable]]:
+    """Return structs and those that they are made of, each once, in the order in which they appear."""
+    found: dict[type[TomlTable], None] = {}
+    for struct in structs:
+        _collect(struct, found)
+    return list(found)
+
+
+def _collect(struct: type[TomlTable], found: dict[type[TomlTable], None]) -> None:
+    if struct not in found:
+        found[struct] = None
+        for field in msgspec.structs.fields(struct):
+            for part in _tables(field.type):
+                _collect(part, found)
+
+
+def _tables(kind: Any) -> Iterator[type[TomlTable]]:
+    """Yield the structs in a type."""
+    if isinstance(kind, type) and issubclass(kind, TomlTable):
+        yield kind
+    for part in typing.get_args(kind):
+        yield from _tables(part)

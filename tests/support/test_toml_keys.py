@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from trigemu.support import TomlTable, descriptions, summary, with_parts
+
+
+class Inner(TomlTable, frozen=True):
+    """An inner table."""
+
+
+class First(TomlTable, frozen=True, rename={"from_": "from"}):
+    """A table of
+    two lines.
+
+    And a paragraph.
+
+    Attributes
+    ----------
+    from : str
+        The first key,
+        on two lines.
+    low, high : float
+        Two keys.
+    gone : int
+        No key.
+
+    Notes
+    -----
+    low : this is no entry.
+    """
+
+    from_: str
+    low: float
+    high: float
+    plain: int
+
+
+class Second(First, frozen=True):
+    """Another table.
+
+    Attributes
+    ----------
+    low : float
+        Said anew.
+    """
+
+    parts: tuple[Inner, ...] | None = None
+    named: dict[str, tuple[Inner, ...] | First]
+
+
+def test_what_a_docstring_says_of_its_table() -> None:
+    assert summary(First) == "A table of two lines.\n\nAnd a paragraph."
+    assert summary(Inner) == "An inner table."
+
+
+def test_what_it_says_of_each_key() -> None:
+    said = {"from": "The first key, on two lines.", "low": "Two keys.", "high": "Two keys."}
+    assert descriptions(First) == said
+    assert descriptions(Inner) == {}
+
+
+def test_a_derived_table_has_the_keys_of_its_base() -> None:
+    assert descriptions(Second)["low"] == "Said anew."
+    assert descriptions(Second)["high"] == "Two keys."
+
+
+def test_the_parts_of_a_table() -> None:
+    assert with_parts([Second, Inner]) == [Second, Inner, First]
+    assert with_parts([First]) == [First]
