@@ -43,8 +43,8 @@ class Second(First, frozen=True):
         Said anew.
     """
 
-    parts: tuple[Inner, ...] | None = None
-    named: dict[str, tuple[Inner, ...] | First]
+    parts: tuple[Inner, ...]
+    named: dict[str, tuple[Inner, ...] | First | None]
 
 
 def test_what_a_docstring_says_of_its_table() -> None:
