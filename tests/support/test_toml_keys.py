@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from trigemu.support import TomlTable, descriptions, summary, with_parts
+from typing import ClassVar
+
+from trigemu.support import TomlTable, schemas
+from trigemu.support.toml_keys import descriptions, summary, with_parts
 
 
 class Inner(TomlTable, frozen=True):
@@ -66,3 +69,28 @@ def test_a_derived_table_has_the_keys_of_its_base() -> None:
 def test_the_parts_of_a_table() -> None:
     assert with_parts([Second, Inner]) == [Second, Inner, First]
     assert with_parts([First]) == [First]
+
+
+class Open(TomlTable, frozen=True):
+    """A table with keys of any name.
+
+    Attributes
+    ----------
+    others : dict
+        A key of any name.
+    """
+
+    further: ClassVar[str | None] = "others"
+
+    inner: Inner
+    others: dict[str, int] = {}
+
+
+def test_their_json_schema() -> None:
+    names, definitions = schemas([Open, First], "#/{name}")
+    assert set(names) == {Open, Inner, First}
+    made = definitions[names[Open]]
+    assert made["additionalProperties"] == {"description": "A key of any name.", "type": "integer"}
+    assert made["properties"] == {"inner": {"$ref": f"#/{names[Inner]}"}}
+    assert definitions[names[Inner]]["description"] == "An inner table."
+    assert definitions[names[First]]["properties"]["low"] == {"description": "Two keys.", "type": "number"}

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.observables import Digits, ObjectTable, Scale, SumTable
-from trigemu.support import TomlTable, descriptions, summary, with_parts
+from trigemu.support import schemas
 from trigemu.triggers import KINDS, ScoreKind, plugins
 
 #: What a score is cut by: one of them.
@@ -43,11 +41,8 @@ def menu_schema(
     kinds = dict(KINDS)
     for name in plugin_names:
         kinds |= plugins.find(name, plugin_path).kinds()
-    parts = with_parts([MenuTable, ObjectTable, SumTable, Scale, Digits, TriggerTable, *kinds.values()])
-    references, definitions = msgspec.json.schema_components(parts, ref_template=_REFERENCE)
-    names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
-    for part, name in names.items():
-        _describe(part, definitions[name])
+    tables = (MenuTable, ObjectTable, SumTable, Scale, Digits, TriggerTable, *kinds.values())
+    names, definitions = schemas(tables)
     common = definitions[names[TriggerTable]]
     own_tables = {kind: definitions[names[struct]] for kind, struct in kinds.items()}
     for struct in (TriggerTable, *kinds.values()):
@@ -93,20 +88,6 @@ def menu_schema(
 def _named(definition: str) -> dict[str, Any]:
     reference = {"$ref": _REFERENCE.format(name=definition)}
     return {"type": "object", "additionalProperties": reference}
-
-
-def _describe(struct: type[TomlTable], definition: dict[str, Any]) -> None:
-    """Add what the docstring of a struct says to its definition; its other keys may have any name."""
-    definition["description"] = summary(struct)
-    properties = definition["properties"]
-    further = properties.pop(struct.further, None)
-    texts = descriptions(struct)
-    if further:
-        definition["additionalProperties"] = further["additionalProperties"] | {
-            "description": texts.pop(str(struct.further), "")
-        }
-    for key, text in texts.items():
-        properties[key] = {"description": text} | properties[key]
 
 
 def _without_null(node: Any) -> Any:

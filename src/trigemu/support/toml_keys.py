@@ -41,6 +41,38 @@ def descriptions(struct: type[TomlTable]) -> dict[str, str]:
     return {key: found[key] for key in keys if key in found}
 
 
+def schemas(
+    structs: Iterable[type[TomlTable]], reference: str = "#/$defs/{name}"
+) -> tuple[dict[type[TomlTable], str], dict[str, Any]]:
+    """Describe tables, and those that they are made of, in JSON Schema.
+
+    Returns
+    -------
+    names : dict
+        The name of the definition of each table.
+    definitions : dict
+        The definitions, with the descriptions of tables and keys.
+    """
+    parts = with_parts(structs)
+    references, definitions = msgspec.json.schema_components(parts, ref_template=reference)
+    names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
+    for part, name in names.items():
+        _describe(part, definitions[name])
+    return names, definitions
+
+
+def _describe(struct: type[TomlTable], definition: dict[str, Any]) -> None:
+    """Add what a docstring says to a definition, and let keys have any name where the struct does."""
+    definition["description"] = summary(struct)
+    properties, texts = definition["properties"], descriptions(struct)
+    further = properties.pop(struct.further, None)
+    if further:
+        any_name = {"description": texts.pop(str(struct.further), "")}
+        definition["additionalProperties"] = any_name | further["additionalProperties"]
+    for key, text in texts.items():
+        properties[key] = {"description": text} | properties[key]
+
+
 def with_parts(structs: Iterable[type[TomlTable]]) -> list[type[TomlTable]]:
     """Return structs and those that they are made of, each once, in the order in which they appear."""
     found: dict[type[TomlTable], None] = {}
