@@ -83,7 +83,7 @@ class Open(TomlTable, frozen=True):
     further: ClassVar[str | None] = "others"
 
     inner: Inner
-    others: dict[str, int] = {}
+    others: dict[str, int]
 
 
 def test_their_json_schema() -> None:

@@ -39,7 +39,21 @@ S = TypeVar("S", bound=TomlTable)
 
 
 class TrainingTable(TomlTable, frozen=True, kw_only=True):
-    """[training]: the other triggers, the events, the budget in Hz, the seed."""
+    """[training]: what is trained for.
+
+    Attributes
+    ----------
+    menu : str
+        The menu of the other triggers, a path relative to this file.
+    requires : str
+        The condition for events that the trigger evaluates.
+    unique_rate_hz : float
+        The budget: the unique rate in Hz.
+    seed : int
+        The seed of all random numbers.
+    description : str
+        Free text for the cards.
+    """
 
     menu: str
     requires: str
@@ -49,7 +63,25 @@ class TrainingTable(TomlTable, frozen=True, kw_only=True):
 
 
 class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
-    """[autoencoder]: the defaults are those of the paper (arXiv:2508.10224), except for the batch size."""
+    """[autoencoder]: the defaults are those of the paper (arXiv:2508.10224), except for the batch size.
+
+    Attributes
+    ----------
+    card : str or None
+        The card of an autoencoder that exists already, in place of all other keys.
+    inputs : tuple of InputBlock
+        The inputs, in blocks of one object each.
+    hidden : tuple of int
+        The widths of the hidden layers.
+    epochs : int
+        The number of passes over the training events.
+    learning_rate : float
+        The step size of the optimiser.
+    batch_size : int
+        The number of events in a step.
+    test_fraction : float
+        The fraction of the training half that is left out, for the curve of the loss.
+    """
 
     card: str | None = None
     inputs: tuple[InputBlock, ...] = ()
@@ -68,7 +100,19 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
 
 
 class QuantileTable(TomlTable, frozen=True, kw_only=True):
-    """[quantile]: the defaults are those of the paper (arXiv:2508.10224)."""
+    """[quantile]: the defaults are those of the paper (arXiv:2508.10224).
+
+    Attributes
+    ----------
+    x : tuple of str
+        The observables that the correction depends on.
+    learning_rate : float
+        The shrinkage of the trees.
+    max_depth : int
+        The largest depth of a tree.
+    max_trees : int
+        The largest number of trees; early stopping may give fewer.
+    """
 
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     learning_rate: Positive = 0.3
@@ -77,6 +121,18 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
 
 
 class ConfigTable(TomlTable, frozen=True, kw_only=True):
+    """The configuration of a training.
+
+    Attributes
+    ----------
+    training : TrainingTable
+        What is trained for.
+    autoencoder : AutoencoderTable
+        The network.
+    quantile : QuantileTable
+        The trees of the correction.
+    """
+
     training: TrainingTable
     autoencoder: AutoencoderTable
     quantile: QuantileTable

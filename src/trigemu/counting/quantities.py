@@ -11,7 +11,7 @@ level:
     rejected    or(M of the level before) − or(M), which the error of the rejection needs
 
 A menu without levels has one. Shares are in proportion to a, which is 1/k for each of k triggers only where
-none is prescaled (docs/rates.md).
+none is prescaled (docs/explanation/rates.md).
 """
 
 from __future__ import annotations

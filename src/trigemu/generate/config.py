@@ -69,11 +69,20 @@ class ConfigError(TrigemuError):
 
 
 class Fakes(TomlTable, frozen=True):
-    """Jets that are taken for photons: p(pT) = probability · (pT / 20 GeV)^slope, at most 1."""
+    """Jets that are taken for photons: p(pT) = probability · (pT / 20 GeV)^slope, at most 1.
 
-    probability: Annotated[float, Meta(ge=0, le=1)]  # of a jet of 20 GeV
+    Attributes
+    ----------
+    probability : float
+        The probability for a jet of 20 GeV.
+    slope : float
+        The power of pT.
+    energy_fraction : tuple of float
+        The photon's pT over the jet's is uniform between these two.
+    """
+
+    probability: Annotated[float, Meta(ge=0, le=1)]
     slope: Annotated[float, Meta(ge=-20, le=20)] = 0.0
-    # the photon's pT over the jet's is uniform between these two
     energy_fraction: tuple[Positive, Positive] = (0.85, 1.0)
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -87,22 +96,38 @@ class Crossings(TomlTable, frozen=True):
 
     Weights in Hz: a crossing lighter than its target is kept with the probability weight / target and then
     weighs the target. Crossings with an electron or muon are all kept.
+
+    Attributes
+    ----------
+    busy_fraction : float
+        Fakes are correlated: the fraction of the crossings in which jets fake photons more often.
+    busy_factor : float
+        How much more often than on average they do so there; in the others it is less often.
+    fakes_max : float
+        The largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
+    photon_weight_hz : float
+        The target weight of crossings with a photon; fakes are enriched to approach it.
+    object_weight_hz : float
+        The target weight of others with a leading jet of 100 GeV; it scales as pT^−3.
+    quiet_weight_hz : float
+        The target weight of those without any final object.
+    fake_share_max : float
+        The largest probability that any fake is drawn.
+    multiple_boost : float
+        The factor on the probability of two or more fakes.
+    signal_photons : int
+        Signal crossings with fewer photons are counted, not stored.
     """
 
-    # Fakes are correlated: in this fraction of the crossings, jets fake photons busy_factor times more often
-    # than on average, in the others less often.
     busy_fraction: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     busy_factor: Factor = 1.0
-    # Largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
     fakes_max: Positive = 0.05
-    photon_weight_hz: Positive = 1.0  # target of crossings with a photon; fakes are enriched to approach it
-    object_weight_hz: Positive = 1.0  # target of others with a leading jet of 100 GeV; scales as pT^−3
-    quiet_weight_hz: Positive = 1.0  # target of those without any final object
-    fake_share_max: Annotated[float, Meta(gt=0, lt=1)] = 0.9  # the largest probability that any fake is drawn
-    multiple_boost: Factor = 1.0  # factor on the probability of two or more fakes
-    signal_photons: Annotated[int, Meta(ge=0, le=100)] = (
-        0  # signal crossings with fewer are counted, not stored
-    )
+    photon_weight_hz: Positive = 1.0
+    object_weight_hz: Positive = 1.0
+    quiet_weight_hz: Positive = 1.0
+    fake_share_max: Annotated[float, Meta(gt=0, lt=1)] = 0.9
+    multiple_boost: Factor = 1.0
+    signal_photons: Annotated[int, Meta(ge=0, le=100)] = 0
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if self.busy_fraction * self.busy_factor > 1:
@@ -114,22 +139,51 @@ class Crossings(TomlTable, frozen=True):
 
 
 class Slice(TomlTable, frozen=True):
-    """A process, and how many interactions of it to generate."""
+    """A process, and how many interactions of it to generate.
+
+    Attributes
+    ----------
+    name : str
+        The name of its sample.
+    description : str
+        Free text.
+    settings : tuple of str
+        Pythia's own, "HardQCD:all = on".
+    blocks : int
+        The number of blocks of interactions.
+    block_size : int
+        The number of interactions tried in a block.
+    role : {"background", "signal"}
+        Whether it counts in rates, or is used for efficiencies.
+    require : str or None
+        The condition that selects the events of a signal efficiency.
+    pt_hat_max : float or None
+        In GeV; harder interactions belong to another slice.
+    prompt_photon_pt_hat_max : float or None
+        In GeV; the same where a photon is produced.
+    k_factor : float
+        The factor on Pythia's cross-section.
+    uses : int
+        How many crossings are built on one interaction (of crossings only).
+    photons : bool
+        Whether they have the true photons of this process; else fakes represent them (of crossings only).
+    jet_excess_max : float or None
+        In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder scattering
+        (of crossings only).
+    """
 
     name: Name
     description: str
-    settings: Annotated[tuple[str, ...], Meta(min_length=1)]  # Pythia's own, "HardQCD:all = on"
+    settings: Annotated[tuple[str, ...], Meta(min_length=1)]
     blocks: Blocks
-    block_size: BlockSize = 1000  # interactions tried per block
+    block_size: BlockSize = 1000
     role: Literal["background", "signal"] = "background"
-    require: str | None = None  # condition that selects the events of a signal efficiency
-    pt_hat_max: Positive | None = None  # GeV; harder interactions belong to another slice
-    prompt_photon_pt_hat_max: Positive | None = None  # GeV; the same where a photon is produced
+    require: str | None = None
+    pt_hat_max: Positive | None = None
+    prompt_photon_pt_hat_max: Positive | None = None
     k_factor: Positive = 1.0
-    # The following keys are for crossings only.
-    uses: Uses = 1  # how many crossings are built on one interaction
-    photons: bool = True  # whether they have the true photons of this process; else fakes represent them
-    # GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder scattering
+    uses: Uses = 1
+    photons: bool = True
     jet_excess_max: Positive | None = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
@@ -145,7 +199,25 @@ class Slice(TomlTable, frozen=True):
 
 
 class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
-    """The configuration of a sample. Slices are numbered in their order, so new ones go to the end."""
+    """The configuration of a sample. Slices are numbered in their order, so new ones go to the end.
+
+    Attributes
+    ----------
+    name : str
+        The name of the catalogue.
+    seed : int
+        The seed of all random numbers.
+    luminosity_cm2s : float
+        The instantaneous luminosity in cm⁻² s⁻¹.
+    fakes : Fakes
+        Jets that are taken for photons.
+    slice : tuple of Slice
+        The processes.
+    crossing_rate_hz : float
+        The rate of bunch crossings in Hz.
+    crossings : Crossings or None
+        How crossings are made; without it, an event is one interaction.
+    """
 
     name: Name
     seed: Annotated[int, Meta(ge=0, lt=2**62)]
@@ -153,7 +225,7 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
     fakes: Fakes
     slices: tuple[Slice, ...]
     crossing_rate_hz: Positive = 40e6
-    crossings: Crossings | None = None  # without it, an event is one interaction
+    crossings: Crossings | None = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         names = [part.name for part in self.slices]

@@ -1,7 +1,7 @@
 """The detector model: acceptance, efficiency, resolution, and jets that are misidentified as photons.
 
 Every function is vectorised and takes pT in GeV. Random numbers are arguments, so that results can be tested
-and repeated. docs/sample.md explains the model as a whole.
+and repeated. docs/explanation/sample.md explains the model as a whole.
 
 Sources. [D]: Delphes 3 (arXiv:1307.6346), its card cards/delphes_card_ATLAS.tcl. [J]: ATLAS, jet energy
 scale and resolution at 13 TeV (arXiv:2007.02645). [M]: ATLAS, missing transverse momentum at 7 TeV

@@ -27,7 +27,7 @@ PAPER = {"J100": 18.5e3, "G30": 3.28e3, "photon_alone": 270e3, "photon": 284e3}
 # both cannot be matched: with this target for the former, the two are off by the same fraction with opposite
 # signs.
 PHOTON_HZ = 278.6e3
-TWO_PHOTON_SHARE = 0.02  # of the crossings with a photon; chosen, see docs/sample.md
+TWO_PHOTON_SHARE = 0.02  # of the crossings with a photon; chosen, see docs/explanation/sample.md
 # d ln(rate) / d slope of any photon and of photons above 30 GeV: the mean of ln(pT / 20 GeV) of the jets that
 # fake.
 SLOPE_ANY, SLOPE_HARD = -0.45, 0.65

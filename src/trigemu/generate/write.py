@@ -27,7 +27,7 @@ COMPRESSION = uproot.LZMA(6)  # a seventh smaller than ZSTD(19), and read as fas
 NOTE = (
     "Crossings share interactions. Quoted errors sum those of one parent before they are squared; what else "
     "is shared makes the true errors of the embedded sample up to 1.1 times as large, 1.25 times for muons "
-    "from pile-up: docs/sample.md."
+    "from pile-up: docs/explanation/sample.md."
 )
 BASKET = 131_072  # events; large baskets are read fast, and this is what is read at a time
 COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon": "Muon"}

@@ -66,7 +66,7 @@ def menu_schema(
         )
     pairs = {"^[^-]+-[^-]+$": {"$ref": _REFERENCE.format(name="Digits")}}
     digits = {"type": "object", "patternProperties": pairs, "additionalProperties": False}
-    schema = {
+    return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "trigemu menu",
         "type": "object",
@@ -81,28 +81,8 @@ def menu_schema(
         "additionalProperties": False,
         "$defs": definitions,
     }
-    without_null: dict[str, Any] = _without_null(schema)
-    return without_null
 
 
 def _named(definition: str) -> dict[str, Any]:
     reference = {"$ref": _REFERENCE.format(name=definition)}
     return {"type": "object", "additionalProperties": reference}
-
-
-def _without_null(node: Any) -> Any:
-    """TOML knows no null: a key is left out instead."""
-    if isinstance(node, list):
-        return [_without_null(item) for item in node]
-    if not isinstance(node, dict):
-        return node
-    made = {
-        name: _without_null(value)
-        for name, value in node.items()
-        if not (name == "default" and value is None)
-    }
-    options = [option for option in made.get("anyOf", []) if option != {"type": "null"}]
-    if len(options) == 1:
-        del made["anyOf"]
-        made |= options[0]
-    return made

@@ -59,8 +59,22 @@ Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class ProfileTable(TomlTable, frozen=True):
-    """[profile]. `require` is the condition that an event must fulfil to be counted, by default that of the
-    first sample's catalogue entry; `triggers` are measured in addition to the menus."""
+    """[profile]: the menus and samples.
+
+    Attributes
+    ----------
+    menus : tuple of str
+        The menus, paths relative to this file; gains are over the first one.
+    samples : tuple of str
+        The samples, by their names in the catalogue.
+    name : str or None
+        The name of the set; by default that of the file.
+    require : str or None
+        The condition that an event must fulfil to be counted; by default that of the first sample's catalogue
+        entry.
+    triggers : tuple of str
+        Triggers that are measured in addition to the menus.
+    """
 
     menus: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     samples: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -70,7 +84,19 @@ class ProfileTable(TomlTable, frozen=True):
 
 
 class Observable(TomlTable, frozen=True):
-    """[[observable]]. Figures show its `label`, by default the expression, and its `unit`."""
+    """[[observable]]: what an efficiency is measured against.
+
+    Attributes
+    ----------
+    expression : str
+        The observable.
+    bins : str or tuple of float
+        The edges of the bins: "FIRST:LAST:STEP", or a list.
+    label : str
+        The text that figures show; by default the expression.
+    unit : str
+        Its unit.
+    """
 
     expression: str
     bins: str | tuple[float, ...]
@@ -93,7 +119,15 @@ class Observable(TomlTable, frozen=True):
 
 
 class Category(TomlTable, frozen=True):
-    """[[category]]. Figures show its `label`, by default the condition."""
+    """[[category]]: some of the events.
+
+    Attributes
+    ----------
+    condition : str
+        The condition that they fulfil.
+    label : str
+        The text that figures show; by default the condition.
+    """
 
     condition: str
     label: str = ""
@@ -104,9 +138,22 @@ class Category(TomlTable, frozen=True):
 
 
 class Reference(TomlTable, frozen=True):
-    """[[reference]]: a published number of a menu, given by name, or of one of its triggers.
-    `unique_fraction` is the unique over the total rate, `unique_ceiling` the value of that for any decision
-    that is independent of the other triggers."""
+    """[[reference]]: a published number of a menu, or of one of its triggers.
+
+    Attributes
+    ----------
+    menu : str
+        The name of the menu.
+    quantity : str
+        What it is. `unique_fraction` is the unique over the total rate, `unique_ceiling` the value of that for
+        any decision that is independent of the other triggers.
+    value : float
+        The number.
+    source : str
+        Where it is published.
+    trigger : str or None
+        The trigger; none for `rate_hz`.
+    """
 
     menu: str
     quantity: Literal["rate_hz", "total_hz", "unique_hz", "unique_fraction", "unique_ceiling"]

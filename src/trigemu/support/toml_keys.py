@@ -58,7 +58,7 @@ def schemas(
     names = {part: made["$ref"].rpartition("/")[2] for part, made in zip(parts, references, strict=True)}
     for part, name in names.items():
         _describe(part, definitions[name])
-    return names, definitions
+    return names, _without_null(definitions)
 
 
 def _describe(struct: type[TomlTable], definition: dict[str, Any]) -> None:
@@ -95,3 +95,21 @@ def _tables(kind: Any) -> Iterator[type[TomlTable]]:
         yield kind
     for part in typing.get_args(kind):
         yield from _tables(part)
+
+
+def _without_null(node: Any) -> Any:
+    """TOML knows no null: a key is left out instead."""
+    if isinstance(node, list):
+        return [_without_null(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    made = {
+        name: _without_null(value)
+        for name, value in node.items()
+        if not (name == "default" and value is None)
+    }
+    options = [option for option in made.get("anyOf", []) if option != {"type": "null"}]
+    if len(options) == 1:
+        del made["anyOf"]
+        made |= options[0]
+    return made
