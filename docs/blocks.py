@@ -5,7 +5,8 @@
 Each page has a folder of its own, with `menus` and `plugins` of the repository. In its order are run: `console`
 blocks, `python` blocks (as doctests where they begin with a prompt), and blocks with a caption, which are files.
 The lines after a command, or a `text` block after its block, are its output, in which a line `…` stands for any
-lines; `DOCS_UPDATE=1` writes them anew. A comment `<!-- not run: WHY -->` before a block only has it parsed.
+lines; `DOCS_UPDATE=1` writes them anew. A comment `<!-- not run: WHY -->` before a block only has it parsed;
+`<!-- continues PAGE -->` at the top of a page brings the files of another one.
 """
 
 from __future__ import annotations
@@ -30,12 +31,15 @@ from sybil.parsers.abstract.doctest import DocTestStringParser
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
 ROOT = Path(__file__).parents[1]
+#: What pages show as the folder.
+READERS = "/home/me/trigemu"
 #: Longest time of a block, in seconds.
 LIMIT = 240
 _FENCES = RawFencedCodeBlockLexer(re.compile(r"(?P<info>[^\n]*)\n"))
 _CAPTION = re.compile(r"((?::[\w-]+:.*\n)*?):caption: *(?P<name>\S+)\n(?::[\w-]+:.*\n)*\n?")
 _NOT_RUN = re.compile(r"<!-- not run: ([^\n]*) -->\s*\Z")
-_INSTALLATION = re.compile(r'(python -m )?pip install ("[^"]+"|\S+)( && )?')
+_CONTINUES = re.compile(r"<!-- continues (\S+) -->")
+_INSTALLATION = re.compile(r'(python -m )?pip install (-e )?("[^"]+"|\S+)( && )?')
 _OUTPUT = "_output"
 _run_python = PythonEvaluator()
 _doctests = DocTestStringParser(DocTestEvaluator(doctest.ELLIPSIS))
@@ -43,7 +47,9 @@ _doctests = DocTestStringParser(DocTestEvaluator(doctest.ELLIPSIS))
 
 def parse(document: Document) -> Iterator[Region]:
     """Find the blocks that are run, or are files or output."""
-    text, end_of_console = document.text, -1
+    text, end_of_console = document.text, len(document.text)
+    for found in _CONTINUES.finditer(text):
+        yield Region(found.start(), found.end(), Path(document.path).with_name(found[1]), bring_files)
     for found in sorted(_FENCES(document), key=lambda region: region.start):
         language = found.lexemes["info"].strip()
         source = found.lexemes["source"]
@@ -65,11 +71,25 @@ def parse(document: Document) -> Iterator[Region]:
             continue
         elif language == "python":
             found.evaluator = run_python
-        elif language == "text" and not text[end_of_console : found.start].strip():
+        elif language == "text" and found.start >= end_of_console and not text[end_of_console : found.start].strip():
             found.evaluator = compare_text
         else:
             continue
         yield found
+
+
+def bring_files(example: Example) -> None:
+    """Write the files of another page, and those that its Python scripts make."""
+    document = Document.parse(str(example.parsed), parse)
+    document.namespace = example.namespace
+    for other in document:
+        evaluator = other.region.evaluator
+        if evaluator in (write_file, bring_files):
+            other.evaluate()
+        elif evaluator is run_console:
+            for command, _ in commands(str(other.parsed)):
+                if command.startswith("python "):
+                    run(command, example.namespace["_folder"])
 
 
 def write_file(example: Example) -> None:
@@ -173,7 +193,8 @@ def run(command: str, folder: Path) -> str:
         check=False,
     )
     assert done.returncode == 0, f"$ {command}\nstatus {done.returncode}\n{done.stdout}{done.stderr}"
-    return "\n".join(line.rstrip() for line in done.stdout.splitlines())
+    printed = done.stdout.replace(str(folder.resolve()), READERS)
+    return "\n".join(line.rstrip() for line in printed.splitlines())
 
 
 def same(expected: list[str], printed: list[str]) -> bool:
@@ -187,9 +208,11 @@ def updated(example: Example, expected: str, printed: str) -> bool:
     if not os.environ.get("DOCS_UPDATE") or "\n…" in f"\n{expected}":
         return False
     page = Path(example.path)
-    text = page.read_text()
-    assert expected in text
-    page.write_text(text.replace(expected, printed.strip("\n"), 1))
+    text, block = page.read_text(), str(example.region.lexemes["source"])
+    assert block in text
+    made = block.replace(expected, printed.strip("\n"), 1)
+    page.write_text(text.replace(block, made, 1))
+    example.region.lexemes["source"] = made
     return True
 
 
