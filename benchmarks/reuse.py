@@ -1,4 +1,4 @@
-"""How well quoted errors cover where crossings share interactions; docs/explanation/sample.md has the numbers.
+"""How well quoted errors cover where crossings share interactions; docs/explanation/sample.md has them.
 
 python benchmarks/reuse.py bootstrap menus/full.toml J100 "J100 & HT220" "unique J100" "J100 - 2J70"
 python benchmarks/reuse.py parts menus/full.toml J100 --config CONFIG --pools FOLDER

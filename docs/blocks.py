@@ -2,11 +2,11 @@
 
     python -m pytest -p docs.blocks docs README.md
 
-Each page has a folder of its own, with `menus` and `plugins` of the repository. In its order are run: `console`
-blocks, `python` blocks (as doctests where they begin with a prompt), and blocks with a caption, which are files.
-The lines after a command, or a `text` block after its block, are its output, in which a line `…` stands for any
-lines; `DOCS_UPDATE=1` writes them anew. A comment `<!-- not run: WHY -->` before a block only has it parsed;
-`<!-- continues PAGE -->` at the top of a page brings the files of another one.
+Each page has a folder of its own, with `menus` and `plugins` of the repository. In its order are run:
+`console` blocks, `python` blocks (as doctests where they begin with a prompt), and blocks with a caption,
+which are files. The lines after a command, or a `text` block after its block, are its output, in which a line
+`…` stands for any lines; `DOCS_UPDATE=1` writes them anew. A comment `<!-- not run: WHY -->` before a block
+only has it parsed; `<!-- continues PAGE -->` at the top of a page brings the files of another one.
 """
 
 from __future__ import annotations
@@ -71,7 +71,11 @@ def parse(document: Document) -> Iterator[Region]:
             continue
         elif language == "python":
             found.evaluator = run_python
-        elif language == "text" and found.start >= end_of_console and not text[end_of_console : found.start].strip():
+        elif (
+            language == "text"
+            and found.start >= end_of_console
+            and not text[end_of_console : found.start].strip()
+        ):
             found.evaluator = compare_text
         else:
             continue
@@ -162,9 +166,9 @@ def run_console(example: Example) -> None:
         printed = example.namespace[_OUTPUT] = run(command, example.namespace["_folder"])
         while expected and not expected[-1]:
             expected.pop()
-        if expected and not same(expected, printed.splitlines()):
-            if not updated(example, "\n".join(expected), printed):
-                raise AssertionError(f"$ {command}\nprints:\n{printed}")
+        as_shown = not expected or same(expected, printed.splitlines())
+        if not as_shown and not updated(example, "\n".join(expected), printed):
+            raise AssertionError(f"$ {command}\nprints:\n{printed}")
 
 
 def compare_text(example: Example) -> None:
@@ -199,8 +203,13 @@ def run(command: str, folder: Path) -> str:
 
 def same(expected: list[str], printed: list[str]) -> bool:
     """Whether lines are equal, where a line `…` stands for any lines."""
-    pattern = "".join(r"(?:.*\n)*" if line.strip() == "…" else re.escape(line.rstrip()) + r"\n" for line in expected)
-    return re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed).strip("\n") + "\n") is not None
+    pattern = "".join(
+        r"(?:.*\n)*" if line.strip() == "…" else re.escape(line.rstrip()) + r"\n" for line in expected
+    )
+    return (
+        re.fullmatch(pattern, "".join(f"{line.rstrip()}\n" for line in printed).strip("\n") + "\n")
+        is not None
+    )
 
 
 def updated(example: Example, expected: str, printed: str) -> bool:

@@ -32,6 +32,7 @@ extensions = [
     "sphinx_design",
     "mathml",
     "module_text",
+    "repository_file",
     "schema_reference",
     "api_reference",
 ]

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import trigemu
 from docutils import nodes
 from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.parsing import nested_parse_to_nodes
+
+import trigemu
 
 #: A name in backticks with a character right after it.
 _CLOSED = re.compile(r"(?<![`:\w])(`[^`]+`)(?=[\w²³])")
@@ -21,7 +22,9 @@ _CLOSED = re.compile(r"(?<![`:\w])(`[^`]+`)(?=[\w²³])")
 def public_names() -> dict[str, list[str]]:
     """Return the public names of each room: functions, then classes, each in alphabetical order."""
     found: dict[str, list[str]] = {}
-    for name in sorted(trigemu.__all__, key=lambda name: (inspect.isclass(getattr(trigemu, name)), name.lower())):
+    for name in sorted(
+        trigemu.__all__, key=lambda name: (inspect.isclass(getattr(trigemu, name)), name.lower())
+    ):
         room = getattr(trigemu, name).__module__.split(".")[1]
         found.setdefault(room, []).append(name)
     return found
@@ -46,7 +49,7 @@ class RoomNames(SphinxDirective):
         yield ""
         for name in names:
             if inspect.isclass(getattr(trigemu, name)):
-                yield from (f".. autoclass:: {name}", "   :members:", "   :show-inheritance:", "")
+                yield from (f".. autoclass:: {name}", "   :members:", "")
             else:
                 yield from (f".. autofunction:: {name}", "")
 

@@ -19,7 +19,10 @@ class ModuleText(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         text = inspect.getdoc(importlib.import_module(self.arguments[0])) or ""
         first, _, rest = text.partition("\n\n")
-        return [nodes.paragraph(text=" ".join(first.split())), nodes.literal_block(rest, rest, language="text")]
+        return [
+            nodes.paragraph(text=" ".join(first.split())),
+            nodes.literal_block(rest, rest, language="text"),
+        ]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Lists of the keys of TOML files, from the schemas that the program itself uses.
 
-`menu-keys` describes menus, from the schema that `trigemu schema` prints; `table-keys MODULE:STRUCT` describes
-any other file whose tables are structs, with the tables in it.
+`menu-keys` describes menus, from the schema that `trigemu schema` prints; `table-keys MODULE:STRUCT`
+describes any other file whose tables are structs, with the tables in it.
 """
 
 from __future__ import annotations
@@ -13,17 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.parsers.rst import directives
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
 from trigemu.menus import menu_schema
 from trigemu.support import schemas
 
-_NAMES = {"string": "text", "number": "number", "integer": "integer", "boolean": "true or false", "object": "table"}
+_NAMES = {
+    "string": "text",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "true or false",
+    "object": "table",
+}
 _LIMITS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 #: Definitions of a menu's schema that have a section of their own at the top.
-_TOP = {"MenuTable": "[menu]", "ObjectTable": "[objects.NAME]", "SumTable": "[sums.NAME]", "Scale": "[integer.NAME]"}
+_TOP = {
+    "MenuTable": "[menu]",
+    "ObjectTable": "[objects.NAME]",
+    "SumTable": "[sums.NAME]",
+    "Scale": "[integer.NAME]",
+}
 
 
 def _title(name: str) -> str:
@@ -40,7 +50,9 @@ def type_text(schema: Mapping[str, Any], link: str) -> str:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{_title(name)}](#{link}-{_identifier(_title(name))})"
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(type_text(option, link) for option in schema["anyOf"] if option != {"type": "null"}))
+        return " or ".join(
+            dict.fromkeys(type_text(option, link) for option in schema["anyOf"] if option != {"type": "null"})
+        )
     if "enum" in schema:
         return " or ".join(f"`{value!r}`".replace("'", '"') for value in schema["enum"])
     if "const" in schema:
@@ -57,16 +69,24 @@ def type_text(schema: Mapping[str, Any], link: str) -> str:
     return " ".join([_NAMES[schema["type"]], ", ".join(limits)]).strip()
 
 
+def _text(definition: Mapping[str, Any]) -> str:
+    """Return the description of a table without its name, which is in the heading."""
+    text: str = re.sub(r"^\[.*?\]+: ", "", definition.get("description", ""))
+    return (text[:1].upper() + text[1:]).replace("[", r"\[")
+
+
 def _default(value: Any) -> str:
-    if value in ([], {}, "", None):
+    if value in ([], (), {}, "", None):
         return ""
     return f", default `{str(value).lower() if isinstance(value, bool) else value}`"
 
 
-def key_lines(definition: Mapping[str, Any], link: str, left_out: Mapping[str, Any] = {}) -> Iterator[str]:
+def key_lines(
+    definition: Mapping[str, Any], link: str, left_out: Mapping[str, Any] | None = None
+) -> Iterator[str]:
     """Yield a definition list in MyST of the keys of a table."""
     required = definition.get("required", ())
-    properties = {k: v for k, v in definition["properties"].items() if left_out.get(k) != v}
+    properties = {k: v for k, v in definition["properties"].items() if (left_out or {}).get(k) != v}
     entries = [(f"`{key}`", schema, key in required) for key, schema in properties.items()]
     further = definition.get("additionalProperties")
     if isinstance(further, dict):
@@ -84,7 +104,7 @@ def _section(level: int, title: str, link: str, definition: Mapping[str, Any], *
     yield f"({link}-{_identifier(title)})="
     yield f"{'#' * level} `{title}`"
     yield ""
-    yield definition.get("description", "").replace("[", r"\[")
+    yield _text(definition)
     yield ""
     yield from key_lines(definition, link, **more)
 
@@ -114,14 +134,20 @@ class MenuKeys(SphinxDirective):
             "[[trigger]]",
             link,
             {
-                "description": "The keys of all triggers; each kind has further ones. The two budgets, and `above`, "
-                "are for kinds with a score, which need one of the three.",
+                "description": "The keys of all triggers; each kind has further ones. The two budgets, and "
+                "`above`, are for kinds with a score, which need one of the three.",
                 "properties": {"name": first["name"]} | kind_key | every,
                 "required": ["name", "kind"],
             },
         )
         for kind in kinds:
-            yield from _section(3, f'kind = "{kind["title"]}"', link, kind, left_out=every | {"kind": kind["properties"]["kind"]})
+            yield from _section(
+                3,
+                f'kind = "{kind["title"]}"',
+                link,
+                kind,
+                left_out=every | {"kind": kind["properties"]["kind"]},
+            )
         yield "## Tables within tables"
         yield ""
         for name, definition in definitions.items():
@@ -133,7 +159,6 @@ class TableKeys(SphinxDirective):
     """The keys of a file, from the struct that reads it."""
 
     required_arguments = 1
-    option_spec = {"title": directives.unchanged}
 
     def run(self) -> list[nodes.Node]:
         module, _, name = self.arguments[0].partition(":")
@@ -143,7 +168,12 @@ class TableKeys(SphinxDirective):
         lines: list[str] = []
         for part, key in names.items():
             if part is struct:
-                lines += ["", definitions[key]["description"].replace("[", r"\["), "", *key_lines(definitions[key], link)]
+                lines += [
+                    "",
+                    _text(definitions[key]),
+                    "",
+                    *key_lines(definitions[key], link),
+                ]
             else:
                 lines += [*_section(3, _title(key), link, definitions[key])]
         return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)

@@ -2,7 +2,8 @@
 
 An autoencoder gives the score y of an event; Y(x) is the (1 − q) quantile of y given the primary observables
 x. The trigger fires if y − Y(x) is above a cut, 0 by construction, and so accepts the same fraction q of
-background at every value of the observables that other triggers cut on. docs/explanation/decade.md describes the method;
+background at every value of the observables that other triggers cut on. docs/explanation/decade.md
+describes the method;
 `decade.py` is the kind.
 """
 

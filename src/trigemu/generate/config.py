@@ -168,8 +168,8 @@ class Slice(TomlTable, frozen=True):
     photons : bool
         Whether they have the true photons of this process; else fakes represent them (of crossings only).
     jet_excess_max : float or None
-        In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder scattering
-        (of crossings only).
+        In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder
+        scattering (of crossings only).
     """
 
     name: Name

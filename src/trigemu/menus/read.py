@@ -70,6 +70,8 @@ class MenuTable(TomlTable, frozen=True):
     ----------
     name : str or None
         The name of the menu; by default that of its file.
+    format : int
+        The version of the menu format.
     crossing_rate_hz : float
         The rate of bunch crossings in Hz.
     plugins : tuple of str

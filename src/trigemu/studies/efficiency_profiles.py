@@ -145,8 +145,8 @@ class Reference(TomlTable, frozen=True):
     menu : str
         The name of the menu.
     quantity : str
-        What it is. `unique_fraction` is the unique over the total rate, `unique_ceiling` the value of that for
-        any decision that is independent of the other triggers.
+        What it is. `unique_fraction` is the unique over the total rate, `unique_ceiling` its value
+        for any decision that is independent of the other triggers.
     value : float
         The number.
     source : str
