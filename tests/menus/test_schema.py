@@ -277,7 +277,7 @@ def test_an_anomaly_trigger(validator: jsonschema.Draft202012Validator) -> None:
 
 def test_it_says_that_a_redefined_object_feeds_others(tmp_path: Path) -> None:
     """As it does."""
-    assert "every other object with from" in menu_schema()["$defs"]["ObjectTable"]["description"]
+    assert "every other object with from" in str(menu_schema()["$defs"]["ObjectTable"]["properties"]["from"])
     jets = '[objects.jet]\nfrom = "jet"\npt = { min = 20 }\n[objects.far]\nfrom = "jet"\neta = { min = 3 }\n'
     trigger = '[[trigger]]\nname = "T"\nkind = "threshold"\nobservable = "far[0].pt"\nabove = 1\n'
     (tmp_path / "menu.toml").write_text(jets + trigger)

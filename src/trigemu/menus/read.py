@@ -122,6 +122,8 @@ class TriggerTable(TomlTable, frozen=True):
         The level that the trigger belongs to, one of the `levels` of the menu.
     stored : str or None
         The name of its decision in a sample with stored decisions; by default that of the trigger.
+    unit : str or None
+        The unit of the score, which figures and tables show beside a threshold.
     unique_rate_hz : float or None
         A rate in Hz that no other trigger accepts: the cut that gives it is found when the menu runs.
     total_rate_hz : float or None
