@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 from unittest import SkipTest
 
+import click
 from sybil import Document, Example, Region, Sybil
 from sybil.evaluators.doctest import DocTestEvaluator
 from sybil.evaluators.python import PythonEvaluator
@@ -136,9 +137,9 @@ def parse_command(text: str) -> None:
     if words[:1] != ["trigemu"]:
         return
     command: Any = cli
-    context, words = None, words[1:]
-    while hasattr(command, "get_command"):
-        found = command.get_command(context, words[0])
+    words = words[1:]
+    while isinstance(command, click.Group):
+        found = command.get_command(click.Context(command), words[0])
         assert found, f"{text}: no command {words[0]!r}"
         command, words = found, words[1:]
     command.make_context("trigemu", words)

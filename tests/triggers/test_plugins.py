@@ -110,6 +110,17 @@ def test_the_same_in_another_folder_is_not_loaded_again(tmp_path: Path) -> None:
     assert first["mine"] is second["mine"]
 
 
+def test_folders_as_calls_are_given_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(tmp_path))
+    assert plugins.folders_of(None) == (tmp_path,)
+    for given in ("a", Path("a"), ["a"], (Path("a"),), iter(["a"])):
+        assert plugins.folders_of(given) == (Path("a"),)
+    assert plugins.folders_of([]) == ()
+    for wrong in (1, [1], ["a", None]):
+        with pytest.raises(TrigemuError, match=r"the plugin path: got .*; expected a folder"):
+            plugins.folders_of(wrong)  # type: ignore[arg-type]
+
+
 def test_what_cannot_be_found(tmp_path: Path) -> None:
     write(tmp_path / "decade.py")
     with pytest.raises(PluginError) as error:

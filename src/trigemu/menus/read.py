@@ -162,14 +162,14 @@ class TriggerTable(TomlTable, frozen=True):
 _COMMON = frozenset(field.encode_name for field in msgspec.structs.fields(TriggerTable))
 
 
-def read_menu(path: Path | str, plugin_path: Iterable[Path] | None = None) -> Menu:
+def read_menu(path: Path | str, plugin_path: plugin_finder.Folders = None) -> Menu:
     """Read and check a menu.
 
     Parameters
     ----------
     path : Path or str
         The TOML file.
-    plugin_path : iterable of Path, optional
+    plugin_path : path or list of paths, optional
         The folders in which plugins are looked for; by default those of the search path.
 
     Returns
@@ -229,11 +229,11 @@ def _plugin_names(head: Any) -> tuple[str, ...]:
 
 
 def _find_plugins(
-    document: Document, names: Iterable[str], path: Iterable[Path] | None
+    document: Document, names: Iterable[str], path: plugin_finder.Folders
 ) -> tuple[tuple[Plugin, ...], Kinds]:
     found = []
     kinds = dict(KINDS)
-    folders = plugin_finder.search_path() if path is None else tuple(path)
+    folders = plugin_finder.folders_of(path)
     for i, name in enumerate(names):
         try:
             plugin = plugin_finder.find(name, folders)

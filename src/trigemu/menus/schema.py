@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 from trigemu.menus.read import MenuTable, TriggerTable
@@ -16,16 +15,14 @@ _CUTS = ("above", "unique_rate_hz", "total_rate_hz")
 _REFERENCE = "#/$defs/{name}"
 
 
-def menu_schema(
-    plugin_names: Iterable[str] = (), plugin_path: Iterable[Path] | None = None
-) -> dict[str, Any]:
+def menu_schema(plugin_names: Iterable[str] = (), plugin_path: plugins.Folders = None) -> dict[str, Any]:
     """Describe menu files in JSON Schema (2020-12), for editors.
 
     Parameters
     ----------
     plugin_names : iterable of str
         Plugins whose kinds a menu may use.
-    plugin_path : iterable of Path, optional
+    plugin_path : path or list of paths, optional
         Folders that plugins are looked for in; by default those of `TRIGEMU_PLUGIN_PATH`, else plugins/.
 
     Returns

@@ -74,6 +74,7 @@ from .toml import (
     load_toml,
     read_table,
 )
+from .toml_keys import schemas
 from .toml_kinds import kind_of, refuse_other_kinds
 from .toml_lines import Key
 
@@ -173,6 +174,7 @@ __all__ = [
     "refuse_other_kinds",
     "replace_key",
     "run_limited",
+    "schemas",
     "show_with",
     "splitmix64",
     "temporary_folder",

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from trigemu.support import PluginError, TrigemuError, nearest, own_cause, read_bounded
+from trigemu.support import PluginError, TrigemuError, nearest, own_cause, read_bounded, wrong_type
 
 if TYPE_CHECKING:
     from trigemu.triggers.base import BitKind, Kind
@@ -33,6 +33,9 @@ ENTRY_POINTS = "trigemu.plugins"
 PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
 #: How names of modules of plugins begin; pickles of what is in them refer to these.
 MODULE = "trigemu_plugin_"
+
+#: Folders that plugins are looked for in, as calls are given them.
+Folders = Iterable[Path | str] | Path | str | None
 
 _loaded: dict[str, Plugin] = {}
 
@@ -168,9 +171,27 @@ def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
     return (Path("plugins"),)
 
 
-def find(name: str, path: Iterable[Path] | None = None) -> Plugin:
+def folders_of(given: Folders) -> tuple[Path, ...]:
+    """Return folders, given as one or as several; None: those of the search path.
+
+    Raises
+    ------
+    WrongTypeError
+        For anything else.
+    """
+    if given is None:
+        return search_path()
+    if isinstance(given, str | os.PathLike):
+        return (Path(given),)
+    found = tuple(given) if isinstance(given, Iterable) else (given,)  # type: ignore[redundant-expr]
+    if not all(isinstance(folder, str | os.PathLike) for folder in found):
+        raise wrong_type("the plugin path", given, "a folder, or a list of folders")
+    return tuple(map(Path, found))
+
+
+def find(name: str, path: Folders = None) -> Plugin:
     """Return the plugin of that name; raise PluginError if there is none, or several that differ."""
-    folders = search_path() if path is None else tuple(path)
+    folders = folders_of(path)
     known = available(folders)
     found = known.get(name)
     if not found:
