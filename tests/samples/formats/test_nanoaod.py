@@ -195,7 +195,7 @@ def test_branches_that_are_alike_are_found_once_and_others_by_themselves(tmp_pat
                 )
                 file["Events"].extend({"X": ak.zip({"a": columns["X_a"]})})
             else:
-                file.mktree("Events", {k: (v.dtype, v.shape[1:]) for k, v in columns.items()})
+                file.mktree("Events", {k: np.dtype((v.dtype, v.shape[1:])) for k, v in columns.items()})
                 file["Events"].extend(columns)
     for _ in range(2):
         schemas = {name: NanoAOD(str(tmp_path / f"{name}.root")).schema for name in kinds}
