@@ -43,10 +43,10 @@ def kernel(function: F) -> F:
 def inlined(function: F) -> F:
     """Compile a small function that is inlined into the loops of other kernels: a call with array arguments
     takes longer than a few operations."""
-    return _compile(function, forceinline=True)
+    return _compile(function, inline="always")
 
 
-def _compile(function: F, **options: bool) -> F:
+def _compile(function: F, **options: str) -> F:
     # A C function, which numba makes by default, takes time to compile and has no use here.
     compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", no_cfunc_wrapper=True, **options)(
         function
