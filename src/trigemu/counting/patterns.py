@@ -16,7 +16,7 @@ import numpy as np
 
 from trigemu.counting import exact, shared
 from trigemu.counting.shared import Parents, SharedEvents
-from trigemu.support import FloatArray, IntArray, Words, kernel
+from trigemu.support import FloatArray, IntArray, Words, inlined, kernel
 
 #: The arrays of a table that have a row for each entry.
 COLUMNS = ("sample", "axis", "words", "n", "largest", "weight", "square")
@@ -185,8 +185,44 @@ def _in_order(table: PatternTable) -> PatternTable:
     return table.take(np.lexsort((*table.words.T, table.axis, table.sample)))
 
 
+def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
+    entry = np.empty(len(words), np.int64)
+    if _few_bits(words, axis):
+        first = np.empty(_NUMBERS, np.int64)
+        m = _enter_by_number(words.ravel(), entry, first, np.full(_NUMBERS, -1, np.int64))
+        return entry, first[:m].copy()
+    first = np.empty(32, np.int64)
+    row, m = 0, 0
+    while row < len(words):
+        row, m = _enter(words, axis, row, entry, first, m, np.full(2 * len(first), -1, np.int64))
+        if m == len(first):
+            first = np.concatenate((first, np.empty(3 * len(first), np.int64)))
+    return entry, first[:m].copy()
+
+
+def _few_bits(words: Words, axis: IntArray) -> bool:
+    """Whether all patterns are in bin 0 and small enough to serve directly as the index in a table."""
+    return bool(words.shape[1] == 1 and words.max(initial=0) < _NUMBERS and not axis.any())
+
+
 @kernel
-def _hash(words: Words, row: int | np.uint64, axis: int) -> np.uint64:
+def _enter_by_number(words: Words, entry: IntArray, first: IntArray, table: IntArray) -> int:
+    """Find or make the entries of all rows, uint64[n]; return the number of entries."""
+    m = 0
+    for row in range(len(words)):
+        found = table[words[row]]
+        if found < 0:
+            found = m
+            table[words[row]] = m
+            first[m] = row
+            m += 1
+        entry[row] = found
+    return m
+
+
+@inlined
+def _hash(words: Words, row: np.uint64, axis: np.int64) -> np.uint64:
     h = np.uint64(axis) * np.uint64(0x9E3779B97F4A7C15)
     for w in range(words.shape[1]):
         h = (h ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
@@ -194,68 +230,29 @@ def _hash(words: Words, row: int | np.uint64, axis: int) -> np.uint64:
     return h
 
 
-@kernel
-def _same(words: Words, axis: IntArray, a: int | np.uint64, b: int | np.uint64) -> bool:
+@inlined
+def _same(words: Words, axis: IntArray, a: np.uint64, b: np.uint64) -> bool:
     same = axis[a] == axis[b]
     for w in range(words.shape[1]):
         same &= words[a, w] == words[b, w]
-    return bool(same)
-
-
-@kernel
-def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
-    entry = np.empty(len(words), np.int64)
-    if _few_bits(words, axis):
-        return entry, _enter_by_number(words, entry)
-    first = np.empty(32, np.int64)
-    row, m = np.int64(0), 0
-    while row < len(words):
-        table = np.full(2 * len(first), -1, np.int64)
-        _enter_again(words, axis, first[:m], table)
-        row, m = _enter(words, axis, row, entry, first, m, table)
-        if m == len(first):
-            first = np.concatenate((first, np.empty(3 * len(first), np.int64)))
-    return entry, first[:m].copy()
-
-
-@kernel
-def _few_bits(words: Words, axis: IntArray) -> bool:
-    """Whether all patterns are in bin 0 and small enough to serve directly as the index in a table."""
-    bits, bins = np.uint64(0), np.int64(0)
-    for row in range(len(words)):
-        bits |= words[row, 0]
-        bins |= axis[row]
-    return bool(words.shape[1] == 1 and bits < np.uint64(_NUMBERS) and bins == 0)
-
-
-@kernel
-def _enter_by_number(words: Words, entry: IntArray) -> IntArray:
-    table = np.full(_NUMBERS, -1, np.int64)
-    first = np.empty(_NUMBERS, np.int64)
-    m = 0
-    for row in range(len(words)):
-        found = table[words[row, 0]]
-        if found < 0:
-            found = m
-            table[words[row, 0]] = m
-            first[m] = row
-            m += 1
-        entry[row] = found
-    return first[:m].copy()
+    return same
 
 
 @kernel
 def _enter(
-    words: Words, axis: IntArray, start: np.int64, entry: IntArray, first: IntArray, m: int, table: IntArray
-) -> tuple[np.int64, int]:
+    words: Words, axis: IntArray, start: int, entry: IntArray, first: IntArray, m: int, table: IntArray
+) -> tuple[int, int]:
     """Find or make the entries from a row on, until there is no room for another; return the row and the
-    number of entries reached. (Indices are unsigned so that numba does not check for negative ones.)"""
+    number of entries reached. The table is empty: the m known entries come first. (Indices are unsigned so
+    that numba does not check for negative ones.)"""
     row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
+    known, m = np.uint64(m), np.int64(0)
+    again = np.uint64(0)
     while row < rows:
-        slot = _hash(words, row, axis[row]) & mask
+        at = np.uint64(first[again]) if again < known else row
+        slot = _hash(words, at, axis[at]) & mask
         found = table[slot]
-        while found >= 0 and not _same(words, axis, row, np.uint64(first[np.uint64(found)])):
+        while found >= 0 and not _same(words, axis, at, np.uint64(first[np.uint64(found)])):
             slot = (slot + np.uint64(1)) & mask
             found = table[slot]
         if found < 0:
@@ -263,22 +260,14 @@ def _enter(
                 break
             found = m
             table[slot] = m
-            first[m] = row
+            first[m] = at
             m += 1
-        entry[row] = found
-        row += np.uint64(1)
+        if again < known:
+            again += np.uint64(1)
+        else:
+            entry[row] = found
+            row += np.uint64(1)
     return np.int64(row), m
-
-
-@kernel
-def _enter_again(words: Words, axis: IntArray, first: IntArray, table: IntArray) -> None:
-    """Insert the known entries into a larger table."""
-    mask = np.uint64(len(table) - 1)
-    for m in range(len(first)):
-        slot = _hash(words, first[m], axis[first[m]]) & mask
-        while table[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        table[slot] = m
 
 
 def _accumulate(
