@@ -32,17 +32,24 @@ def or_of(accepted: FloatArray, sets: Sets) -> FloatArray:
     The order of operations guarantees, to the last bit, that one set gives its own value, an empty one
     changes nothing and a 1 stays 1: a zero must not become an event of weight 1e-17.
     """
-    return _or(accepted, *_flat(sets))
+    either = np.zeros(len(accepted))
+    _or(accepted, *_flat(sets), either)
+    return either
 
 
 def unique_of(accepted: FloatArray, sets: Sets) -> FloatArray:
     """Return float64[m, t], or(M) − or(M without t), computed as a product to avoid cancellation."""
-    return _unique(accepted, *_flat(sets))
+    member, starts = _flat(sets)
+    unique, best, after = np.zeros(accepted.shape), np.zeros(len(sets)), np.ones(len(sets) + 1)
+    _unique(accepted, member, starts, unique, best, after)
+    return unique
 
 
 def missed_of(accepted: FloatArray, sets: Sets) -> FloatArray:
     """Return float64[m], the probability that no trigger accepts."""
-    return _missed(accepted, *_flat(sets))
+    missed = np.ones(len(accepted))
+    _missed(accepted, *_flat(sets), missed)
+    return missed
 
 
 def _flat(sets: Sets) -> tuple[IntArray, IntArray]:
@@ -61,31 +68,33 @@ def _best(accepted: FloatArray, row: int, member: IntArray, first: int, last: in
 
 
 @kernel
-def _or(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
-    either = np.zeros(accepted.shape[0])
+def _or(accepted: FloatArray, member: IntArray, starts: IntArray, either: FloatArray) -> None:
     for row in range(accepted.shape[0]):
         for number in range(len(starts) - 1):
             best = _best(accepted, row, member, starts[number], starts[number + 1])
             if best > 0.0:
                 either[row] = best + either[row] * (1.0 - best)
-    return either
 
 
 @kernel
-def _missed(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
-    missed = np.ones(accepted.shape[0])
+def _missed(accepted: FloatArray, member: IntArray, starts: IntArray, missed: FloatArray) -> None:
     for row in range(accepted.shape[0]):
         for number in range(len(starts) - 1):
             best = _best(accepted, row, member, starts[number], starts[number + 1])
             missed[row] *= 1.0 - best
-    return missed
 
 
 @kernel
-def _unique(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatArray:
+def _unique(
+    accepted: FloatArray,
+    member: IntArray,
+    starts: IntArray,
+    unique: FloatArray,
+    best: FloatArray,
+    after: FloatArray,
+) -> None:
+    """best, after: float64[sets] and float64[sets + 1]; the last of `after` is 1."""
     sets = len(starts) - 1
-    unique = np.zeros_like(accepted)
-    best, after = np.zeros(sets), np.ones(sets + 1)
     for row in range(accepted.shape[0]):
         for number in range(sets):
             best[number] = _best(accepted, row, member, starts[number], starts[number + 1])
@@ -103,4 +112,3 @@ def _unique(accepted: FloatArray, member: IntArray, starts: IntArray) -> FloatAr
                     if other != at:
                         without = max(without, accepted[row, member[other]])
                 unique[row, member[at]] = others * (best[number] - without)
-    return unique

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.support import FloatArray, IntArray, kernel
+from trigemu.support import FloatArray, IntArray, inlined, kernel
 
 LIMBS = 8
 LOWEST_BIT = -160
@@ -27,6 +27,7 @@ _MANTISSA = np.uint64(2**52 - 1)
 _IMPLICIT = np.uint64(2**52)
 _LOW = np.uint64(2**32 - 1)
 _SIZE = np.uint64(2**63 - 1)
+_ALL_BUT_SIGN = 2**63 - 1
 _32 = np.uint64(32)
 _52 = np.uint64(52)
 
@@ -55,14 +56,12 @@ def add(limbs: IntArray, value: float) -> None:
     limbs[limb + 2] += sign * np.int64(high >> _32)
 
 
-@kernel
-def exponents(values: FloatArray) -> tuple[np.int64, np.int64]:
+def exponents(values: FloatArray) -> tuple[int, int]:
     """Return the lowest and the highest exponent, as encoded in float64; that of zero is 0."""
-    lowest, highest = np.int64(0x7FF), np.int64(0)
-    for value in values:
-        exponent = np.int64((np.float64(value).view(np.uint64) >> _52) & np.uint64(0x7FF))
-        lowest, highest = min(lowest, exponent), max(highest, exponent)
-    return lowest, highest
+    if not len(values):
+        return 0x7FF, 0
+    sizes = values.view(np.int64) & _ALL_BUT_SIGN  # in the order of the exponents
+    return int(sizes.min()) >> 52, int(sizes.max()) >> 52
 
 
 @kernel
@@ -110,13 +109,12 @@ def from_cells(
             largest[entry] = max(largest[entry], np.int64(cell[7]).view(np.float64))
             position = lowest + i - 1075 - LOWEST_BIT
             of_square = 2 * (lowest + i) - 1023 - 1075 - LOWEST_BIT
-            for half in range(2):
-                _add_shifted(sums[entry], cell[half], position + 32 * half)
-                _add_shifted(squares[entry], cell[2 + half], of_square + 32 * half)
-                _add_shifted(squares[entry], cell[4 + half], of_square + 1 + 32 * half)
+            for part in range(6):  # one call: each is compiled
+                at = position if part < 2 else of_square + (part >> 2)
+                _add_shifted(sums[entry] if part < 2 else squares[entry], cell[part], at + 32 * (part & 1))
 
 
-@kernel
+@inlined
 def _add_shifted(limbs: IntArray, value: np.int64, position: np.int64) -> None:
     """Add value × 2^position in units of the lowest bit."""
     limb, shift = position >> 5, position & 31

@@ -134,7 +134,10 @@ class _Free:
         sums = np.zeros((2, *shape, exact.WIDE), np.int64)
         ends = np.flatnonzero(np.diff(table.sample, append=-1)) + 1  # entries are in order of samples
         for start, stop in zip((0, *ends[:-1].tolist()), ends.tolist(), strict=False):
-            _add_pairs(sums, self._both, float(self._of_sample[table.sample[start]]), start, stop, *pairs)
+            usual, summed = np.zeros(shape), np.zeros((*shape, 2 * exact.LIMBS), np.int64)
+            of_sample = float(self._of_sample[table.sample[start]])
+            _add_pairs(sums, summed, usual, self._both, of_sample, start, stop, *pairs)
+            add_usual(sums, summed, usual, of_sample)
         exact.carry(sums.reshape(-1, exact.WIDE))
         hz, variance = exact.to_float(sums.reshape(-1, exact.WIDE)).reshape(2, *shape)
         of_row = self._of_sample[table.sample]
@@ -142,7 +145,10 @@ class _Free:
             return hz, self._with_strata(variance, pairs, of_row)
         if len(table.shared):
             events: tuple[Any, ...] = Covariance(table.shared, len(table), 0).by_event()
-            variance = variance + _shared_pairs(of_row, *events, *pairs).reshape(shape)
+            total, of_parent, squares = np.zeros((3, variance.size))
+            touched = np.empty(variance.size, np.int64)
+            _shared_pairs(of_row, *events, *pairs, total, of_parent, squares, touched)
+            variance = variance + total.reshape(shape)
         return hz, variance
 
     def _with_strata(self, variance: FloatArray, pairs: tuple[Any, ...], of_row: FloatArray) -> FloatArray:
@@ -174,6 +180,8 @@ def _joint(one: float, other: float, alike: bool) -> float:
 @kernel
 def _add_pairs(
     sums: IntArray,
+    summed: IntArray,
+    usual: FloatArray,
     both: IntArray,
     scale: float,
     start: int,
@@ -190,18 +198,15 @@ def _add_pairs(
     high: int,
 ) -> None:
     """Add the joint acceptances of the pairs of some rows, all of one sample. both: Σw and Σw² side by side.
-    A pair has the same fraction in nearly all entries: entries with its first fraction are summed and
-    multiplied once, with the same exact result."""
-    n, m = high - low, alike.shape[1]
-    usual = np.zeros((n, m))
-    summed = np.zeros((n, m, 2 * exact.LIMBS), np.int64)
+    A pair has the same fraction in nearly all entries: `add_usual` multiplies those with its first fraction
+    once, with the same exact result."""
     for row in range(start, stop):
         for a in range(starts1[row], starts1[row + 1]):
-            i = int(column1[a])
+            i = np.int64(column1[a])
             if i < low or i >= high:
                 continue
             for b in range(a if upper else starts2[row], starts2[row + 1]):
-                j = int(column2[b])
+                j = np.int64(column2[b])
                 f = _joint(value1[a], value2[b], alike[i, j])
                 if f == 0.0:
                     continue
@@ -212,7 +217,6 @@ def _add_pairs(
                         summed[i - low, j, limb] += both[row, limb]
                 else:
                     add_both(sums, i - low, j, both[row], f * scale)
-    add_usual(sums, summed, usual, scale)
 
 
 @kernel
@@ -231,26 +235,26 @@ def _shared_pairs(
     upper: bool,
     low: int,
     high: int,
-) -> FloatArray:
-    """Return Σ over parents of (Σ x)² − Σ x² for each pair, x = w f of an event (`shared.py`)."""
+    total: FloatArray,
+    sums: FloatArray,
+    squares: FloatArray,
+    touched: IntArray,
+) -> None:
+    """Add Σ over parents of (Σ x)² − Σ x² of each pair to `total`, x = w f of an event (`shared.py`)."""
     m = alike.shape[1]
-    columns = (high - low) * m
-    total, sums, squares = np.zeros(columns), np.zeros(columns), np.zeros(columns)
-    touched = np.empty(columns, np.int64)
     for parent in range(len(parents) - 1):
         n = 0
         for event in range(parents[parent], parents[parent + 1]):
             row = entry[event]
             for a in range(starts1[row], starts1[row + 1]):
-                i = int(column1[a])
+                i = np.int64(column1[a])
                 if i < low or i >= high:
                     continue
                 for b in range(a if upper else starts2[row], starts2[row + 1]):
-                    j = int(column2[b])
+                    j = np.int64(column2[b])
                     x = weight[event] * (_joint(value1[a], value2[b], alike[i, j]) * of_row[row])
                     n = enter((i - low) * m + j, x, sums, squares, touched, n)
         leave(total, sums, squares, touched, n)
-    return total
 
 
 @kernel
@@ -274,11 +278,11 @@ def _listed(
     n, m = 0, alike.shape[1]
     for row in range(start, stop):
         for a in range(starts1[row], starts1[row + 1]):
-            i = int(column1[a])
+            i = np.int64(column1[a])
             if i < low or i >= high:
                 continue
             for b in range(a if upper else starts2[row], starts2[row + 1]):
-                j = int(column2[b])
+                j = np.int64(column2[b])
                 f = _joint(value1[a], value2[b], alike[i, j])
                 if f == 0.0:
                     continue

@@ -40,7 +40,10 @@ class SeededPairSums:
             scale = float(self._scale.of_sample[table.sample[rows.start + start]])
             some = slice(start, stop)
             accepted = (pairs.first[some], pairs.second[some], combination[some])
-            _add_pairs(self._sums, both[some], *accepted, pairs.alike, *bound, self._upper, scale)
+            usual, summed = np.zeros(self._shape), np.zeros((*self._shape, 2 * exact.LIMBS), np.int64)
+            joint = (*accepted, pairs.alike, *bound, self._upper, scale)
+            _add_pairs(self._sums, summed, usual, both[some], *joint)
+            add_usual(self._sums, summed, usual, scale)
             first = rows.start + start
             if self._strata:
                 row, place, fraction = _pairs_of(*accepted, pairs.alike, *bound, self._upper)
@@ -119,6 +122,8 @@ def _pairs_of(
 @kernel
 def _add_pairs(
     sums: IntArray,
+    summed: IntArray,
+    usual: FloatArray,
     both: IntArray,
     first: FloatArray,
     second: FloatArray,
@@ -131,11 +136,9 @@ def _add_pairs(
     scale: float,
 ) -> None:
     """Add the joint acceptances of pairs. both: Σw and Σw² side by side. A pair has the same fraction in
-    nearly all entries: entries with its first fraction are summed and multiplied once, with the same exact
+    nearly all entries: `add_usual` multiplies those with its first fraction once, with the same exact
     result."""
     n, m = first.shape[1], second.shape[1]
-    usual = np.zeros((n, m))
-    summed = np.zeros((n, m, 2 * exact.LIMBS), np.int64)
     fired = np.empty(m, np.int64)
     for row in range(first.shape[0]):
         count = 0
@@ -160,7 +163,6 @@ def _add_pairs(
                         summed[i, j, limb] += both[row, limb]
                 else:
                     add_both(sums, i, j, both[row], f * scale)
-    add_usual(sums, summed, usual, scale)
 
 
 @kernel
@@ -175,11 +177,15 @@ def doubled(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     return np.concatenate((array, np.empty_like(array)))
 
 
-@kernel
 def add_usual(sums: IntArray, summed: IntArray, usual: FloatArray, scale: float) -> None:
     """Add the entries of each pair that have its first fraction, `usual`, whose Σw and Σw² are `summed`."""
+    exact.carry(summed.reshape(-1, exact.LIMBS))
+    _add_usual(sums, summed, usual, scale)
+
+
+@kernel
+def _add_usual(sums: IntArray, summed: IntArray, usual: FloatArray, scale: float) -> None:
     for i in range(usual.shape[0]):
         for j in range(usual.shape[1]):
             if usual[i, j] > 0.0:
-                exact.carry(summed[i, j].reshape(2, exact.LIMBS))
                 add_both(sums, i, j, summed[i, j], usual[i, j] * scale)

@@ -113,7 +113,10 @@ class Covariance:
         """Return the contributions in Hz², float64[columns]; 0 if nothing is shared."""
         if not self._events or not (self._parts or "_by_row" in vars(self)):
             return np.zeros(self._columns)
-        return _shared_squares(*self.by_parent())
+        total, sums, squares = np.zeros((3, self._columns))
+        touched = np.empty(self._columns, np.int64)
+        _shared_squares(*self.by_event(), *self._by_row, total, sums, squares, touched)
+        return total
 
     def by_parent(self) -> tuple[IntArray, IntArray, FloatArray, IntArray, Columns, FloatArray, int]:
         """Return the arguments of the kernels: the start of each parent among the events, the entries and
@@ -156,11 +159,12 @@ def _shared_squares(
     row_starts: IntArray,
     column: Columns,
     value: FloatArray,
-    columns: int,
-) -> FloatArray:
-    """Return Σ over parents of (Σ x)² − Σ x² for each column."""
-    total, sums, squares = np.zeros(columns), np.zeros(columns), np.zeros(columns)
-    touched = np.empty(columns, np.int64)
+    total: FloatArray,
+    sums: FloatArray,
+    squares: FloatArray,
+    touched: IntArray,
+) -> None:
+    """Add Σ over parents of (Σ x)² − Σ x² of each column to `total`."""
     for parent in range(len(starts) - 1):
         n = 0
         for event in range(starts[parent], starts[parent + 1]):
@@ -168,7 +172,6 @@ def _shared_squares(
             for k in range(row_starts[row], row_starts[row + 1]):
                 n = enter(column[k], weight[event] * value[k], sums, squares, touched, n)
         leave(total, sums, squares, touched, n)
-    return total
 
 
 @inlined
