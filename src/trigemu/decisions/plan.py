@@ -25,6 +25,7 @@ from trigemu.support import (
     SampleError,
     TrigemuError,
     Words,
+    inlined,
     kernel,
     listed,
     nearest,
@@ -352,7 +353,7 @@ def _pack_above(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArra
     return numbers
 
 
-@kernel
+@inlined
 def _pack_further(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> None:
     for event in range(len(score)):
         for i in range(1, len(cuts)):

@@ -63,7 +63,7 @@ class Count(Number):
     of: Derivation
 
     def _evaluate(self, work: Workspace) -> FloatArray:
-        return _counts(work.objects(self.of).offsets)
+        return np.diff(work.objects(self.of).offsets).astype(np.float64)
 
     def needs(self) -> Iterator[Need]:
         return self.of.needs()
@@ -80,9 +80,12 @@ class Element(Number):
     def _evaluate(self, work: Workspace) -> FloatArray:
         objects = work.objects(self.of)
         column = work.base_column(self.of.base, self.column)
+        values = np.full(len(objects.offsets) - 1, math.nan)
         if objects.rows is None:
-            return _element(column, objects.offsets, self.index)
-        return _selected_element(column, objects.rows, objects.offsets, self.index)
+            _element(column, objects.offsets, self.index, values)
+        else:
+            _selected_element(column, objects.rows, objects.offsets, self.index, values)
+        return values
 
     def needs(self) -> Iterator[Need]:
         yield from column_needs(self.of.base, self.column)
@@ -98,7 +101,7 @@ class ScalarSum(Number):
     def _evaluate(self, work: Workspace) -> FloatArray:
         total = np.zeros(len(work.events))
         for d in self.of:
-            _add_pt(work.column(d, "pt"), work.objects(d).offsets, total)
+            _add_pt(work.column(d, "pt"), event_starts(work.objects(d).offsets), total)
         return total
 
     def needs(self) -> Iterator[Need]:
@@ -193,45 +196,34 @@ _COMPARISONS: dict[str, Callable[..., Array]] = {
 
 
 @kernel
-def _counts(offsets: IntArray) -> FloatArray:
-    counts = np.empty(len(offsets) - 1, np.float64)
-    for event in range(len(counts)):
-        counts[event] = offsets[event + 1] - offsets[event]
-    return counts
-
-
-@kernel
-def _element(column: Array, offsets: IntArray, index: int) -> FloatArray:
-    """Return element `index` of each event, NaN if there is none. Some element is always read, to avoid an
-    unpredictable branch."""
-    values = np.full(len(offsets) - 1, math.nan)
+def _element(column: Array, offsets: IntArray, index: int, values: FloatArray) -> None:
+    """Replace the NaNs of `values` by element `index` of each event, if there is one. Some element is always
+    read, to avoid an unpredictable branch."""
     last = len(column) - 1
     if last < 0:
-        return values
+        return
     for event in range(len(values)):
         at = offsets[event] + index
         value = np.float64(column[min(at, last)])
         values[event] = value if at < offsets[event + 1] else math.nan
-    return values
 
 
 @kernel
-def _selected_element(column: Array, rows: IntArray, offsets: IntArray, index: int) -> FloatArray:
+def _selected_element(
+    column: Array, rows: IntArray, offsets: IntArray, index: int, values: FloatArray
+) -> None:
     """Variant of `_element` for selected rows, which avoids gathering the column."""
-    values = np.full(len(offsets) - 1, math.nan)
     last = len(rows) - 1
     if last < 0:
-        return values
+        return
     for event in range(len(values)):
         at = offsets[event] + index
         value = np.float64(column[rows[min(at, last)]])
         values[event] = value if at < offsets[event + 1] else math.nan
-    return values
 
 
 @kernel
-def _add_pt(pt: Array, offsets: IntArray, total: FloatArray) -> None:
-    starts = event_starts(offsets)
+def _add_pt(pt: Array, starts: IntArray, total: FloatArray) -> None:
     event = 0
     for i in range(len(pt)):
         event = max(event, starts[i])

@@ -12,7 +12,7 @@ import numpy as np
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
 from trigemu.samples import Events, event_starts
-from trigemu.support import Array, BoolArray, IntArray, SampleError, delta_phi, kernel, nearest
+from trigemu.support import Array, BoolArray, IntArray, SampleError, delta_phi, inlined, kernel, nearest
 
 T = TypeVar("T")
 
@@ -157,14 +157,16 @@ class Workspace:
         if derivation.overlap:
             other, dr = derivation.overlap
             eta, phi = self.column(start, "eta"), self.column(start, "phi")
-            clear = _clear(
-                offsets,
+            clear = np.empty(len(eta if rows_ is None else rows_), np.bool_)
+            _clear(
+                event_starts(offsets),
                 eta if rows_ is None else eta[rows_],
                 phi if rows_ is None else phi[rows_],
                 self.objects(other).offsets,
                 self.column(other, "eta"),
                 self.column(other, "phi"),
                 dr,
+                clear,
             )
             offsets, kept = _select(offsets, clear)
             rows_ = rows_ if kept is None else kept if rows_ is None else rows_[kept]
@@ -240,40 +242,38 @@ def _among(column: Array, values: IntArray, passing: BoolArray) -> None:
 
 def _select(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray | None]:
     """Return offsets int64[n + 1] of the passing rows, and these rows, int64[m] (None: all of them)."""
-    return (offsets, None) if passing.all() else _selected(offsets, passing)
+    if passing.all():
+        return offsets, None
+    before, rows = np.empty((2, len(passing) + 1), np.int64)
+    count = _number_passing(passing, before, rows)
+    return before.take(offsets), rows[:count].copy()
 
 
 @kernel
-def _selected(offsets: IntArray, passing: BoolArray) -> tuple[IntArray, IntArray]:
+def _number_passing(passing: BoolArray, before: IntArray, rows: IntArray) -> int:
     """Select without a loop over the objects of each event, whose end is an unpredictable branch."""
-    before = np.empty(len(passing) + 1, np.int64)
-    rows = np.empty(len(passing) + 1, np.int64)
     count = 0
     for i in range(len(passing)):
         before[i] = count
         rows[count] = i
         count += passing[i]
     before[len(passing)] = count
-    kept = np.empty(len(offsets), np.int64)
-    for event in range(len(offsets)):
-        kept[event] = before[offsets[event]]
-    return kept, rows[:count].copy()
+    return count
 
 
 @kernel
 def _clear(
-    offsets: IntArray,
+    starts: IntArray,
     eta: Array,
     phi: Array,
     near: IntArray,
     near_eta: Array,
     near_phi: Array,
     dr: float,
-) -> BoolArray:
-    """Return which objects have no object of the other collection within ΔR, bool[m]."""
-    starts = event_starts(offsets)
+    clear: BoolArray,
+) -> None:
+    """Find which objects have no object of the other collection within ΔR, bool[m]."""
     event = 0
-    clear = np.empty(len(eta), np.bool_)
     for i in range(len(eta)):
         event = max(event, starts[i])
         found = False
@@ -281,10 +281,9 @@ def _clear(
             d_eta = np.float64(eta[i]) - np.float64(near_eta[j])
             found |= _within_dr(d_eta, np.float64(phi[i]), np.float64(near_phi[j]), dr)
         clear[i] = not found
-    return clear
 
 
-@kernel
+@inlined
 def _within_dr(d_eta: float, phi1: float, phi2: float, dr: float) -> bool:
     """Whether hypot(Δη, Δφ) < ΔR; computed in full only if the squares are too close to decide."""
     d_phi = abs(phi1 - phi2)

@@ -320,47 +320,34 @@ def objects_of(offsets: IntArray, rows: IntArray) -> tuple[IntArray, IntArray]:
     return chosen, objects
 
 
-@kernel
 def event_starts(offsets: IntArray) -> IntArray:
     """Return int64[m + 1], for offsets from 0: the event that begins at each object, 0 if none does. The
     running maximum is the event of each object. A single loop over all objects can then replace nested loops
     over events and their objects, whose inner end is an unpredictable branch."""
     starts = np.zeros(offsets[-1] + 1, np.int64)
-    for event in range(len(offsets) - 1):
-        starts[offsets[event]] = event
+    _mark_starts(offsets, starts)
     return starts
 
 
 @kernel
+def _mark_starts(offsets: IntArray, starts: IntArray) -> None:
+    for event in range(len(offsets) - 1):
+        starts[offsets[event]] = event
+
+
 def first_nan(column: Array) -> int:
     """Return the first row that is NaN, or −1."""
-    if not any_nan(column):
-        return -1
-    for i in range(len(column)):
-        if column[i] != column[i]:
-            return i
-    return -1
+    found = np.isnan(column)
+    return int(found.argmax()) if found.any() else -1
 
 
-@kernel
-def any_nan(column: Array) -> bool:
-    """Whether any value is NaN; without an early exit, so that the loop is vectorised."""
-    found = False
-    for i in range(len(column)):
-        found |= column[i] != column[i]
-    return found
-
-
-@kernel
 def first_unordered(offsets: IntArray, pt: Array) -> int:
     """Return the first event whose objects are not in descending pT, or −1."""
     if _ascents_within(offsets, pt) == 0:
         return -1
-    for event in range(len(offsets) - 1):
-        for i in range(offsets[event] + 1, offsets[event + 1]):
-            if pt[i] > pt[i - 1]:
-                return event
-    return -1
+    rising = 1 + np.flatnonzero(pt[1 : offsets[-1]] > pt[: offsets[-1] - 1])
+    event = np.searchsorted(offsets, rising, side="right") - 1
+    return int(event[rising > np.maximum(offsets[event], offsets[0])][0])
 
 
 @kernel

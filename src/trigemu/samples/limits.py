@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.support import Array, IntArray, SampleError, kernel
+from trigemu.support import Array, IntArray, SampleError
 
 #: Collections of reconstructed objects, whose directions and momenta have limits. Others may have objects
 #: without a direction: generator particles with pT 0 and η ±27392, sums, words of hardware.
@@ -45,31 +45,16 @@ def outside(column: Array, low: float, high: float, open_: bool) -> int:
     if math.isfinite(low) or math.isfinite(high):
         low = np.nextafter(kind(low), kind(np.inf)) if open_ else low
         high = min(high, float(np.finfo(kind).max))
-    return int(_first_outside(column, kind(low), kind(high)))
+    low, high = kind(low), kind(high)
+    if not len(column) or (column.min() >= low and column.max() <= high):  # NaN if any is
+        return -1
+    return int(np.argmin((column >= low) & (column <= high)))
 
 
-@kernel
-def _first_outside(column: Array, low: float, high: float) -> int:
-    """Return the first row that is NaN or outside of low to high, or −1."""
-    found = False
-    for i in range(len(column)):  # without an early exit, so that the loop is vectorised
-        found |= not (low <= column[i] <= high)
-    if found:
-        for i in range(len(column)):
-            if not low <= column[i] <= high:
-                return i
-    return -1
-
-
-@kernel
 def first_falling(offsets: IntArray) -> int:
     """Return the first event with offsets below 0 or that fall, or −1."""
-    found = offsets[0] < 0
-    for i in range(len(offsets) - 1):
-        found |= offsets[i + 1] < offsets[i]
-    if found:
-        for i in range(len(offsets) - 1):
-            if offsets[i] < 0 or offsets[i + 1] < offsets[i]:
-                return i
-        return len(offsets) - 2
-    return -1
+    falls = offsets[1:] < offsets[:-1]
+    if offsets[0] >= 0 and not falls.any():
+        return -1
+    found = np.flatnonzero(falls | (offsets[:-1] < 0))
+    return int(found[0]) if len(found) else len(offsets) - 2
