@@ -65,7 +65,7 @@ def exponents(values: FloatArray) -> tuple[int, int]:
 
 
 @kernel
-def add_to_cells(cells: IntArray, lowest: np.int64, entry: IntArray, values: FloatArray) -> None:
+def add_to_cells(cells: IntArray, lowest: int, entry: IntArray, values: FloatArray) -> None:
     """Add values and their squares to the cells of their entries, int64[m, exponents, 8].
 
     The sums of one exponent are integers that need no shift. A cell holds the two halves of the mantissas,
@@ -97,7 +97,7 @@ def add_to_cells(cells: IntArray, lowest: np.int64, entry: IntArray, values: Flo
 
 @kernel
 def from_cells(
-    cells: IntArray, lowest: np.int64, n: IntArray, largest: FloatArray, sums: IntArray, squares: IntArray
+    cells: IntArray, lowest: int, n: IntArray, largest: FloatArray, sums: IntArray, squares: IntArray
 ) -> None:
     """Add the contents of the cells to the numbers, largest |value|s and sums of their entries."""
     for entry in range(cells.shape[0]):
@@ -115,7 +115,7 @@ def from_cells(
 
 
 @inlined
-def _add_shifted(limbs: IntArray, value: np.int64, position: np.int64) -> None:
+def _add_shifted(limbs: IntArray, value: np.int64, position: int) -> None:
     """Add value × 2^position in units of the lowest bit."""
     limb, shift = position >> 5, position & 31
     low, high = (value & 0xFFFFFFFF) << shift, (value >> 32) << shift

@@ -146,8 +146,8 @@ class _Free:
         if len(table.shared):
             events: tuple[Any, ...] = Covariance(table.shared, len(table), 0).by_event()
             total, of_parent, squares = np.zeros((3, variance.size))
-            touched = np.empty(variance.size, np.int64)
-            _shared_pairs(of_row, *events, *pairs, total, of_parent, squares, touched)
+            memory: tuple[Any, ...] = (total, of_parent, squares, np.empty(variance.size, np.int64))
+            _shared_pairs(of_row, *events, *pairs, *memory)
             variance = variance + total.reshape(shape)
         return hz, variance
 

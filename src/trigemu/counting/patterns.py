@@ -193,7 +193,8 @@ def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
         m = _enter_by_number(words.ravel(), entry, first, np.full(_NUMBERS, -1, np.int64))
         return entry, first[:m].copy()
     first = np.empty(32, np.int64)
-    row, m = 0, 0
+    row: int | np.int64 = 0
+    m = 0
     while row < len(words):
         row, m = _enter(words, axis, row, entry, first, m, np.full(2 * len(first), -1, np.int64))
         if m == len(first):
@@ -235,19 +236,24 @@ def _same(words: Words, axis: IntArray, a: np.uint64, b: np.uint64) -> bool:
     same = axis[a] == axis[b]
     for w in range(words.shape[1]):
         same &= words[a, w] == words[b, w]
-    return same
+    return bool(same)
 
 
 @kernel
 def _enter(
-    words: Words, axis: IntArray, start: int, entry: IntArray, first: IntArray, m: int, table: IntArray
-) -> tuple[int, int]:
+    words: Words,
+    axis: IntArray,
+    start: int | np.int64,
+    entry: IntArray,
+    first: IntArray,
+    m: int,
+    table: IntArray,
+) -> tuple[int | np.int64, int]:
     """Find or make the entries from a row on, until there is no room for another; return the row and the
     number of entries reached. The table is empty: the m known entries come first. (Indices are unsigned so
     that numba does not check for negative ones.)"""
     row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
-    known, m = np.uint64(m), np.int64(0)
-    again = np.uint64(0)
+    known, again, m = np.uint64(m), np.uint64(0), 0
     while row < rows:
         at = np.uint64(first[again]) if again < known else row
         slot = _hash(words, at, axis[at]) & mask

@@ -166,7 +166,7 @@ def _add_pairs(
 
 
 @kernel
-def add_both(sums: IntArray, i: int, j: int, both: IntArray, f: float) -> None:
+def add_both(sums: IntArray, i: int | np.int64, j: int | np.int64, both: IntArray, f: float) -> None:
     exact.add_scaled(sums[0, i, j], both[: exact.LIMBS], f)
     exact.add_scaled(sums[1, i, j], both[exact.LIMBS :], f * f)
 

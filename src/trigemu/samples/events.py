@@ -345,7 +345,7 @@ def first_unordered(offsets: IntArray, pt: Array) -> int:
     """Return the first event whose objects are not in descending pT, or −1."""
     if _ascents_within(offsets, pt) == 0:
         return -1
-    rising = 1 + np.flatnonzero(pt[1 : offsets[-1]] > pt[: offsets[-1] - 1])
+    rising = 1 + np.flatnonzero(np.greater(pt[1 : offsets[-1]], pt[: offsets[-1] - 1]))
     event = np.searchsorted(offsets, rising, side="right") - 1
     return int(event[rising > np.maximum(offsets[event], offsets[0])][0])
 

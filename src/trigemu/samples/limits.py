@@ -34,11 +34,11 @@ def impossible(sample: str, event: int, name: str, value: float, low: float, hig
 def outside(column: Array, low: float, high: float, open_: bool) -> int:
     """Return the first row that is NaN or outside of low to high, or −1. An infinite limit is outside itself
     where the other is finite. open_: a finite low limit is outside too."""
+    values: Any = column
     if column.dtype.kind != "f":
         low, high = max(low, -(2.0**62)), min(high, 2.0**62)
         if -low == high == 2.0**62 or not len(column):
             return -1
-        values: Any = column
         found = np.flatnonzero((values < low) | (values > high) | (open_ & (values == low)))
         return int(found[0]) if len(found) else -1
     kind: Any = column.dtype.type
@@ -46,9 +46,9 @@ def outside(column: Array, low: float, high: float, open_: bool) -> int:
         low = np.nextafter(kind(low), kind(np.inf)) if open_ else low
         high = min(high, float(np.finfo(kind).max))
     low, high = kind(low), kind(high)
-    if not len(column) or (column.min() >= low and column.max() <= high):  # NaN if any is
+    if not len(column) or (values.min() >= low and values.max() <= high):  # NaN if any is
         return -1
-    return int(np.argmin((column >= low) & (column <= high)))
+    return int(np.argmin((values >= low) & (values <= high)))
 
 
 def first_falling(offsets: IntArray) -> int:
