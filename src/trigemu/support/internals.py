@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
 
 from trigemu.support.errors import TrigemuError
@@ -43,6 +44,12 @@ def pickled(compiled: Any) -> bytes | None:
 def compiled_from(reduced: tuple[Any, ...], target: Any) -> Any:
     """Return the kernel of which a pickle had this content."""
     return _needed("numba", CompileResult, "_rebuild")(target, *reduced)
+
+
+def prepare(target: Any) -> None:
+    """Prepare for kernels that are loaded, not compiled, and call nothing but mathematical functions and what
+    allocates memory."""
+    rtsys.initialize(target)
 
 
 def processor(codegen: Any) -> tuple[str, str, str]:

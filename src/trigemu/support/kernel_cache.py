@@ -28,7 +28,7 @@ import numpy as np
 from llvmlite import binding
 
 from trigemu.support.cache import given_folder, is_trusted, own_folder
-from trigemu.support.internals import compiled_from, pickled, processor
+from trigemu.support.internals import compiled_from, pickled, prepare, processor
 from trigemu.support.kept import KEPT
 
 _DIGEST = hashlib.sha256().digest_size
@@ -54,6 +54,8 @@ class KernelCache:
         self._name = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
         self._stamp = hashlib.sha256(f"{_VERSIONS} {self._name} {stamp}".encode()).hexdigest()[:16]
         self._is_kept = function.__closure__ is None
+        # Our own need nothing of what a refresh imports: among it the linear algebra of SciPy.
+        self._is_own = function.__module__.startswith("trigemu.")
 
     @property
     def cache_path(self) -> str:
@@ -61,9 +63,9 @@ class KernelCache:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Return the kernel for a signature, or None."""
-        target.refresh()
         if not self._is_kept:
             return None
+        prepare(target) if self._is_own else target.refresh()
         folders = list(self._folders())
         for folder in folders[:1] if _only_first else folders:
             for name in self._names(signature, target.codegen()):
