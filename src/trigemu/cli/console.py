@@ -4,33 +4,25 @@ from __future__ import annotations
 
 import io
 import sys
-from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from trigemu.output.signs import SPELLING
-from trigemu.output.text.terminal import plain, width_of
 from trigemu.support import printable
 
-
-class _Console(Console):
-    """A console that shows control characters of a text as escapes, and fits lines into its width."""
-
-    def print(self, *objects: Any, **options: Any) -> None:
-        lines = ([plain(line) for line in o.split("\n")] if isinstance(o, str) else [o] for o in objects)
-        super().print(*chain.from_iterable(lines), **options)
-
-    def on_broken_pipe(self) -> None:
-        """Leave it to the command line, which has one exit status for it."""
-        raise
+if TYPE_CHECKING:
+    from rich.console import Console
 
 
 def console() -> Console:
     """Return a console as wide as the terminal or the variable COLUMNS say, or of 100 columns where there is
     neither. Colours are for terminals, and without NO_COLOR."""
-    return _Console(width=width_of(sys.stdout), highlight=False, markup=False, emoji=False, soft_wrap=False)
+    from trigemu.cli.fitting_console import FittingConsole  # rich takes long to import
+    from trigemu.output.text.terminal import width_of
+
+    width = width_of(sys.stdout)
+    return FittingConsole(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)
 
 
 def say(text: object, *, err: bool = False) -> None:
