@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import tomlkit
-from tomlkit.items import Table
+from tomlkit.items import InlineTable, Table
 
 from trigemu.menus.format import FORMAT, migrate
 from trigemu.menus.menu import Budget, Menu
@@ -37,7 +37,8 @@ def write_calibrated(menu: Menu, path: Path | str, fitted_on: str) -> None:
     for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
         if trigger.solution and trigger.budget:
             cut = tomlkit.item(trigger.solution.cut)
-            cut.comment(_origin(trigger.budget, table[trigger.budget.key].trivia.comment))
+            if not isinstance(table, InlineTable):  # which ends at the end of its line
+                cut.comment(_origin(trigger.budget, table[trigger.budget.key].trivia.comment))
             replace_key(table, trigger.budget.key, "above", cut)
             if "fitted_on" not in table:
                 insert_after(table, "above", "fitted_on", "")

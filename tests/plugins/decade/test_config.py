@@ -172,5 +172,5 @@ def test_no_autoencoder_at_all(configured: Configured) -> None:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(TableError, match=r"none.toml:1: cannot read: No such file"):
+    with pytest.raises(TableError, match=r"none.toml: cannot read: No such file"):
         read_config(tmp_path / "none.toml")

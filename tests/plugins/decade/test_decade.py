@@ -383,7 +383,11 @@ def test_a_budget_is_met(models: Models, catalogue: Catalogue, plain_events: Eve
 
 
 def test_without_a_compiler(
-    models: Models, catalogue: Catalogue, fresh_cache: Path, request: pytest.FixtureRequest
+    models: Models,
+    catalogue: Catalogue,
+    fresh_cache: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same decisions, and one warning for all triggers."""
     text = MENU + MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
@@ -391,6 +395,7 @@ def test_without_a_compiler(
     kinds = [compiled(menu)]
     results = [rates_of(emulate([menu], catalogue))]
     request.getfixturevalue("no_compiler")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(fresh_cache / "empty"))
     kinds.append(compiled(menu))
     results.append(rates_of(emulate([menu], catalogue)))
     assert [kind.quantile.trees.compiled for kind in kinds] == [True, False]

@@ -45,7 +45,7 @@ def warm() -> None:
     ):
         importlib.import_module(name)
     plugin()
-    for name in dict.fromkeys(commands.COMMANDS.values()):
+    for name in dict.fromkeys(module for module, _ in commands.COMMANDS.values()):
         importlib.import_module(f"trigemu.cli.{name}")
     menus.sample_files()
     with tempfile.TemporaryDirectory() as folder:
