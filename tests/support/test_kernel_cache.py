@@ -26,6 +26,15 @@ delta_phi(1.0, 2.0)
 print(KEPT.loaded, len(KEPT.compiled))
 """
 
+THAT_ALLOCATES = """
+import sys
+import numpy as np
+from trigemu.samples.events import objects_of
+from trigemu.support import KEPT
+offsets, rows = objects_of(np.array([0, 2, 2, 5]), np.array([2, 0]))
+print(offsets, rows, KEPT.loaded, "numba.np.arraymath" in sys.modules)
+"""
+
 
 def use(file: Path, text: str = SOURCE) -> tuple[int, int, int]:
     """Call a kernel as a new process would, and return how many were loaded, compiled and not kept."""
@@ -141,3 +150,11 @@ def test_levels(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(kernel_cache.binding, "get_host_cpu_features", lambda made=features: made)
         monkeypatch.setattr(kernel_cache.binding, "get_process_triple", lambda made=triple: made)
         assert levels.__wrapped__() == expected
+
+
+def test_a_kernel_is_loaded_without_what_compiles(given: Path) -> None:
+    """Also one that allocates memory."""
+    command = (sys.executable, "-c", THAT_ALLOCATES)
+    first, second = (subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2))
+    assert first.stdout == "[0 3 5] [2 3 4 0 1] 0 True\n"
+    assert second.stdout == "[0 3 5] [2 3 4 0 1] 1 False\n"
