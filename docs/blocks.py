@@ -32,6 +32,8 @@ from sybil.parsers.abstract.doctest import DocTestStringParser
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
 ROOT = Path(__file__).parents[1]
+#: The width of tables, in characters; pages are wide enough for it.
+WIDTH = 80
 #: What pages show as the folder.
 READERS = "/home/me/trigemu"
 #: Longest time of a block, in seconds.
@@ -187,6 +189,7 @@ def run(command: str, folder: Path) -> str:
         "PATH": f"{folder.parent / 'bin'}:{os.environ['PATH']}",
         "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]),
         "PYTHONUTF8": "1",
+        "COLUMNS": str(WIDTH),
     }
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", command],

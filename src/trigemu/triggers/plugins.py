@@ -198,7 +198,7 @@ def find(name: str, path: Folders = None) -> Plugin:
         where = ", ".join(f"{folder}{'' if folder.is_dir() else ' (no such folder)'}" for folder in folders)
         raise PluginError(
             f"no plugin {name!r} is installed or in {where}{nearest(name, known)}; "
-            f"put its folder on --plugin-path or {PATH_VARIABLE}"
+            f"put its folder on --plugin-path or {PATH_VARIABLE}; in Python: read_menu(menu, folder)"
         )
     try:
         plugins = [Plugin(name, file, digest_of_plugin(file)) for file in found]

@@ -1,0 +1,71 @@
+"""The reference describes every number that is written, every public name and every command."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import pytest
+
+import trigemu
+
+DOCS = Path(__file__).parents[1] / "docs"
+LEVELS = """
+[menu]
+levels = ["L1", "HLT"]
+
+[[trigger]]
+name = "A"
+level = "L1"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 20.0
+group = "jets"
+
+[[trigger]]
+name = "B"
+level = "HLT"
+seed = "A"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+"""
+#: Keys that are names of the reader's: of samples, files, plugins.
+NAMED = {"scales", "samples", "sealed", "plugins", "models"}
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    menu = tmp_path_factory.mktemp("menus") / "levels.toml"
+    menu.write_text(LEVELS)
+    jets = [[{"pt": 10.0 * i, "eta": 0.0, "phi": 0.0}] for i in range(1, 9)]
+    return trigemu.run(menu, ak.Array({"jet": jets, "weight": [1.0] * len(jets)})).to_dict()
+
+
+def keys(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for part in node:
+            yield from keys(part)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield key
+            if key not in NAMED or isinstance(value, list):
+                yield from keys(value)
+
+
+def test_every_key_of_the_document_of_a_run(document: dict[str, Any]) -> None:
+    text = (DOCS / "reference" / "quantities.md").read_text()
+    said = set(re.findall(r"`([\w…]+)`", text))
+    quantities = {"total", "unique", "share", "lost"}
+    assert quantities <= said
+    general = {f"{q}{key.removeprefix('…')}" for q in quantities for key in said if key.startswith("…")}
+    assert set(keys(document)) - said - general == set()
+
+
+def test_every_room_with_public_names_has_a_page() -> None:
+    pages = [file.read_text() for file in (DOCS / "reference" / "api").glob("*.md")]
+    shown = {room for page in pages for room in re.findall(r"room-names:: (\w+)", page)}
+    assert shown == {getattr(trigemu, name).__module__.split(".")[1] for name in trigemu.__all__}
