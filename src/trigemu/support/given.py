@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
-
-import numpy as np
 
 from trigemu.support.errors import WrongTypeError, excerpt
 from trigemu.support.text import LONGEST, quoted
@@ -32,13 +31,15 @@ def wrong_type(what: str, given: object, expected: str, advice: str = "") -> Wro
 
 def number_of(what: str, given: object) -> float:
     """Return a number; raise WrongTypeError for anything else."""
-    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
+    if isinstance(given, bool) or not isinstance(given, Real):
         raise wrong_type(what, given, "a number")
     return float(given)
 
 
 def numbers_of(what: str, given: object) -> tuple[float, ...]:
     """Return a list or one-dimensional array of numbers; raise WrongTypeError for anything else."""
+    import numpy as np  # messages need none: `trigemu --help` does not load it
+
     try:
         values = np.asarray(given)
     except ValueError:  # lists of different lengths
