@@ -53,7 +53,8 @@ def test_rates_do_not_need_the_sum_of_a_signal(
     warning = (
         f"the rate of the signal 'signal' is not known, which no rate of a trigger needs: {place.folder}"
     )
-    assert (f"{warning}/{MISSING}" in " ".join(text.split())) == bool(cross_section)
+    shown = "".join(text.split())  # a path may be broken at the end of a line
+    assert ("".join(f"{warning}/{MISSING}".split()) in shown) == bool(cross_section)
     listed = trigemu("samples", "catalogue.toml")[1]
     assert ("unknown" in listed) == bool(cross_section)
 
