@@ -61,7 +61,10 @@ def test_it_is_well_formed_and_escaped(results: dict[str, Any], kind: str) -> No
     assert found.rows
 
 
-def test_names_warnings_and_numbers_are_those_of_the_text(results: dict[str, Any]) -> None:
+def test_names_warnings_and_numbers_are_those_of_the_text(
+    results: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # room for all columns
     rates = results["MenuRates"]
     found = Checked(rates._repr_html_())
     head, first, *_, menu = found.rows
