@@ -62,6 +62,16 @@ def test_some_columns_of_a_menu(place: Any, trigemu: Run) -> None:
     assert own["triggers"] == plain["triggers"] == document["columns"][1]["triggers"]
 
 
+def test_samples_are_a_catalogue_its_folder_or_a_file(place: Any, trigemu: Run) -> None:
+    status, expected = trigemu("run", "menu.toml", *ON_TOYS)
+    assert status == 0, expected
+    place.write("there/catalogue.toml", (place.folder / "catalogue.toml").read_text())
+    (place.folder / "there" / "all.root").write_bytes((place.folder / "all.root").read_bytes())
+    assert trigemu("run", "menu.toml", "--samples", "there") == (0, expected)
+    status, text = trigemu("run", "menu.toml", "--samples", "all.root")
+    assert (status, "J30" in text) == (0, True), text
+
+
 def test_another_pile_up(place: Any, trigemu: Run) -> None:
     status, text = trigemu("run", PRIMARY, "--pileup", "12", "--json", "out.json")
     assert status == 0, text

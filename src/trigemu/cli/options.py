@@ -57,7 +57,8 @@ samples = click.option(
     "--samples",
     "catalogue",
     type=Location(),
-    help="Catalogue (TOML) of the samples to use; the embedded ones by default.",
+    help="Catalogue (TOML) of the samples to use, its folder, or a file of events; "
+    "the embedded ones by default.",
 )
 errors = click.option(
     "--errors",
