@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,6 +28,7 @@ ALONE = (
 )
 
 
+@cache
 def sources() -> dict[Path, str]:
     """File → its room; a command that a plugin brings is one of the command line."""
     inside = {file: file.relative_to(ROOT).parts[0] for file in ROOT.rglob("*.py") if file.parent != ROOT}
@@ -35,13 +36,16 @@ def sources() -> dict[Path, str]:
     return inside | outside
 
 
-def imported(source: str) -> Iterator[tuple[str, str]]:
+@cache
+def imported(source: str) -> list[tuple[str, str]]:
     """The modules of trigemu that a source imports, anywhere in it, each with a name that it takes."""
+    found = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "trigemu":
-            yield from ((node.module, alias.name) for alias in node.names)
+            found += [(node.module, alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
-            yield from ((a.name, "") for a in node.names if a.name.split(".")[0] == "trigemu")
+            found += [(a.name, "") for a in node.names if a.name.split(".")[0] == "trigemu"]
+    return found
 
 
 def running_back(source: str, room: str) -> list[str]:

@@ -27,7 +27,7 @@ from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.menus.importers.cms_l1_xml import read_xml
-from trigemu.samples import catalogue_of, http, locations
+from trigemu.samples import catalogue_of, http, locations, survey
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.locations import found, is_local_folder, located, opened, parts
@@ -201,9 +201,10 @@ def test_nothing_else_is_opened_anywhere(tmp_path: Path, libraries: list[object]
     "place", [name for name in PLACES if name not in ("found", "parts", "is_local_folder")]
 )
 def test_what_is_not_refused_gets_to_the_libraries(
-    tmp_path: Path, libraries: list[object], place: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: list[object], place: str
 ) -> None:
     """So that the test above would see it."""
+    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
     value = str(tmp_path / "a.txt") if place == "read_xml" or "Path" in place else "https://h/a.txt"
     (tmp_path / "a.txt").touch()
     with suppress(Exception):  # of what the libraries gave: nothing
@@ -410,6 +411,7 @@ def test_a_server_that_falls_silent_or_never_ends(
     monkeypatch: pytest.MonkeyPatch, silent: bool, message: str
 ) -> None:
     monkeypatch.setattr(http, "SILENT_S", 0.3)
+    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
     handler = type("Handler", (Endless,), {"silent": silent})
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         server.daemon_threads = True
