@@ -7,7 +7,6 @@ import shutil
 import subprocess
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,51 +141,60 @@ EDGES = [2.0**k + d for k in range(-12, 12) for d in (-(2.0**-14), 0.0, 2.0**-14
 PROBES = np.concatenate([HALVES, EDGES, np.negative(EDGES), np.random.default_rng(3).normal(0, 20, 400)])
 
 
+KINDS = {
+    (width, integer, signed): [
+        ApFixed(width, integer, signed, *modes) for modes in product(ROUNDINGS, OVERFLOWS)
+    ]
+    for width, integer, signed in [(6, 3, True), (7, 4, False), (11, -2, True)]
+}
+
+
 @pytest.fixture(scope="module")
-def headers() -> Path:
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[ApFixed, np.ndarray]:
+    """Kind → numbers and sums of numbers, as conifer's C++ makes them."""
     if not shutil.which("g++"):
         pytest.skip("no g++")
     try:
-        return ap_types()
+        headers = ap_types()
     except TrigemuError as error:
         pytest.skip(str(error))
-
-
-@pytest.mark.parametrize(("width", "integer", "signed"), [(6, 3, True), (7, 4, False), (11, -2, True)])
-def test_words_are_those_of_the_headers(
-    headers: Path, tmp_path: Path, width: int, integer: int, signed: bool
-) -> None:
-    """Numbers, and sums of numbers, as conifer's C++ makes them."""
-    kinds = [ApFixed(width, integer, signed, *modes) for modes in product(ROUNDINGS, OVERFLOWS)]
+    folder = tmp_path_factory.mktemp("words")
+    kinds = [kind for some in KINDS.values() for kind in some]
     calls = "\n".join(f"words<{kind}>(x);" for kind in kinds)
-    (tmp_path / "words.cpp").write_text(
+    (folder / "words.cpp").write_text(
         f"""#include "ap_fixed.h"
-#include <iostream>
+#include <cstdio>
 #include <vector>
+void say(double number, double sum) {{ std::printf("%.17g %.17g\\n", number, sum); }}
 template <class T> void words(const std::vector<double> &x) {{
   T sum = 0;
   for (double value : x) {{
     T t = value;
     sum = sum + t;
-    std::cout << t.to_double() << " " << sum.to_double() << "\\n";
+    say(t.to_double(), sum.to_double());
   }}
 }}
 int main() {{
   std::vector<double> x;
-  for (double value; std::cin >> value;) x.push_back(value);
-  std::cout.precision(17);
+  for (double value; std::scanf("%lf", &value) == 1;) x.push_back(value);
   {calls}
 }}
 """
     )
     command = ["g++", "-O0", "-w", "-I", str(headers), "words.cpp", "-o", "words"]
-    subprocess.run(command, cwd=tmp_path, check=True)
+    subprocess.run(command, cwd=folder, check=True)
     given = "\n".join(map(repr, PROBES.tolist()))
-    said = subprocess.run(
-        [str(tmp_path / "words")], input=given, capture_output=True, text=True, check=True
-    ).stdout
-    expected = np.array(said.split(), np.float64).reshape(len(kinds), len(PROBES), 2)
-    for kind, (numbers, sums) in zip(kinds, expected.transpose(0, 2, 1), strict=True):
+    run = subprocess.run([str(folder / "words")], input=given, capture_output=True, text=True, check=True)
+    told = np.array(run.stdout.split(), np.float64).reshape(len(kinds), len(PROBES), 2)
+    return dict(zip(kinds, told.transpose(0, 2, 1), strict=True))
+
+
+@pytest.mark.parametrize(("width", "integer", "signed"), KINDS)
+def test_words_are_those_of_the_headers(
+    said: dict[ApFixed, np.ndarray], width: int, integer: int, signed: bool
+) -> None:
+    for kind in KINDS[width, integer, signed]:
+        numbers, sums = said[kind]
         made = kind.to_float(kind.quantise(PROBES))
         assert made.tolist() == numbers.tolist(), kind
         total = 0.0
