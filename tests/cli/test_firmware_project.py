@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from firmware_toys import CPP, VHDL, needs
+from firmware_toys import CPP, VHDL, compiled_once, needs
 
 from trigemu.firmware import vectors
 
@@ -99,8 +99,10 @@ def export(trigemu: Run, *options: str) -> tuple[int, str]:
 
 
 def test_a_project_is_made_verified_and_spoiled(
-    folder: Path, trigemu: Run, monkeypatch: pytest.MonkeyPatch
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, trigemu: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    once = compiled_once(tmp_path_factory.mktemp("programs"))
+    monkeypatch.setattr("trigemu.firmware.verify.compile_model", once)
     status, said = export(trigemu, "--backend", "cpp")
     assert status == 0
     assert "made: cpp, vhdl, by conifer" in said

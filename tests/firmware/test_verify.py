@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from firmware_toys import CPP, VHDL, needs, toy, write_project
+from firmware_toys import CPP, VHDL, compiled_once, needs, toy, write_project
 from tree_toys import fixed_walk
 
+from trigemu.firmware import verify as module
+from trigemu.firmware.cpp import CppProgram
 from trigemu.firmware.project import NAME, Project
 from trigemu.firmware.verify import FirmwareCheck, compared, leaves, verify
 from trigemu.support.errors import TrigemuError
@@ -29,6 +32,19 @@ TYPES: dict[str, dict[str, Any]] = {
     "saturates": {"input_": "ap_fixed<8,3,AP_TRN,AP_SAT_SYM>", "score": "ap_fixed<12,5,AP_TRN_ZERO,AP_SAT>"},
     "wide": {"input_": "ap_fixed<31,9>", "score": "ap_fixed<30,8>"},
 }
+
+
+Compile = Callable[[str, Path, Path], CppProgram]
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Compile:
+    return compiled_once(tmp_path_factory.mktemp("programs"))
+
+
+@pytest.fixture(autouse=True)
+def _once(once: Compile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "compile_model", once)
 
 
 @CPP
@@ -99,7 +115,7 @@ def test_a_changed_leaf_is_found_and_named(tmp_path: Path, backend: str, tree: i
 
 @CPP
 def test_only_events_that_reach_a_changed_leaf_differ(tmp_path: Path) -> None:
-    fixed = toy()
+    fixed = toy(**TYPES["wide"])
     project = write_project(fixed, tmp_path, ("cpp",))
     reached = np.array([leaves(fixed, words) for words in project.vectors.words])
     tree = int(np.argmax([len(np.unique(column)) for column in reached.T]))

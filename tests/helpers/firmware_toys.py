@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +13,8 @@ import numpy as np
 import pytest
 from tree_toys import precision, random_trees
 
-from trigemu.firmware.project import Manifest, Project, Vectors
+from trigemu.firmware.cpp import CppProgram, compile_model
+from trigemu.firmware.project import NAME, Manifest, Project, Vectors
 from trigemu.firmware.sources import PART, write_sources
 from trigemu.firmware.vectors import around
 from trigemu.triggers.models.precision import table_of
@@ -82,3 +85,19 @@ def write_project(
         sha256={},
     )
     return Project(folder, manifest, fixed, Vectors(x, fixed.inputs(x), fixed.predict(x)))
+
+
+def compiled_once(folder: Path) -> Callable[[str, Path, Path], CppProgram]:
+    """Return a `compile_model` that keeps its programs in a folder, and compiles equal sources once: those of
+    the back end cpp read their trees from a file."""
+    made: dict[object, CppProgram] = {}
+
+    def compiled(backend: str, project: Path, scratch: Path) -> CppProgram:
+        files = [file for file in sorted(project.rglob("*")) if file.suffix in (".cpp", ".h")]
+        key = backend, *((file.relative_to(project), file.read_bytes()) for file in files)
+        if key not in made:
+            made[key] = compile_model(backend, project, Path(tempfile.mkdtemp(dir=folder)))
+        trees = [project.resolve() / f"{NAME}.json"] if backend == "cpp" else []
+        return replace(made[key], command=(made[key].command[0], *trees), folder=scratch)
+
+    return compiled
