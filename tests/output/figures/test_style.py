@@ -48,7 +48,7 @@ FIGURES: dict[str, Callable[[str], Figure]] = {
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_names_are_no_formulas(figure: str) -> None:
-    for name in NAMES[:4]:
+    for name in (NAMES[0], "_x"):  # one that cannot be drawn as a formula, one that legends leave out
         made = FIGURES[figure](name)
         made.savefig(io.BytesIO(), format="png", dpi=10)
         drawn = [text.get_text() for text in made.findobj(Text)]

@@ -117,7 +117,7 @@ def check_closure(model: bytes, train: Toy, q: float, seed: int) -> None:
     assert np.sqrt(np.mean((found - exact) ** 2)) < 0.07
 
 
-@pytest.mark.parametrize(("n", "d", "q", "refit"), [(500_000, 1, 0.005, True), (600_000, 3, 0.01, False)])
+@pytest.mark.parametrize(("n", "d", "q", "refit"), [(250_000, 1, 0.01, True), (300_000, 3, 0.02, False)])
 def test_closure(n: int, d: int, q: float, refit: bool) -> None:
     train = make(1, n, d, "normal")
     result = fit_to(train, q, settings=replace(SETTINGS, refit=refit))
@@ -127,8 +127,8 @@ def test_closure(n: int, d: int, q: float, refit: bool) -> None:
 
 def test_closure_with_weights() -> None:
     """Scores from another distribution, with weights that make up for it and spread over two orders more."""
-    q = 0.02
-    drawn = make(3, 400_000, 1, "exponential")
+    q = 0.03
+    drawn = make(3, 250_000, 1, "exponential")
     biased = replace(drawn, z=2.0 * drawn.z)
     spread = 10.0 ** np.random.default_rng(4).uniform(-1.0, 1.0, len(drawn.z))
     result = fit_to(biased, q, 2.0 * np.exp(-biased.z / 2.0) * spread)
