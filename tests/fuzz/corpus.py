@@ -97,12 +97,8 @@ def _menus() -> Corpus:
     }
     for name, (text, way) in cases.items():
         yield name, "menus", lambda text=text, way=way: _menu(text, way)
-    for name in ("$\\frac{$", "$a^b^c$", "$$", "\\", "%", "<script>", "a_{b"):
-        yield (
-            f"the name {name} in a report",
-            "menus",
-            lambda name=name: _menu(_trigger(name) + _trigger("B"), "report"),
-        )
+    names = "".join(map(_trigger, ("$\\frac{$", "$a^b^c$", "$$", "\\", "%", "<script>", "a_{b")))
+    yield "odd names in a report", "menus", lambda: _menu(names, "report")
 
 
 def _texts() -> Corpus:

@@ -56,7 +56,8 @@ class _Lines:
         while True:
             self._skip(newlines=False)
             part = self._take(self._part)
-            parts.append(next(iter(tomllib.loads(f"{part} = 0"))))  # decodes quotes and escapes
+            # Parsing a document for each key would take most of the time; only quotes and escapes need it.
+            parts.append(next(iter(tomllib.loads(f"{part} = 0"))) if part[0] in "\"'" else part)
             self._skip(newlines=False)
             if self.text[self.at : self.at + 1] != ".":
                 return tuple(parts)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from decade_toys import MENU, Models
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from toys import CATALOGUE, toy_events, write_root
 from trigemu_plugin_decade.check import scored_events
 from trigemu_plugin_decade.diagnostics import diagnose
@@ -69,6 +70,12 @@ def trigemu() -> Run:
         return result.exit_code, result.output
 
     return run
+
+
+@pytest.fixture
+def without_layout(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are drawn where their axes happen to be: to lay them out takes most of the time."""
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda self, figure: None)
 
 
 def files() -> set[str]:
@@ -161,6 +168,7 @@ def test_check_prints_and_writes_the_same_numbers(place: Models, trigemu: Run) -
     assert all(Path(file).stat().st_size > 5000 for file in figures)
 
 
+@pytest.mark.usefixtures("without_layout")
 @pytest.mark.parametrize("above", [1e9, -1e9])
 def test_check_of_a_trigger_that_accepts_nothing_or_all(place: Models, trigemu: Run, above: float) -> None:
     place.menu(MENU, ("above = 0.0", f"above = {above}"))
@@ -178,6 +186,7 @@ def test_check_where_others_take_all(place: Models, trigemu: Run) -> None:
     assert json.loads(Path("check.json").read_text())["overlap"]["unique"]["value"] == 0
 
 
+@pytest.mark.usefixtures("without_layout")
 def test_check_where_there_is_no_other_trigger(place: Models, trigemu: Run) -> None:
     place.menu(MENU[: MENU.index("[[trigger]]")] + AD2)
     status, text = trigemu(*CHECK, "--json", "check.json", "--figures", "figures")
