@@ -60,7 +60,7 @@ def reweighted(
     return made, 1.0 - covered
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(menus(), st.integers(0, 2**32), st.floats(0.9, 1.8), st.booleans())
 def test_rates_are_those_of_events_weighted_in_a_loop(
     triggers: list[dict[str, Any]], seed: int, mean: float, rare: bool

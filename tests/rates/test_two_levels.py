@@ -145,7 +145,7 @@ def compare(menu: ToyMenu, samples: dict[str, Sequence[ToyEvent]]) -> None:
     check_all(rates_of(emulate([read], catalogue)), menu, Truth(menu, patterns))
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(toy_menus(seeds=False), st.integers(0, 2**32))
 def test_without_seeds(menu: ToyMenu, seed: int) -> None:
     compare(menu, toy_samples(menu, seed, 200, 30))

@@ -60,7 +60,7 @@ def variants(draw: st.DrawFn) -> list[Triggers]:
     return found
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(
     variants(),
     st.integers(0, 2**32),
@@ -205,7 +205,7 @@ def test_identical_menus_differ_by_nothing(triggers: Triggers, seed: int, fitted
     assert [c.error_hz for c in overlap] == pytest.approx(first.overlap_error.flatten().tolist(), rel=1e-14)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(variants(), st.integers(0, 2**32))
 def test_laws(texts: list[Triggers], seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

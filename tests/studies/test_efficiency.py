@@ -60,7 +60,7 @@ def signal(events: Sequence[dict[str, Any]], **more: Any) -> Catalogue:
     return memory_catalogue({"soft": toy_events(9, 30)}, signals={"yy": events}, **more)
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(
     st.lists(menus(), min_size=1, max_size=3),
     st.integers(0, 2**32),

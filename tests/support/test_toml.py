@@ -165,7 +165,7 @@ def keys(value: Any, key: Key = ()) -> Iterator[Key]:
             yield from keys(inner, (*key, name))
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.data(), st.sampled_from(["\n", "\r\n"]))
 def test_every_key_is_found_at_its_line(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, newline: str

@@ -200,7 +200,7 @@ def test_up_to_four_legs(
     assert fires(kind, rows) == expected(plain_events[rows], kind)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(combinations(least=5, most=6))
 def test_five_and_six_legs(plain_events: list[Event], fires: Fires, kind: Combination) -> None:
     rows = slice(0, 60)
@@ -213,7 +213,7 @@ def matched(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kind_module, "MATCH_AFTER", 1)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(combinations(least=2, most=5))
 def test_matching_objects_to_legs_changes_no_decision(
     plain_events: list[Event], fires: Fires, matched: None, kind: Combination
