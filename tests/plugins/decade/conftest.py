@@ -49,6 +49,7 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     from trigemu_plugin_decade.quantile import load_trees
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("TRIGEMU_CACHE_DIR", raising=False)
     load_trees.cache_clear()
     return tmp_path / "cache" / "trigemu"
 

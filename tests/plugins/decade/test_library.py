@@ -352,6 +352,7 @@ def test_no_home_and_no_folder_for_temporary_files(
     def refuse(*_: object) -> str:
         raise FileNotFoundError("No usable temporary directory found")
 
+    monkeypatch.delenv("TRIGEMU_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", home)
     assert_compiled(booster)
@@ -381,6 +382,7 @@ def test_a_library_of_the_administrator_needs_no_compiler(
 def test_the_home_folder_is_the_default(
     booster: xgboost.Booster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("TRIGEMU_CACHE_DIR", raising=False)
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert library.build(*read(booster))
