@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 #: The name of a trigger, ("not", e), ("and", e, …) or ("or", e, …).
@@ -42,7 +43,7 @@ class ToyMenu:
     levels: tuple[str, ...] = ()
     crossing_rate_hz: float = 40e6
 
-    @property
+    @cached_property
     def enabled(self) -> tuple[Toy, ...]:
         return tuple(t for t in self.triggers if t.enabled)
 
@@ -107,6 +108,7 @@ class Event:
         self.by_name = {t.name: t for t in menu.triggers}
         self.own = {t.name: self._own(t.name) for t in menu.triggers}
         self.raw = {t.name: self._raw(t.name) for t in menu.triggers}
+        self._accepted: dict[frozenset[str], frozenset[str]] = {}
         #: The width of each outcome of all counters, the triggers that pass theirs, and those that accept.
         self.outcomes = [(width, passed, self.accepts(passed)) for width, passed in self._outcomes()]
         self.units = sum(width for width, *_ in self.outcomes)
@@ -142,19 +144,25 @@ class Event:
                 for low, high in itertools.pairwise(edges)
             ]
 
-    def _outcomes(self) -> Iterator[tuple[int, set[str]]]:
+    def _outcomes(self) -> Iterator[tuple[int, frozenset[str]]]:
         """All outcomes of all counters together: the width, and the triggers that pass their counters."""
         for chosen in itertools.product(*self._counters()):
-            yield math.prod(width for width, _ in chosen), set().union(*(passed for _, passed in chosen))
+            passed = frozenset[str]().union(*(passed for _, passed in chosen))
+            yield math.prod(width for width, _ in chosen), passed
 
-    def accepts(self, passed: Collection[str], never: str | None = None) -> frozenset[str]:
-        """The triggers that accept if the counters let some pass, one trigger perhaps accepting never."""
+    def accepts(self, passed: frozenset[str]) -> frozenset[str]:
+        """The triggers that accept if the counters let some pass."""
+        if passed not in self._accepted:
+            self._accepted[passed] = self._accepts(passed)
+        return self._accepted[passed]
+
+    def _accepts(self, passed: frozenset[str]) -> frozenset[str]:
         known: dict[str, bool] = {}
 
         def accept(name: str) -> bool:
             if name not in known:
                 seed = self.by_name[name].seed
-                known[name] = name in passed and name != never and (seed is None or holds(seed, seeding))
+                known[name] = name in passed and (seed is None or holds(seed, seeding))
             return known[name]
 
         def seeding(name: str) -> bool:
@@ -175,7 +183,7 @@ class Event:
         for width, passed, accepted in self.outcomes:
             if item.name in accepted:
                 before = not last.isdisjoint(accepted)
-                after = not last.isdisjoint(self.accepts(passed, item.name))
+                after = not last.isdisjoint(self.accepts(passed - {item.name}))
                 lost += width * (before - after)
                 changed += width * (before != after)
         return Fraction(lost, self.units), Fraction(changed, self.units)
