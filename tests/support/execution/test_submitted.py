@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
@@ -209,6 +209,16 @@ def test_a_pool_that_breaks_is_told(tmp_path: Path) -> None:
         pytest.raises(TrigemuError, match=r"lost a worker and is of no more use \(BrokenProcessPool"),
     ):
         numbers(Engine(pool).over(Recital(str(tmp_path), {1: "die"}), items(5)))
+
+
+def test_a_pool_that_broke_before_a_task_is_told_as_well(tmp_path: Path) -> None:
+    class Broken(LazyThree):
+        def submit(self, function: Callable[[Task], Outcome], task: Task) -> Any:
+            raise BrokenExecutor("gone")
+
+    message = r"lost a worker and is of no more use \(BrokenExecutor: gone\)"
+    with pytest.raises(TrigemuError, match=message):
+        numbers(Engine(Broken()).over(Recital(str(tmp_path)), items(5)))
 
 
 class Raising(LazyThree):

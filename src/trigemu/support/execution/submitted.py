@@ -131,6 +131,8 @@ class Submitted(Generic[U, R]):
             run.future = engine.executor.submit(perform, task)
         except TrigemuError:
             raise
+        except BrokenExecutor as error:  # since the last task
+            raise _broken(error) from error
         except Exception as error:  # executors have errors of their own
             raise TrigemuError(
                 f"the executor takes no tasks ({_short(error)}): is it shut down, or were its workers lost?"
@@ -184,10 +186,7 @@ class Submitted(Generic[U, R]):
             if not isinstance(outcome, Outcome):  # some engines return what went wrong
                 raise TypeError(f"its result is {outcome!r:.100}")
         except BrokenExecutor as error:
-            raise TrigemuError(
-                f"the executor lost a worker and is of no more use ({_short(error)}): with a checkpoint, the "
-                f"same command does only what is missing; --engine local and dask replace lost workers"
-            ) from error
+            raise _broken(error) from error
         except (ImportError, AttributeError) as error:
             raise TrigemuError(
                 f"a worker cannot load trigemu ({_short(error)}): install trigemu "
@@ -202,6 +201,13 @@ class Submitted(Generic[U, R]):
         if isinstance(outcome.error, RefusedError):
             raise outcome.error
         return outcome
+
+
+def _broken(error: BrokenExecutor) -> TrigemuError:
+    return TrigemuError(
+        f"the executor lost a worker and is of no more use ({_short(error)}): with a checkpoint, the same "
+        f"command does only what is missing; --engine local and dask replace lost workers"
+    )
 
 
 def _short(error: Exception) -> str:
