@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -14,10 +13,3 @@ settings.register_profile(
     derandomize=bool(os.environ.get("CI")),
 )
 settings.load_profile("trigemu")
-
-
-def pytest_collection_finish() -> None:
-    """Tests and the libraries that they import stay to the end: walking through them at each collection of
-    garbage took longer than some tests."""
-    gc.collect()
-    gc.freeze()
