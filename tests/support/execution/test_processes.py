@@ -149,7 +149,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, number: int, status: int,
             assert parent.poll() is None
             time.sleep(0.02)
         parent.send_signal(number)
-        assert parent.wait(10) == status
+        assert parent.wait(60) == status
         await_all_gone(tmp_path / "seen", 3)
         assert parent.stderr
         assert parent.stderr.read().replace("heard by nobody\n", "") == message
