@@ -177,11 +177,14 @@ class _Sums:
         self._scale = SampleScales(scales, crossing_scale(menu, catalogue))
         self._sums = RateSums(table, self._scale, n)
         self._events = np.zeros(n, np.int64)
-        self._unseen = Unseen(table, self._scale, len(catalogue.samples), n)
+        bounds = [sample.table.weight_before_thinning or np.inf for sample in catalogue.samples]
+        limits = np.array(bounds) * scales * crossing_scale(menu, catalogue)
+        self._unseen = Unseen(table, self._scale, limits, n)
         self._largest_entered = np.zeros(n)
         self._overlap = PairSums(table, self._scale, (t, t), upper=True)
         self._largest = np.zeros(len(catalogue.samples))
         np.maximum.at(self._largest, table.sample, self._scale.heaviest(table, slice(None)))
+        np.minimum(self._largest, limits, out=self._largest)
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
         found = fractions(self._menu, acceptance)

@@ -4,7 +4,8 @@ A sample without an event in a rate is reported if a single event would weigh mo
 fewer than `TELLING` events were expected from it, assuming that its events pass as often as those of the
 other samples. If more were expected, the sample differs from the others, and is unlikely to contribute at
 all. The weight of the single event is the largest among the sample's events that the menu accepts, or among
-all if it accepts none, times the largest fraction with which any event enters.
+all if it accepts none, but not above what the catalogue gives as the largest before crossings were thinned
+out, times the largest fraction with which any event enters.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ class Unseen:
     """Sums over a pattern table, for each sample and column of accepted fractions; the first column is that
     of the menu."""
 
-    def __init__(self, table: PatternTable, scale: SampleScales, samples: int, columns: int) -> None:
-        self._table, self._scale = table, scale
+    def __init__(self, table: PatternTable, scale: SampleScales, limits: FloatArray, columns: int) -> None:
+        """limits: the largest weight in Hz that an event of each sample can have, float64[samples]."""
+        self._table, self._scale, self._limits = table, scale, limits
+        samples = len(limits)
         self._hz = np.zeros((samples, columns))
         self._seen = np.zeros((samples, columns), np.bool_)
         self._fraction = np.zeros(columns)
@@ -48,7 +51,8 @@ class Unseen:
 
     def of(self, column: int, error_hz: float) -> list[int]:
         """Return the numbers of the samples to report for a rate with this error."""
-        weight = np.where(self._accepted > 0, self._accepted, self._heaviest) * self._fraction[column]
+        weight = np.where(self._accepted > 0, self._accepted, self._heaviest)
+        weight = np.minimum(weight, self._limits) * self._fraction[column]
         others = self._whole.sum() - self._whole
         with np.errstate(divide="ignore", invalid="ignore"):
             expected = self._hz[:, column].sum() * self._whole / others

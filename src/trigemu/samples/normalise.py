@@ -90,6 +90,9 @@ class SampleTable(TomlTable, frozen=True):
         Seal of each file, in order, with which all that is read of it is compared (see `samples/sealed.py`).
     rate_hz : float or None
         Rate of all its crossings, in Hz (convention `crossing`).
+    weight_before_thinning : float or None
+        Largest weight in Hz that a crossing had before frequent ones were thinned out. An event that a
+        trigger could have accepted by chance weighs no more, however heavy those are that were thinned.
     cross_section_pb, filter_efficiency, k_factor : float
         Their product is the cross-section of all its interactions, in pb (convention `luminosity`).
     sum_of_weights : float or None
@@ -109,6 +112,7 @@ class SampleTable(TomlTable, frozen=True):
     sha256: tuple[str, ...] = ()
     seal: tuple[str, ...] = ()
     rate_hz: Positive | None = None
+    weight_before_thinning: Positive | None = None
     cross_section_pb: Positive | None = None
     filter_efficiency: Positive = 1.0
     k_factor: Positive = 1.0
