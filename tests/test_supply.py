@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from trigemu import open_catalogue
+
 ROOT = Path(__file__).parents[1]
 #: How files begin that a processor runs, or that Python loads as code or as pickles.
 COMPILED = (
@@ -22,6 +24,8 @@ COMPILED = (
     b"\x80\x05",
 )
 #: Suffixes of all files of the wheel; a new one asks for a look at SECURITY.md.
+#: What is neither code nor text.
+DATA = (".onnx", ".root", "quantile.json")
 SUFFIXES = {
     "",
     ".py",
@@ -59,6 +63,10 @@ def test_nothing_is_compiled(wheel: dict[str, bytes]) -> None:
 
 def test_models_and_samples_are_named_by_their_sha256(wheel: dict[str, bytes]) -> None:
     texts = b"".join(content for name, content in wheel.items() if name.endswith(".toml")).decode()
-    data = [name for name in wheel if name.endswith((".onnx", ".root", "quantile.json"))]
-    assert len(data) == 9
+    data = [name for name in wheel if name.endswith(DATA)]
+    source = (*(ROOT / "src").rglob("*"), *(ROOT / "plugins").rglob("*"))
+    there = sorted(path.name for path in source if path.name.endswith(DATA))
+    assert sorted(Path(name).name for name in data) == there
+    samples = {Path(f.path).name for sample in open_catalogue().samples for f in sample.sources}
+    assert samples | {"autoencoder.onnx", "quantile.json"} == set(there)
     assert [name for name in data if hashlib.sha256(wheel[name]).hexdigest() not in texts] == []

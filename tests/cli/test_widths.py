@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,7 +22,9 @@ from trigemu.cli.commands import cli
 from trigemu.cli.console import console
 
 MENUS = Path(package.__file__).parents[2] / "menus"
-PART = ("--only", "hard:0:0:60000")
+#: Some events of the embedded sample, for the command line: those of its longest background.
+LONGEST = max(package.open_catalogue().background, key=lambda sample: sample.entries)
+PART = ("--only", f"{LONGEST.name}:0:0:{min(60_000, LONGEST.entries)}")
 VARIANTS = tuple(str(MENUS / f"{name}.toml") for name in ("primary", "full"))
 FULL = VARIANTS[1]
 SCAN = ("scan", FULL, "--trigger", "J100", "--values", "60:160:20", "--budget", "2e4", *PART)
@@ -86,11 +89,25 @@ def test_nothing_is_too_long_or_broken(
         assert prescales
         assert prescales <= words
     if name in ("run", "overlap"):
-        rows = [line for line in lines if line.startswith("J40_PS ")]
-        assert [row.split()[1] for row in rows] == ["1000"]
-        assert any(line.startswith("Not shown: share") for line in lines) == (width == 80)
+        first = next(trigger for trigger in menu.enabled if trigger.prescale > 1)
+        rows = [line for line in lines if line.startswith(f"{first.name} ")]
+        assert [row.split()[1] for row in rows] == [f"{first.prescale:g}"]
+        (head,) = (line.split() for line in lines if re.match(r"trigger +prescale ", line))
+        left_out = any(line.startswith("Not shown: share") for line in lines)
+        assert left_out == ("share" not in head)
+        assert left_out >= (width == 80)  # the numbers of this menu need more
+        assert left_out <= (width < 120)
     if name == "overlap":
-        assert sum(line.split()[1:2] == ["JJ40_M600_DETA3"] for line in lines) == 2  # blocks
+        check_blocks(lines, [trigger.name for trigger in menu.enabled], least=2 if width == 80 else 1)
+
+
+def check_blocks(lines: list[str], names: list[str], least: int) -> None:
+    """The overlap is printed in blocks of columns: each column is in one of them, each row in all."""
+    heads = [line.split()[1:] for line in lines if re.match(r" +trigger +\d+ ", line)]
+    assert [int(number) for head in heads for number in head] == list(range(1, len(names) + 1))
+    assert len(heads) >= least
+    for number, name in enumerate(names, start=1):
+        assert sum(line.split()[:2] == [str(number), name] for line in lines) == len(heads)
 
 
 def test_a_pipe_has_plain_text_as_wide_as_columns_say(place: Any) -> None:

@@ -153,15 +153,27 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
 
 
 def test_jets_of_the_embedded_sample_go_with_the_pile_up() -> None:
-    """About in proportion, since few crossings have two such jets from different interactions."""
+    """About in proportion, since few crossings have two such jets from different interactions; and exactly
+    what its events give with the ratio of two Poisson distributions, without numbers of interactions that
+    have too few."""
     menu, catalogue = read_menu(ROOT / "menus" / "primary.toml"), open_catalogue()
-    before = run(menu, catalogue).triggers
-    for mean in (10.0, 17.0):
+    before = run(menu, catalogue)
+    made = catalogue.table.mean_interactions
+    assert made is not None
+    read = [s.read(0, 0, s.entries, [("", "n_interaction")]) for s in catalogue.background]
+    number = np.concatenate([events.scalars["n_interaction"] for events in read])
+    weight = np.concatenate([events.weight for events in read])
+    sums, squares = (np.bincount(number, weight**power) for power in (1, 2))
+    enough = sums**2 >= np.maximum(MIN_EFFECTIVE * squares, 1e-300)
+    for mean in (0.75 * made, 1.25 * made):
         moved = at_pileup(catalogue, mean)
-        assert moved.pileup is not None
-        for old, new in zip(before, run(menu, moved).triggers, strict=True):
-            expected = old.total.hz * mean / moved.pileup.sample_mean
-            assert abs(new.total.hz - expected) < 0.01 * expected + 2 * new.total.error_hz
+        covered = math.fsum(poisson(int(n), mean) for n in np.flatnonzero(enough))
+        factor = enough[number] * np.exp(made - mean) * (mean / made) ** number / covered
+        for old, new in zip(before.triggers, run(menu, moved).triggers, strict=True):
+            fired = np.concatenate([before.fired(old.name, sample=s.name) for s in catalogue.background])
+            assert new.total.hz == pytest.approx(float((weight * factor)[fired].sum()), rel=1e-3)
+            expected = old.total.hz * mean / made
+            assert abs(new.total.hz - expected) < 0.02 * expected + 3 * new.total.error_hz
 
 
 def test_signals_keep_their_weights() -> None:

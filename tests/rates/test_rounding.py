@@ -88,16 +88,30 @@ def test_one_line_for_many(tmp_path: Path) -> None:
     assert line in rates_of(emulate([menu], sample)).warnings
 
 
-def test_what_the_embedded_sample_says_of_itself_is_so() -> None:
-    """Every stored pT is one of those; and no threshold of the smallest menu is worth a warning."""
-    sample = open_catalogue()
-    assert list(on_stored_values(read_menu(MENUS / "primary.toml"), sample)) == []
-    (line,) = on_stored_values(read_menu(MENUS / "full.toml"), sample)
+def test_thresholds_of_the_shipped_menus() -> None:
+    """Those of the smallest are worth no warning with jets of 8 bits and photons of 9; MET of 6 bits is."""
+    primary, full = (read_menu(MENUS / f"{name}.toml") for name in ("primary", "full"))
+    fine = catalogue(jet=Rounding(bits=8), photon=Rounding(bits=9), met=SIX)
+    assert list(on_stored_values(primary, fine)) == []
+    (line,) = on_stored_values(full, fine)
     assert "MET100 (met 100, step 1)" in line
-    for name, rounding in sample.table.rounding.items():
-        need = ("", name) if name == "met" else (name, "pt")
-        events = sample.sample("z").read(0, 0, 3000, [need])
-        values = events.scalars["met"] if name == "met" else events.collections[name].columns["pt"]
-        assert len(values) > 50
-        assert all(_stored(value, rounding) == value for value in values.tolist() if value)
+    assert list(on_stored_values(full, catalogue(jet=Rounding(bits=8), met=CENTRED))) == []
+    (line,) = on_stored_values(primary, catalogue(jet=SIX))
+    assert "J100 (jet 100, step 1)" in line
     assert COARSE > 2.0**-8
+
+
+def test_what_the_embedded_sample_says_of_itself_is_so() -> None:
+    """Every stored pT is one of those; one bit fewer would be wrong."""
+    background = open_catalogue().background
+    for name, rounding in open_catalogue().table.rounding.items():
+        need = ("", name) if name == "met" else (name, "pt")
+        read = [s.read(0, 0, min(3000, s.entries), [need]) for s in background]
+        values = np.concatenate(
+            [e.scalars[name] if name == "met" else e.collections[name].columns["pt"] for e in read]
+        )
+        values = np.unique(values[values > 0])
+        assert len(values) > 50, name
+        assert all(_stored(value, rounding) == value for value in values.tolist()), name
+        coarser = msgspec.structs.replace(rounding, bits=rounding.bits - 1)
+        assert not all(_stored(value, coarser) == value for value in values.tolist()), name

@@ -188,8 +188,9 @@ def test_the_shipped_menu() -> None:
         patterns[key] = [x + y for x, y in zip(patterns.get(key, [0, 0.0, 0.0]), entry, strict=True)]
     result = rates_of(emulation)
     check_all(result, menu, Truth(menu, patterns))
-    assert 50e3 < result.levels[0].rate.hz < 100e3
-    assert 2e3 < result.levels[1].rate.hz < 6e3
+    first, second = (level.rate.hz for level in result.levels)
+    assert 0 < second < first < 40e6
+    assert all(t.total.events for t in result.triggers), "a trigger that never fires is not tested"
     for pattern in patterns:
         own = dict(zip((t.name for t in menu.given), pattern, strict=True))
         chains = [t for t in menu.triggers if t.seed and own[t.name]]

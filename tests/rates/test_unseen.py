@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from toys import memory_catalogue, menu_from, toy_event
 
-from trigemu import MenuRates, emulate, rates_of, read_menu, run
+from trigemu import MenuRates, emulate, rates_of
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 50\n'
 ANY = '[[trigger]]\nname = "ANY"\nkind = "threshold"\nobservable = "met"\nabove = 10\nprescale = 1000\n'
@@ -68,8 +68,10 @@ def test_a_sample_alone_is_seen(tmp_path: Path) -> None:
     assert result(tmp_path, {"soft": events(100, 3, 1.0)}).triggers[0].total.unseen == ()
 
 
-def test_the_embedded_sample_marks_no_jet_of_100_gev() -> None:
-    """Soft crossings weigh up to 1500 Hz, but none of them has such a jet."""
-    found = run(read_menu(Path(__file__).parents[2] / "menus" / "primary.toml"))
+def test_all_rates_of_a_menu_are_marked_each_for_itself(tmp_path: Path) -> None:
+    """Of heavy crossings that pass at 10 GeV and not at 50."""
+    low = '[[trigger]]\nname = "LOW"\nkind = "threshold"\nobservable = "met"\nabove = 10\n'
+    samples = {"hard": events(10_000, 100, 1.0), "soft": events(200, 0, 20.0)}
+    found = result(tmp_path, samples, MET + low)
+    assert {t.name: t.total.unseen for t in found.triggers} == {"MET": ("soft",), "LOW": ()}
     assert found.rate.unseen == ()
-    assert all(rate.unseen == () for t in found.triggers for rate in (t.total, t.unique, t.share))

@@ -60,11 +60,12 @@ def test_menus_that_are_ready_to_run(name: str) -> None:
         for t in menu.triggers
     ]
     plan = make_plan([dataclasses.replace(menu, triggers=tuple(triggers))])
+    found = []
     for sample in catalogue.background:
-        events = sample.read(0, 0, 400, plan.needs)
-        words = decide(events, plan)
-        np.testing.assert_array_equal(streamed(plan, events), words)
-    assert words.any()
+        events = sample.read(0, 0, min(400, sample.entries), plan.needs)
+        found.append(decide(events, plan))
+        np.testing.assert_array_equal(streamed(plan, events), found[-1])
+    assert any(words.any() for words in found)
 
 
 @pytest.mark.parametrize("number", [1, 64, 65, 130])

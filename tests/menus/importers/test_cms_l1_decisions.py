@@ -123,7 +123,7 @@ def test_every_function_decides_as_the_twin(tmp_path: Path, seed: int) -> None:
 
 def test_crossings_of_the_embedded_sample(tmp_path: Path) -> None:
     """Each algorithm fires in some of them; the notebook on CMS menus shows the same."""
-    xml, vector = write_files(tmp_path, events=200)
+    xml, vector = write_files(tmp_path)
     (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
     stored = [int(line.split()[-2], 16) for line in vector.read_text().splitlines()]
     fired = [sum(word >> bit & 1 for word in stored) for bit in range(len(EMBEDDED))]
