@@ -147,7 +147,8 @@ class Pools:
     def __init__(self, config: Config, folder: Path, sample: Config) -> None:
         """sample: the configuration whose errors are in question; its uses and weights hold."""
         whole = {part.name: part.blocks * part.block_size for part in sample.slices}
-        shares = [part.blocks * part.block_size / whole[part.name] for part in config.slices]
+        own = [config.source(part) for part in config.slices]
+        shares = [part.blocks * part.block_size / whole[part.name] for part in own]
         self.share, self.config = min(shares), config
         self.classes = [
             _first(pools.load(config, number, folder / INTERACTIONS), self.share / share)
@@ -158,7 +159,14 @@ class Pools:
     def cut(self, groups: int, parts: int, seed: int) -> Iterator[list[pools.Pool]]:
         """The classes' interactions in so many parts of each group. Groups are the same for any seed."""
         rng = np.random.default_rng(seed)
-        dealt = [_dealt(len(pool), groups, parts, rng) for pool in self.classes]
+        # A collision is in one part with all its records, also where two classes share them.
+        of_source = {
+            source: _dealt(
+                max(_collisions(p) for p in self.classes if p.source == source), groups, parts, rng
+            )
+            for source in sorted({pool.source for pool in self.classes})
+        }
+        dealt = [of_source[pool.source][pool.rows.scalars["origin"]] for pool in self.classes]
         for part in range(groups * parts):
             yield [_some(pool, of == part) for pool, of in zip(self.classes, dealt, strict=True)]
 
@@ -178,11 +186,15 @@ class Pools:
 
 
 def _some(pool: pools.Pool, rows: NDArray[np.bool_]) -> pools.Pool:
-    return pools.make_pool(pool.part, pool.number, pool.rows.of(rows), pool.cross_section_pb)
+    return pools.make_pool(pool.part, pool.number, pool.rows.of(rows), pool.cross_section_pb, pool.source)
 
 
 def _first(pool: pools.Pool, share: float) -> pools.Pool:
-    return _some(pool, np.arange(len(pool)) < round(share * len(pool)))
+    return _some(pool, pool.rows.scalars["origin"] < round(share * _collisions(pool)))
+
+
+def _collisions(pool: pools.Pool) -> int:
+    return int(pool.rows.scalars["origin"].max()) + 1
 
 
 def _dealt(n: int, groups: int, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ seed = 7
 luminosity_cm2s = 1e34
 
 [fakes]
-probability = 0.5
+probability = 2.0
 
 [[slice]]
 name = "soft"

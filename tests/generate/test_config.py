@@ -51,14 +51,20 @@ def test_path_and_defaults(tmp_path: Path) -> None:
     [
         ("blocks = 2", "block = 2", [":13: unknown key 'block'; did you mean 'blocks'?"]),
         ("seed = 1", "sead = 1", [":3: unknown key 'sead'; did you mean 'seed'?", "'seed' is missing"]),
-        ("probability = 1e-3", "p = 1", [":7: unknown key 'p'", "energy_fraction"]),
+        ("probability = 1e-3", "p = 1", [":7: unknown key 'p'", "softness"]),
         ("blocks = 2", 'blocks = "2"', [":13: blocks = '2'", "an integer"]),
-        ("blocks = 2", "blocks = 0", [":13: blocks = 0", ">= 1"]),
-        ("probability = 1e-3", "probability = 1.5", [":7: fakes.probability = 1.5", "<= 1"]),
-        ("probability = 1e-3", "slope = 1.0", [":6: the key 'probability' is missing"]),
+        ("blocks = 2", "blocks = 0", [":9", "at least 1 of blocks"]),
+        ("probability = 1e-3", "probability = 150", [":7: fakes.probability = 150", "<= 100"]),
+        ("probability = 1e-3", "power = 1.0", [":6: the key 'probability' is missing"]),
         ("seed = 1", "seed = 1\nconvention = 'x'", [":4: unknown key 'convention'"]),
         ("[fakes]", "[crossings]\nbusy = 1\n[fakes]", [":7: unknown key 'busy'", "busy_factor"]),
-        ("[fakes]", "[crossings]\nfake_share_max = 1\n[fakes]", ["crossings.fake_share_max = 1", "< 1"]),
+        ("[fakes]", "[crossings]\nbusy_fraction = 1\n[fakes]", ["crossings.busy_fraction = 1", "< 1"]),
+        (
+            "[fakes]",
+            "[[slice]]\nname='m'\ndescription=''\nmuons_of='x'\n[fakes]",
+            ["muons_of = 'x'", "a slice above"],
+        ),
+        ("blocks = 2", "", ["slice 'hard' needs settings of Pythia and at least 1 of blocks"]),
         (
             "[fakes]",
             "[crossings]\nbusy_fraction = 0.5\nbusy_factor = 3\n[fakes]",
@@ -67,7 +73,8 @@ def test_path_and_defaults(tmp_path: Path) -> None:
         ("blocks = 2", "blocks = 2\nrole = 'signal'\n[crossings]", ["role 'background'"]),
         ('name = "hard"', 'name = "../hard"', [":10: name = '../hard'"]),
         ("seed = 1", "seed = ", ["not valid TOML", "line 3"]),
-        ("1e-3", "1e-3\nenergy_fraction = [1.0, 0.5]", [":8: energy_fraction = [1.0, 0.5] is empty"]),
+        ("1e-3", "1e-3\nsoftness = 0", [":8: fakes.softness = 0", "> 0"]),
+        ("blocks = 2", "blocks = 2\nmuons = 'some'", [":14: muons = 'some'", "'drop' or 'keep' or 'only'"]),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, old: str, new: str, parts: list[str]) -> None:
@@ -83,6 +90,28 @@ def test_crossings_change_what_weights_mean(tmp_path: Path) -> None:
     assert loaded.crossings is not None
     assert loaded.crossings.photon_weight_hz == 0.5
     assert loaded.convention == "crossing"
+
+
+def test_a_variant_of_a_shipped_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times as many interactions at another luminosity; a file with the name of the base is not read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "embedded").write_text("nothing")
+    file = tmp_path / "more.toml"
+    file.write_text('name = "more"\nbase = "embedded"\nluminosity_cm2s = 2e34\ntimes = 10\n')
+    more = config.load_config(file)
+    (tmp_path / "embedded").unlink()
+    base = config.load_config("embedded")
+    assert (more.name, more.luminosity_cm2s, more.seed) == ("more", 2e34, base.seed)
+    assert more.interactions == 10 * base.interactions
+    assert more.crossings is not None
+    assert base.crossings is not None
+    assert more.crossings.photon_weight_hz == pytest.approx(base.crossings.photon_weight_hz / 10)
+    assert more.crossings.busy_factor == base.crossings.busy_factor
+    file.write_text('name = "more"\nbase = "more.toml"\n')
+    with pytest.raises(
+        TableError, match=r":2: base = 'more.toml': expected a shipped configuration: embedded, first"
+    ):
+        config.load_config(file)
 
 
 def test_slice_names_are_unique(tmp_path: Path) -> None:
@@ -106,6 +135,8 @@ def test_absent_configuration_names_shipped_ones() -> None:
         "25:onMode = off",
         "25:onIfMatch = 22 22",
         "StringZ:aLund=-1.5e-2",
+        "Top:qq2tq(t:W) = on",
+        "25:addChannel = 1 1. 100 36 36",
     ],
 )
 def test_settings_of_physics_are_allowed(line: str) -> None:
@@ -128,6 +159,7 @@ def test_settings_of_physics_are_allowed(line: str) -> None:
         "Random:seed = 3",
         "Main:numberOfEvents = 1",
         "HardQCD:all = on; x",
+        "Top:qq2tq(x) = on",
         "",
         "HardQCD:all = " + "9" * 1000,
     ],
@@ -149,7 +181,7 @@ def test_other_settings_do_not_reach_pythia(tmp_path: Path, line: str) -> None:
         ("luminosity_cm2s = ", "crossing_rate_hz = 1e-300\nluminosity_cm2s = "),
         ("luminosity_cm2s = ", "luminosity_cm2s = nan #"),
         ("seed = ", "seed = -1 #"),
-        ("probability = ", "slope = 1e308\nprobability = "),
+        ("probability = ", "power = 1e308\nprobability = "),
         ('name = "', 'name = "a\\n" #'),
     ],
 )

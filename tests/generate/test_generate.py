@@ -56,7 +56,7 @@ def test_events_are_ordered_and_identified(sample: Path) -> None:
         events = uproot.open(sample / f"{name}.root")["Events"].arrays()
         assert len(np.unique(events.event)) == len(events)
         parents.append(ak.to_numpy(events.parent))
-        for kind in ("Jet", "Photon", "Electron", "Muon"):
+        for kind in ("Jet", "Photon", "Electron", "Muon", "Tau"):
             assert ak.all(events[f"n{kind}"] == ak.num(events[f"{kind}_pt"]))
             assert ak.all(events[f"{kind}_pt"][:, 1:] <= events[f"{kind}_pt"][:, :-1])
             assert ak.all(np.abs(ak.values_astype(events[f"{kind}_phi"], float)) < np.pi)
@@ -64,9 +64,9 @@ def test_events_are_ordered_and_identified(sample: Path) -> None:
         assert ak.all(events.Jet_pt > 20)
         assert ak.all(events.Photon_pt > 10)
         if name == "hard":
-            assert ak.sum(events.Photon_fake) > 10
-    together = np.concatenate(parents)
-    assert len(np.unique(together)) == len(together)
+            assert ak.sum(events.Photon_fake) > 5
+    # one collision may be there twice, with and without a muon from a pion; not those of different slices
+    assert not np.intersect1d(*parents).size
 
 
 def test_tuning_stage_two_makes_no_interactions(tiny: Config, sample: Path, tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def crossings_of(tiny: Config, **fields: object) -> Config:
     """The tiny configuration as crossings of both slices, that share its blocks of interactions."""
     soft, hard = tiny.slices
     hard = msgspec.structs.replace(hard, role="background", require=None, uses=2)
-    model = Crossings(photon_weight_hz=1e4, object_weight_hz=1e3, quiet_weight_hz=1e6)
+    model = Crossings(photon_weight_hz=1e4, jet_weight_hz=1e3, quiet_weight_hz=1e6)
     return msgspec.structs.replace(
         tiny,
         luminosity_cm2s=1e33,

@@ -16,11 +16,12 @@ def some(seed: int, n: int) -> Interactions:
     rng = np.random.default_rng(seed)
     scalars = {k: rng.random(n).astype(np.float32) for k in interactions.SCALARS}
     scalars["weight"] = scalars["weight"].astype(np.float64)
+    scalars["origin"] = np.arange(n, dtype=np.uint32)
     objects = {}
     for kind, extra in interactions.OBJECTS.items():
         counts = rng.integers(0, 4, n)
         columns = {c: rng.random(counts.sum()).astype(np.float32) for c in ("pt", "eta", "phi")}
-        columns.update({c: rng.integers(0, 2, counts.sum()).astype(np.int8) for c in extra})
+        columns.update({c: rng.integers(0, 2, counts.sum()).astype(kept) for c, kept in extra.items()})
         objects[kind] = Objects(counts, columns)
     return Interactions(scalars, objects)
 

@@ -6,29 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from particle_toys import NONE, toy
 
 from trigemu.generate import detector, pythia, reconstruct
 from trigemu.generate.config import Slice
 from trigemu.generate.pythia import Particles
-
-
-def toy(rng: np.random.Generator, counts: list[int], pdg: int = 211) -> Particles:
-    """Massless particles of one kind, clustered enough in η and φ to make jets of several."""
-    m = sum(counts)
-    pt = rng.exponential(4.0, m) + 0.1
-    eta, phi = rng.normal(0, 1.0, m), rng.uniform(-math.pi, math.pi, m)
-    return Particles(
-        offsets=np.concatenate([[0], np.cumsum(counts)]),
-        id=np.full(m, pdg),
-        prompt=np.ones(m, bool),
-        px=pt * np.cos(phi),
-        py=pt * np.sin(phi),
-        pz=pt * np.sinh(eta),
-        e=pt * np.cosh(eta),
-        weight=np.ones(len(counts)),
-        pt_hat=np.ones(len(counts)),
-        photon=np.zeros(len(counts), bool),
-    )
 
 
 def slow_anti_kt(momenta: list[tuple[float, ...]], radius: float) -> list[tuple[float, ...]]:
@@ -81,7 +63,7 @@ def test_jets_agree_with_the_definition_of_anti_kt() -> None:
 
 def test_cone_sums_agree_with_brute_force() -> None:
     particles = toy(np.random.default_rng(2), [30, 0, 45, 60])
-    everything = reconstruct._candidates(particles, np.ones(len(particles.id), bool))
+    everything = reconstruct.candidates(particles, np.ones(len(particles.id), bool))
     chosen = everything.where(everything.pt > 8)
     sums = reconstruct.cone_pt(chosen, everything, 0.8, 4)
     close = reconstruct.near(chosen, everything.where(everything.pt < 2), 4)
@@ -110,7 +92,7 @@ def test_polar_keeps_phi_in_its_interval() -> None:
 
 
 def test_isolated_photon_and_its_jet() -> None:
-    """A lone photon is found and its jet marked; one in a spray of pions is neither."""
+    """A lone photon's jet is marked, that of one in a spray of pions is not; the pT around both is known."""
     particles = toy(np.random.default_rng(3), [1, 6])
     eta, phi = np.full(7, 0.5), np.full(7, 1.0)
     pt = np.array([50.0, 50.0, 9.0, 9.0, 9.0, 9.0, 9.0])
@@ -126,13 +108,17 @@ def test_isolated_photon_and_its_jet() -> None:
         weight=np.ones(2),
         pt_hat=np.ones(2),
         photon=np.ones(2, bool),
+        origin=np.arange(2),
+        heavy=NONE,
+        taus=NONE,
     )
     found = [reconstruct.reconstruct(alike, np.random.default_rng(seed)) for seed in range(200)]
-    jets = [f.objects["jet"].columns["hadronic"].tolist() for f in found]
-    assert all(h == [0, 1] for h in jets)
+    jets = [f.objects["jet"].columns["flavour"].tolist() for f in found]
+    assert all(h == [-1, 0] for h in jets)
     counts = np.array([f.objects["photon"].counts for f in found])
-    assert counts[:, 1].sum() == 0
-    assert counts[:, 0].mean() == pytest.approx(0.95, abs=0.05)
+    assert counts.mean(axis=0) == pytest.approx([0.95, 0.95], abs=0.05)
+    cones = np.concatenate([f.objects["photon"].columns["cone"] for f in found])
+    assert set(np.round(cones)) == {0, 45}
     assert np.allclose([f.scalars["invisible_x"] for f in found], 0)
 
 
@@ -155,6 +141,7 @@ def test_objects_are_ordered_and_inside_acceptance(hard: Particles) -> None:
         assert (np.abs(phi) <= np.float32(np.pi)).all()
     assert found.objects["jet"].counts.mean() > 2
     assert set(np.unique(found.objects["muon"].columns["charge"])) <= {-1, 1}
+    assert set(np.unique(found.objects["jet"].columns["flavour"])) <= {-1, 0, 4, 5, 15}
 
 
 def test_momentum_balance(hard: Particles) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from trigemu.generate import config, tuning
 from trigemu.generate.config import Config, ConfigError
-from trigemu.generate.tuning import PAPER, PHOTON_HZ, SLOPE_ANY, SLOPE_HARD, TWO_PHOTON_SHARE, Step
+from trigemu.generate.tuning import PAPER, PHOTON_HZ, POWER_ANY, POWER_HARD, TWO_PHOTON_SHARE, Step
 from trigemu.rates.results import Rate
 
 
@@ -16,8 +16,8 @@ def model(c: Config) -> dict[str, Rate]:
     assert c.crossings is not None
     jets = 2e-30 * c.luminosity_cm2s
     fakes = c.fakes.probability / 3e-3 * jets
-    any_ = 15.0 * fakes * 2.0 ** -(0.9 * c.fakes.slope)
-    hard = 0.2 * fakes * 2.0 ** (c.fakes.slope) + 0.01 * jets
+    any_ = 15.0 * fakes * 2.0 ** -(0.9 * c.fakes.power)
+    hard = 0.2 * fakes * 2.0 ** (c.fakes.power) + 0.01 * jets
     hz = {"J100": jets, "G30": hard, "photon": any_, "photon_alone": any_ - 0.9 * hard}
     hz["two_photons"] = 0.002 * c.crossings.busy_factor * any_
     return {name: Rate(value, 0.01 * value, 100, 100.0, None) for name, value in hz.items()}
@@ -27,7 +27,7 @@ def start(tmp_path: Path) -> Config:
     return msgspec.structs.replace(
         config.load_config("first"),
         luminosity_cm2s=5e33,
-        fakes=config.Fakes(probability=1e-3, slope=0.0),
+        fakes=config.Fakes(probability=1e-3, power=0.0),
         crossings=config.Crossings(busy_fraction=0.05, busy_factor=8.0),
     )
 
@@ -50,7 +50,7 @@ def test_converges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert rates["photon"].hz == pytest.approx(PHOTON_HZ, rel=0.02)
     assert rates["two_photons"].hz / rates["photon"].hz == pytest.approx(TWO_PHOTON_SHARE, rel=0.02)
     assert len(steps) == 8
-    assert SLOPE_ANY < 0 < SLOPE_HARD
+    assert POWER_ANY < 0 < POWER_HARD
 
 
 def test_the_compromise_meets_both_photon_rates() -> None:

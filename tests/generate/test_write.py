@@ -39,6 +39,7 @@ def columns() -> events.EventColumns:
         "photon": objects([0, 0, 0], fake=None),
         "electron": objects([0, 1, 0], charge=None),
         "muon": objects([1, 0, 2], charge=None),
+        "tau": objects([0, 0, 1], charge=None),
     }
     return events.EventColumns(scalars, kinds)
 
@@ -53,7 +54,8 @@ def test_names_and_types_are_nanoaods(tmp_path: Path) -> None:
         types = tree.typenames()
         expected = {"run": "uint32_t", "event": "uint64_t", "parent": "uint64_t", "pTHat": "float"}
         expected |= {"genWeight": "double", "MET_pt": "float", "MET_phi": "float"}
-        for name, extra in [("Jet", ""), ("Photon", "fake"), ("Electron", "charge"), ("Muon", "charge")]:
+        extras = {"Jet": "", "Photon": "fake", "Electron": "charge", "Muon": "charge", "Tau": "charge"}
+        for name, extra in extras.items():
             expected |= {f"n{name}": "int32_t"}
             expected |= {f"{name}_{c}": "float[]" for c in ("pt", "eta", "phi")}
             expected |= {f"{name}_{extra}": "int32_t[]"} if extra else {}

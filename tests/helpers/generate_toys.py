@@ -9,13 +9,15 @@ from trigemu.generate.interactions import OBJECTS, SCALARS, Interactions, Object
 from trigemu.generate.pools import Pool, make_pool
 
 CM2_PER_PB = 1e-36
+WEIGHTS = ("photon_weight_hz", "muon_weight_hz", "jet_weight_hz", "missing_weight_hz")
 
 
 def interactions(jets: list[list[float]], weight: np.ndarray | None = None, **others: object) -> Interactions:
-    """One interaction per list of jet pT (descending, GeV) at η = 0.5; others: photon, muon … likewise."""
+    """One interaction per list of jet pT (descending, GeV), central; others: photon, muon … likewise."""
     n = len(jets)
     scalars = {k: np.zeros(n, np.float32) for k in SCALARS}
     scalars["weight"] = np.ones(n) if weight is None else weight
+    scalars["origin"] = np.arange(n, dtype=np.uint32)
     scalars["pt_hat"] = np.full(n, 1000, np.float32)
     lists = {"jet": jets, **others}
     return Interactions(scalars, {kind: _objects(lists.get(kind, [[]] * n), kind) for kind in OBJECTS})
@@ -38,7 +40,7 @@ def config(pools: list[Pool], mu: float, fakes: Fakes | None = None, **model: ob
         luminosity_cm2s=luminosity,
         fakes=fakes or Fakes(probability=0.0),
         slices=[p.part for p in pools],
-        crossings=Crossings(**{"photon_weight_hz": 1e-9, "object_weight_hz": 1e-9} | model),
+        crossings=Crossings(**dict.fromkeys(WEIGHTS, 1e-9) | model),
     )
 
 
@@ -49,14 +51,21 @@ def soft_rows(n: int, seed: int = 1, rate: float = 0.5) -> Interactions:
     return interactions([sorted(8 + rng.exponential(5, c), reverse=True) for c in counts])
 
 
-def hard_rows(n: int, seed: int = 2) -> Interactions:
-    """Two jets each, of 30 to 200 GeV with a spectrum of pT^−5, generated flat in log pT and weighted."""
+def hard_rows(n: int, seed: int = 2, *, muons: bool = False) -> Interactions:
+    """Two jets each, of 30 to 200 GeV with a spectrum of pT^−5, generated flat in log pT and weighted.
+
+    muons: with a muon of the same pT."""
     pt = np.exp(np.random.default_rng(seed).uniform(np.log(30), np.log(200), n))
-    return interactions([[p, 0.8 * p] for p in pt], pt**-4.0)
+    return interactions(
+        [[p, 0.8 * p] for p in pt], pt**-4.0, **({"muon": [[p] for p in pt]} if muons else {})
+    )
 
 
 def _objects(lists: list[list[float]], kind: str) -> Objects:
     pt = np.concatenate([np.asarray(x, np.float32) for x in lists])
-    columns = {"pt": pt, "eta": np.full(len(pt), 0.5, np.float32), "phi": np.zeros(len(pt), np.float32)}
-    columns |= {name: np.ones(len(pt), np.int8) for name in OBJECTS[kind]}
+    # Spread out, so that few jets are merged.
+    golden = np.arange(len(pt)) * 0.6180339887 % 1
+    phi = np.arange(len(pt)) * 0.7548776662 % 1 * 2 * np.pi - np.pi
+    columns = {"pt": pt, "eta": (2.4 * golden - 1.2).astype(np.float32), "phi": phi.astype(np.float32)}
+    columns |= {name: np.full(len(pt), name == "charge", kept) for name, kept in OBJECTS[kind].items()}
     return Objects(np.array([len(x) for x in lists]), columns)

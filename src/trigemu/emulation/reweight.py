@@ -27,7 +27,7 @@ from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SamplesLike
 from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, number_of
 
 #: The minimum effective number of crossings with n interactions. If all n are used, the rate of jets above
-#: 100 GeV in the embedded sample is 14 % too high at a mean of 18; with this minimum, 0.2 %.
+#: 100 GeV in the first embedded sample was 14 % too high at a mean of 18; with this minimum, 0.2 %.
 MIN_EFFECTIVE = 10.0
 #: The largest fraction of the requested distribution that may be missing.
 MAX_MISSING = 0.05
@@ -82,7 +82,7 @@ def at_pileup(
     >>> import trigemu
     >>> reweighted = trigemu.at_pileup(None, 8.0)
     >>> f"{reweighted.pileup.sample_mean:.1f} interactions before"
-    '13.5 interactions before'
+    '14.4 interactions before'
     >>> result = trigemu.run("menus/primary.toml", reweighted)
     """
     mean = number_of("the pile-up", mean)

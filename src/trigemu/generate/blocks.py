@@ -14,12 +14,14 @@ import numpy as np
 
 from trigemu.generate import interactions, pythia
 from trigemu.generate.config import Config, ConfigError, Slice
+from trigemu.generate.flights import with_flights
 from trigemu.generate.interactions import Block, Interactions, Summary
+from trigemu.generate.pythia import radiates
 from trigemu.generate.reconstruct import fastjet_module, reconstruct
 from trigemu.support import worker_pool, write_bytes
 
 # To be increased whenever the content of a block changes: blocks of another revision are made again.
-REVISION = 1
+REVISION = 2
 
 Progress = Callable[[int, int], None]
 
@@ -50,7 +52,7 @@ def make_all(config: Config, folder: Path, workers: int, progress: Progress | No
     """Make the blocks that are missing in a folder; progress(step, total) counts interactions."""
     fastjet_module()
     for part in config.slices:
-        pythia.check(part)
+        pythia.check(config.source(part))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -78,9 +80,17 @@ def make(task: Task) -> Block:
     generated, generated_sumw = 0, 0.0
     for particles in generator.batches(task.part.block_size):
         found = reconstruct(particles, rng)
-        generated += len(found)
+        collisions = int(particles.origin[-1]) + 1
         generated_sumw += float(np.sum(found.scalars["weight"]))
-        kept.append(found.of(_accepted(task.part, particles)))
+        accepted = _accepted(task.part, particles)
+        found = found.of(accepted)
+        if task.part.role == "background":
+            found = with_flights(found, particles, accepted, rng)
+        if task.part.muons != "keep":
+            found = found.of(secondary_muons(found) == (task.part.muons == "only"))
+        found.scalars["origin"] += np.uint32(generated)
+        generated += collisions
+        kept.append(found)
     rows = interactions.concatenate(kept)
     weight = rows.scalars["weight"]
     cross_section = generator.cross_section()
@@ -102,7 +112,16 @@ def _accepted(part: Slice, particles: pythia.Particles) -> np.ndarray[tuple[int]
         keep &= particles.pt_hat < part.pt_hat_max
     if part.prompt_photon_pt_hat_max is not None:
         keep &= ~(particles.photon & (particles.pt_hat >= part.prompt_photon_pt_hat_max))
+    if part.radiated != "keep":
+        keep &= radiates(particles) == (part.radiated == "only")
     return keep
+
+
+def secondary_muons(rows: Interactions) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+    """Return whether an interaction has a muon from a hadron, bool[n]."""
+    muons = rows.objects["muon"]
+    event = np.repeat(np.arange(len(rows)), muons.counts)
+    return np.bincount(event[muons.columns["origin"] > 0], minlength=len(rows)) > 0
 
 
 def _run(missing: list[Task], workers: int) -> Iterator[Task]:
@@ -140,6 +159,9 @@ def _digest(name: str, seed: int, number: int) -> int:
 def _key(part: Slice, seed: int, number: int, version: str) -> str:
     """Return a hash of all that the content of a block depends on, so not of the number of blocks."""
     fields = msgspec.to_builtins(part)
-    relevant = ("name", "settings", "block_size", "pt_hat_max", "prompt_photon_pt_hat_max")
+    relevant = (
+        *("name", "role", "settings", "block_size", "pt_hat_max", "prompt_photon_pt_hat_max"),
+        *("muons", "decays", "radiated", "radiation_factor"),
+    )
     what = [REVISION, version, seed, number, {k: fields[k] for k in relevant}]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()

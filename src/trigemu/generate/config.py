@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta
+from msgspec.structs import replace
 
 from trigemu.support import Key, TomlTable, TrigemuError, is_file, nearest, quoted, refuse_other_kinds
 from trigemu.support import toml as tables
@@ -18,10 +19,14 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
 Positive = Annotated[float, Meta(gt=0, le=1e12)]
 Luminosity = Annotated[float, Meta(gt=0, le=1e40)]
 Factor = Annotated[float, Meta(ge=1, le=1e6)]
-Blocks = Annotated[int, Meta(ge=1, le=100_000)]
+Blocks = Annotated[int, Meta(ge=0, le=100_000)]
 BlockSize = Annotated[int, Meta(ge=1, le=1_000_000)]
 Uses = Annotated[int, Meta(ge=1, le=1000)]
 
+#: Keys of [crossings] that are weights of stored crossings in Hz.
+TARGET_WEIGHTS = (
+    *("photon_weight_hz", "muon_weight_hz", "jet_weight_hz", "missing_weight_hz", "quiet_weight_hz"),
+)
 MAX_SLICES = 255  # their numbers are one byte of an event's parent
 MAX_INTERACTIONS = 1_000_000_000  # of a slice, counted as often as they are used
 # Inelastic interactions have 10⁻²⁵ cm²: this is more than a thousand of them in one crossing.
@@ -47,7 +52,8 @@ ALLOWED = frozenset(
 )
 FORBIDDEN = frozenset(("multipartoninteractions:reuseinit",))
 _SETTING = re.compile(
-    r"(?P<group>[\w*]+):(?P<name>\w+)(?: *= *| +)(?:on|off|true|false|yes|no|[-+.\d][-+.\de ]*)",
+    r"(?P<group>[\w*]+):(?P<name>\w+(?:\([st]:\w+\))?)"
+    r"(?: *= *| +)(?:on|off|true|false|yes|no|[-+.\d][-+.\de ]*)",
     re.ASCII | re.IGNORECASE,
 )
 
@@ -69,33 +75,37 @@ class ConfigError(TrigemuError):
 
 
 class Fakes(TomlTable, frozen=True):
-    """Jets that are taken for photons: p(pT) = probability · (pT / 20 GeV)^slope, at most 1.
+    """Jets whose hardest neutral pion is taken for a photon or an electron.
+
+    The probability that a jet is taken for a photon with a share z of its pT is, for each dz,
+    probability · softness · exp(−softness z) · (z pT / 20 GeV)^power.
 
     Attributes
     ----------
     probability : float
-        The probability for a jet of 20 GeV.
-    slope : float
-        The power of pT.
-    energy_fraction : tuple of float
-        The photon's pT over the jet's is uniform between these two.
+        The share of the neutral pions of 20 GeV that are taken for photons.
+    power : float
+        How that depends on the pion's pT.
+    softness : float
+        The slope of the spectrum of a jet's hardest neutral pion.
+    electrons : float
+        How many are taken for electrons for each that is taken for a photon.
+    taus : float
+        The probability that a jet of 20 GeV passes the loosest identification of hadronic taus.
     """
 
-    probability: Annotated[float, Meta(ge=0, le=1)]
-    slope: Annotated[float, Meta(ge=-20, le=20)] = 0.0
-    energy_fraction: tuple[Positive, Positive] = (0.85, 1.0)
-
-    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        low, high = self.energy_fraction
-        if low > high:
-            yield "energy_fraction", f"energy_fraction = [{low}, {high}] is empty; give [smallest, largest]"
+    probability: Annotated[float, Meta(ge=0, le=100)]
+    power: Annotated[float, Meta(ge=-20, le=20)] = 0.0
+    softness: Annotated[float, Meta(gt=0, le=100)] = 9.6
+    electrons: Annotated[float, Meta(ge=0, le=100)] = 0.0
+    taus: Annotated[float, Meta(ge=0, le=1)] = 0.0
 
 
 class Crossings(TomlTable, frozen=True):
     """Events are bunch crossings. The background slices, lowest first, are the classes of crossings.
 
     Weights in Hz: a crossing lighter than its target is kept with the probability weight / target and then
-    weighs the target. Crossings with an electron or muon are all kept.
+    weighs the target. The target is the lowest of those of its objects.
 
     Attributes
     ----------
@@ -106,28 +116,28 @@ class Crossings(TomlTable, frozen=True):
     fakes_max : float
         The largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
     photon_weight_hz : float
-        The target weight of crossings with a photon; fakes are enriched to approach it.
-    object_weight_hz : float
-        The target weight of others with a leading jet of 100 GeV; it scales as pT^−3.
+        The target weight of crossings with a photon or electron of 10 GeV; it scales as pT^−1.
+    muon_weight_hz : float
+        The target weight of those with a muon of 4 GeV; it scales as pT^−3. Crossings with two are all kept.
+    jet_weight_hz : float
+        The target weight of those with a jet of 100 GeV, or with HT = 200 GeV; it scales as pT^−3 and HT^−4.
+    missing_weight_hz : float
+        The target weight of those with a missing momentum of 60 GeV; it scales as pT^−4.
     quiet_weight_hz : float
         The target weight of those without any final object.
-    fake_share_max : float
-        The largest probability that any fake is drawn.
     multiple_boost : float
         The factor on the probability of two or more fakes.
-    signal_photons : int
-        Signal crossings with fewer photons are counted, not stored.
     """
 
     busy_fraction: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     busy_factor: Factor = 1.0
     fakes_max: Positive = 0.05
     photon_weight_hz: Positive = 1.0
-    object_weight_hz: Positive = 1.0
+    muon_weight_hz: Positive = 1.0
+    jet_weight_hz: Positive = 1.0
+    missing_weight_hz: Positive = 1.0
     quiet_weight_hz: Positive = 1.0
-    fake_share_max: Annotated[float, Meta(gt=0, lt=1)] = 0.9
     multiple_boost: Factor = 1.0
-    signal_photons: Annotated[int, Meta(ge=0, le=100)] = 0
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
         if self.busy_fraction * self.busy_factor > 1:
@@ -170,12 +180,26 @@ class Slice(TomlTable, frozen=True):
     jet_excess_max : float or None
         In GeV; interactions with a jet above 3 p̂T plus this are left out: they have a second, harder
         scattering (of crossings only).
+    photons_min : int
+        Crossings of a signal with fewer photons are counted, not stored.
+    muons_of : str or None
+        The slice whose interactions with a muon from a hadron are this class of crossings; it keeps the
+        others. Such a class has no settings and blocks of its own.
+    muons : {"keep", "drop", "only"}
+        What is done with interactions with a muon from a hadron above 3 GeV.
+    decays : int
+        How often the decays of b and c hadrons are drawn; of those with the same muons one is kept, with a
+        weight.
+    radiated : {"keep", "drop", "only"}
+        What is done with interactions in which a quark radiates a photon above 8.5 GeV.
+    radiation_factor : float
+        The factor on the radiation of photons by quarks; weights make up for it.
     """
 
     name: Name
     description: str
-    settings: Annotated[tuple[str, ...], Meta(min_length=1)]
-    blocks: Blocks
+    settings: tuple[str, ...] = ()
+    blocks: Blocks = 0
     block_size: BlockSize = 1000
     role: Literal["background", "signal"] = "background"
     require: str | None = None
@@ -185,8 +209,16 @@ class Slice(TomlTable, frozen=True):
     uses: Uses = 1
     photons: bool = True
     jet_excess_max: Positive | None = None
+    photons_min: Annotated[int, Meta(ge=0, le=100)] = 0
+    muons_of: str | None = None
+    muons: Literal["keep", "drop", "only"] = "keep"
+    decays: Annotated[int, Meta(ge=1, le=1000)] = 1
+    radiated: Literal["keep", "drop", "only"] = "keep"
+    radiation_factor: Annotated[float, Meta(ge=1, le=100)] = 1.0
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.muons_of is None and not (self.settings and self.blocks):
+            yield (), f"slice {self.name!r} needs settings of Pythia and at least 1 of blocks"
         for i, line in enumerate(self.settings):
             if wrong := setting_mistake(line):
                 yield ("settings", i), f"settings: {quoted(line)}: {wrong}"
@@ -234,6 +266,13 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
         for number, name in enumerate(names):
             if name in names[:number]:
                 yield ("slice", number, "name"), f"name = {name!r} is used twice; each must be unique"
+        for number, part in enumerate(self.slices):
+            others = names[:number] if self.crossings is not None else []
+            if part.muons_of is not None and (part.muons_of not in others or part.role != "background"):
+                message = (
+                    f"muons_of = {part.muons_of!r}: expected a slice above, of crossings of role background"
+                )
+                yield ("slice", number, "muons_of"), message
         if self.luminosity_cm2s / self.crossing_rate_hz > MAX_LUMINOSITY_PER_HZ:
             yield (
                 "luminosity_cm2s",
@@ -248,10 +287,48 @@ class Config(TomlTable, frozen=True, rename={"slices": "slice"}):
         """The convention of the weights of events (`trigemu.samples`)."""
         return "luminosity" if self.crossings is None else "crossing"
 
+    def source(self, part: Slice) -> Slice:
+        """Return the slice whose interactions a slice has: itself, or the one that it has muons of."""
+        return next((other for other in self.slices if other.name == part.muons_of), part)
+
     @property
     def interactions(self) -> int:
         """The number of interactions to generate, all slices together."""
         return sum(s.blocks * s.block_size for s in self.slices)
+
+
+class Variant(TomlTable, frozen=True):
+    """A configuration that differs from a shipped one in a few numbers.
+
+    Attributes
+    ----------
+    name : str
+        The name of the catalogue.
+    base : str
+        The shipped configuration. Interactions are the same, so that those of one serve the other.
+    luminosity_cm2s : float or None
+        The instantaneous luminosity in cm⁻² s⁻¹.
+    times : int
+        How many times as many interactions; target weights are lower by the same factor.
+    """
+
+    name: Name
+    base: str
+    luminosity_cm2s: Luminosity | None = None
+    times: Annotated[int, Meta(ge=1, le=1000)] = 1
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        if self.base not in shipped():
+            yield "base", f"base = {self.base!r}: expected a shipped configuration: {', '.join(shipped())}"
+
+    def applied(self, base: Config) -> Config:
+        """Return the base with what is different."""
+        slices = tuple(replace(part, blocks=part.blocks * self.times) for part in base.slices)
+        crossings = base.crossings and replace(
+            base.crossings, **{name: getattr(base.crossings, name) / self.times for name in TARGET_WEIGHTS}
+        )
+        luminosity = self.luminosity_cm2s or base.luminosity_cm2s
+        return replace(base, name=self.name, luminosity_cm2s=luminosity, slices=slices, crossings=crossings)
 
 
 def shipped() -> list[str]:
@@ -260,15 +337,24 @@ def shipped() -> list[str]:
     return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
 
 
+def _shipped_path(name: str) -> Path:
+    return Path(str(resources.files("trigemu.generate") / "configs" / f"{name}.toml"))
+
+
 def load_config(config: str | Path) -> Config:
     """Read a configuration: a path, or the name of a shipped one. Raises ConfigError and TableError."""
     path = Path(config)
     if str(config) in shipped() and not is_file(path):
-        path = Path(str(resources.files("trigemu.generate") / "configs" / f"{config}.toml"))
+        path = _shipped_path(str(config))
     if not is_file(path):
         hint = nearest(str(config), shipped())
         raise ConfigError(f"{config}: neither a file nor a shipped configuration{hint}")
     document = tables.load_toml(path)
+    if "base" in document.data:
+        variant = tables.read_table(document, document.data, Variant, (), "")
+        document.finish()
+        assert variant is not None
+        return variant.applied(load_config(_shipped_path(variant.base)))
     refuse_other_kinds(document, "slice")
     made = tables.read_table(document, document.data, Config, (), "")
     document.finish()

@@ -3,18 +3,23 @@
 Every function is vectorised and takes pT in GeV. Random numbers are arguments, so that results can be tested
 and repeated. docs/explanation/sample.md explains the model as a whole.
 
-Sources. [D]: Delphes 3 (arXiv:1307.6346), its card cards/delphes_card_ATLAS.tcl. [J]: ATLAS, jet energy
+Sources. [D]: Delphes 3 (arXiv:1307.6346), its card cards/delphes_card_ATLAS.tcl. [D2]: its cards
+cards/ATLAS_Run2/tagging/b_tag_*.tcl and efficiency/electron_*.tcl. [J]: ATLAS, jet energy
 scale and resolution at 13 TeV (arXiv:2007.02645). [M]: ATLAS, missing transverse momentum at 7 TeV
 (arXiv:1108.5602). A number without a source is chosen here, for the reason given.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from trigemu.generate.config import Fakes
 
 Array = NDArray[Any]
 
@@ -26,27 +31,40 @@ CRACK = (1.37, 1.52)
 ELECTRON_ETA = 2.47  # ATLAS's own limit for electrons
 MUON_ETA = 2.5  # [D], the edge of tracking
 
+TAU_ETA = 2.5  # [D], the edge of tracking
+MET_ETA = 3.0  # missing momentum sums the central calorimeter, as CMS's Level-1 trigger does
+
 # Thresholds of the objects of an event, GeV.
-FINAL_PT = {"jet": 20.0, "photon": 10.0, "electron": 5.0, "muon": 4.0}
+FINAL_PT = {"jet": 20.0, "photon": 10.0, "electron": 10.0, "muon": 4.0, "tau": 20.0}
 # Thresholds of the objects stored per interaction, GeV: somewhat lower, since a jet of 10 GeV can become a
 # photon of 10 GeV, and the objects of a crossing are made from these.
-STORED_PT = {"jet": 8.0, "photon": 8.0, "electron": 5.0, "muon": 3.0}
+STORED_PT = {"jet": 8.0, "photon": 8.0, "electron": 8.0, "muon": 3.0, "tau": 15.0}
 # Thresholds of true particles and jets, GeV: objects that fluctuate above STORED_PT are complete to 1 %.
-TRUE_PT = {"jet": 5.0, "photon": 7.0, "electron": 4.0, "muon": 2.8}
+TRUE_PT = {"jet": 5.0, "photon": 7.0, "electron": 7.0, "muon": 2.8}
 HARD_JET_PT = 20.0  # harder jets enter missing momentum one by one, the rest as its soft part
 
-# A photon is isolated where the transverse momentum around it within ISOLATION_RADIUS is below
-# ISOLATION_OFFSET + ISOLATION_SLOPE · pT: ATLAS's tight calorimetric isolation (arXiv:1908.00005).
+# Isolation is the scalar sum of pT in a cone around a particle; with more than CONE_MAX times its pT it is
+# lost in a jet. Below PHOTON_CONE and ELECTRON_CONE the jet that it also is cannot be mistaken for another
+# object.
 ISOLATION_RADIUS = 0.4
-ISOLATION_OFFSET = 2.45  # GeV
-ISOLATION_SLOPE = 0.022
-# An electron is isolated where that sum within 0.5 is below 0.12 · pT: [D].
-ELECTRON_ISOLATION_RADIUS = 0.5
-ELECTRON_ISOLATION_SLOPE = 0.12
+CONE_MAX = 1.0
+PHOTON_CONE = ELECTRON_CONE = 0.25
 
-# σ/pT of a jet = N/pT ⊕ S/√pT ⊕ C through the two published points, 24 % at 20 GeV and 6 % at 300 GeV
-# [J], with C = 3 % chosen here; below 20 GeV, where nothing is quoted, it stays at 24 %.
-JET_NOISE = 2.53  # GeV
+# A jet is labelled by a b or c hadron or a hadronic tau above this pT (GeV) within this ΔR: ATLAS's label
+# (arXiv:1907.05120).
+FLAVOUR_PT = 5.0
+FLAVOUR_RADIUS = 0.3
+
+# Pions and kaons decay before they reach the calorimeter: [D], the half width and half length of its
+# tracking.
+CALORIMETER_RADIUS = 1150.0  # mm
+CALORIMETER_LENGTH = 3510.0  # mm
+FLIGHT_EFFICIENCY = 0.5  # chosen: a kink loses the track of the other half
+
+# σ/pT of a jet = N/pT ⊕ S/√pT ⊕ C through the two published points, 24 % at 20 GeV and 6 % at 300 GeV [J],
+# with C = 3 % chosen here, and the noise of pile-up (PILEUP_JET) within N; below 20 GeV it stays as it is
+# there.
+JET_NOISE = 1.59  # GeV, without pile-up: 2.53² = 1.59² + 0.40² · 24
 JET_STOCHASTIC = 0.90  # √GeV
 JET_CONSTANT = 0.03
 JET_RESOLUTION_PT_MIN = 20.0
@@ -55,9 +73,21 @@ EM_STOCHASTIC = 0.101
 EM_CONSTANT = 0.0017
 # σ/pT of muons: constant ⊕ slope · pT for |η| up to the edge: [D].
 MUON_RESOLUTION = ((0.5, 0.010, 1.0e-4), (1.5, 0.015, 1.5e-4), (2.5, 0.025, 3.5e-4))
-# Each component of missing momentum fluctuates by MET_SOFT · √(ΣE_T of the soft part), E_T in GeV; [M]
-# finds the resolution of the whole calorimeter proportional to √ΣE_T, with a coefficient near 0.5.
-MET_SOFT = 0.5  # √GeV
+# Each component of missing momentum fluctuates by MET_SOFT · √(ΣE_T of the soft part within MET_ETA), E_T in
+# GeV, in some crossings by more: shares of all crossings, and factors. The tails are chosen so that rates
+# above 100 to 150 GeV are those of CMS's Level-1 trigger (docs/explanation/validation.md), the rest so that
+# the spectrum has no edge; [M] finds 0.5 for the whole calorimeter of ATLAS.
+MET_SOFT = 0.35  # √GeV
+MET_WIDTHS = ((0.98, 1.0), (0.01977, 1.6))
+MET_TAILS = ((2.0e-4, 5.0), (3.0e-5, 10.0))
+TAIL_SHARE = math.fsum(share for share, _ in MET_TAILS)
+
+# Pile-up under a jet adds PILEUP_JET · √(number of interactions) to its resolution, in GeV; JET_NOISE is
+# without it. Chosen so that both together are the published 2.53 GeV of [J] at 24 interactions, the mean of
+# its data.
+PILEUP_JET = 0.40
+# Pile-up in an isolation cone of 0.4, after its mean is subtracted: the same energy density on the same area.
+PILEUP_CONE = 0.40
 
 # Identification for |η| ≤ 1.5 and beyond: [D]; electrons and muons include its tracking. [D] has them from
 # 10 GeV only; here the same numbers hold down to FINAL_PT, which low-pT lepton triggers need.
@@ -65,6 +95,28 @@ EFFICIENCY_ETA = 1.5
 PHOTON_EFFICIENCY = (0.95, 0.85)
 ELECTRON_EFFICIENCY = (0.95 * 0.95, 0.85 * 0.83)
 MUON_EFFICIENCY = (0.95 * 0.99, 0.85 * 0.98)
+
+
+# Working points of the b-tag, loosest first, for light jets (a + b pT), c jets (a tanh(b pT) / (1 + c pT))
+# and b jets (30 a tanh(b pT) / (1 + c pT)): [D2], its 85, 77, 70 and 60 %.
+BTAG_LIGHT = ((0.01540, -7.6e-06), (0.00677, 2.1e-06), (0.00352, 5.1e-06), (0.00154, 5.1e-06))
+BTAG_CHARM = (
+    *((0.362, 0.07200, 0.00047), (0.186, 0.60700, 0.00097)),
+    *((0.090, 0.61605, 0.00124), (0.025, 0.59648, -0.00012)),
+)
+BTAG_BOTTOM = (
+    *((7.932, 0.00129, 0.32831), (2.993, 0.00181, 0.18066)),
+    *((1.364, 0.00237, 0.11063), (0.383, 0.00381, 0.04990)),
+)
+# Shares of candidates that reach each level of identification or quality, lowest first; chosen, except for
+# electrons from W and Z, whose shares are near those of [D2] between 30 and 60 GeV.
+PHOTON_LEVELS = {"true": (0.90,), "fake": (0.30,)}
+ELECTRON_LEVELS = {"prompt": (0.93, 0.88, 0.80), "hadron": (0.60, 0.40, 0.25), "fake": (0.05, 0.02, 0.008)}
+MUON_LEVELS = {"prompt": (0.97,), "hadron": (0.95,), "flight": (0.35,)}
+TAU_LEVELS = {"true": (0.85, 0.75, 0.60), "fake": (1.0, 0.30, 0.10)}  # [D] has 0.6 at a fake rate of 0.01
+TAU_FAKE_POWER = -0.5  # the probability that a jet is taken for a tau falls as this power of pT; chosen
+TAU_SCALE = 0.8  # the pT of a fake tau over that of the jet; chosen
+POINTS = 48  # in the integral over a fake photon's share of a jet's pT
 
 
 def efficiency(values: tuple[float, float], eta: Array) -> Array:
@@ -97,29 +149,74 @@ def in_photon_acceptance(eta: Array) -> Array:
     return (x < PHOTON_ETA) & ~((x > CRACK[0]) & (x < CRACK[1]))
 
 
-def photon_isolated(pt: Array, cone: Array) -> Array:
-    """Return whether a photon is isolated, given the scalar pT sum of the other particles in its cone."""
-    return cone < ISOLATION_OFFSET + ISOLATION_SLOPE * pt
+def path_to_calorimeter(eta: Array) -> Array:
+    """Return the way in the transverse plane from the beam to the calorimeter, mm."""
+    return np.minimum(CALORIMETER_RADIUS, CALORIMETER_LENGTH / np.maximum(np.abs(np.sinh(eta)), 1e-9))
 
 
-def fake_probability(pt: Array, eta: Array, at_20: float, slope: float) -> Array:
-    """Return the probability that a jet fakes a photon; at_20 is that of a jet of 20 GeV."""
-    probability = np.minimum(at_20 * (np.asarray(pt, np.float64) / 20.0) ** slope, 1.0)
-    return np.where(in_photon_acceptance(eta), probability, 0.0)
+def levels(shares: tuple[float, ...], u: Array) -> Array:
+    """Return the level that each object reaches, int8: shares of those that reach 1, 2 …, from uniform
+    numbers."""
+    return np.asarray(np.sum([u < share for share in shares], axis=0), np.int8)
 
 
-def missing_momentum(invisible: Array, mismeasured: Array, soft_et: Array, normal: Array) -> Array:
-    """Return one component of missing momentum, GeV: invisible + mismeasured jets + soft fluctuation."""
-    return invisible + mismeasured + MET_SOFT * np.sqrt(soft_et) * normal
-
-
-def missing_vector(sums: Mapping[str, Array], normal_x: Array, normal_y: Array) -> tuple[Array, Array]:
-    """Return magnitude (GeV) and φ of reconstructed missing momentum, float64[n], from the sums stored for
-    interactions and two normal numbers per event."""
-    x, y = (
-        missing_momentum(
-            sums[f"invisible_{axis}"].astype(np.float64), sums[f"mismeasured_{axis}"], sums["soft_et"], normal
+def b_tag(pt: Array, flavour: Array, u: Array) -> Array:
+    """Return the b-tag of jets, int8: 0 (none) to 4 (passes the tightest working point)."""
+    x = np.asarray(pt, np.float64)
+    tag = np.zeros(len(x), np.int8)
+    for light, charm, bottom in zip(BTAG_LIGHT, BTAG_CHARM, BTAG_BOTTOM, strict=True):
+        passed = [scale * a * np.tanh(b * x) / (1 + c * x) for scale, (a, b, c) in ((1, charm), (30, bottom))]
+        likely = np.select(
+            [flavour == 5, (flavour == 4) | (flavour == 15)], passed[::-1], light[0] + light[1] * x
         )
+        tag += u < likely
+    return tag
+
+
+def em_fakes(pt: Array, eta: Array, fakes: Fakes, threshold: float) -> tuple[Array, Array]:
+    """Return the probabilities that jets are taken for a photon, and how they grow with the photon's pT.
+
+    The first is float64[m], the second float64[m, POINTS]: what it is up to each of POINTS shares of the
+    jet's pT, from the threshold (GeV), where they are denser, to the whole."""
+    z = _shares(pt, threshold)
+    x = np.asarray(pt, np.float64)[:, None]
+    density = fakes.probability * fakes.softness * np.exp(-fakes.softness * z) * (z * x / 20.0) ** fakes.power
+    steps = 0.5 * (density[:, 1:] + density[:, :-1]) * np.diff(z, axis=1)
+    upto = np.concatenate([np.zeros((len(x), 1)), np.cumsum(steps, axis=1)], axis=1)
+    return np.where(in_photon_acceptance(eta), np.minimum(upto[:, -1], 1.0), 0.0), upto
+
+
+def em_fake_share(pt: Array, upto: Array, threshold: float, u: Array) -> Array:
+    """Return the share of a jet's pT that its fake photon has, from uniform numbers and what `em_fakes`
+    returned."""
+    z = _shares(pt, threshold)
+    wanted = u * upto[:, -1]
+    after = np.clip(np.sum(upto <= wanted[:, None], axis=1), 1, POINTS - 1)
+    rows = np.arange(len(z))
+    low, high = upto[rows, after - 1], upto[rows, after]
+    part = (wanted - low) / np.maximum(high - low, 1e-300)
+    return np.asarray(z[rows, after - 1] + part * (z[rows, after] - z[rows, after - 1]))
+
+
+def _shares(pt: Array, threshold: float) -> Array:
+    least = np.minimum(threshold / np.asarray(pt, np.float64), 1.0)
+    return np.asarray(least[:, None] + (1.0 - least)[:, None] * np.linspace(0.0, 1.0, POINTS) ** 2)
+
+
+def missing_vector(
+    sums: Mapping[str, Array], normal_x: Array, normal_y: Array, u: Array, tail: bool | None
+) -> tuple[Array, Array]:
+    """Return magnitude (GeV) and φ of reconstructed missing momentum, float64[n].
+
+    sums: the sums stored for interactions; two normal numbers and one uniform number per event. tail:
+    whether all are in the tails of the resolution, or none; None: by chance."""
+    widths = {True: MET_TAILS, False: MET_WIDTHS, None: (*MET_WIDTHS, *MET_TAILS)}[tail]
+    upto = np.cumsum([share for share, _ in widths])
+    factors = np.array([factor for _, factor in widths])
+    wide = factors[np.minimum(np.searchsorted(upto, u * upto[-1], side="right"), len(factors) - 1)]
+    sigma = wide * MET_SOFT * np.sqrt(sums["soft_et"])
+    x, y = (
+        sums[f"invisible_{axis}"].astype(np.float64) + sums[f"mismeasured_{axis}"] + sigma * normal
         for axis, normal in (("x", normal_x), ("y", normal_y))
     )
     return np.hypot(x, y), np.arctan2(y, x)

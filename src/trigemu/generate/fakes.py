@@ -4,11 +4,10 @@ Jet j of a crossing fakes a photon with probability z·p_j, independently of the
 `busy_factor` in the share `busy_fraction` of the crossings and lower in the rest, 1 on average. So fakes are
 correlated, as in a noisy or crowded detector.
 
-A crossing has no, one or several fakes with the true probabilities P0, P1 and P2. Fakes are drawn with
-probability q instead of 1 − P0, and several of them with a probability `multiple_boost` times too high; the
-weight of the crossing is the ratio of the true probability to the one used. Given none, one or several, the
-jets that fake follow the true distribution, so that no further weight is needed, and every crossing is drawn
-once.
+A crossing has no, one or several fakes with the true probabilities P0, P1 and P2. It is divided in two: once
+without fakes and the weight P0, once with, and several of them with a probability `multiple_boost` times too
+high; the weight is the ratio of the true probability to the one used. Given none, one or several, the jets
+that fake follow the true distribution, so that no further weight is needed.
 """
 
 from __future__ import annotations
@@ -25,8 +24,6 @@ from trigemu.support import kernel
 Array = NDArray[Any]
 
 MULTIPLE_MAX = 0.5  # the largest share of several fakes among crossings with any
-RARE_SHARE = 0.3  # probability of a fake in a crossing with a lepton or a hard jet,
-RARE_WEIGHT_HZ = 4.0  # but higher where a crossing with a fake would weigh more than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +82,12 @@ def natural(true: Multiplicity) -> Proposal:
     return Proposal(true.any, _share(true))
 
 
-def propose(true: Multiplicity, weight_hz: Array, real: Array, rare: Array, model: Crossings) -> Proposal:
-    """Return a proposal with which a crossing of weight_hz with a fake has the weight photon_weight_hz.
-
-    The probability of a fake is never below the true one, which would only increase weights. It is the true
-    one in crossings with a real photon (bool[n]), and limited in rare crossings (bool[n]), since the weight
-    of crossings without a fake grows as 1 / (1 − q).
-    """
-    with_fakes = weight_hz * true.any
-    most = np.where(rare, np.maximum(RARE_SHARE, with_fakes / RARE_WEIGHT_HZ), 1.0)
-    most = np.minimum(most, model.fake_share_max)
-    favoured = np.where(real, 0.0, np.minimum(with_fakes / model.photon_weight_hz, most))
+def divided(true: Multiplicity, fake: bool, model: Crossings) -> Proposal:
+    """Return the proposal of never, or always, at least one fake: the two copies of a crossing add up to
+    it."""
     share = _share(true)
     boosted = np.maximum(np.minimum(share * model.multiple_boost, MULTIPLE_MAX), share)
-    return Proposal(np.maximum(favoured, true.any), boosted)
+    return Proposal(np.full(len(share), float(fake)), boosted)
 
 
 def _share(true: Multiplicity) -> Array:

@@ -1,8 +1,9 @@
 """Generated interactions as columns, before the random choices that tuning may change.
 
 An interaction is one pp collision. Crossings and events are later made from what is stored of it:
-reconstructed jets, isolated photons, electrons and muons above thresholds that are lower than those of the
-final objects, and the ingredients of missing transverse momentum.
+reconstructed jets, photons, electrons, muons and hadronic taus above thresholds that are lower than those of
+the final objects, and the ingredients of missing transverse momentum. One collision may be stored twice: as
+it is, and with a muon from a pion or kaon that decays in flight, each with its probability as weight.
 """
 
 from __future__ import annotations
@@ -24,20 +25,26 @@ Array = NDArray[Any]
 
 SCALARS = (
     "weight",  # float64, the generator's, exactly representable in float32
+    "origin",  # uint32, the number of the collision within the block
     "pt_hat",  # float32, GeV, of the hardest scattering
-    "invisible_x",  # float32, GeV: neutrinos and all that leaves the calorimeter's acceptance
+    "invisible_x",  # float32, GeV: neutrinos
     "invisible_y",
     "mismeasured_x",  # float32, GeV: true minus reconstructed, summed over jets above 20 GeV
     "mismeasured_y",
-    "soft_et",  # float32, GeV: scalar sum in the calorimeter outside jets above 20 GeV
+    "soft_et",  # float32, GeV: scalar sum in the central calorimeter outside jets above 20 GeV
 )
-# Columns of each kind of object beside pt (GeV), eta and phi (float32), int8 all of them. `hadronic` is 0
-# for a jet that is a true isolated photon or electron, and so cannot be mistaken for another one.
-OBJECTS: dict[str, tuple[str, ...]] = {
-    "jet": ("hadronic",),
-    "photon": (),
-    "electron": ("charge",),
-    "muon": ("charge",),
+# Scalars that add up over the interactions of a crossing.
+SUMS = ("invisible_x", "invisible_y", "mismeasured_x", "mismeasured_y", "soft_et")
+# Columns of each kind of object beside pt (GeV), eta and phi (float32). `flavour` of a jet is 5, 4 or 15
+# with a b hadron, c hadron or hadronic tau in it, −1 where it is a true isolated photon or electron, else 0;
+# `cone` is the scalar sum of the pT around a particle in GeV; `origin` of a lepton is 0 from a W, Z, tau,
+# photon or resonance, 1 from a b or c hadron, 2 from a pion or kaon.
+OBJECTS: dict[str, dict[str, type]] = {
+    "jet": {"flavour": np.int8},
+    "photon": {"cone": np.float32},
+    "electron": {"charge": np.int8, "origin": np.int8, "cone": np.float32},
+    "muon": {"charge": np.int8, "origin": np.int8, "cone": np.float32},
+    "tau": {"charge": np.int8},
 }
 
 
@@ -86,7 +93,7 @@ class Summary:
     """Numbers that normalise a block; cross-sections in pb, sums over accepted interactions."""
 
     generated: int
-    accepted: int
+    accepted: int  # records: an interaction divided in two counts twice
     cross_section_pb: float  # of the generated process, before the slice's own cuts
     cross_section_error_pb: float
     generated_sumw: float

@@ -1,7 +1,6 @@
 """The overlay of the interactions of a crossing: objects are collected, momenta summed.
 
-Objects are not merged, and pile-up adds nothing to isolation cones. Missing momentum is the sum over the
-interactions, with the fluctuation of their summed ΣE_T.
+What the detector makes of them together, as merged jets and pile-up under objects, follows (`observed.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate.interactions import OBJECTS, SCALARS, Objects
+from trigemu.generate.interactions import OBJECTS, SUMS, Objects
 from trigemu.generate.pools import Pool
 
 Array = NDArray[Any]
@@ -50,8 +49,7 @@ def overlay(drawn: list[Drawn], n: int) -> Crossing:
             name: np.sum(
                 [np.bincount(d.crossing, d.pool.rows.scalars[name][d.rows], n) for d in drawn], axis=0
             )
-            for name in SCALARS
-            if name not in ("weight", "pt_hat")
+            for name in SUMS
         },
         {kind: _objects(drawn, kind, n) for kind in OBJECTS},
     )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from trigemu.generate import blocks, interactions
 from trigemu.generate.config import Config, Slice
 from trigemu.generate.events import EVENT_BITS, rounded, uniform
-from trigemu.generate.interactions import Interactions
+from trigemu.generate.interactions import Interactions, Summary
 
 Array = NDArray[Any]
 
@@ -26,16 +26,19 @@ CM2_PER_PB = 1e-36
 
 EXCESS_SLOPE = 3.0  # interactions whose leading jet is above this multiple of p̂T may be left out
 
-_DECK = 5 << 32  # the stream of random numbers for shuffling
+# Streams of random numbers for shuffling, and for interactions that are left out.
+_DECK, _THINNING = 5 << 32, 6 << 32
 
 # Rounding of stored objects, a fraction of the resolution: bits of mantissa of pT, steps of η and φ.
-PT_BITS = {"jet": 8, "photon": 9, "electron": 11, "muon": 11}
-ANGLE_STEPS = {"jet": 1 / 128, "photon": 1 / 256, "electron": 1 / 1024, "muon": 1 / 1024}
+PT_BITS = {"jet": 8, "photon": 9, "electron": 9, "muon": 9, "tau": 8}
+ANGLE_STEPS = {"jet": 1 / 64, "photon": 1 / 128, "electron": 1 / 128, "muon": 1 / 256, "tau": 1 / 64}
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """All interactions of a slice. number: that of the slice within the configuration.
+    """All interactions of a class. number: that of its slice within the configuration; source: that of the
+    slice
+    whose interactions they are.
 
     weight: float64[n], the generator's with a mean of 1. cross_section_pb: with filter efficiency and
     k-factor. offsets: by kind, where the objects of each interaction begin.
@@ -48,6 +51,7 @@ class Pool:
     cross_section_pb: float
     cumulative: Array
     offsets: dict[str, Array]
+    source: int
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -64,11 +68,13 @@ class Pool:
         return np.concatenate([np.argsort(key, kind="stable") for key in keys])
 
     def ids(self, rows: Array) -> Array:
-        """Return the numbers of interactions, uint64, unique over all slices."""
-        return np.uint64(self.number << EVENT_BITS) | rows.astype(np.uint64)
+        """Return the numbers of the collisions, uint64, unique over all slices."""
+        return np.uint64(self.source << EVENT_BITS) | self.rows.scalars["origin"][rows].astype(np.uint64)
 
 
-def make_pool(part: Slice, number: int, rows: Interactions, cross_section_pb: float) -> Pool:
+def make_pool(
+    part: Slice, number: int, rows: Interactions, cross_section_pb: float, source: int | None = None
+) -> Pool:
     """Make a pool of rounded interactions; cross_section_pb includes efficiency and k-factor."""
     if part.jet_excess_max is not None:
         keep = _excess(rows) <= part.jet_excess_max
@@ -88,20 +94,41 @@ def make_pool(part: Slice, number: int, rows: Interactions, cross_section_pb: fl
         cross_section_pb,
         np.cumsum(weight),
         offsets,
+        number if source is None else source,
     )
 
 
 def load(config: Config, number: int, folder: Path) -> Pool:
-    """Read the pool of a slice from the blocks of stage one."""
+    """Read the pool of a slice from the blocks of stage one.
+
+    Interactions of the lowest class are dealt to crossings and have no weight there: those with a low weight
+    are kept with a probability."""
     part = config.slices[number]
-    parts = list(blocks.read_all(config, part, folder))
-    summaries = [block.summary for block in parts]
+    from_part = config.source(part)
+    rows, summaries = read_rows(from_part, folder, config)
+    generated = sum(s.generated_sumw for s in summaries)
+    split = any(other.muons_of == part.name for other in config.slices)
+    if split or part.muons_of is not None:
+        rows = rows.of(blocks.secondary_muons(rows) == (part.muons_of is not None))
+    accepted = float(np.sum(rows.scalars["weight"]))
+    if split:
+        weight = rows.scalars["weight"]
+        keys = np.uint64(number << EVENT_BITS) + np.arange(len(rows), dtype=np.uint64)
+        kept = rows.of(uniform(config.seed, keys, _THINNING) * np.max(weight) < weight)
+        rows = Interactions({**kept.scalars, "weight": np.ones(len(kept))}, kept.objects)
     cross_section = np.average(
         [s.cross_section_pb for s in summaries], weights=[s.generated for s in summaries]
     )
-    efficiency = sum(s.sumw for s in summaries) / sum(s.generated_sumw for s in summaries)
-    rows = interactions.concatenate([block.interactions for block in parts])
-    return make_pool(part, number, rows, float(cross_section) * efficiency * part.k_factor)
+    sigma = float(cross_section) * accepted / generated * from_part.k_factor
+    return make_pool(part, number, rows, sigma, config.slices.index(from_part))
+
+
+def read_rows(part: Slice, folder: Path, config: Config) -> tuple[Interactions, list[Summary]]:
+    """Read all interactions of a slice, with the numbers of their collisions within the slice."""
+    parts = list(blocks.read_all(config, part, folder))
+    for i, block in enumerate(parts):
+        block.interactions.scalars["origin"] += np.uint32(i * part.block_size)
+    return interactions.concatenate([b.interactions for b in parts]), [b.summary for b in parts]
 
 
 def means(pools: list[Pool], config: Config) -> Array:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trigemu.generate.config import Slice
+from trigemu.generate.decays import HADRONS, Decayer, Products
 from trigemu.support import MissingExtraError, TrigemuError
 
 Array = NDArray[Any]
@@ -31,6 +32,20 @@ COMMON = (
 )
 HARD_PROCESS = 23  # status code of the outgoing partons of the hardest scattering
 DECAY_PRODUCT = 90  # status codes from here on are products of decays
+PHOTON, TAU = 22, 15
+# A photon radiated by a quark is looked for before hadrons are formed, where its momentum is not yet final.
+RADIATED_PT = 8.5  # GeV
+RADIATED_ETA = 2.6
+EARLY_PT, EARLY_ETA = 7.5, 2.7
+FIRST_PARTON = 5  # records before it are the beams and the incoming partons
+# Quarks radiate photons more often than they do, with weights; softer photons than these (relative to the
+# quark) would only make the weights uneven.
+ENHANCED = (
+    "Enhancements:doEnhance = on",
+    "EnhancedSplittings:List = {{isr:Q2QA={0:g},fsr:Q2QA={0:g}}}",
+    "TimeShower:pTminChgQ = 2.",
+    "SpaceShower:pTminChgQ = 2.",
+)
 
 
 class GeneratorError(TrigemuError):
@@ -38,11 +53,25 @@ class GeneratorError(TrigemuError):
 
 
 @dataclass(frozen=True, slots=True)
+class Decayed:
+    """m particles that decayed: interaction int64[m] ascending, id int32[m], momenta float64[m] in GeV."""
+
+    event: Array
+    id: Array
+    px: Array
+    py: Array
+    pz: Array
+
+
+@dataclass(frozen=True, slots=True)
 class Particles:
     """Final-state particles of n interactions, flat; those of interaction i are at offsets[i]:offsets[i+1].
 
     Momenta float64[m], GeV; id int32[m], PDG; prompt bool[m], not from the decay of a hadron or tau.
-    Per interaction: weight and pt_hat float64[n], photon bool[n] (the hardest scattering makes a photon).
+    Per interaction: weight and pt_hat float64[n], photon bool[n] (the hardest scattering makes a photon),
+    origin int64[n]: the collision, which is there several times if its hadrons decayed in several ways.
+    heavy: hadrons with a b or c quark that decay weakly. taus: taus that decay to hadrons, with the momentum
+    of those.
     """
 
     offsets: Array
@@ -53,8 +82,11 @@ class Particles:
     pz: Array
     e: Array
     weight: Array
+    origin: Array
     pt_hat: Array
     photon: Array
+    heavy: Decayed
+    taus: Decayed
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +98,22 @@ class CrossSection:
 
 
 class Generator:
-    """One Pythia instance for the settings of a slice; equal seeds give equal interactions."""
+    """One Pythia instance for the settings of a slice; equal seeds give equal interactions.
+
+    Where a slice keeps only interactions with a radiated photon, most end before hadrons are formed.
+    """
 
     def __init__(self, part: Slice, seed: int) -> None:
         self._pythia = _configured(part)
         self._pythia.readString(f"Random:seed = {seed}")
+        self._decayer = None
+        if part.decays > 1:
+            self._decayer = Decayer(_configured(part), part.decays, 1 + (seed + SEED_MAX // 2) % SEED_MAX)
+            for hadron in HADRONS:
+                self._pythia.readString(f"{hadron}:mayDecay = off")
+        self._enhancement = [0.0, 0.0]  # sums over interactions: weights, and those of the biased p̂T alone
+        if part.radiated == "only":
+            self._veto = _end_without_photon(self._pythia)  # Pythia holds no reference to it
         if not self._pythia.init():
             raise GeneratorError(
                 f"slice {part.name!r}: Pythia cannot start with the settings {part.settings}; "
@@ -85,12 +128,34 @@ class Generator:
             if len(batch) == 0:
                 raise GeneratorError("Pythia failed on every interaction of a batch")
             left -= len(batch)
-            yield _flatten(batch)
+            self._enhancement[0] += float(ak.sum(batch.info.weights[:, 0]))
+            self._enhancement[1] += float(np.sum(self._bias(np.sqrt(ak.to_numpy(batch.info.pT2Hat)))))
+            particles = _flatten(batch)
+            yield particles if self._decayer is None else _with_decays(particles, self._decayer)
 
     def cross_section(self) -> CrossSection:
         """Return the cross-section from the interactions generated so far, corrected for bias weights."""
         info = self._pythia.infoPython()
-        return CrossSection(info.sigmaGen() * PB_PER_MB, info.sigmaErr() * PB_PER_MB)
+        scale = PB_PER_MB
+        if self._pythia.flag("Enhancements:doEnhance"):
+            # Pythia's own number knows the biased p̂T and what was ended early, but no enhanced radiation.
+            scale *= self._enhancement[0] / self._enhancement[1]
+        return CrossSection(info.sigmaGen() * scale, info.sigmaErr() * scale)
+
+    def _bias(self, pt_hat: Array) -> Array:
+        if not self._pythia.flag("PhaseSpace:bias2Selection"):
+            return np.ones(len(pt_hat))
+        power = self._pythia.parm("PhaseSpace:bias2SelectionPow")
+        return np.asarray((pt_hat / self._pythia.parm("PhaseSpace:bias2SelectionRef")) ** -power)
+
+
+def radiates(particles: Particles) -> Array:
+    """Return whether an interaction has a prompt photon above RADIATED_PT within RADIATED_ETA, bool[n]."""
+    photon = np.flatnonzero((particles.id == PHOTON) & particles.prompt)
+    pt = np.hypot(particles.px[photon], particles.py[photon])
+    hard = (pt > RADIATED_PT) & (np.abs(particles.pz[photon]) < np.sinh(RADIATED_ETA) * pt)
+    event = np.searchsorted(particles.offsets, photon[hard], side="right") - 1
+    return np.asarray(np.bincount(event, minlength=len(particles.weight)) > 0)
 
 
 def version() -> str:
@@ -111,27 +176,18 @@ def _module() -> Any:
     return pythia8mc
 
 
-def _configured(part: Slice) -> Any:
-    pythia = _module().Pythia("", False)
-    for line in (*COMMON, *part.settings):
-        if not pythia.readString(line, False):
-            raise GeneratorError(
-                f"slice {part.name!r}: Pythia does not know the setting {line!r}; "
-                'write them as in its manual, for example "HardQCD:all = on"'
-            )
-    return pythia
-
-
 def _flatten(batch: ak.Array) -> Particles:
     records = ak.flatten(batch.prt)
     count = ak.to_numpy(ak.num(batch.prt))
-    event = np.repeat(np.arange(len(count)), count)
+    n = len(count)
+    event = np.repeat(np.arange(n), count)
     status, pdg = ak.to_numpy(records.status), ak.to_numpy(records.id)
-    hard_photon = event[(np.abs(status) == HARD_PROCESS) & (pdg == 22)]
+    hard_photon = event[(np.abs(status) == HARD_PROCESS) & (pdg == PHOTON)]
     final = status > 0
     momentum = records.p[final]
+    heavy = np.isin(np.abs(pdg), HADRONS)  # each appears once, decayed or not
     return Particles(
-        offsets=np.concatenate([[0], np.cumsum(np.bincount(event[final], minlength=len(count)))]),
+        offsets=np.concatenate([[0], np.cumsum(np.bincount(event[final], minlength=n))]),
         id=pdg[final],
         prompt=status[final] < DECAY_PRODUCT,
         px=ak.to_numpy(momentum.px),
@@ -139,6 +195,107 @@ def _flatten(batch: ak.Array) -> Particles:
         pz=ak.to_numpy(momentum.pz),
         e=ak.to_numpy(momentum.e),
         weight=ak.to_numpy(batch.info.weights[:, 0]),
+        origin=np.arange(n),
         pt_hat=np.sqrt(ak.to_numpy(batch.info.pT2Hat)),
-        photon=np.bincount(hard_photon, minlength=len(count)) > 0,
+        photon=np.bincount(hard_photon, minlength=n) > 0,
+        heavy=Decayed(event[heavy], pdg[heavy], *_momenta(records.p[heavy])),
+        taus=_hadronic_taus(records, event, pdg, status),
     )
+
+
+def _with_decays(particles: Particles, decayer: Decayer) -> Particles:
+    """Return the interactions with the decays of their b and c hadrons, one for each way that is kept."""
+    stable = ~np.isin(np.abs(particles.id), HADRONS)
+    start, stop = particles.offsets[:-1], particles.offsets[1:]
+    flat = {name: getattr(particles, name) for name in (*_MOMENTUM, "prompt")}
+    columns: dict[str, list[Array]] = {name: [] for name in flat}
+    origin, share, counts = [], [], []
+    for i, (first, last) in enumerate(zip(start, stop, strict=True)):
+        here = slice(first, last)
+        keep = stable[here]
+        ways: list[Products | None] = [None]
+        if not keep.all():
+            hadrons = {name: flat[name][here][~keep] for name in _MOMENTUM}
+            ways = list(decayer.decays(hadrons))
+        rest = {name: column[here][keep] for name, column in flat.items()}
+        for way in ways:
+            added = 0 if way is None else len(way.id)
+            for name, column in rest.items():
+                columns[name].append(column)
+                if way is not None:
+                    columns[name].append(np.zeros(added, bool) if name == "prompt" else getattr(way, name))
+            origin.append(i)
+            share.append(1.0 if way is None else way.share)
+            counts.append(len(rest["id"]) + added)
+    of = np.array(origin)
+    return Particles(
+        offsets=np.concatenate([[0], np.cumsum(counts)]),
+        **{name: np.concatenate(parts) for name, parts in columns.items()},
+        weight=particles.weight[of] * share,
+        origin=of,
+        pt_hat=particles.pt_hat[of],
+        photon=particles.photon[of],
+        heavy=_repeated(particles.heavy, of),
+        taus=_repeated(particles.taus, of),
+    )
+
+
+def _repeated(what: Decayed, of: Array) -> Decayed:
+    """Return the particles of interactions of[0], of[1] …, as those of interactions 0, 1 …"""
+    first = np.searchsorted(what.event, of)
+    counts = np.searchsorted(what.event, of, side="right") - first
+    rows = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    columns = (getattr(what, name)[rows] for name in ("id", "px", "py", "pz"))
+    return Decayed(np.repeat(np.arange(len(of)), counts), *columns)
+
+
+def _hadronic_taus(records: ak.Array, event: Array, pdg: Array, status: Array) -> Decayed:
+    """Return taus that decay to hadrons, without their neutrinos."""
+    n_record = len(pdg)
+    start = np.searchsorted(event, event)  # the first record of each one's interaction
+    mother = start + ak.to_numpy(records.mother1)
+    from_tau = (np.abs(pdg[np.minimum(mother, n_record - 1)]) == TAU) & (np.abs(pdg) != TAU)
+    leptonic = np.unique(mother[from_tau & np.isin(np.abs(pdg), (11, 13))])
+    neutrino = np.flatnonzero(from_tau & (np.abs(pdg) == 16))
+    neutrino = neutrino[~np.isin(mother[neutrino], leptonic)]
+    tau = mother[neutrino]
+    parts = zip(_momenta(records.p[tau]), _momenta(records.p[neutrino]), strict=True)
+    return Decayed(event[tau], pdg[tau], *(whole - lost for whole, lost in parts))
+
+
+_MOMENTUM = ("id", "px", "py", "pz", "e")
+
+
+def _momenta(p: ak.Array) -> tuple[Array, Array, Array]:
+    return ak.to_numpy(p.px), ak.to_numpy(p.py), ak.to_numpy(p.pz)
+
+
+def _end_without_photon(pythia: Any) -> Any:
+    """Make Pythia end interactions in which no quark radiates a photon; return the object that does it."""
+    module = _module()
+
+    class Ending(module.UserHooks):  # type: ignore[misc,name-defined]
+        def canVetoPartonLevel(self) -> bool:  # noqa: N802
+            return True
+
+        def doVetoPartonLevel(self, event: Any) -> bool:  # noqa: N802
+            return not any(
+                p.id() == PHOTON and p.status() > 0 and p.pT() > EARLY_PT and abs(p.eta()) < EARLY_ETA
+                for p in (event[i] for i in range(FIRST_PARTON, event.size()))
+            )
+
+    hook = Ending()
+    pythia.setUserHooksPtr(hook)
+    return hook
+
+
+def _configured(part: Slice) -> Any:
+    pythia = _module().Pythia("", False)
+    radiation = ENHANCED if part.radiation_factor > 1 else ()
+    for line in (*COMMON, *part.settings, *(line.format(part.radiation_factor) for line in radiation)):
+        if not pythia.readString(line, False):
+            raise GeneratorError(
+                f"slice {part.name!r}: Pythia does not know the setting {line!r}; "
+                'write them as in its manual, for example "HardQCD:all = on"'
+            )
+    return pythia

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trigemu.generate import detector
-from trigemu.generate.interactions import Interactions, Objects
-from trigemu.generate.pythia import Particles
+from trigemu.generate.decays import CHARM
+from trigemu.generate.interactions import OBJECTS, Interactions, Objects
+from trigemu.generate.pythia import Decayed, Particles
 from trigemu.support import MissingExtraError
 
 Array = NDArray[Any]
@@ -43,43 +44,48 @@ class Candidates:
 
 
 def reconstruct(particles: Particles, rng: np.random.Generator) -> Interactions:
-    """Reconstruct the objects of each interaction, except for photons faked by jets.
+    """Reconstruct the objects of each interaction, except for those that are faked.
 
     Random numbers are drawn in a fixed order, so equal particles and generators give equal objects.
     """
     n = len(particles.weight)
-    seen = _candidates(particles, np.ones(len(particles.id), bool))
+    seen = candidates(particles, np.ones(len(particles.id), bool))
     calorimeter = ~np.isin(np.abs(particles.id), (*NEUTRINOS, MUON))
     calorimeter &= np.abs(seen.eta) < detector.CALORIMETER_ETA
     visible = seen.where(calorimeter)
 
-    photons = _isolated_photons(particles, seen, visible)
-    electrons = _isolated_electrons(particles, seen, visible)
+    photons, photon_cone = _photons(particles, seen, visible)
+    electrons, electron_cone = _electrons(particles, seen, visible)
     jets = cluster(particles, calorimeter)
-    em = (near(jets, photons, n) | near(jets, electrons, n)).astype(bool)
-    width = detector.jet_resolution(jets.pt)
-    jet_pt = jets.pt * np.maximum(1.0 + width * rng.standard_normal(len(width)), 0.0)
+    isolated = electron_cone < detector.ELECTRON_CONE * electrons.pt
+    em = near(jets, photons.where(photon_cone < detector.PHOTON_CONE * photons.pt), n)
+    em |= near(jets, electrons.where(isolated & particles.prompt[electrons.index]), n)
+    jet_pt = jets.pt * np.maximum(1.0 + detector.jet_resolution(jets.pt) * rng.standard_normal(len(em)), 0.0)
     hard = jet_pt > detector.HARD_JET_PT
 
-    scalars = {
+    scalars: dict[str, Array] = {
         "weight": particles.weight.astype(np.float32).astype(np.float64),
+        "origin": particles.origin.astype(np.uint32),
         "pt_hat": particles.pt_hat,
-        **_missing(particles, visible, calorimeter, jets, jet_pt, hard, em),
+        **_missing(particles, visible, jets, jet_pt, hard, em),
     }
+    flavour = np.where(em, -1, _flavour(particles, jets, n))
     kinds = {
-        "jet": _stored("jet", jets, jet_pt, ~em, "hadronic", n, detector.JET_ETA),
-        "photon": _identified_photons(photons, rng, n),
-        "electron": _identified_electrons(electrons, particles, rng, n),
-        "muon": _identified_muons(particles, seen, rng, n),
+        "jet": _stored("jet", jets, jet_pt, {"flavour": flavour}, n, detector.JET_ETA),
+        "photon": _identified_photons(photons, photon_cone, rng, n),
+        "electron": _tracked_electrons(electrons, electron_cone, particles, rng, n),
+        "muon": _identified_muons(particles, seen, visible, rng, n),
+        "tau": _true_taus(particles, rng, n),
     }
-    columns = {k: c if k == "weight" else c.astype(np.float32) for k, c in scalars.items()}
+    kept = ("weight", "origin")
+    columns = {k: c if k in kept else c.astype(np.float32) for k, c in scalars.items()}
     return Interactions(columns, kinds)
 
 
 def cluster(particles: Particles, keep: Array) -> Candidates:
     """Return anti-kT jets of R = 0.4 from the particles where keep, a bool array over them, is true."""
     fastjet = fastjet_module()
-    event = _events(particles.offsets)
+    event = events_of(particles.offsets)
     momenta = ak.zip(
         {
             "px": particles.px[keep],
@@ -125,113 +131,145 @@ def cone_pt(objects: Candidates, visible: Candidates, radius: float, n: int) -> 
     return np.bincount(left[inside], weights=visible.pt[right[inside]], minlength=len(objects.event))
 
 
-def near(objects: Candidates, others: Candidates, n: int) -> Array:
-    """Return whether any of the others is within a jet radius of each object, bool[m]."""
+def near(objects: Candidates, others: Candidates, n: int, radius: float = detector.JET_RADIUS) -> Array:
+    """Return whether any of the others is within a radius of each object, bool[m]."""
     left, _, dr2 = pairs(objects, others, n)
-    close = left[dr2 < detector.JET_RADIUS**2]
+    close = left[dr2 < radius**2]
     return np.bincount(close, minlength=len(objects.event)) > 0
 
 
-def _events(offsets: Array) -> Array:
+def events_of(offsets: Array) -> Array:
+    """Return the interaction of each particle, int64, flat."""
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
 
 
-def _candidates(particles: Particles, keep: Array) -> Candidates:
+def candidates(particles: Particles, keep: Array) -> Candidates:
+    """Return the particles where keep, a bool array over them, is true."""
     index = np.flatnonzero(keep)
     momentum = polar(particles.px[keep], particles.py[keep], particles.pz[keep])
-    return Candidates(_events(particles.offsets)[keep], index, *momentum)
+    return Candidates(events_of(particles.offsets)[keep], index, *momentum)
 
 
-def _isolated_photons(particles: Particles, seen: Candidates, visible: Candidates) -> Candidates:
+def _photons(particles: Particles, seen: Candidates, visible: Candidates) -> tuple[Candidates, Array]:
+    """Return the prompt photons that are not lost in a jet, and the pT around them."""
     keep = (particles.id == PHOTON) & particles.prompt
     keep &= (seen.pt > detector.TRUE_PT["photon"]) & (np.abs(seen.eta) < detector.CALORIMETER_ETA)
     photons = seen.where(keep)
     cone = cone_pt(photons, visible, detector.ISOLATION_RADIUS, len(particles.weight))
-    return photons.where(detector.photon_isolated(photons.pt, cone))
+    found = cone < detector.CONE_MAX * photons.pt
+    return photons.where(found), cone[found]
 
 
-def _isolated_electrons(particles: Particles, seen: Candidates, visible: Candidates) -> Candidates:
+def _electrons(particles: Particles, seen: Candidates, visible: Candidates) -> tuple[Candidates, Array]:
+    """Return the electrons that are not lost in a jet, and the pT around them."""
     keep = (np.abs(particles.id) == ELECTRON) & (seen.pt > detector.TRUE_PT["electron"])
     electrons = seen.where(keep & (np.abs(seen.eta) < detector.CALORIMETER_ETA))
-    radius = detector.ELECTRON_ISOLATION_RADIUS
-    cone = cone_pt(electrons, visible, radius, len(particles.weight))
-    return electrons.where(cone < detector.ELECTRON_ISOLATION_SLOPE * electrons.pt)
+    cone = cone_pt(electrons, visible, detector.ISOLATION_RADIUS, len(particles.weight))
+    found = cone < detector.CONE_MAX * electrons.pt
+    return electrons.where(found), cone[found]
 
 
-def _identified_photons(photons: Candidates, rng: np.random.Generator, n: int) -> Objects:
+def _identified_photons(photons: Candidates, cone: Array, rng: np.random.Generator, n: int) -> Objects:
     draw, normal = rng.random(len(photons.pt)), rng.standard_normal(len(photons.pt))
     pt = photons.pt * (1.0 + detector.em_resolution(photons.pt, photons.eta) * normal)
     keep = draw < detector.efficiency(detector.PHOTON_EFFICIENCY, photons.eta)
     keep &= detector.in_photon_acceptance(photons.eta)
-    return _stored("photon", photons.where(keep), pt[keep], None, None, n, detector.PHOTON_ETA)
+    return _stored("photon", photons.where(keep), pt[keep], {"cone": cone[keep]}, n, detector.PHOTON_ETA)
 
 
-def _identified_electrons(
-    electrons: Candidates, particles: Particles, rng: np.random.Generator, n: int
+def _tracked_electrons(
+    electrons: Candidates, cone: Array, particles: Particles, rng: np.random.Generator, n: int
 ) -> Objects:
     draw, normal = rng.random(len(electrons.pt)), rng.standard_normal(len(electrons.pt))
     pt = electrons.pt * (1.0 + detector.em_resolution(electrons.pt, electrons.eta) * normal)
     keep = draw < detector.efficiency(detector.ELECTRON_EFFICIENCY, electrons.eta)
-    charge = -np.sign(particles.id[electrons.index[keep]])
     chosen = electrons.where(keep)
-    return _stored("electron", chosen, pt[keep], charge, "charge", n, detector.ELECTRON_ETA)
+    columns = {
+        "charge": -np.sign(particles.id[chosen.index]),
+        "origin": np.where(particles.prompt[chosen.index], 0, 1),
+        "cone": cone[keep],
+    }
+    return _stored("electron", chosen, pt[keep], columns, n, detector.ELECTRON_ETA)
 
 
-def _identified_muons(particles: Particles, seen: Candidates, rng: np.random.Generator, n: int) -> Objects:
+def _identified_muons(
+    particles: Particles, seen: Candidates, visible: Candidates, rng: np.random.Generator, n: int
+) -> Objects:
     keep = (np.abs(particles.id) == MUON) & (seen.pt > detector.TRUE_PT["muon"])
     muons = seen.where(keep & (np.abs(seen.eta) < detector.MUON_ETA))
     draw, normal = rng.random(len(muons.pt)), rng.standard_normal(len(muons.pt))
     pt = muons.pt * (1.0 + detector.muon_resolution(muons.pt, muons.eta) * normal)
     found = draw < detector.efficiency(detector.MUON_EFFICIENCY, muons.eta)
-    charge = -np.sign(particles.id[muons.index[found]])
-    return _stored("muon", muons.where(found), pt[found], charge, "charge", n, detector.MUON_ETA)
+    chosen = muons.where(found)
+    columns = {
+        "charge": -np.sign(particles.id[chosen.index]),
+        "origin": np.where(particles.prompt[chosen.index], 0, 1),
+        "cone": cone_pt(chosen, visible, detector.ISOLATION_RADIUS, n),
+    }
+    return _stored("muon", chosen, pt[found], columns, n, detector.MUON_ETA)
+
+
+def _true_taus(particles: Particles, rng: np.random.Generator, n: int) -> Objects:
+    taus = _of_decayed(particles.taus)
+    pt = taus.pt * np.maximum(1.0 + detector.jet_resolution(taus.pt) * rng.standard_normal(len(taus.pt)), 0.0)
+    charge = -np.sign(particles.taus.id)
+    return _stored("tau", taus, pt, {"charge": charge}, n, detector.TAU_ETA)
+
+
+def _flavour(particles: Particles, jets: Candidates, n: int) -> Array:
+    """Return 5, 4 or 15 for jets with a b hadron, c hadron or hadronic tau in them, else 0, int64[m]."""
+    hadrons, charm = _of_decayed(particles.heavy), np.isin(np.abs(particles.heavy.id), CHARM)
+    hard = hadrons.pt > detector.FLAVOUR_PT
+    taus = _of_decayed(particles.taus)
+    radius = detector.FLAVOUR_RADIUS
+    choices = [
+        (near(jets, hadrons.where(hard & ~charm), n, radius), 5),
+        (near(jets, hadrons.where(hard & charm), n, radius), 4),
+        (near(jets, taus.where(taus.pt > detector.FLAVOUR_PT), n, radius), 15),
+    ]
+    return np.select([found for found, _ in choices], [label for _, label in choices], default=0)
+
+
+def _of_decayed(what: Decayed) -> Candidates:
+    return Candidates(what.event, np.full(len(what.id), -1), *polar(what.px, what.py, what.pz))
 
 
 def _stored(
-    kind: str,
-    objects: Candidates,
-    pt: Array,
-    extra: Array | None,
-    name: str | None,
-    n: int,
-    eta_max: float,
+    kind: str, objects: Candidates, pt: Array, columns: dict[str, Array], n: int, eta_max: float
 ) -> Objects:
     """Return objects above the storage threshold, in descending reconstructed pT within an interaction."""
     keep = np.flatnonzero((pt > detector.STORED_PT[kind]) & (np.abs(objects.eta) < eta_max))
     keep = keep[np.lexsort((-pt[keep], objects.event[keep]))]
-    columns = {"pt": pt[keep], "eta": objects.eta[keep], "phi": objects.phi[keep]}
-    columns = {k: c.astype(np.float32) for k, c in columns.items()}
-    if name is not None and extra is not None:
-        columns[name] = extra[keep].astype(np.int8)
-    return Objects(np.bincount(objects.event[keep], minlength=n), columns)
+    momenta = {"pt": pt[keep], "eta": objects.eta[keep], "phi": objects.phi[keep]}
+    stored = {k: c.astype(np.float32) for k, c in momenta.items()}
+    stored |= {k: columns[k][keep].astype(kept) for k, kept in OBJECTS[kind].items()}
+    return Objects(np.bincount(objects.event[keep], minlength=n), stored)
 
 
 def _missing(
-    particles: Particles,
-    visible: Candidates,
-    calorimeter: Array,
-    jets: Candidates,
-    jet_pt: Array,
-    hard: Array,
-    em: Array,
+    particles: Particles, visible: Candidates, jets: Candidates, jet_pt: Array, hard: Array, em: Array
 ) -> dict[str, Array]:
     """Return the ingredients of missing momentum; jets that are photons or electrons are taken as exact."""
     n = len(particles.weight)
-    event = _events(particles.offsets)
-    unseen = ~calorimeter & (np.abs(particles.id) != MUON)
+    event = events_of(particles.offsets)
+    unseen = np.isin(np.abs(particles.id), NEUTRINOS)
     poor = hard & ~em
     lost = (jets.pt - jet_pt)[poor]
 
     def total(of: Array, values: Array) -> Array:
         return np.bincount(of, weights=values, minlength=n)
 
-    soft = total(visible.event, visible.pt) - total(jets.event[hard], jets.pt[hard])
+    def central(objects: Candidates, more: Array | None = None) -> Array:
+        keep = np.abs(objects.eta) < detector.MET_ETA
+        keep = keep if more is None else keep & more
+        return total(objects.event[keep], objects.pt[keep])
+
     return {
         "invisible_x": total(event[unseen], particles.px[unseen]),
         "invisible_y": total(event[unseen], particles.py[unseen]),
         "mismeasured_x": total(jets.event[poor], lost * np.cos(jets.phi[poor])),
         "mismeasured_y": total(jets.event[poor], lost * np.sin(jets.phi[poor])),
-        "soft_et": np.maximum(soft, 0.0),
+        "soft_et": np.maximum(central(visible) - central(jets, hard), 0.0),
     }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from trigemu import __version__
-from trigemu.generate import blocks, crossings, events, interactions, pools, pythia, recipes, tuning, write
+from trigemu.generate import blocks, crossings, events, pools, pythia, recipes, tuning, write
 from trigemu.generate.config import Config, ConfigError, Slice, load_config, shipped
 
 __all__ = [
@@ -143,9 +143,7 @@ def _samples(
 
 def _slice(config: Config, number: int, folder: Path) -> tuple[events.EventColumns, write.Normalisation]:
     part = config.slices[number]
-    parts = list(blocks.read_all(config, part, folder))
-    rows = interactions.concatenate([block.interactions for block in parts])
-    summaries = [block.summary for block in parts]
+    rows, summaries = pools.read_rows(part, folder, config)
     generated = np.array([s.generated for s in summaries])
     norm = write.Normalisation(
         cross_section_pb=float(np.average([s.cross_section_pb for s in summaries], weights=generated)),
@@ -155,4 +153,4 @@ def _slice(config: Config, number: int, folder: Path) -> tuple[events.EventColum
         sumw2=np.array([s.sumw2 for s in summaries]),
         k_factor=part.k_factor,
     )
-    return events.make(rows, 0, number, config.seed, config.fakes), norm
+    return crossings.single(rows, number, config), norm

@@ -1,7 +1,7 @@
 """Tuning of luminosity and fakes to the rates of the DECADE paper (arXiv:2508.10224).
 
 Stage two is repeated on the same interactions, and its rates are taken with trigemu itself. The luminosity is
-adjusted to the jet rate; probability and slope of the fakes to the rates of hard photons and of any photon;
+adjusted to the jet rate; probability and power of the fakes to the rates of hard photons and of any photon;
 the busy factor to the share of crossings with two photons. The random numbers are the same in every step, so
 few steps are needed.
 """
@@ -28,9 +28,9 @@ PAPER = {"J100": 18.5e3, "G30": 3.28e3, "photon_alone": 270e3, "photon": 284e3}
 # signs.
 PHOTON_HZ = 278.6e3
 TWO_PHOTON_SHARE = 0.02  # of the crossings with a photon; chosen, see docs/explanation/sample.md
-# d ln(rate) / d slope of any photon and of photons above 30 GeV: the mean of ln(pT / 20 GeV) of the jets that
+# d ln(rate) / d power of any photon and of photons above 30 GeV: the mean of ln(pT / 20 GeV) of the jets that
 # fake.
-SLOPE_ANY, SLOPE_HARD = -0.45, 0.65
+POWER_ANY, POWER_HARD = -0.5, 0.65
 STEPS = 4
 
 
@@ -77,12 +77,12 @@ def improved(step: Step) -> Config:
     jets = PAPER["J100"] / rates["J100"].hz
     # More luminosity gives more photons too; the fakes are adjusted to the rest.
     any_, hard = (math.log(target / rate / jets) for target, rate in _photons(rates))
-    slope = (hard - any_) / (SLOPE_HARD - SLOPE_ANY)
-    probability = math.exp(any_ - SLOPE_ANY * slope)
+    power = (hard - any_) / (POWER_HARD - POWER_ANY)
+    probability = math.exp(any_ - POWER_ANY * power)
     fakes = msgspec.structs.replace(
         config.fakes,
         probability=_digits(config.fakes.probability * probability),
-        slope=_digits(config.fakes.slope + slope),
+        power=_digits(config.fakes.power + power),
     )
     busy = config.crossings.busy_factor * (TWO_PHOTON_SHARE / step.two_photon_share) ** 0.5
     most = 1.0 / config.crossings.busy_fraction if config.crossings.busy_fraction else 1.0
@@ -108,7 +108,7 @@ def tuning_table(step: Step) -> str:
     lines.append(f"{'two photons':14}{'':8}   {100 * step.two_photon_share:.2f} % of those with a photon")
     lines += [
         f"luminosity_cm2s = {config.luminosity_cm2s:g}",
-        f"fakes.probability = {config.fakes.probability:g}, slope = {config.fakes.slope:g}",
+        f"fakes.probability = {config.fakes.probability:g}, power = {config.fakes.power:g}",
         f"crossings.busy_factor = {config.crossings.busy_factor:g}",
     ]
     return "\n".join(lines)

@@ -25,20 +25,20 @@ Array = NDArray[Any]
 
 COMPRESSION = uproot.LZMA(6)  # a seventh smaller than ZSTD(19), and read as fast as needed
 NOTE = (
-    "Crossings share interactions. Quoted errors sum those of one parent before they are squared; what else "
-    "is shared makes the true errors of the embedded sample up to 1.1 times as large, 1.25 times for muons "
-    "from pile-up: docs/explanation/sample.md."
+    "Crossings share interactions. Quoted errors sum those of one parent before they are squared; "
+    "docs/explanation/sample.md has how much larger errors are by what else is shared."
 )
 BASKET = 131_072  # events; large baskets are read fast, and this is what is read at a time
-COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon": "Muon"}
+COLLECTIONS = {"jet": "Jet", "photon": "Photon", "electron": "Electron", "muon": "Muon", "tau": "Tau"}
 
 
 @dataclass(frozen=True, slots=True)
 class Normalisation:
     """The normalisation of a slice: cross-section in pb, and sums over its accepted interactions per block.
 
-    rate_hz: the rate of a class of crossings, which takes the place of the cross-section. mean_interactions:
-    the mean number of interactions of the class in any crossing."""
+    rate_hz: the rate of a class of crossings, which takes the place of the cross-section.
+    weight_before_thinning: the largest in Hz that a crossing had before some were left out.
+    mean_interactions: the mean number of interactions of the class in any crossing."""
 
     cross_section_pb: float
     filter_efficiency: float
@@ -47,6 +47,7 @@ class Normalisation:
     sumw2: Array
     k_factor: float = 1.0  # not in cross_section_pb
     rate_hz: float | None = None
+    weight_before_thinning: float | None = None
     mean_interactions: float | None = None
 
 
@@ -103,6 +104,7 @@ def _sample(part: Slice, norm: Normalisation, sha256: str) -> Iterator[tuple[str
     yield "sha256", [sha256]
     if norm.rate_hz is not None:
         yield "rate_hz", norm.rate_hz
+        yield "weight_before_thinning", norm.weight_before_thinning
     else:
         yield "cross_section_pb", norm.cross_section_pb
         yield "filter_efficiency", norm.filter_efficiency

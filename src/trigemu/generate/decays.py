@@ -1,0 +1,104 @@
+"""Decays of b and c hadrons, drawn many times, so that every interaction with such hadrons gives muons.
+
+One hadron in ten decays to a muon, and most muons are soft. The hadrons of an interaction are therefore left
+as they are at first and decayed many times. Of the decays with the same muons (none, a soft one, a hard one,
+several) one is kept, with the share of those decays as weight: the sum over what is kept of an interaction
+has the mean of all decays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+MUON = 13
+# Hadrons with an open b or c quark that decay weakly.
+CHARM = (411, 421, 431, 4122, 4132, 4232, 4332)
+BOTTOM = (511, 521, 531, 541, 5122, 5132, 5232, 5332)
+HADRONS = CHARM + BOTTOM
+
+MUON_PT = 3.0  # GeV; softer muons are no object
+MUON_ETA = 2.6
+HADRON_PT = 4.0  # GeV; hadrons below give hardly any such muon, and decay once
+# Decays are grouped by the pT of the hardest muon (GeV), and by whether there are several.
+MUON_BINS = (MUON_PT, 6.0, 12.0)
+FIELDS = ("id", "px", "py", "pz", "e")
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """Final particles of the decays of one interaction's hadrons: id int32[m], momenta float64[m] in GeV.
+
+    share: of the decays with the same muons."""
+
+    share: float
+    id: Array
+    px: Array
+    py: Array
+    pz: Array
+    e: Array
+
+
+class Decayer:
+    """A Pythia that decays hadrons and nothing else; `pythia` is not initialised yet."""
+
+    def __init__(self, pythia: Any, times: int, seed: int) -> None:
+        for line in ("ProcessLevel:all = off", f"Random:seed = {seed}"):
+            pythia.readString(line)
+        pythia.init()
+        self._pythia = pythia
+        self._times = times
+        self._rng = np.random.default_rng(seed)
+
+    def decays(self, hadrons: dict[str, Array]) -> list[Products]:
+        """Return what is kept of the decays of the hadrons of an interaction; hadrons: arrays by FIELDS."""
+        hard = np.hypot(hadrons["px"], hadrons["py"]) > HADRON_PT
+        times = self._times if hard.any() else 1
+        ids, final, copy = self._decayed(hadrons, times)
+        group = self._groups(ids, final, copy, times)
+        kept = []
+        for value in np.unique(group):
+            alike = np.flatnonzero(group == value)
+            chosen = alike[int(self._rng.random() * len(alike))]
+            rows = np.flatnonzero(final & (copy == chosen)) + 1  # the event's own entry is the first
+            momenta = [self._pythia.event[int(i)] for i in rows]
+            columns = (np.array([getattr(p, name)() for p in momenta]) for name in FIELDS[1:])
+            kept.append(Products(len(alike) / times, ids[rows - 1], *columns))
+        return kept
+
+    def _decayed(self, hadrons: dict[str, Array], times: int) -> tuple[Array, Array, Array]:
+        """Decay all copies in one record; return id, whether final, and the copy of each of its particles."""
+        event = self._pythia.event
+        event.reset()
+        e, p2 = hadrons["e"], hadrons["px"] ** 2 + hadrons["py"] ** 2 + hadrons["pz"] ** 2
+        mass = np.sqrt(np.maximum(e**2 - p2, 0.0))
+        rows = list(zip(*(hadrons[name].tolist() for name in FIELDS), mass.tolist(), strict=True))
+        for _ in range(times):
+            for pdg, px, py, pz, e, m in rows:
+                event.append(pdg, 1, 0, 0, px, py, pz, e, m)
+        self._pythia.next()
+        particles = [event[i] for i in range(1, event.size())]
+        ids = np.array([p.id() for p in particles])
+        final = np.array([p.status() > 0 for p in particles])
+        ancestor = np.arange(len(ids))
+        mother = np.array([p.mother1() for p in particles]) - 1
+        own = len(rows) * times
+        while (later := np.flatnonzero(ancestor >= own)).size:
+            ancestor[later] = mother[ancestor[later]]
+        return ids, final, ancestor // len(rows)
+
+    def _groups(self, ids: Array, final: Array, copy: Array, times: int) -> Array:
+        """Return the group of each copy, int64: 0 without a muon, then by the hardest one's pT, last with
+        several."""
+        hardest, number = np.zeros(times), np.zeros(times, np.int64)
+        for i in np.flatnonzero(final & (np.abs(ids) == MUON)):
+            p = self._pythia.event[int(i) + 1]
+            if p.pT() > MUON_PT and abs(p.eta()) < MUON_ETA:
+                hardest[copy[i]] = max(hardest[copy[i]], p.pT())
+                number[copy[i]] += 1
+        return np.where(number > 1, len(MUON_BINS) + 1, np.searchsorted(MUON_BINS, hardest))
