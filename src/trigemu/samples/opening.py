@@ -79,8 +79,8 @@ def open_catalogue(
     Examples
     --------
     >>> import trigemu
-    >>> [sample.name for sample in trigemu.open_catalogue().samples]
-    ['soft', 'hard', 'photon', 'w', 'z', 'yy']
+    >>> [sample.name for sample in trigemu.open_catalogue().background][:3]
+    ['soft', 'soft_muons', 'hard']
     """
     if not (path is None or isinstance(path, str | os.PathLike)):
         raise wrong_type(
