@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from trigemu.generate import pythia
 from trigemu.generate.config import Slice
@@ -52,6 +53,24 @@ def test_biased_cross_section_agrees_with_unbiased() -> None:
     truth = direct.cross_section()
     assert value == pytest.approx(truth.pb, abs=3 * np.hypot(error, truth.error_pb))
     assert error < 0.05 * value
+
+
+def test_cross_section_of_radiated_photons_agrees_with_that_of_all_interactions() -> None:
+    """Interactions that end early are counted with their weights: the bias prefers those that radiate."""
+    bias = [f"PhaseSpace:bias2Selection{s}" for s in (" = on", "Pow = 3.", "Ref = 40.")]
+    bare = ["PartonLevel:MPI = off", "HadronLevel:all = off"]
+    every = part("HardQCD:all = on", "PhaseSpace:pTHatMin = 40.", *bare, *bias)
+    found = {}
+    for radiated, n in (("keep", 6_000), ("only", 800)):
+        generator = pythia.Generator(replace(every, radiated=radiated, radiation_factor=20.0), 1)
+        batches = list(generator.batches(n))
+        weight = np.concatenate([p.weight for p in batches])
+        kept = weight * np.concatenate([pythia.radiates(p) for p in batches])
+        scale = generator.cross_section().pb / weight.sum()
+        found[radiated] = scale * kept.sum(), scale * np.sqrt((kept**2).sum())
+    (value, error), (truth, spread) = found["only"], found["keep"]
+    assert value == pytest.approx(truth, abs=3 * np.hypot(error, spread))
+    assert np.hypot(error, spread) < 0.2 * truth
 
 
 def test_photon_in_the_hard_scattering_is_marked() -> None:

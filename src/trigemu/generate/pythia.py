@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,18 +33,19 @@ COMMON = (
 HARD_PROCESS = 23  # status code of the outgoing partons of the hardest scattering
 DECAY_PRODUCT = 90  # status codes from here on are products of decays
 PHOTON, TAU = 22, 15
-# A photon radiated by a quark is looked for before hadrons are formed, where its momentum is not yet final.
+# A photon radiated by a quark is looked for where the shower passes the smallest scale of such photons; its
+# momentum is not yet final there.
 RADIATED_PT = 8.5  # GeV
 RADIATED_ETA = 2.6
-EARLY_PT, EARLY_ETA = 7.5, 2.7
+EARLY_PT, EARLY_ETA = 6.5, 2.8
+RADIATION_SCALE = 2.0  # GeV, relative to the quark; softer photons would only make the weights uneven
 FIRST_PARTON = 5  # records before it are the beams and the incoming partons
-# Quarks radiate photons more often than they do, with weights; softer photons than these (relative to the
-# quark) would only make the weights uneven.
+# Quarks radiate photons more often than they do, with weights.
 ENHANCED = (
     "Enhancements:doEnhance = on",
     "EnhancedSplittings:List = {{isr:Q2QA={0:g},fsr:Q2QA={0:g}}}",
-    "TimeShower:pTminChgQ = 2.",
-    "SpaceShower:pTminChgQ = 2.",
+    f"TimeShower:pTminChgQ = {RADIATION_SCALE:g}",
+    f"SpaceShower:pTminChgQ = {RADIATION_SCALE:g}",
 )
 
 
@@ -100,7 +101,7 @@ class CrossSection:
 class Generator:
     """One Pythia instance for the settings of a slice; equal seeds give equal interactions.
 
-    Where a slice keeps only interactions with a radiated photon, most end before hadrons are formed.
+    Where a slice keeps only interactions with a radiated photon, most end early in the shower.
     """
 
     def __init__(self, part: Slice, seed: int) -> None:
@@ -111,9 +112,10 @@ class Generator:
             self._decayer = Decayer(_configured(part), part.decays, 1 + (seed + SEED_MAX // 2) % SEED_MAX)
             for hadron in HADRONS:
                 self._pythia.readString(f"{hadron}:mayDecay = off")
-        self._enhancement = [0.0, 0.0]  # sums over interactions: weights, and those of the biased p̂T alone
-        if part.radiated == "only":
-            self._veto = _end_without_photon(self._pythia)  # Pythia holds no reference to it
+        self._sumw = 0.0
+        self._begun = None
+        if part.radiated == "only" or part.radiation_factor > 1:
+            self._begun = _hook(self._pythia, self._bias, ends=part.radiated == "only")
         if not self._pythia.init():
             raise GeneratorError(
                 f"slice {part.name!r}: Pythia cannot start with the settings {part.settings}; "
@@ -128,8 +130,7 @@ class Generator:
             if len(batch) == 0:
                 raise GeneratorError("Pythia failed on every interaction of a batch")
             left -= len(batch)
-            self._enhancement[0] += float(ak.sum(batch.info.weights[:, 0]))
-            self._enhancement[1] += float(np.sum(self._bias(np.sqrt(ak.to_numpy(batch.info.pT2Hat)))))
+            self._sumw += float(ak.sum(batch.info.weights[:, 0]))
             particles = _flatten(batch)
             yield particles if self._decayer is None else _with_decays(particles, self._decayer)
 
@@ -137,16 +138,18 @@ class Generator:
         """Return the cross-section from the interactions generated so far, corrected for bias weights."""
         info = self._pythia.infoPython()
         scale = PB_PER_MB
-        if self._pythia.flag("Enhancements:doEnhance"):
-            # Pythia's own number knows the biased p̂T and what was ended early, but no enhanced radiation.
-            scale *= self._enhancement[0] / self._enhancement[1]
+        if self._begun is not None:
+            # Pythia's own number knows no enhanced radiation, and counts what ends early without its weight:
+            # it is too high where a biased p̂T prefers interactions that radiate.
+            scale *= info.nSelected() / info.nAccepted() * self._sumw / self._begun.sumw
         return CrossSection(info.sigmaGen() * scale, info.sigmaErr() * scale)
 
-    def _bias(self, pt_hat: Array) -> Array:
+    def _bias(self, pt_hat: float) -> float:
+        """Return the weight of an interaction from the biased p̂T."""
         if not self._pythia.flag("PhaseSpace:bias2Selection"):
-            return np.ones(len(pt_hat))
+            return 1.0
         power = self._pythia.parm("PhaseSpace:bias2SelectionPow")
-        return np.asarray((pt_hat / self._pythia.parm("PhaseSpace:bias2SelectionRef")) ** -power)
+        return float((pt_hat / self._pythia.parm("PhaseSpace:bias2SelectionRef")) ** -power)
 
 
 def radiates(particles: Particles) -> Array:
@@ -270,21 +273,34 @@ def _momenta(p: ak.Array) -> tuple[Array, Array, Array]:
     return ak.to_numpy(p.px), ak.to_numpy(p.py), ak.to_numpy(p.pz)
 
 
-def _end_without_photon(pythia: Any) -> Any:
-    """Make Pythia end interactions in which no quark radiates a photon; return the object that does it."""
+def _hook(pythia: Any, bias: Callable[[float], float], *, ends: bool) -> Any:
+    """Make Pythia sum the bias weights of all interactions that it begins, as `sumw` of what is returned;
+    ends: whether it ends those in which no quark radiates a photon. Pythia holds no reference to it."""
     module = _module()
 
-    class Ending(module.UserHooks):  # type: ignore[misc,name-defined]
-        def canVetoPartonLevel(self) -> bool:  # noqa: N802
+    class Begun(module.UserHooks):  # type: ignore[misc,name-defined]
+        sumw = 0.0
+
+        def canVetoProcessLevel(self) -> bool:  # noqa: N802
             return True
 
-        def doVetoPartonLevel(self, event: Any) -> bool:  # noqa: N802
+        def doVetoProcessLevel(self, process: Any) -> bool:  # noqa: N802
+            self.sumw += bias(process[FIRST_PARTON].pT())
+            return False
+
+        def canVetoPT(self) -> bool:  # noqa: N802
+            return ends
+
+        def scaleVetoPT(self) -> float:  # noqa: N802
+            return RADIATION_SCALE
+
+        def doVetoPT(self, position: int, event: Any) -> bool:  # noqa: N802
             return not any(
                 p.id() == PHOTON and p.status() > 0 and p.pT() > EARLY_PT and abs(p.eta()) < EARLY_ETA
                 for p in (event[i] for i in range(FIRST_PARTON, event.size()))
             )
 
-    hook = Ending()
+    hook = Begun()
     pythia.setUserHooksPtr(hook)
     return hook
 
