@@ -87,7 +87,9 @@ def test_jets_are_taken_for_taus() -> None:
     n = 40_000
     found = events(toys.interactions([[80.0]] * n), Fakes(probability=0.0, taus=0.4)).objects["tau"]
     assert found.counts.mean() == pytest.approx(0.4 * 4**detector.TAU_FAKE_POWER, rel=0.05)
-    assert (found.columns["identification"] >= 3).mean() == pytest.approx(0.1, abs=0.01)
+    assert (found.columns["identification"] >= 3).mean() == pytest.approx(
+        detector.TAU_LEVELS["fake"][2], abs=0.01
+    )
     assert np.median(found.columns["pt"]) == pytest.approx(80 * detector.TAU_SCALE, rel=0.01)
 
 

@@ -4,9 +4,11 @@ Every function is vectorised and takes pT in GeV. Random numbers are arguments, 
 and repeated. docs/explanation/sample.md explains the model as a whole.
 
 Sources. [D]: Delphes 3 (arXiv:1307.6346), its card cards/delphes_card_ATLAS.tcl. [D2]: its cards
-cards/ATLAS_Run2/tagging/b_tag_*.tcl and efficiency/electron_*.tcl. [J]: ATLAS, jet energy
-scale and resolution at 13 TeV (arXiv:2007.02645). [M]: ATLAS, missing transverse momentum at 7 TeV
-(arXiv:1108.5602). A number without a source is chosen here, for the reason given.
+cards/ATLAS_Run2/tagging/b_tag_*.tcl and efficiency/electron_*.tcl, photon.tcl, muon_medium.tcl. [J]: ATLAS,
+jet energy scale and resolution at 13 TeV (arXiv:2007.02645). [M]: ATLAS, missing transverse momentum at 7 TeV
+(arXiv:1108.5602). [T]: ATLAS, taus at 13 TeV (ATL-PHYS-PUB-2015-045), as TAU_EFF_ATLAS_RUN2 of Rivet has it.
+[U]: ATLAS's UpgradePerformanceFunctions for the High-Luminosity LHC, in Athena. A number without a source is
+chosen here, for the reason given.
 """
 
 from __future__ import annotations
@@ -108,12 +110,19 @@ BTAG_BOTTOM = (
     *((7.932, 0.00129, 0.32831), (2.993, 0.00181, 0.18066)),
     *((1.364, 0.00237, 0.11063), (0.383, 0.00381, 0.04990)),
 )
-# Shares of candidates that reach each level of identification or quality, lowest first; chosen, except for
-# electrons from W and Z, whose shares are near those of [D2] between 30 and 60 GeV.
+# Shares of candidates that reach each level of identification or quality, lowest first. True photons,
+# electrons (loose, medium, tight) and prompt muons: [D2] at 40 to 45 GeV; fake electrons: 0.05 chosen, the
+# rest of it as between loose, medium and tight of [U] for jets of 30 to 50 GeV. Taus: candidates of Level-1
+# (0.85, chosen), then loose and tight of [T], true ones with 23 % of three prongs, fakes of 30 GeV with half.
+# The others are chosen.
 PHOTON_LEVELS = {"true": (0.90,), "fake": (0.30,)}
-ELECTRON_LEVELS = {"prompt": (0.93, 0.88, 0.80), "hadron": (0.60, 0.40, 0.25), "fake": (0.05, 0.02, 0.008)}
+ELECTRON_LEVELS = {
+    "prompt": (0.93, 0.88, 0.78),
+    "hadron": (0.60, 0.40, 0.25),
+    "fake": (0.05, 0.0136, 0.005),
+}
 MUON_LEVELS = {"prompt": (0.97,), "hadron": (0.95,), "flight": (0.35,)}
-TAU_LEVELS = {"true": (0.85, 0.75, 0.60), "fake": (1.0, 0.30, 0.10)}  # [D] has 0.6 at a fake rate of 0.01
+TAU_LEVELS = {"true": (0.85, 0.577, 0.415), "fake": (1.0, 0.136, 0.024)}
 TAU_FAKE_POWER = -0.5  # the probability that a jet is taken for a tau falls as this power of pT; chosen
 TAU_SCALE = 0.8  # the pT of a fake tau over that of the jet; chosen
 POINTS = 48  # in the integral over a fake photon's share of a jet's pT
