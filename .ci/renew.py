@@ -7,7 +7,7 @@ FOLDER is what `trigemu generate embedded -o FOLDER` wrote. The stages, in order
     menus       menus name the new cards by their sha256
     figures     pictures in README and docs
     validation  the page of validation, and its pictures
-    examples    output that is shown in README and docs
+    examples    output that is shown in README, docs and docstrings
     check       the tests that hold numbers, and the examples
 
 Text that interprets numbers is not rewritten: read the difference.
@@ -121,6 +121,7 @@ def validation(_: Path) -> None:
 
 def examples(_: Path) -> None:
     """Write the shown output anew, where nothing in it is left out."""
+    run(sys.executable, ".ci/docstrings.py")
     run(*PYTEST, "-p", "docs.blocks", "docs", "README.md", env={"DOCS_UPDATE": "1"})
 
 
@@ -134,6 +135,7 @@ def check(_: Path) -> None:
         "tests/test_reference.py",
     )
     run(*PYTEST, "-p", "docs.blocks", "docs", "README.md")
+    run(*PYTEST, "--doctest-modules", "src/trigemu")
 
 
 STAGES: tuple[Callable[[Path], None], ...] = (sample, models, menus, figures, validation, examples, check)
