@@ -7,6 +7,7 @@ from pathlib import Path
 import matplotlib.image
 import numpy as np
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 
 from trigemu import TrigemuError
@@ -17,18 +18,31 @@ EDGES = np.array([10.0, 20.0, 40.0, 80.0])
 RATES = {"a": np.array([100.0, 40.0, 8.0]), "b": np.array([10.0, 0.0, 2.0]), "s": np.array([1.0, 1.0, 1.0])}
 
 
-def draw() -> dict[str, np.ndarray]:
+def draw() -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     made = draw_spectrum("pT", "GeV", EDGES, RATES, RATES, frozenset("s"))
-    steps = [p for p in made.axes[0].patches if isinstance(p, StepPatch) and p.get_label()[:1] != "_"]
+    return steps_of(made.axes[0]), steps_of(made.axes[1])
+
+
+def steps_of(axes: Axes) -> dict[str, np.ndarray]:
+    steps = [p for p in axes.patches if isinstance(p, StepPatch) and p.get_label()[:1] not in ("", "_")]
     return {str(p.get_label()): p.get_data().values for p in steps}
 
 
-def test_lines_are_rates_per_bin_width_and_signals_are_not_in_the_sum() -> None:
-    lines = draw()
+def test_lines_are_rates_per_bin_width_and_signals_have_a_panel_of_their_own() -> None:
+    lines, shapes = draw()
     assert lines["a"] == pytest.approx([10.0, 2.0, 0.2])
-    assert lines["s"] == pytest.approx([0.1, 0.05, 0.025])
+    assert list(shapes) == ["s"]
+    assert shapes["s"] == pytest.approx(np.array([0.1, 0.05, 0.025]) / 3)
     assert lines["sum of the background"] == pytest.approx([11.0, 2.0, 0.25])
     assert np.isnan(lines["b"][1])
+
+
+def test_rare_samples_are_one_line() -> None:
+    rates = {f"s{i}": np.array([1.0, 10.0**-i, 0.0]) for i in range(12)}
+    lines = steps_of(draw_spectrum("n", "", EDGES, rates, rates).axes[0])
+    assert [*lines] == [*(f"s{i}" for i in range(8)), "4 others", "sum of the background"]
+    assert lines["4 others"][:2] == pytest.approx([4.0, sum(10.0**-i for i in range(8, 12))])
+    assert lines["sum of the background"][:2] == pytest.approx([12.0, sum(10.0**-i for i in range(12))])
 
 
 def test_a_file_is_whole_or_not_there(tmp_path: Path) -> None:
