@@ -173,5 +173,5 @@ def test_true_photons_are_not_weighted_up(pair: list[Pool]) -> None:
     events, weight, _ = made(config, [*pair, photon], photon)
     assert (events.objects["photon"].columns["fake"] == 0).sum() >= len(weight)
     alone = weight[(events.objects["photon"].counts == 1) & (events.scalars["MET_pt"] < 1)]
-    common = alone[alone > 1]  # not the copies with missing momentum in the tails
+    common = alone[alone > 10]  # not the copies in which missing momentum fluctuates much
     assert common.max() < 1.3 * common.mean()

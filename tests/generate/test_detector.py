@@ -91,11 +91,30 @@ def test_missing_momentum_has_tails() -> None:
     sums = {f"{name}_{axis}": np.zeros(n) for name in ("invisible", "mismeasured") for axis in "xy"}
     sums["soft_et"] = np.full(n, 400.0)
     width = 20 * detector.MET_SOFT
-    every = (*detector.MET_WIDTHS, *detector.MET_TAILS)
-    assert sum(share for share, _ in every) == pytest.approx(1.0)
-    for tail, widths in ((None, every), (False, detector.MET_WIDTHS), (True, detector.MET_TAILS)):
-        pt, phi = detector.missing_vector(sums, *rng.standard_normal((2, n)), rng.random(n), tail)
+    assert sum(share for share, _ in detector.EVERY.widths) == pytest.approx(1.0)
+    for part in (detector.EVERY, detector.TAILS):
+        widths = part.widths
+        pt, phi = detector.missing_vector(sums, rng.random((3, n)), part)
         expected = np.average([f**2 for _, f in widths], weights=[s for s, _ in widths]) * width**2
         assert (pt * np.cos(phi)).var() == pytest.approx(expected, rel=0.02)
         beyond = np.average([np.exp(-0.5 * (12 / f) ** 2) for _, f in widths], weights=[s for s, _ in widths])
         assert (pt > 12 * width).mean() == pytest.approx(beyond, abs=4 * (beyond / n) ** 0.5 + 1e-5)
+
+
+def test_parts_of_missing_momentum_add_up() -> None:
+    """With their shares as weights they have the spectrum of all fluctuations."""
+    rng = np.random.default_rng(2)
+    n = 400_000
+    sums = {f"{name}_{axis}": np.zeros(n) for name in ("invisible", "mismeasured") for axis in "xy"}
+    sums["soft_et"] = np.full(n, 400.0)
+    width = 20 * detector.MET_SOFT
+    parts = (detector.INNER, detector.OUTER, detector.TAILS)
+    found = [detector.missing_vector(sums, rng.random((3, n)), part)[0] / width for part in parts]
+    shares = [part.share for part in parts]
+    assert sum(shares) == pytest.approx(1.0)
+    for threshold in (0.5, 1.5, 3.0, 4.0, 6.0, 9.0):
+        above = [(pt > threshold).mean() for pt in found]
+        exact = sum(share * np.exp(-0.5 * (threshold / f) ** 2) for share, f in detector.EVERY.widths)
+        error = np.hypot.reduce([s * np.sqrt(a / n) for s, a in zip(shares, above, strict=True)])
+        assert np.dot(shares, above) == pytest.approx(exact, abs=4 * error + 1e-9)
+    assert found[1].min() > np.sqrt(-2 * np.log(detector.MET_OUTER)) - 1e-9

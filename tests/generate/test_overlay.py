@@ -50,8 +50,8 @@ def test_missing_momentum_is_a_vector_sum() -> None:
     n = 50_000
     both = Drawn(pool, np.repeat(np.arange(n), 2), np.tile([0, 1], n), True)
     made = overlay.overlay([both], n)
-    normal = np.random.default_rng(1).standard_normal((2, n))
-    pt, phi = detector.missing_vector(made.sums, *normal, np.zeros(n), False)
+    u = np.random.default_rng(1).random((3, n))
+    pt, phi = detector.missing_vector(made.sums, u, detector.Fluctuations(1.0, ((1.0, 1.0),)))
     x, y = pt * np.cos(phi), pt * np.sin(phi)
     assert (x.mean(), y.mean()) == pytest.approx((20, 15), abs=0.1)
     width = 10 * detector.MET_SOFT

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from trigemu.generate import detector, overlay
 from trigemu.generate.config import Config
+from trigemu.generate.detector import Fluctuations
 from trigemu.generate.events import (
     EVENT_BITS,
     EventColumns,
     centred,
-    normal_pair,
     round_angle,
     round_mantissa,
     rounded,
@@ -43,28 +43,26 @@ MET_ANGLE_STEP = 1 / 16
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What is rare, and not left to chance: whether a crossing has fakes, whether missing momentum is in its
-    tails.
-
-    number: of the copy; share: of the crossing's weight."""
+    """What is rare, and not left to chance: whether a crossing has fakes (None: by chance), and how its
+    missing momentum fluctuates, of which it has the share as weight."""
 
     number: int
     fake: bool | None
-    tail: bool | None
-    share: float
+    missing: Fluctuations
 
 
-BY_CHANCE = Copy(0, None, None, 1.0)
-#: A background crossing is there three times, with weights that add up to its own.
+BY_CHANCE = Copy(0, None, detector.EVERY)
+#: A background crossing is there four times, with weights that add up to its own.
 COPIES = (
-    Copy(0, False, False, 1.0 - detector.TAIL_SHARE),
-    Copy(1, True, False, 1.0 - detector.TAIL_SHARE),
-    Copy(2, None, True, detector.TAIL_SHARE),
+    Copy(0, False, detector.INNER),
+    Copy(1, True, detector.INNER),
+    Copy(2, None, detector.OUTER),
+    Copy(3, None, detector.TAILS),
 )
 
 # Numbers of the streams of random numbers.
-_MET, _KEEP = 22 << 32, 23 << 32
-_MET_TAIL = 38 << 32
+_KEEP = 23 << 32
+_MET = tuple(stream << 32 for stream in (22, 38, 39))  # size, direction, width
 
 
 def make(what: Recipe) -> tuple[EventColumns, Normalisation]:
@@ -109,7 +107,7 @@ def single(rows: Interactions, number: int, config: Config) -> EventColumns:
     }
     crossing = Crossing(np.ones(n, np.int64), {k: rows.scalars[k] for k in SUMS}, objects)
     found, _ = observe(crossing, keys, config, None)
-    met_pt, met_phi = _missing(crossing, keys, config.seed, None)
+    met_pt, met_phi = _missing(crossing, keys, config.seed, detector.EVERY)
     scalars: dict[str, Array] = {
         "run": np.ones(n, np.uint32),
         "event": np.arange(n, dtype=np.uint64),
@@ -137,9 +135,9 @@ def _chunk(what: Recipe, start: int, stop: int, copy: Copy) -> _Part:
     seed, keys, n = what.config.seed, what.keys(start, stop), stop - start
     drawn, weight = contents(what, start, stop)
     crossing = overlay.overlay(drawn, n)
-    met_pt, met_phi = _missing(crossing, keys, seed, copy.tail)
+    met_pt, met_phi = _missing(crossing, keys, seed, copy.missing)
     objects, ratio = observe(crossing, keys, what.config, copy.fake)
-    weight = weight * what.hz * copy.share
+    weight = weight * what.hz * copy.missing.share
     weight = weight * ratio
     total, largest = math.fsum(weight), float(np.max(weight))
     if what.background:
@@ -163,9 +161,9 @@ def _chunk(what: Recipe, start: int, stop: int, copy: Copy) -> _Part:
     return _Part(columns, quiet[keep], total, largest)
 
 
-def _missing(crossing: Crossing, keys: Array, seed: int, tail: bool | None) -> tuple[Array, Array]:
-    normals = normal_pair(seed, keys, _MET, _MET + 1)
-    return detector.missing_vector(crossing.sums, *normals, uniform(seed, keys, _MET_TAIL), tail)
+def _missing(crossing: Crossing, keys: Array, seed: int, part: Fluctuations) -> tuple[Array, Array]:
+    u = np.stack([uniform(seed, keys, stream) for stream in _MET])
+    return detector.missing_vector(crossing.sums, u, part)
 
 
 def _parents(

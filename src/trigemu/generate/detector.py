@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,7 +83,7 @@ MUON_RESOLUTION = ((0.5, 0.010, 1.0e-4), (1.5, 0.015, 1.5e-4), (2.5, 0.025, 3.5e
 MET_SOFT = 0.35  # √GeV
 MET_WIDTHS = ((0.98, 1.0), (0.01977, 1.6))
 MET_TAILS = ((2.0e-4, 5.0), (3.0e-5, 10.0))
-TAIL_SHARE = math.fsum(share for share, _ in MET_TAILS)
+MET_OUTER = 0.02  # of the crossings that are not in the tails, those beyond 2.8 times their width
 
 # Pile-up under a jet adds PILEUP_JET · √(number of interactions) to its resolution, in GeV; JET_NOISE is
 # without it. Chosen so that both together are the published 2.53 GeV of [J] at 24 interactions, the mean of
@@ -126,6 +127,23 @@ TAU_LEVELS = {"true": (0.85, 0.577, 0.415), "fake": (1.0, 0.136, 0.024)}
 TAU_FAKE_POWER = -0.5  # the probability that a jet is taken for a tau falls as this power of pT; chosen
 TAU_SCALE = 0.8  # the pT of a fake tau over that of the jet; chosen
 POINTS = 48  # in the integral over a fake photon's share of a jet's pT
+
+
+@dataclass(frozen=True, slots=True)
+class Fluctuations:
+    """A part of the fluctuations of missing momentum. share: of all crossings; widths: shares and factors;
+    beyond: the probabilities, from and to, with which a fluctuation of these widths is exceeded."""
+
+    share: float
+    widths: tuple[tuple[float, float], ...]
+    beyond: tuple[float, float] = (0.0, 1.0)
+
+
+EVERY = Fluctuations(1.0, (*MET_WIDTHS, *MET_TAILS))
+_CORE_SHARE = math.fsum(share for share, _ in MET_WIDTHS)
+INNER = Fluctuations(_CORE_SHARE * (1.0 - MET_OUTER), MET_WIDTHS, (MET_OUTER, 1.0))
+OUTER = Fluctuations(_CORE_SHARE * MET_OUTER, MET_WIDTHS, (0.0, MET_OUTER))
+TAILS = Fluctuations(math.fsum(share for share, _ in MET_TAILS), MET_TAILS)
 
 
 def efficiency(values: tuple[float, float], eta: Array) -> Array:
@@ -212,20 +230,20 @@ def _shares(pt: Array, threshold: float) -> Array:
     return np.asarray(least[:, None] + (1.0 - least)[:, None] * np.linspace(0.0, 1.0, POINTS) ** 2)
 
 
-def missing_vector(
-    sums: Mapping[str, Array], normal_x: Array, normal_y: Array, u: Array, tail: bool | None
-) -> tuple[Array, Array]:
+def missing_vector(sums: Mapping[str, Array], u: Array, part: Fluctuations = EVERY) -> tuple[Array, Array]:
     """Return magnitude (GeV) and φ of reconstructed missing momentum, float64[n].
 
-    sums: the sums stored for interactions; two normal numbers and one uniform number per event. tail:
-    whether all are in the tails of the resolution, or none; None: by chance."""
-    widths = {True: MET_TAILS, False: MET_WIDTHS, None: (*MET_WIDTHS, *MET_TAILS)}[tail]
-    upto = np.cumsum([share for share, _ in widths])
-    factors = np.array([factor for _, factor in widths])
-    wide = factors[np.minimum(np.searchsorted(upto, u * upto[-1], side="right"), len(factors) - 1)]
-    sigma = wide * MET_SOFT * np.sqrt(sums["soft_et"])
+    sums: the sums stored for interactions; u: uniform numbers, float64[3, n], of the size, the direction and
+    the width of the fluctuation; part: the part of the fluctuations that all are in."""
+    upto = np.cumsum([share for share, _ in part.widths])
+    factors = np.array([factor for _, factor in part.widths])
+    wide = factors[np.minimum(np.searchsorted(upto, u[2] * upto[-1], side="right"), len(factors) - 1)]
+    low, high = part.beyond
+    # 1 − u is above 0, so that the logarithm is finite (Box and Muller).
+    size = np.sqrt(-2.0 * np.log(low + (high - low) * (1.0 - u[0])))
+    size *= wide * MET_SOFT * np.sqrt(sums["soft_et"])
     x, y = (
-        sums[f"invisible_{axis}"].astype(np.float64) + sums[f"mismeasured_{axis}"] + sigma * normal
-        for axis, normal in (("x", normal_x), ("y", normal_y))
+        sums[f"invisible_{axis}"].astype(np.float64) + sums[f"mismeasured_{axis}"] + size * direction
+        for axis, direction in (("x", np.cos(2.0 * np.pi * u[1])), ("y", np.sin(2.0 * np.pi * u[1])))
     )
     return np.hypot(x, y), np.arctan2(y, x)
