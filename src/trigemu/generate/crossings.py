@@ -7,6 +7,7 @@ order or chunks.
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,11 +66,13 @@ _KEEP = 23 << 32
 _MET = tuple(stream << 32 for stream in (22, 38, 39))  # size, direction, width
 
 
-def make(what: Recipe) -> tuple[EventColumns, Normalisation]:
+def make(what: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]:
     """Make the crossings of a class that are kept, and their normalisation; background has its rate."""
     starts = range(0, what.n, CHUNK)
     copies = COPIES if what.background else (BY_CHANCE,)
-    parts = [_chunk(what, start, min(start + CHUNK, what.n), copy) for copy in copies for start in starts]
+    ranges = [(start, min(start + CHUNK, what.n), copy) for copy in copies for start in starts]
+    with ThreadPoolExecutor(threads) as pool:
+        parts = list(pool.map(lambda chosen: _chunk(what, *chosen), ranges))
     events = _joined([part.columns for part in parts])
     weight = events.scalars["genWeight"]
     events.scalars["event"] = np.arange(len(weight), dtype=np.uint64)

@@ -53,7 +53,7 @@ def generate(
     output : Path
         Folder for one ROOT file per slice and catalogue.toml; interactions go to output/interactions.
     workers : int
-        Number of processes.
+        Number of processes for interactions, and of threads for crossings.
     progress : callable, optional
         Is called with the number of further interactions, and of all.
 
@@ -68,7 +68,7 @@ def generate(
     """
     settings = config if isinstance(config, Config) else load_config(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
-    return _write(settings, output)
+    return _write(settings, output, workers)
 
 
 def tune(
@@ -85,7 +85,7 @@ def tune(
     """
     settings = config if isinstance(config, Config) else load_config(config)
     generate_interactions(settings, output, workers=workers, progress=progress)
-    return tuning.tune(settings, lambda changed: _write(changed, output), report)
+    return tuning.tune(settings, lambda changed: _write(changed, output, workers), report)
 
 
 def written_files(config: Config, output: Path) -> list[Path]:
@@ -106,10 +106,10 @@ def generate_interactions(
     blocks.make_all(settings, output / INTERACTIONS, workers, progress)
 
 
-def _write(settings: Config, output: Path) -> Path:
+def _write(settings: Config, output: Path, threads: int = 1) -> Path:
     """Run stage two, from the interactions in output to the catalogue, and return its path."""
     samples = []
-    for part, columns, norm in _samples(settings, output / INTERACTIONS):
+    for part, columns, norm in _samples(settings, output / INTERACTIONS, threads):
         digest = write.root_file(output / write.file_name(part), columns, norm)
         samples.append((part, norm, digest))
     made_by = (
@@ -128,7 +128,7 @@ def _pt_bits(settings: Config) -> dict[str, int]:
 
 
 def _samples(
-    config: Config, folder: Path
+    config: Config, folder: Path, threads: int
 ) -> Iterator[tuple[Slice, events.EventColumns, write.Normalisation]]:
     """Yield each slice with its events and normalisation, in order."""
     if config.crossings is None:
@@ -138,7 +138,7 @@ def _samples(
     loaded = [pools.load(config, number, folder) for number in range(len(config.slices))]
     classes = [pool for pool in loaded if pool.part.role == "background"]
     for pool in loaded:
-        yield pool.part, *crossings.make(recipes.recipe(config, classes, pool))
+        yield pool.part, *crossings.make(recipes.recipe(config, classes, pool), threads)
 
 
 def _slice(config: Config, number: int, folder: Path) -> tuple[events.EventColumns, write.Normalisation]:
