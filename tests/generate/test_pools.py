@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import generate_toys as toys
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from trigemu.generate import pools
+from trigemu.generate import interactions, pools
+from trigemu.generate.config import Slice
 
 
 @pytest.mark.parametrize("mu", [[12.8, 0.16, 1.6e-3, 3.2e-5], [0.5], [60.0, 0.7], [1e-9, 1e-12]])
@@ -69,3 +72,24 @@ def test_rounding_is_below_the_resolution() -> None:
     pt = np.geomspace(8, 500, 300)
     pool = toys.pool("a", 0, toys.interactions([[p] for p in pt]))
     assert np.abs(pool.rows.objects["jet"].columns["pt"] / pt - 1).max() < 0.002
+
+
+def test_a_class_of_muons_has_none_that_come_without_drawn_decays(tmp_path: Path) -> None:
+    """Of interactions with muons from hadrons, those with two in all drawn decays are left out: they are
+    those of a J/ψ that was made directly, which is a process of its own."""
+    rows = toys.interactions(
+        [[]] * 5, np.array([1.0, 0.7, 0.3, 0.01, 1.0]), muon=[[], [], [9.0], [8.0, 5.0], [7.0, 6.0]]
+    )
+    rows.objects["muon"].columns["origin"][:] = 1
+    soft = Slice(name="soft", description="", settings=("x",), blocks=1, decays=100)
+    muons = Slice(name="muons", description="", muons_of="soft")
+    config = replace(toys.config([toys.pool("soft", 0, rows)], 1.0), slices=(soft, muons))
+    summary = interactions.Summary(4, 5, 1e9, 0.0, 4.0, 3.01, 3.0)
+    (tmp_path / "soft").mkdir()
+    (tmp_path / "soft/00000.npz").write_bytes(interactions.packed(interactions.Block(summary, rows), "key"))
+    without, with_muons = (pools.load(config, number, tmp_path) for number in range(2))
+    assert [*without.rows.objects["muon"].counts] == [0] * len(without)
+    assert with_muons.rows.objects["muon"].counts.tolist() == [1, 2]
+    assert with_muons.rows.scalars["weight"].tolist() == [0.3, 0.01]
+    assert with_muons.cross_section_pb == pytest.approx(1e9 * 0.31 / 4)
+    assert without.cross_section_pb == pytest.approx(1e9 * 1.7 / 4)

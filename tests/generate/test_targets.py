@@ -28,11 +28,12 @@ def test_the_rarest_object_decides() -> None:
     assert of(jet=[50.0], photon=[40.0]) == pytest.approx(0.0625)
     assert of(jet=[50.0], electron=[10.0]) == pytest.approx(0.5)
     assert of(muon=[8.0]) == pytest.approx(6.25)
-    assert of(met=120.0) == pytest.approx(0.5)
+    assert of(met=30.0) == pytest.approx(16 * of(met=60.0))
+    assert of(met=120.0) == pytest.approx(of(met=60.0) / 2)
 
 
 def test_several_objects_are_rarer_than_one() -> None:
-    assert of(muon=[8.0, 4.5]) == 0.0
+    assert of(muon=[8.0, 4.5]) == pytest.approx(0.01 * of(muon=[4.0]))
     assert of(jet=[40.0] * 4) == pytest.approx(2.0 * (40 / 35) ** -3)
     assert of(jet=[90.0, 90.0, 90.0, 90.0]) < of(jet=[90.0, 90.0])
     assert of(jet=[79.0]) == pytest.approx(

@@ -118,11 +118,13 @@ class Crossings(TomlTable, frozen=True):
     photon_weight_hz : float
         The target weight of crossings with a photon or electron of 10 GeV; it scales as pT^−1.5.
     muon_weight_hz : float
-        The target weight of those with a muon of 4 GeV; it scales as pT^−3. Crossings with two are all kept.
+        The target weight of those with a muon of 4 GeV; it scales as pT^−3. With two muons it is a
+        hundredth of it.
     jet_weight_hz : float
         The target weight of those with a jet of 100 GeV, or with HT = 200 GeV; it scales as pT^−3 and HT^−4.
     missing_weight_hz : float
-        The target weight of those with a missing momentum of 60 GeV; it scales as pT^−4.
+        The target weight of those with a missing momentum of 60 GeV; it scales as pT^−4 below and as pT^−1
+        above.
     quiet_weight_hz : float
         The target weight of those without any final object.
     multiple_boost : float

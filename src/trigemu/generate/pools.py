@@ -110,6 +110,8 @@ def load(config: Config, number: int, folder: Path) -> Pool:
     split = any(other.muons_of == part.name for other in config.slices)
     if split or part.muons_of is not None:
         rows = rows.of(blocks.secondary_muons(rows) == (part.muons_of is not None))
+    if part.muons_of is not None:
+        rows = rows.of(~_muons_by_themselves(rows))
     accepted = float(np.sum(rows.scalars["weight"]))
     if split:
         weight = rows.scalars["weight"]
@@ -157,6 +159,14 @@ def poisson(mu: float, u: Array, *, at_least_one: bool = False) -> Array:
         u = math.exp(-mu) - u * math.expm1(-mu)
     number = np.searchsorted(below, u, side="right")
     return np.clip(number, int(at_least_one), last).astype(np.int64)
+
+
+def _muons_by_themselves(rows: Interactions) -> Array:
+    """Return whether an interaction has two muons however its hadrons decay, bool[n]: those of a J/ψ or Υ
+    that was made directly, which have slices of their own."""
+    muons = rows.objects["muon"]
+    of_hadrons = muons.where(muons.columns["origin"] == 1).counts
+    return np.asarray((of_hadrons > 1) & (rows.scalars["weight"] >= 1.0))
 
 
 def _excess(rows: Interactions) -> Array:

@@ -21,9 +21,10 @@ Array = NDArray[Any]
 EM = (10.0, -1.5)
 MUON = (4.0, -3.0)
 JET = (100.0, -3.0)
-MISSING = (60.0, -4.0)
+MISSING, MISSING_FALL = (60.0, -4.0), 60.0  # above MISSING_FALL GeV as 1 / pT
 # Sums and further jets, in multiples of the target of a jet of 100 GeV: HT, the missing part of it, a fourth
 # jet.
+SEVERAL_MUONS_FACTOR = 0.01  # of several muons, in multiples of the target of one of 4 GeV
 HT, HT_FACTOR = (200.0, -4.0), 10.0
 MHT, MHT_FACTOR = (80.0, -4.0), 10.0
 FOURTH, FOURTH_FACTOR = (35.0, -3.0), 1.0
@@ -39,7 +40,11 @@ def target(kind: str, pt: Array, model: Crossings) -> Array:
         "tau": (model.jet_weight_hz, JET),
         "missing": (model.missing_weight_hz, MISSING),
     }[kind]
-    return np.asarray(scale * (np.maximum(pt, 1e-3) / reference) ** power)
+    wanted = scale * (np.maximum(pt, 1e-3) / reference) ** power
+    if kind == "missing":
+        slow = scale * (MISSING_FALL / reference) ** power * (MISSING_FALL / np.maximum(pt, MISSING_FALL))
+        wanted = np.where(pt > MISSING_FALL, slow, wanted)
+    return np.asarray(wanted)
 
 
 def lowest_target(objects: dict[str, Objects], met: Array, model: Crossings) -> Array:
@@ -51,7 +56,8 @@ def lowest_target(objects: dict[str, Objects], met: Array, model: Crossings) -> 
         first = (np.cumsum(group.counts) - group.counts)[some]
         lead = group.columns["pt"][first].astype(np.float64)
         lowest[some] = np.minimum(lowest[some], target(kind, lead, model))
-    lowest[objects["muon"].counts > 1] = 0.0
+    several = objects["muon"].counts > 1
+    lowest[several] = np.minimum(lowest[several], SEVERAL_MUONS_FACTOR * model.muon_weight_hz)
     jets = objects["jet"]
     of, pt, phi = overlay.crossing_of(jets), jets.columns["pt"], jets.columns["phi"]
     ht, x, y = (np.bincount(of, part, n) for part in (pt, pt * np.cos(phi), pt * np.sin(phi)))
