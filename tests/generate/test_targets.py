@@ -25,7 +25,7 @@ def test_the_rarest_object_decides() -> None:
     assert of() == 2000.0
     assert of(jet=[100.0]) == pytest.approx(2.0)
     assert of(jet=[50.0]) == pytest.approx(16.0)
-    assert of(jet=[50.0], photon=[40.0]) == pytest.approx(0.0625)
+    assert of(jet=[50.0], photon=[40.0]) == pytest.approx(0.03125)
     assert of(jet=[50.0], electron=[10.0]) == pytest.approx(0.5)
     assert of(muon=[8.0]) == pytest.approx(6.25)
     assert of(met=30.0) == pytest.approx(16 * of(met=60.0))

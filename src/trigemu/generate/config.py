@@ -116,7 +116,7 @@ class Crossings(TomlTable, frozen=True):
     fakes_max : float
         The largest mean number of fakes in a crossing; above it, all its fake probabilities are scaled down.
     photon_weight_hz : float
-        The target weight of crossings with a photon or electron of 10 GeV; it scales as pT^−1.5.
+        The target weight of crossings with a photon or electron of 10 GeV; it scales as pT^−2.
     muon_weight_hz : float
         The target weight of those with a muon of 4 GeV; it scales as pT^−3. With two muons it is a
         hundredth of it.

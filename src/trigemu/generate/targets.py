@@ -18,7 +18,7 @@ from trigemu.generate.interactions import Objects
 Array = NDArray[Any]
 
 # Where the configuration's target weights hold, GeV, and the power with which they fall.
-EM = (10.0, -1.5)
+EM = (10.0, -2.0)
 MUON = (4.0, -3.0)
 JET = (100.0, -3.0)
 MISSING, MISSING_FALL = (60.0, -4.0), 60.0  # above MISSING_FALL GeV as 1 / pT
