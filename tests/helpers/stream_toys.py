@@ -113,6 +113,7 @@ NUMBER = st.recursive(
         _joined(inner, [" + ", " - ", " * ", " / "], 2, 2).map("({})".format),
         inner.map("abs({})".format),
         inner.map("-({})".format),
+        st.builds("{}({})".format, st.sampled_from(["max", "min"]), _joined(inner, [", "], 2, 3)),
     ),
     max_leaves=3,
 )

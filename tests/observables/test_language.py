@@ -41,6 +41,7 @@ SCOPE = Scope((("jet", JET), ("photon", PHOTON)), (JET,), (JET, PHOTON))
         ("dr(jet[0], photon[1])", OfVectors("dr", (ObjectVector(JET, 0), ObjectVector(PHOTON, 1)))),
         ("-2", Arithmetic("negative", (Constant(2.0),))),
         ("abs(met)", Arithmetic("abs", (Scalar("met"),))),
+        ("max(met, ht, 3)", Arithmetic("max", (Scalar("met"), ScalarSum((JET,)), Constant(3.0)))),
         (
             "met + ht * 2",
             Arithmetic("+", (Scalar("met"), Arithmetic("*", (ScalarSum((JET,)), Constant(2.0))))),
@@ -106,6 +107,8 @@ def test_a_text_may_go_over_several_lines() -> None:
         ("m()", "m(…) takes objects"),
         ("m(3)", "m(…) takes objects"),
         ("abs()", "abs(…) takes one number"),
+        ("max(ht)", "max(…) takes 2 to 100 numbers"),
+        ("min(ht, jet[0])", "'jet[0]' is not a number per event"),
         ("abs(jet[0])", "'jet[0]' is not a number per event"),
         ("dr(jet[0], met)", "dr(…) needs objects: met and mht have no η"),
         ("m(mht)", "m(…) needs objects"),
@@ -188,7 +191,7 @@ def test_what_is_no_condition(text: str, message: str) -> None:
 
 
 WORDS = st.sampled_from(
-    [*"[].(),+-*/><:='0m", "==", "jet", "photon", "pt", "n_jet", "ht", "met", "dr", "abs", "and", "or", "not"]
+    [*"[].(),+-*/><:='0m", "==", "jet", "photon", "pt", "n_jet", "ht", "met", "dr", "max", "and", "or", "not"]
 )
 
 

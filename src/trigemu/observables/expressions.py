@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import cast
 
 import numpy as np
@@ -111,6 +112,8 @@ class ScalarSum(Number):
 
 @dataclass(frozen=True)
 class Arithmetic(Number):
+    """An operation on one number or two; `max` and `min` of any number, of those that have a value."""
+
     operation: str
     operands: tuple[Number, ...]
 
@@ -177,6 +180,15 @@ class Junction(Condition):
             yield from operand.needs()
 
 
+# Where both are equal, the first, as for single events: of zeros, the sign matters.
+def _larger(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.where((a >= b) | np.isnan(b), a, b)
+
+
+def _smaller(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.where((a <= b) | np.isnan(b), a, b)
+
+
 _ARITHMETIC: dict[str, Callable[..., Array]] = {
     "+": np.add,
     "-": np.subtract,
@@ -184,6 +196,8 @@ _ARITHMETIC: dict[str, Callable[..., Array]] = {
     "/": np.divide,
     "negative": np.negative,
     "abs": np.abs,
+    "max": lambda *values: reduce(_larger, values),
+    "min": lambda *values: reduce(_smaller, values),
 }
 _COMPARISONS: dict[str, Callable[..., Array]] = {
     ">": np.greater,

@@ -2,6 +2,7 @@
 
     jet[0].pt    n_photon    ht    mht    met    m(photon[0], photon[1])    pt(photon[0] + photon[1])
     dr(jet[0], photon[0])    abs(dphi(jet[0], met)) > 0.4 and not (n_jet >= 2 or ht < 50)
+    max(jet[0].pt / 100, photon[0].pt / 30)
 
 Python's own parser reads the text, which is never executed; only the constructs above are accepted. `+` of
 two objects is the sum of their four-vectors; a name that is not an object is a scalar of the sample.
@@ -36,6 +37,8 @@ MAX_CHARACTERS = 20_000
 MAX_LEVELS = 100
 #: Function → the number of vectors it takes.
 _VECTOR_FUNCTIONS = {"pt": 1, "eta": 1, "phi": 1, "m": 1, "dr": 2, "deta": 2, "dphi": 2}
+#: Functions of several numbers.
+_EXTREMES = ("max", "min")
 #: Larger than the number of objects in any event.
 MAX_INDEX = 9999
 
@@ -189,8 +192,12 @@ class _Reader:
             if len(nodes) != 1:
                 raise TrigemuError("abs(…) takes one number")
             return Arithmetic("abs", (self.number(nodes[0]),))
+        if function in _EXTREMES:
+            if not 2 <= len(nodes) <= MAX_LEVELS:
+                raise TrigemuError(f"{function}(…) takes 2 to {MAX_LEVELS} numbers")
+            return Arithmetic(function, tuple(self.number(node) for node in nodes))
         if function not in _VECTOR_FUNCTIONS:
-            known = {*_VECTOR_FUNCTIONS, "abs"}
+            known = {*_VECTOR_FUNCTIONS, *_EXTREMES, "abs"}
             raise TrigemuError(f"unknown function {function!r}{nearest(function, known)}")
         arguments = [self.read(node) for node in nodes]
         vectors = tuple(a for a in arguments if isinstance(a, Vector))

@@ -16,7 +16,7 @@ def unit_of(number: Number) -> str:
             return "GeV"
         case Element(column=name) | Scalar(name=name) | OfVectors(function=name):
             return "GeV" if name in _GEV else ""
-        case Arithmetic(operation="+" | "-" | "negative" | "abs", operands=operands):
+        case Arithmetic(operation="+" | "-" | "negative" | "abs" | "max" | "min", operands=operands):
             units = {unit_of(part) for part in operands if not isinstance(part, Constant)}
             return units.pop() if len(units) == 1 else ""
         case Arithmetic(operation="*", operands=(Constant(), other) | (other, Constant())):

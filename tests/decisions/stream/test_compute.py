@@ -42,6 +42,7 @@ def test_arithmetic(a: float, b: float) -> None:
         x, y = np.float64(a), np.float64(b)
         expected = {do.ADD: x + y, do.SUBTRACT: x - y, do.MULTIPLY: x * y, do.DIVIDE: x / y}
         expected |= {do.NEGATIVE: -x, do.ABSOLUTE: abs(x)}
+        expected |= {do.LARGER: np.fmax(x, y), do.SMALLER: np.fmin(x, y)}
     for op, value in expected.items():
         assert result(op, a, b) == value or (math.isnan(value) and math.isnan(result(op, a, b)))
 

@@ -67,6 +67,8 @@ OBSERVABLES = [
     "dr(jet[0] + jet[1], photon[0])",
     "deta(jet[0], hard[0])",
     "abs(jet[0].eta - 2 * photon[0].eta) / -(jet[1].z0)",
+    "max(jet[0].pt / 3, muon[0].pt, photon[0].pt)",
+    "min(met, jet[1].pt)",
 ]
 
 

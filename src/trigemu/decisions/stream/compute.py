@@ -38,6 +38,10 @@ def compute(op: int, i: IntArray, r: FloatArray) -> float:
         return -a
     if op == do.ABSOLUTE:
         return abs(a)
+    if op == do.LARGER:  # of those that have a value
+        return a if a >= b or b != b else b
+    if op == do.SMALLER:
+        return a if a <= b or b != b else b
     if op == do.ABOVE:
         return 1.0 if a > b else 0.0
     if op == do.AT_LEAST:

@@ -7,16 +7,16 @@ WIDTH = 9
 
 # The machine distinguishes groups by their order. The operands are described where they are read.
 # Registers a, b, … → one register.
-(ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, ABSOLUTE) = range(6)
-(ABOVE, AT_LEAST, BELOW, AT_MOST, EQUAL, UNEQUAL, AND, OR, NOT) = range(6, 15)
-(X, Y, Z, ENERGY, TRANSVERSE, AZIMUTH, PSEUDORAPIDITY, MASS) = range(15, 23)
-(DELTA_PHI, DELTA_R, PAIR_MASS) = range(23, 26)
+(ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATIVE, ABSOLUTE, LARGER, SMALLER) = range(8)
+(ABOVE, AT_LEAST, BELOW, AT_MOST, EQUAL, UNEQUAL, AND, OR, NOT) = range(8, 17)
+(X, Y, Z, ENERGY, TRANSVERSE, AZIMUTH, PSEUDORAPIDITY, MASS) = range(17, 25)
+(DELTA_PHI, DELTA_R, PAIR_MASS) = range(25, 28)
 # The event's columns and selections → one register, or two.
-(ELEMENT, SCALAR, BIT, COUNT, SUM, MISSING, CHOICE) = range(26, 33)
+(ELEMENT, SCALAR, BIT, COUNT, SUM, MISSING, CHOICE) = range(28, 35)
 # → one selection.
-(ALL, WINDOWS, CLEAR) = range(33, 36)
+(ALL, WINDOWS, CLEAR) = range(35, 38)
 # → outside.
-(SKIP, STORE, ASK, FIRE) = range(36, 40)
+(SKIP, STORE, ASK, FIRE) = range(38, 42)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
 #: values.

@@ -174,12 +174,16 @@ def _external(program: Program, node: CompiledExternal) -> int:
     return program.compute(do.BIT, program.half_word(node.column, half), bit, node.crossing)
 
 
-def _elementwise(ops: dict[str, int]) -> Callable[[Program, Any], int]:
-    def emit(program: Program, node: Arithmetic | Relation) -> int:
-        operands = node.operands if isinstance(node, Arithmetic) else (node.left, node.right)
-        return program.compute(ops[node.operation], *map(program.register, operands))
+def _arithmetic(program: Program, node: Arithmetic) -> int:
+    operands = [program.register(operand) for operand in node.operands]
+    if node.operation in _EXTREMES:
+        return _chain(program, _EXTREMES[node.operation], operands)
+    return program.compute(_ARITHMETIC[node.operation], *operands)
 
-    return emit
+
+def _relation(program: Program, node: Relation) -> int:
+    sides = (program.register(side) for side in (node.left, node.right))
+    return program.compute(_COMPARISONS[node.operation], *sides)
 
 
 _ARITHMETIC = {
@@ -190,6 +194,7 @@ _ARITHMETIC = {
     "negative": do.NEGATIVE,
     "abs": do.ABSOLUTE,
 }
+_EXTREMES = {"max": do.LARGER, "min": do.SMALLER}
 _COMPARISONS = {
     ">": do.ABOVE,
     ">=": do.AT_LEAST,
@@ -213,9 +218,9 @@ _EMIT: dict[type, Callable[[Program, Any], int]] = {
         do.ELEMENT, p.selection(node.of), node.index, p.column(node.of.base, node.column)
     ),
     ScalarSum: _scalar_sum,
-    Arithmetic: _elementwise(_ARITHMETIC),
+    Arithmetic: _arithmetic,
     OfVectors: _of_vectors,
-    Relation: _elementwise(_COMPARISONS),
+    Relation: _relation,
     Junction: _junction,
     CompiledCombination: _combination,
     CompiledExternal: _external,

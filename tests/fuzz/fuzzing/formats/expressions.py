@@ -33,6 +33,7 @@ _arithmetic = st.recursive(
     lambda inner: st.one_of(
         st.builds("({} {} {})".format, inner, st.sampled_from("+-*/"), inner),
         st.builds("abs({})".format, inner),
+        st.builds("{}({}, {})".format, st.sampled_from(["max", "min"]), inner, inner),
         st.builds("-{}".format, inner),
     ),
     max_leaves=6,

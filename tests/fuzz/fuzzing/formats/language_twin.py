@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from fuzzing.intervals import (
+    ANYTHING,
     MISSING,
     ROUNDING,
     Interval,
@@ -141,6 +142,8 @@ def _vector(o: dict[str, float]) -> Vector:
 def _call(function: str, given: list[Any]) -> Interval:
     if function == "abs":
         return abs(_number(given[0]))
+    if function in ("max", "min"):
+        return _extreme(max if function == "max" else min, [_number(value) for value in given])
     if function == "m":
         return _mass([v.p for v in given])
     if function in ("pt", "eta", "phi"):
@@ -156,6 +159,15 @@ def _call(function: str, given: list[Any]) -> Interval:
         return MISSING
     low, high = (math.hypot(getattr(deta, end), getattr(dphi, end)) for end in ("low", "high"))
     return Interval(low * (1 - ROUNDING), high * (1 + ROUNDING))
+
+
+def _extreme(of: Callable[[list[float]], float], given: list[Interval]) -> Interval:
+    there = [value for value in given if not value.missing]
+    if not there:
+        return MISSING
+    if any(value.is_open for value in there):
+        return ANYTHING
+    return Interval(of([value.low for value in there]), of([value.high for value in there]))
 
 
 def _difference(name: str, first: Vector, second: Vector) -> Interval:
