@@ -1,4 +1,4 @@
-"""The commands `trigemu decade train` and `trigemu decade check`."""
+"""The commands `trigemu decade train`, `suggest` and `check`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def train(config: Path, catalogue: Path | None, processing: Processing, output: 
         from .training.stages import Stages
         from .training.train import Trained
         from .training.train import train as fit
-        from .training.write import CARD, write
+        from .training.write import CARD, chosen, write
     except ImportError as error:
         raise MissingExtraError("trigemu decade train", "train", str(error.name)) from None
     from .training.config import read_config
@@ -64,6 +64,8 @@ def train(config: Path, catalogue: Path | None, processing: Processing, output: 
         trained, stages, used = without_bad_files(samples, fitted)
     digests = write(trained, settings, used, folder)
     stages.remove()
+    if trained.choice:
+        present([chosen(trained.choice)], [], [])
     for number, attempt in enumerate(trained.attempts, start=1):
         say(
             f"fit {number}: q = {attempt.q:.5f}: {attempt.unique_hz:.0f} Hz above Y(x); "
@@ -73,6 +75,26 @@ def train(config: Path, catalogue: Path | None, processing: Processing, output: 
     say(f"{trained.quantile.trees} trees, {trained.quantile.split_nodes} split nodes")
     for name, digest in digests.items():
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
+
+
+@command.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@options.samples
+@processing
+def suggest(config: Path, catalogue: Path | None, processing: Processing) -> None:
+    """Say which observables x = "menu" would choose for CONFIG (TOML), and train nothing else."""
+    try:
+        from .training.train import suggest as steps
+        from .training.write import chosen
+    except ImportError as error:
+        raise MissingExtraError("trigemu decade suggest", "train", str(error.name)) from None
+    from .training.config import from_menu, read_config
+
+    settings = from_menu(read_config(config))
+    epochs = 0 if settings.card else settings.table.autoencoder.epochs
+    with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
+        found = without_bad_files(samples, lambda good: steps(settings, good, advance, engine))
+    present([chosen(found)], [], [])
 
 
 @command.command("check")

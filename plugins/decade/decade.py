@@ -85,6 +85,36 @@ class ScoreTable(TomlTable, frozen=True):
     sha256: str
 
 
+class Step(TomlTable, frozen=True):
+    """[[quantile.chosen]]: the state after an observable was added to x, on the training half.
+
+    Attributes
+    ----------
+    observable : str
+        What was added; "" for the bare score.
+    trigger : str
+        The trigger for whose overlap it was.
+    not_unique_hz : float
+        The rate that other triggers take too, at the budget of the training.
+    fell_hz : float
+        By how much that fell.
+    error_hz : float
+        The error of this.
+    share : float
+        The unique share.
+    trees : float
+        The mean number of trees of the fits.
+    """
+
+    observable: str
+    trigger: str
+    not_unique_hz: float
+    fell_hz: float
+    error_hz: float
+    share: float
+    trees: float
+
+
 class QuantileTable(ModelFile, frozen=True):
     """[quantile]: the BDT that gives Y(x), and its inputs.
 
@@ -96,11 +126,14 @@ class QuantileTable(ModelFile, frozen=True):
         The observables that Y depends on.
     missing : float
         What replaces the value of a missing object.
+    chosen : tuple of Step
+        The steps in which x was chosen from what a menu cuts on, if it was.
     """
 
     q: Annotated[float, msgspec.Meta(gt=0, lt=1)]
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
     missing: float
+    chosen: tuple[Step, ...] = ()
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if abs(self.missing) > float(np.finfo(np.float32).max):

@@ -18,7 +18,7 @@ from trigemu.observables.expressions import (
     Scalar,
     ScalarSum,
 )
-from trigemu.observables.language import MAX_LEVELS, parse_condition, parse_observable
+from trigemu.observables.language import MAX_LEVELS, compared_numbers, parse_condition, parse_observable
 from trigemu.observables.pruning import all_uses
 from trigemu.observables.selections import Derivation, Scope
 from trigemu.observables.vectors import ObjectVector, OfVectors
@@ -188,6 +188,17 @@ def test_what_is_no_condition(text: str, message: str) -> None:
     with pytest.raises(TrigemuError) as error:
         parse_condition(text, SCOPE)
     assert message in str(error.value)
+
+
+def test_numbers_that_a_condition_compares_with_constants() -> None:
+    text = "jet[0].pt > 50 and not (20 <= ht < 80 or abs(dphi(jet[0], met)) > 1) and n_jet == 2 and ht > met"
+    assert sorted(compared_numbers(text), key=str) == [
+        ("abs(dphi(jet[0], met))", 1.0),
+        ("ht", 20.0),
+        ("ht", None),
+        ("jet[0].pt", 50.0),
+        ("n_jet", None),
+    ]
 
 
 WORDS = st.sampled_from(

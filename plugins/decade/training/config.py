@@ -11,7 +11,7 @@ seed = 1
 observables = ["n_jet", "ht"]
 
 [quantile]
-x = ["jet[0].pt", "photon[0].pt"]   # the primary observables
+x = ["jet[0].pt", "photon[0].pt"]   # the primary observables; or "menu": chosen from what the menu cuts on
 
 [objects.jet] …  [sums.ht] …        # definitions of these names, as in a menu
 """
@@ -21,13 +21,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
+from trigemu.menus import read_menu
 from trigemu.observables import Condition, Inputs, Number, read_scope
 from trigemu.support import Document, Key, TomlTable, load_toml, read_table
 from trigemu.triggers import Context, InputBlock, read_inputs
+
+from .candidates import Candidate, candidates
 
 # The upper bounds are far beyond what a training can use.
 Positive = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
@@ -104,8 +107,8 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
 
     Attributes
     ----------
-    x : tuple of str
-        The observables that the correction depends on.
+    x : tuple of str, or "menu"
+        The observables that the correction depends on; "menu": chosen from what the triggers cut on.
     learning_rate : float
         The shrinkage of the trees.
     max_depth : int
@@ -114,7 +117,7 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
         The largest number of trees; early stopping may give fewer.
     """
 
-    x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
+    x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | Literal["menu"]
     learning_rate: Positive = 0.3
     max_depth: Depth = 4
     max_trees: Count = 100
@@ -141,7 +144,8 @@ class ConfigTable(TomlTable, frozen=True, kw_only=True):
 @dataclass(frozen=True)
 class Config:
     """A configuration with resolved names. inputs: those of the autoencoder to train, None if a card is
-    given. x: the primary observables. document: the TOML file, of which parts are copied into cards."""
+    given. x: the primary observables. candidates: those of x that may be chosen, empty if x is listed.
+    document: the TOML file, of which parts are copied into cards; of_x: the file with the names in x."""
 
     path: Path
     table: ConfigTable
@@ -150,6 +154,8 @@ class Config:
     requires: Condition
     inputs: Inputs | None
     x: Inputs
+    candidates: tuple[Candidate, ...]
+    of_x: Document
 
     @property
     def menu(self) -> Path:
@@ -179,7 +185,19 @@ def read_config(path: Path) -> Config:
     document.finish()
     assert table is not None
     assert requires is not None
-    return Config(path, table, document, context, requires, inputs if table.autoencoder.inputs else None, x)
+    given = inputs if table.autoencoder.inputs else None
+    config = Config(path, table, document, context, requires, given, x, (), document)
+    return from_menu(config) if table.quantile.x == "menu" else config
+
+
+def from_menu(config: Config) -> Config:
+    """Return a configuration with x = "menu": x is everything that the triggers of its menu cut on."""
+    menu = read_menu(config.menu)
+    found = candidates(menu)
+    context = config.context.within(menu.scope, config.context.folder)
+    blocks = (InputBlock(tuple(candidate.observable for candidate in found), MISSING),)
+    x = read_inputs(blocks, lambda text, i, j: context.observable(text))
+    return replace(config, x=x, candidates=found, of_x=load_toml(config.menu))
 
 
 def _section(document: Document, name: str, struct: type[S]) -> S | None:
@@ -204,7 +222,7 @@ def _inputs(document: Document, context: Context, table: AutoencoderTable | None
 
 
 def _primary(document: Document, context: Context, table: QuantileTable | None) -> Inputs:
-    blocks = (InputBlock(table.x, MISSING),) if table else ()
+    blocks = (InputBlock(table.x, MISSING),) if table and table.x != "menu" else ()
     return _read(document, context, blocks, lambda i, j: ("quantile", "x", j))
 
 

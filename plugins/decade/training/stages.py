@@ -33,6 +33,11 @@ _VARIABLES = ("JAX_", "XLA_")
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 
+def as_array(content: bytes) -> npt.NDArray[np.uint8]:
+    """Return bytes as an array, to be kept among others."""
+    return np.frombuffer(content, np.uint8)
+
+
 @dataclass(frozen=True)
 class Stages:
     """Where results are kept: a folder of this output and all that they depend on. None: nowhere."""

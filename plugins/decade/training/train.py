@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from msgspec.structs import asdict
 
-from trigemu.decisions import Plan
 from trigemu.emulation import cut_for
-from trigemu.menus import Menu, Solution, read_menu
-from trigemu.observables import Condition, Features, Inputs, Scope, Workspace
-from trigemu.samples import TRAINING, Catalogue, is_quarter
-from trigemu.support import BoolArray, FloatArray, TrigemuError
-from trigemu.triggers import Context, InputBlock, Network, Scorer, contents_of, of_asked, open_scorer
+from trigemu.menus import Solution
+from trigemu.observables import Features
+from trigemu.samples import Catalogue, is_quarter
+from trigemu.support import FloatArray, TrigemuError
 
-from ..gather import gather
+from ..decade import Step
 from ..quantile import load_trees
 from . import autoencoder, regression
+from .choice import Sample, choose
 from .config import Config
-from .graph import onnx_model
 from .levelling import mean_weight
-from .stages import Arrays, Stages, stages_of
+from .scored import Scored, scored
+from .stages import Arrays, Stages, as_array
 
 #: If the cut differs from 0 by more than this many of its errors, q has to be adjusted.
 _COMPATIBLE = 2.0
@@ -45,11 +45,14 @@ class Attempt:
 @dataclass(frozen=True)
 class Trained:
     """The result of a training. network: the ONNX model, None if a card was given. curve: its losses by
-    epoch. events, effective_events: in the training half. failing_hz: the rate of the selected events that
-    fail all other triggers, in Hz."""
+    epoch. x: the primary observables; choice: the steps in which they were chosen, if they were. events,
+    effective_events: in the training half. failing_hz: the rate of the selected events that fail all other
+    triggers, in Hz."""
 
     network: bytes | None
     curve: Sequence[autoencoder.Loss]
+    x: tuple[str, ...]
+    choice: tuple[Step, ...]
     quantile: regression.Quantile
     attempts: tuple[Attempt, ...]
     events: int
@@ -75,25 +78,20 @@ def train(
     Returns the stages too, to be removed when the result is written. Raises TrigemuError if the sample cannot
     provide what the configuration requires.
     """
-    card = _card(config)
-    menu = read_menu(config.menu)
-    stages = stages_of(config, menu, catalogue, output) if output else Stages()
-    sample = stages.arrays("events", lambda: _events(config, menu, catalogue, card, executor))
-    weight = sample["weight"]
-    if not len(weight):
-        raise TrigemuError(f"{config.path}: no event of {catalogue.path} is asked for")
-    network: bytes | None = None
-    curve: Sequence[autoencoder.Loss] = ()
-    if card:
-        y = sample["y"].astype(np.float64)
-    else:
-        features = sample["features"].astype(np.float32)
-        network, curve = _network(config, features, weight, progress, stages)
-        y = Network(network, features.shape[1]).score(features)
-    quantile, attempts = _fit_quantile(config, sample, y, stages)
+    found, stages = scored(config, catalogue, progress, output, executor)
+    sample, weight = found.sample, found.sample["weight"]
+    x: tuple[str, ...] = config.x.texts
+    choice: tuple[Step, ...] = ()
+    if config.candidates:
+        choice = _choice(config, found, stages)
+        x = tuple(step.observable for step in choice[1:])
+    columns = [config.x.texts.index(text) for text in x]
+    quantile, attempts = _fit_quantile(config, sample, sample["x"][:, columns], found.y, stages)
     trained = Trained(
-        network=network,
-        curve=curve,
+        network=found.network,
+        curve=found.curve,
+        x=x,
+        choice=choice,
         quantile=quantile,
         attempts=attempts,
         events=len(weight),
@@ -103,140 +101,62 @@ def train(
     return trained, stages
 
 
-def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None, executor: Any) -> Arrays:
-    """Return x, the features or the score, and the weights of the selected events in the training half.
-    failing: the weights, in Hz, of failing all other triggers."""
-    read = _ReadInputs(config.requires, config.x, config.inputs, card)
-    sample = gather(menu, catalogue, read, config.context.needs, executor).of(TRAINING)
-    failing = sample.weight * (1.0 - sample.any_but())
-    return {**sample.values, "weight": sample.weight, "parent": sample.parent, "failing": failing}
-
-
-def _network(
+def suggest(
     config: Config,
-    features: Features,
-    weight: FloatArray,
-    progress: Callable[[int], None],
-    stages: Stages,
-) -> tuple[bytes, Sequence[autoencoder.Loss]]:
-    """Return the ONNX model and its losses by epoch."""
-    fitted = False
-
-    def fit() -> Arrays:
-        nonlocal fitted
-        fitted = True
-        network, curve = _fit_network(config, features, weight, progress)
-        return {
-            "network": _as_array(network),
-            "train": np.array([loss.train for loss in curve]),
-            "test": np.array([loss.test for loss in curve]),
-        }
-
-    made = stages.arrays("autoencoder", fit)
-    if not fitted:
-        progress(len(made["train"]))
-    curve = [
-        autoencoder.Loss(*losses)
-        for losses in zip(made["train"].tolist(), made["test"].tolist(), strict=True)
-    ]
-    return made["network"].tobytes(), curve
+    catalogue: Catalogue,
+    progress: Callable[[int], None] = lambda epochs: None,
+    executor: Any = None,
+) -> tuple[Step, ...]:
+    """Return the steps in which x = "menu" is chosen, without the training that follows; as `train`."""
+    found, stages = scored(config, catalogue, progress, None, executor)
+    return _choice(config, found, stages)
 
 
-def _as_array(content: bytes) -> npt.NDArray[np.uint8]:
-    return np.frombuffer(content, np.uint8)
-
-
-@dataclass(frozen=True)
-class _Card:
-    """The card of an existing autoencoder with the content of its files, opened in each process."""
-
-    name: str
-    folder: Path
-    scope: Scope
-    contents: Mapping[str, bytes]
-
-    def __getstate__(self) -> dict[str, object]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    @cached_property
-    def scorer(self) -> Scorer:
-        return open_scorer(Context(self.scope, self.folder, self.contents), self.name, None)
-
-
-def _card(config: Config) -> _Card | None:
-    """Return the card that a configuration names, after opening it; TrigemuError if it has mistakes."""
-    name = config.table.autoencoder.card
-    if name is None:
-        return None
-    context = config.context  # its needs grow by the columns of the card
-    open_scorer(context, name, None)
-    return _Card(name, context.folder, context.scope, contents_of(context.models))
-
-
-@dataclass(frozen=True)
-class _ReadInputs:
-    """Reads x, and either the features or the score, of the selected events with all inputs."""
-
-    requires: Condition
-    x: Inputs
-    inputs: Inputs | None
-    card: _Card | None
-
-    def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
-        asked, chosen = of_asked(work, self.requires)
-        values: dict[str, Features | FloatArray] = {"x": self.x.evaluate(asked)[0]}
-        if self.card:
-            values["y"] = self.card.scorer.scores(asked)
-            complete = values["y"] > -np.inf
-        else:
-            assert self.inputs
-            values["features"], complete = self.inputs.evaluate(asked)
-        everywhere = chosen.copy()
-        everywhere[chosen] = complete
-        return everywhere, {name: value[complete] for name, value in values.items()}
-
-
-def _fit_network(
-    config: Config, features: Features, weight: FloatArray, progress: Callable[[int], None]
-) -> tuple[bytes, Sequence[autoencoder.Loss]]:
-    table = config.table.autoencoder
-    settings = autoencoder.Settings(
-        table.hidden, table.epochs, table.learning_rate, table.batch_size, table.test_fraction
+def _choice(config: Config, found: Scored, stages: Stages) -> tuple[Step, ...]:
+    """Return the steps in which x is chosen from what the menu cuts on."""
+    sample, budget = found.sample, config.table.training.unique_rate_hz
+    events = Sample(
+        x=sample["x"].astype(np.float32),
+        y=found.y,
+        weight=sample["weight"],
+        accepts=sample["accepts"],
+        others=sample["others"],
+        parent=sample["parent"],
     )
-    ranges = blocks_of(table.inputs)
-    present = autoencoder.presence(features, ranges)
-    fit = autoencoder.fit(
-        features,
-        present,
-        weight,
-        settings,
-        seed=config.table.training.seed,
-        progress=lambda epoch, loss: progress(1),
+
+    def made() -> Arrays:
+        names = [trigger.name for trigger in found.menu.enabled]
+        seed = config.table.training.seed
+        try:
+            steps = choose(events, config.candidates, names, budget, _settings(config), seed)
+        except ValueError as error:
+            raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
+        return {"steps": as_array(json.dumps([asdict(step) for step in steps]).encode())}
+
+    steps = json.loads(stages.arrays("choice", made)["steps"].tobytes())
+    if len(steps) == 1:
+        raise TrigemuError(
+            f'{config.path}: x = "menu": nothing that {config.menu} cuts on lowers the rate that other '
+            'triggers take too: use kind "anomaly", or list observables in x'
+        )
+    return tuple(Step(**step) for step in steps)
+
+
+def _settings(config: Config) -> regression.Settings:
+    table = config.table.quantile
+    return regression.Settings(
+        learning_rate=table.learning_rate, max_depth=table.max_depth, max_trees=table.max_trees
     )
-    return onnx_model(fit.network, fit.standard, ranges), fit.curve
-
-
-def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:
-    """Return (start, stop, padded) for each block of inputs."""
-    stops = np.cumsum([len(block.observables) for block in inputs]).tolist()
-    starts = [0, *stops[:-1]]
-    return [
-        (start, stop, block.padding is not None)
-        for start, stop, block in zip(starts, stops, inputs, strict=True)
-    ]
 
 
 def _fit_quantile(
-    config: Config, sample: Arrays, y: FloatArray, stages: Stages
+    config: Config, sample: Arrays, x: Features, y: FloatArray, stages: Stages
 ) -> tuple[regression.Quantile, tuple[Attempt, ...]]:
     """Fit Y(x). The fraction q above it starts as the budget divided by the rate that can be unique, and is
     adjusted until the cut that meets the budget is compatible with 0: only at 0 the acceptance is flat in
     x."""
-    budget, table = config.table.training.unique_rate_hz, config.table.quantile
-    settings = regression.Settings(
-        learning_rate=table.learning_rate, max_depth=table.max_depth, max_trees=table.max_trees
-    )
-    x, failing = sample["x"].astype(np.float32), sample["failing"]
+    budget, settings = config.table.training.unique_rate_hz, _settings(config)
+    x, failing = np.ascontiguousarray(x, np.float32), sample["failing"]
     seed = config.table.training.seed
     weight = sample["weight"] / mean_weight(x, sample["weight"], seed=seed)
     stop = is_quarter(sample["parent"])
@@ -269,7 +189,7 @@ def _quantile(fit: Callable[[], regression.Quantile], stages: Stages, number: in
     def arrays() -> Arrays:
         made = fit()
         return {
-            "json": _as_array(made.json),
+            "json": as_array(made.json),
             "nodes": np.array([made.trees, made.split_nodes]),
             "train": np.array([loss.train for loss in made.curve]),
             "stop": np.array([loss.stop for loss in made.curve]),

@@ -6,17 +6,20 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from msgspec.structs import asdict
 
 from trigemu.output.figures.style import COLOURS, drawn, figure
+from trigemu.output.text.terminal import Table
 from trigemu.samples import Catalogue
-from trigemu.support import new_folder, toml_text, write_bytes, write_text
+from trigemu.support import Document, new_folder, toml_text, write_bytes, write_text
 
+from ..decade import Step
 from .config import MISSING, Config
 from .stages import LIBRARIES
 from .train import Trained
@@ -98,6 +101,8 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
             }
             for attempt in trained.attempts
         ],
+        "x": list(trained.x),
+        "choice": [asdict(step) for step in trained.choice],
         "trees": trained.quantile.trees,
         "split_nodes": trained.quantile.split_nodes,
         "pinball_loss_by_tree": {
@@ -121,7 +126,7 @@ def _network_card(trained: Trained, config: Config, catalogue: Catalogue) -> str
     what = "Autoencoder: the logarithm of the masked mean squared error."
     tables = [toml_text.table("[network]", network)]
     tables += (toml_text.table("[[network.inputs]]", block) for block in blocks)
-    return "\n".join([*_head(what, config, catalogue), *tables])
+    return "\n".join([*_head(what, config, catalogue, config.document), *tables])
 
 
 def _card(
@@ -131,27 +136,39 @@ def _card(
         "file": file,
         "sha256": hashlib.sha256(trained.quantile.json).hexdigest(),
         "q": trained.q,
-        "x": config.table.quantile.x,
+        "x": trained.x,
         "missing": MISSING,
     }
-    return "\n".join(
-        [
-            *_head("DECADE: a score less its conditional quantile.", config, catalogue),
-            toml_text.table("[score]", {"card": score_card, "sha256": score_digest}),
-            toml_text.table("[quantile]", quantile),
-        ]
-    )
+    what = "DECADE: a score less its conditional quantile."
+    tables = [toml_text.table("[score]", {"card": score_card, "sha256": score_digest})]
+    tables.append(toml_text.table("[quantile]", quantile))
+    tables += (toml_text.table("[[quantile.chosen]]", asdict(step)) for step in trained.choice)
+    return "\n".join([*_head(what, config, catalogue, config.of_x), *tables])
 
 
-def _head(what: str, config: Config, catalogue: Catalogue) -> Iterator[str]:
-    """Yield the tables that both cards have."""
+def _head(what: str, config: Config, catalogue: Catalogue, names: Document) -> Iterator[str]:
+    """Yield the tables that both cards have. names: the file that says what names mean."""
     further = config.table.training.description
     yield toml_text.entry("description", f"{what} {further}".strip()) + "\n"
     digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]
     yield toml_text.table("[trained_on]", {"catalogue": catalogue.table.name, "files": digests})
     for section in ("objects", "sums"):
-        for name, entries in config.document.data.get(section, {}).items():
+        for name, entries in names.data.get(section, {}).items():
             yield toml_text.table(f"[{section}.{name}]", entries)
+
+
+def chosen(steps: Sequence[Step]) -> Table:
+    """Return a table of the steps in which x was chosen."""
+    table = Table("x from the menu, on the training half")
+    table.add_column("observable", "name")
+    table.add_column("for the overlap with", "label", key=False)
+    for head in ("not unique [Hz]", "fell by", "unique share", "trees"):
+        table.add_column(head)
+    for step in steps:
+        fell = f"{step.fell_hz:.0f} ± {step.error_hz:.0f}" if step.observable else ""
+        cells = f"{step.not_unique_hz:.0f}", fell, f"{step.share:.3f}", f"{step.trees:.1f}"
+        table.add_row(step.observable or "(the score alone)", step.trigger, *cells)
+    return table
 
 
 def _curve(trained: Trained) -> Figure:

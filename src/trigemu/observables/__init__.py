@@ -17,7 +17,14 @@ from trigemu.observables.expressions import (
     ScalarSum,
 )
 from trigemu.observables.hardware_scales import Digits, Integers, LinearScale, Scale, needed, read_integers
-from trigemu.observables.language import MAX_LEVELS, parse_condition, parse_observable, parse_tree, quoting
+from trigemu.observables.language import (
+    MAX_LEVELS,
+    compared_numbers,
+    parse_condition,
+    parse_observable,
+    parse_tree,
+    quoting,
+)
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, lowest_pt, without_soft_objects
 from trigemu.observables.selections import (
@@ -88,6 +95,7 @@ __all__ = [
     "cheap",
     "closed",
     "column_needs",
+    "compared_numbers",
     "lowest_pt",
     "make_scope",
     "needed",

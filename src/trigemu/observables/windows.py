@@ -36,6 +36,11 @@ class Range(TomlTable, frozen=True):
             yield "", "an empty range: give min, max, above or below"
         yield from self.contradictions()
 
+    @property
+    def lowest(self) -> float | None:
+        """The lower limit, None if there is none."""
+        return self.above if self.min is None else self.min
+
     def contradictions(self, prefix: str = "") -> Iterator[tuple[str, str]]:
         """Yield a mistake if no value is within the limits, or within those with a prefix."""
         lows = [prefix + name for name in ("min", "above") if getattr(self, prefix + name) is not None]

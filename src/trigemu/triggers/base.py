@@ -283,6 +283,11 @@ class Kind(TomlTable, frozen=True):
         this cannot be derived. Only called for descriptions that compile."""
         return None
 
+    def cuts_on(self) -> Iterable[tuple[str, float | None]]:
+        """List the numbers that it cuts on, in the observable language, each with its lower limit if it has
+        one. A decorrelated trigger beside it should depend on these."""
+        return ()
+
 
 class ScoreKind(Kind, frozen=True, kw_only=True):
     """Base class of kinds that give a score. They fire on scores above a cut, which may be solved from a rate

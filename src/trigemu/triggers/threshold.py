@@ -28,6 +28,7 @@ from trigemu.observables import (
     all_uses,
     ceiling,
     cheap,
+    compared_numbers,
     without_soft_objects,
 )
 from trigemu.support import BoolArray, FloatArray, kernel
@@ -52,6 +53,11 @@ class Threshold(ScoreKind, frozen=True):
     def compile(self, context: Context) -> CompiledThreshold:
         requires = None if self.requires is None else context.condition(self.requires)
         return CompiledThreshold(context.observable(self.observable), requires, self.cut)
+
+    def cuts_on(self) -> Iterator[tuple[str, float | None]]:
+        yield self.observable, self.above
+        if self.requires is not None:
+            yield from compared_numbers(self.requires)
 
     def extent(self, context: Context) -> Extent:
         condition = self.compile(context).single()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,13 @@ def place(tmp_path: Path, root_file: Path, monkeypatch: pytest.MonkeyPatch) -> P
 
 
 def train(*more: str) -> tuple[int, str]:
-    given = "decade", "train", "train.toml", "--samples", "catalogue.toml", "-o", "out", *more
+    return command("train", "train.toml", "--samples", "catalogue.toml", "-o", "out", *more)
+
+
+def command(*given: str) -> tuple[int, str]:
     os.environ["TRIGEMU_PLUGIN_PATH"] = str(ROOT / "plugins")
     try:
-        result = CliRunner().invoke(cli, given, prog_name="trigemu")
+        result = CliRunner().invoke(cli, ("decade", *given), prog_name="trigemu")
     finally:
         del os.environ["TRIGEMU_PLUGIN_PATH"]
     if result.exception and not isinstance(result.exception, SystemExit):
@@ -95,7 +99,7 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
     old = files()
     assert train("--help")[0] == 0  # loads the plugin
     importlib.import_module(f"{training}.write")
-    work = [f"{training}.train.gather", f"{training}.autoencoder.fit", f"{training}.regression.fit"]
+    work = [f"{training}.scored.gather", f"{training}.autoencoder.fit", f"{training}.regression.fit"]
     finished = ["events", "autoencoder", "quantile0"]
     for number, where in enumerate([*work[1:], f"{training}.write.write_text"], start=1):
         with monkeypatch.context() as patched:
@@ -139,3 +143,36 @@ def test_the_card_replaces_no_input(place: Path, name: str) -> None:
     status, said = train()
     assert status == 2
     assert said == f"trigemu: cannot write out/decade.toml: {name}, which is read, is the same file\n"
+
+
+def test_x_from_the_menu(place: Path) -> None:
+    """A score that depends on the leading jet overlaps with a trigger on it: that is x. The card says so, and
+    has the names of the menu; `suggest` says it without a training."""
+    write_root(Path("all.root"), toy_events(19, 20_000))
+    text = CONFIG.replace('x = ["jet[0].pt"]', 'x = "menu"').replace('"n_jet", "met"', '"jet[0].pt"')
+    Path("train.toml").write_text(text)
+    Path("others.toml").write_text(
+        '[objects.hard]\nfrom = "jet"\npt = { min = 25.0 }\n' + OTHERS.replace("jet[0]", "hard[0]")
+    )
+    status, said = train()
+    assert status == 0, said
+    assert "x from the menu" in said
+    card = tomllib.loads(Path("out/decade.toml").read_text())
+    assert card["quantile"]["x"] == ["hard[0].pt"]
+    assert card["objects"]["hard"]["pt"] == {"min": 25.0}
+    assert [step["observable"] for step in card["quantile"]["chosen"]] == ["", "hard[0].pt"]
+    assert card["quantile"]["chosen"][1]["trigger"] == "J"
+    assert (
+        run(read_menu("menu.toml", [ROOT / "plugins"]), open_catalogue("catalogue.toml"))["AD"].total.hz > 0
+    )
+    again = command("suggest", "train.toml", "--samples", "catalogue.toml")
+    assert again[0] == 0
+    assert again[1] in said
+
+
+def test_a_menu_that_the_score_does_not_overlap_with(place: Path) -> None:
+    Path("train.toml").write_text(CONFIG.replace('x = ["jet[0].pt"]', 'x = "menu"'))
+    Path("others.toml").write_text(OTHERS.replace("60.0", "1e6"))
+    status, said = train()
+    assert status == 2
+    assert "nothing that others.toml cuts on lowers the rate that other triggers take too" in said

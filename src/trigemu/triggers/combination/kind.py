@@ -45,6 +45,14 @@ MAX_PAIRS = 200
 MAX_STEPS = 10**8
 #: After this number, matching objects to legs costs little in comparison.
 MATCH_AFTER = 10**4
+#: Quantities of two objects in the observable language.
+_OF_PAIRS = {
+    "mass": "m({}, {})",
+    "pair_pt": "pt({} + {})",
+    "dr": "dr({}, {})",
+    "deta": "abs(deta({}, {}))",
+    "dphi": "abs(dphi({}, {}))",
+}
 
 
 class Leg(TomlTable, frozen=True):
@@ -119,6 +127,23 @@ class Combination(Kind, frozen=True):
             context.objects(leg.object, *leg.windows, *map(made.column, read))
             legs.append(made)
         return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
+
+    def cuts_on(self) -> Iterator[tuple[str, float | None]]:
+        """Of each leg the pT of the object that is first to fill it, and quantities of pairs of these."""
+        seen: Counter[str] = Counter()
+        objects = []
+        for leg in self.legs:
+            objects.append(f"{leg.object}[{seen[leg.object]}]")
+            seen[leg.object] += 1
+            if leg.crossing == 0:
+                window = leg.windows.get("pt")
+                yield f"{objects[-1]}.pt", window.lowest if isinstance(window, Window) else None
+        for pair in self.pairs:
+            first, second = (objects[leg] for leg in pair.legs)
+            if all(self.legs[leg].crossing == 0 for leg in pair.legs):
+                for name, form in _OF_PAIRS.items():
+                    if (window := getattr(pair, name)) is not None:
+                        yield form.format(first, second), window.lowest
 
     def extent(self, context: Context) -> Extent:
         compiled = self.compile(context)

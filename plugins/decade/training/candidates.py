@@ -1,0 +1,31 @@
+"""What the triggers of a menu cut on: the observables that the correction may depend on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from trigemu.menus import Menu
+from trigemu.support import TrigemuError
+from trigemu.triggers import Kind
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An observable that triggers of a menu cut on. triggers: their names."""
+
+    observable: str
+    triggers: tuple[str, ...]
+
+
+def candidates(menu: Menu) -> tuple[Candidate, ...]:
+    """Return what the enabled triggers of a menu cut on, in their order; TrigemuError if that is nothing."""
+    found: dict[str, list[str]] = {}
+    for trigger in menu.enabled:
+        if isinstance(trigger.description, Kind):
+            for observable, _ in trigger.description.cuts_on():
+                found.setdefault(observable, []).append(trigger.name)
+    if not found:
+        raise TrigemuError(
+            f'{menu.path}: x = "menu": no enabled trigger cuts on an observable; list them in x'
+        )
+    return tuple(Candidate(observable, tuple(names)) for observable, names in found.items())

@@ -1,0 +1,159 @@
+"""x from the menu: the observables that make an anomaly trigger accept again what others already take.
+
+The bare score overlaps with a trigger beyond independence where that trigger's observables and the score go
+together. So x grows from nothing: of the trigger with the largest such excess the observable is added with
+which the least rate is not unique, as long as that rate falls by more than its error. Everything is done on
+the training half: Y(x) of one part of it is judged on the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.emulation import cut_for
+from trigemu.samples import is_quarter
+from trigemu.support import BoolArray, FloatArray, IntArray, splitmix64
+
+from ..decade import Step
+from ..quantile import load_trees
+from . import regression
+from .candidates import Candidate
+from .levelling import mean_weight
+
+#: An observable is added if the rate that is not unique falls by more than this many errors of the fall.
+SIGNIFICANT = 1.5
+
+
+@dataclass(frozen=True)
+class Sample:
+    """n events of the training half. x: float32[n, c], a column for each candidate; y: float64[n]; weight:
+    float64[n] in Hz; accepts: float64[n, t], the probabilities with which the triggers accept them; others:
+    float64[n], with which any does; parent: uint64[n], the interaction that events may share."""
+
+    x: npt.NDArray[np.float32]
+    y: FloatArray
+    weight: FloatArray
+    accepts: FloatArray
+    others: FloatArray
+    parent: npt.NDArray[np.uint64]
+
+
+def choose(
+    sample: Sample,
+    of: Sequence[Candidate],
+    names: Sequence[str],
+    budget_hz: float,
+    settings: regression.Settings,
+    seed: int,
+) -> tuple[Step, ...]:
+    """Return the steps of the choice, the first without any observable.
+
+    of: the candidates; names: of the triggers; budget_hz: the unique rate. ValueError if no cut on the score
+    has that rate."""
+    return _Choice(sample, tuple(of), tuple(names), budget_hz, settings, seed).steps()
+
+
+@dataclass(frozen=True)
+class _Choice:
+    sample: Sample
+    of: tuple[Candidate, ...]
+    names: tuple[str, ...]
+    budget_hz: float
+    settings: regression.Settings
+    seed: int
+
+    @cached_property
+    def failing(self) -> FloatArray:
+        return self.sample.weight * (1.0 - self.sample.others)
+
+    @cached_property
+    def part(self) -> BoolArray:
+        """The part of each event; events that share interactions are in the same."""
+        return np.asarray((splitmix64(self.sample.parent) >> np.uint64(60)) & np.uint64(1) == 0)
+
+    @cached_property
+    def shared(self) -> IntArray:
+        """The number of the parent of each event."""
+        return np.unique(self.sample.parent, return_inverse=True)[1]
+
+    def steps(self) -> tuple[Step, ...]:
+        chosen: list[int] = []
+        score, trees = self._residual(chosen)
+        passing = self._passing(score)
+        steps = [self._step("", "", passing, passing, trees)]
+        while added := self._next(chosen, passing):
+            column, trigger, found, trees = added
+            chosen.append(column)
+            steps.append(self._step(self.of[column].observable, trigger, found, passing, trees))
+            passing = found
+        return tuple(steps)
+
+    def _next(self, chosen: Sequence[int], passing: BoolArray) -> tuple[int, str, BoolArray, float] | None:
+        """Return the column to add, the trigger that it is for, which events pass with it, and the trees."""
+        tried: set[int] = set()
+        for trigger in self._by_excess(passing):
+            columns = [
+                i
+                for i, candidate in enumerate(self.of)
+                if trigger in candidate.triggers and i not in chosen and i not in tried
+            ]
+            tried.update(columns)
+            found = []
+            for column in columns:
+                score, trees = self._residual([*chosen, column])
+                now = self._passing(score)
+                fell, error = self._fall(passing, now)
+                if fell > SIGNIFICANT * error:
+                    found.append((fell, column, now, trees))
+            if found:
+                _, column, now, trees = max(found, key=lambda item: item[0])
+                return column, trigger, now, trees
+        return None
+
+    def _by_excess(self, passing: BoolArray) -> list[str]:
+        """Return the triggers that accept more of the passing events than independence, the largest excess
+        first."""
+        weight, accepts = self.sample.weight, self.sample.accepts
+        fraction = weight[passing].sum() / weight.sum()
+        excess = (weight * passing) @ accepts - fraction * (weight @ accepts)
+        order = np.argsort(-excess, kind="stable")
+        return [self.names[i] for i in order if excess[i] > 0]
+
+    def _residual(self, columns: Sequence[int]) -> tuple[FloatArray, float]:
+        """Return y − Y(x) of each event, with Y(x) from the other part, and the mean number of trees."""
+        sample = self.sample
+        if not columns:
+            return sample.y, 0.0
+        x = np.ascontiguousarray(sample.x[:, list(columns)])
+        q, stop = self.budget_hz / float(self.failing.sum()), is_quarter(sample.parent)
+        residual, trees = np.empty(len(x)), []
+        for here in (self.part, ~self.part):
+            weight = sample.weight[here] / mean_weight(x[here], sample.weight[here], seed=self.seed)
+            made = regression.fit(
+                x[here], sample.y[here], weight, q, self.settings, seed=self.seed, stop=stop[here]
+            )
+            residual[~here] = sample.y[~here] - load_trees(made.json, x.shape[1]).predict(x[~here])
+            trees.append(made.trees)
+        return residual, float(np.mean(trees))
+
+    def _passing(self, score: FloatArray) -> BoolArray:
+        """Return which events pass at the budget."""
+        return score > cut_for(score, self.failing, self.budget_hz).cut
+
+    def _fall(self, before: BoolArray, now: BoolArray) -> tuple[float, float]:
+        """Return by how much the rate that is not unique falls, in Hz, and the error of that."""
+        shared = self.sample.weight * self.sample.others
+        change = shared * (before.astype(np.float64) - now)
+        of_parent = np.bincount(self.shared, change)
+        return float(change.sum()), float(np.sqrt((of_parent**2).sum()))
+
+    def _step(self, observable: str, trigger: str, now: BoolArray, before: BoolArray, trees: float) -> Step:
+        weight, others = self.sample.weight, self.sample.others
+        total, not_unique = float(weight[now].sum()), float((weight * others)[now].sum())
+        fell, error = self._fall(before, now)
+        return Step(observable, trigger, not_unique, fell, error, 1.0 - not_unique / total, trees)

@@ -1,0 +1,179 @@
+"""The events of the training half with their score, from a network that is trained or from a given card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigemu.decisions import Plan
+from trigemu.menus import Menu, read_menu
+from trigemu.observables import Condition, Features, Inputs, Scope, Workspace
+from trigemu.samples import TRAINING, Catalogue
+from trigemu.support import BoolArray, FloatArray, TrigemuError
+from trigemu.triggers import Context, InputBlock, Network, Scorer, contents_of, of_asked, open_scorer
+
+from ..gather import gather
+from . import autoencoder
+from .config import Config
+from .graph import onnx_model
+from .stages import Arrays, Stages, as_array, stages_of
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The events of the training half with their score; network, curve as in `Trained`."""
+
+    menu: Menu
+    sample: Arrays
+    y: FloatArray
+    network: bytes | None
+    curve: Sequence[autoencoder.Loss]
+
+
+def scored(
+    config: Config,
+    catalogue: Catalogue,
+    progress: Callable[[int], None],
+    output: Path | None,
+    executor: Any,
+) -> tuple[Scored, Stages]:
+    """Return the events, and where further stages of the training are kept; arguments as those of `train`."""
+    card = _card(config)
+    menu = read_menu(config.menu)
+    stages = stages_of(config, menu, catalogue, output) if output else Stages()
+    sample = stages.arrays("events", lambda: _events(config, menu, catalogue, card, executor))
+    weight = sample["weight"]
+    if not len(weight):
+        raise TrigemuError(f"{config.path}: no event of {catalogue.path} is asked for")
+    if card:
+        return Scored(menu, sample, sample["y"].astype(np.float64), None, ()), stages
+    features = sample["features"].astype(np.float32)
+    network, curve = _network(config, features, weight, progress, stages)
+    return Scored(menu, sample, Network(network, features.shape[1]).score(features), network, curve), stages
+
+
+def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None, executor: Any) -> Arrays:
+    """Return x, the features or the score, and the weights of the selected events in the training half.
+    failing: the weights, in Hz, of failing all other triggers."""
+    read = _ReadInputs(config.requires, config.x, config.inputs, card)
+    sample = gather(menu, catalogue, read, config.context.needs, executor).of(TRAINING)
+    others = sample.any_but()
+    arrays = {"weight": sample.weight, "parent": sample.parent, "failing": sample.weight * (1.0 - others)}
+    if config.candidates:
+        arrays |= {"accepts": sample.acceptance.total, "others": others}
+    return {**sample.values, **arrays}
+
+
+def _network(
+    config: Config,
+    features: Features,
+    weight: FloatArray,
+    progress: Callable[[int], None],
+    stages: Stages,
+) -> tuple[bytes, Sequence[autoencoder.Loss]]:
+    """Return the ONNX model and its losses by epoch."""
+    fitted = False
+
+    def fit() -> Arrays:
+        nonlocal fitted
+        fitted = True
+        network, curve = _fit_network(config, features, weight, progress)
+        return {
+            "network": as_array(network),
+            "train": np.array([loss.train for loss in curve]),
+            "test": np.array([loss.test for loss in curve]),
+        }
+
+    made = stages.arrays("autoencoder", fit)
+    if not fitted:
+        progress(len(made["train"]))
+    curve = [
+        autoencoder.Loss(*losses)
+        for losses in zip(made["train"].tolist(), made["test"].tolist(), strict=True)
+    ]
+    return made["network"].tobytes(), curve
+
+
+@dataclass(frozen=True)
+class _Card:
+    """The card of an existing autoencoder with the content of its files, opened in each process."""
+
+    name: str
+    folder: Path
+    scope: Scope
+    contents: Mapping[str, bytes]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def scorer(self) -> Scorer:
+        return open_scorer(Context(self.scope, self.folder, self.contents), self.name, None)
+
+
+def _card(config: Config) -> _Card | None:
+    """Return the card that a configuration names, after opening it; TrigemuError if it has mistakes."""
+    name = config.table.autoencoder.card
+    if name is None:
+        return None
+    context = config.context  # its needs grow by the columns of the card
+    open_scorer(context, name, None)
+    return _Card(name, context.folder, context.scope, contents_of(context.models))
+
+
+@dataclass(frozen=True)
+class _ReadInputs:
+    """Reads x, and either the features or the score, of the selected events with all inputs."""
+
+    requires: Condition
+    x: Inputs
+    inputs: Inputs | None
+    card: _Card | None
+
+    def __call__(self, plan: Plan, work: Workspace) -> tuple[BoolArray, Mapping[str, Features | FloatArray]]:
+        asked, chosen = of_asked(work, self.requires)
+        values: dict[str, Features | FloatArray] = {"x": self.x.evaluate(asked)[0]}
+        if self.card:
+            values["y"] = self.card.scorer.scores(asked)
+            complete = values["y"] > -np.inf
+        else:
+            assert self.inputs
+            values["features"], complete = self.inputs.evaluate(asked)
+        everywhere = chosen.copy()
+        everywhere[chosen] = complete
+        return everywhere, {name: value[complete] for name, value in values.items()}
+
+
+def _fit_network(
+    config: Config, features: Features, weight: FloatArray, progress: Callable[[int], None]
+) -> tuple[bytes, Sequence[autoencoder.Loss]]:
+    table = config.table.autoencoder
+    settings = autoencoder.Settings(
+        table.hidden, table.epochs, table.learning_rate, table.batch_size, table.test_fraction
+    )
+    ranges = blocks_of(table.inputs)
+    present = autoencoder.presence(features, ranges)
+    fit = autoencoder.fit(
+        features,
+        present,
+        weight,
+        settings,
+        seed=config.table.training.seed,
+        progress=lambda epoch, loss: progress(1),
+    )
+    return onnx_model(fit.network, fit.standard, ranges), fit.curve
+
+
+def blocks_of(inputs: Sequence[InputBlock]) -> list[autoencoder.Block]:
+    """Return (start, stop, padded) for each block of inputs."""
+    stops = np.cumsum([len(block.observables) for block in inputs]).tolist()
+    starts = [0, *stops[:-1]]
+    return [
+        (start, stop, block.padding is not None)
+        for start, stop, block in zip(starts, stops, inputs, strict=True)
+    ]
