@@ -36,7 +36,7 @@ SUM_AGREES = 1e-3
 MOST_BYTES = 35e6
 #: The effective number of parents of a trigger above LEAST_HZ is at least this. One parent that is drawn
 #: again and again may not make up a rate alone.
-LEAST_PARENTS = 50.0
+LEAST_PARENTS = 300.0
 LEAST_HZ = 1.0
 PRIMARY = "primary.toml"
 #: The branches of numbers with a name of their own.

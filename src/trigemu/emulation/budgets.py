@@ -96,7 +96,7 @@ def solve_budgets(
     >>> import trigemu
     >>> (menu,) = trigemu.solve_budgets("menus/baseline.toml")
     >>> f"{menu.trigger('AD').solution.cut:.3g}"
-    '-0.0321'
+    '-0.128'
     """
     menus = menus_of(menus)
     if not any(menu.budgeted for menu in menus):

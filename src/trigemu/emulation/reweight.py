@@ -82,7 +82,7 @@ def at_pileup(
     >>> import trigemu
     >>> reweighted = trigemu.at_pileup(None, 8.0)
     >>> f"{reweighted.pileup.sample_mean:.1f} interactions before"
-    '14.4 interactions before'
+    '14.2 interactions before'
     >>> result = trigemu.run("menus/primary.toml", reweighted)
     """
     mean = number_of("the pile-up", mean)

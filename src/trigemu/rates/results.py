@@ -221,7 +221,7 @@ class MenuRates(Shown, Named[TriggerRates]):
         >>> import trigemu
         >>> result = trigemu.run("menus/primary.toml")
         >>> int(result.fired("G30", sample="yy").sum())
-        4640
+        4648
         """
         if not isinstance(trigger, str):
             raise wrong_type("the trigger", trigger, "its name")

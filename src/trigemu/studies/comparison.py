@@ -190,7 +190,7 @@ def compare(
     >>> import trigemu
     >>> found = trigemu.compare(["menus/primary.toml", "menus/baseline.toml"])
     >>> [(gain.b, round(gain.hz)) for gain in found.gained if gain.a == "primary"]
-    [('baseline', 1351)]
+    [('baseline', 1350)]
     """
     if not isinstance(menus, Emulation):
         menus = menus_of(menus)

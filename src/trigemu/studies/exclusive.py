@@ -111,7 +111,7 @@ def exclusive_rates(
     >>> import trigemu
     >>> found = trigemu.exclusive_rates("menus/primary.toml")
     >>> [(" and ".join(rate.triggers), round(rate.hz)) for rate in found.largest]
-    [('J100', 18021), ('G30', 2976), ('J100 and G30', 411)]
+    [('J100', 17884), ('G30', 2828), ('J100 and G30', 409)]
     """
     emulation = emulation_of(emulation, catalogue, executor)
     number = emulation.number(menu)

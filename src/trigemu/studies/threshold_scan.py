@@ -139,7 +139,7 @@ def scan(
     >>> import trigemu
     >>> found = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 110.0)))
     >>> [f"{point.rate.hz / 1e3:.1f} kHz" for point in found.points]
-    ['32.7 kHz', '15.1 kHz']
+    ['32.0 kHz', '14.9 kHz']
     """
     menu, steps = menu_of(menu), _plain(steps)
     check_steps(menu, steps)
