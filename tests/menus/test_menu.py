@@ -275,7 +275,7 @@ requires = "n_jet"
         (
             15,
             "trigger 'D': observable: 'foo(jet[0])': unknown function 'foo' "
-            "(known: abs, deta, dphi, dr, eta, m, phi, pt)",
+            "(known: abs, deta, dphi, dr, eta, m, max, min, phi, pt)",
         ),
         (17, "trigger 'D': requires: 'n_jet': 'n_jet' is not a condition, such as n_photon >= 1"),
     ]
