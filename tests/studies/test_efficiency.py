@@ -316,6 +316,27 @@ def test_of_a_background_that_something_was_fitted_to_one_half_counts(tmp_path: 
     assert (plain.halved, plain.turnons[0].selected) == ((), 300)
 
 
+def test_samples_that_are_measured_apart(tmp_path: Path) -> None:
+    """Each as if it were the only one; a category in which a sample has no event is left out."""
+    signals = {"one": toy_events(3, 80), "two": toy_events(4, 60)}
+    for event in signals["two"]:
+        event["jet"] = event["jet"][:1]
+    catalogue = memory_catalogue({"soft": toy_events(1, 9)}, signals=signals)
+    menus = [write(tmp_path, "a", MENU), write(tmp_path, "b", MENU.replace("30", "50"))]
+    categories = ["n_jet >= 0", "n_jet >= 2"]
+    found = efficiencies(menus, catalogue, ["one", "two"], [PT], categories, apart=True)
+    every = [(turnon.sample, turnon.category) for turnon in found.turnons]
+    assert every == [("one", categories[0]), ("one", categories[1]), ("two", categories[0])]
+    for name, category in every:
+        alone = efficiencies(menus, catalogue, [str(name)], [PT], [category])
+        (turnon,) = (t for t in found.turnons if (t.sample, t.category) == (name, category))
+        assert turnon.selected == alone.turnons[0].selected
+        for a, b in zip(turnon.curves, alone.turnons[0].curves, strict=True):
+            assert a.overall == b.overall
+            np.testing.assert_array_equal(a.value, b.value)
+    assert found[PT.observable, categories[0], "two"].sample == "two"
+
+
 def test_names_mean_what_the_scope_says(tmp_path: Path) -> None:
     """By default what they mean in the first menu."""
     soft = MENU + '[objects.jet]\nfrom = "jet"\npt = { min = 40.0 }\n'

@@ -18,9 +18,15 @@ from trigemu.emulation.engine import (
 )
 from trigemu.emulation.fired import decisions, fired_in
 from trigemu.emulation.given import emulation_of
-from trigemu.emulation.loop import Axis, Emulation, emulate, is_fitted
+from trigemu.emulation.loop import Axis, Emulation, emulate
 from trigemu.emulation.reweight import at_luminosity, at_pileup
-from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
+from trigemu.emulation.scaling import (
+    crossing_scale,
+    half_scales,
+    refuse_negative,
+    unseen_half,
+    weights_by_half,
+)
 
 __all__ = [
     "Axis",
@@ -40,11 +46,11 @@ __all__ = [
     "emulation_of",
     "fired_in",
     "half_scales",
-    "is_fitted",
     "over_background",
     "over_samples",
     "refuse_negative",
     "solve_budgets",
     "ties",
+    "unseen_half",
     "weights_by_half",
 ]

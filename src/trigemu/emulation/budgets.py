@@ -26,7 +26,13 @@ from trigemu.counting import (
 )
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background
-from trigemu.emulation.scaling import crossing_scale, half_scales, refuse_negative, weights_by_half
+from trigemu.emulation.scaling import (
+    crossing_scale,
+    half_scales,
+    refuse_negative,
+    unseen_half,
+    weights_by_half,
+)
 from trigemu.menus import Menu, MenusLike, Solution, Trigger, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, Catalogue, Events, SamplesLike, half_of, samples_of
@@ -107,12 +113,14 @@ def solve_budgets(
     slots = sorted({bits[t.name] for menu, bits in zip(menus, plan.bits, strict=True) for t in menu.budgeted})
     job = Job(menus, plan, catalogue)
     tables, parts = [], []
-    collect = _Collect(tuple(slots), catalogue.with_parents)
+    unseen = unseen_half(menus, plan, catalogue)
+    half = EVALUATION if unseen is None else unseen
+    collect = _Collect(tuple(slots), half, catalogue.with_parents)
     for table, part in over_background(job, collect, executor, progress):
         tables.append(table)
         parts.append(part)
     asked = _joined(parts)
-    scales = half_scales(merge_tables(tables), EVALUATION, catalogue)
+    scales = half_scales(merge_tables(tables), half, catalogue)
     return tuple(
         menu.solved(_Solver(menu, bits, slots, asked, scales, catalogue).solutions())
         for menu, bits in zip(menus, plan.bits, strict=True)
@@ -121,9 +129,10 @@ def solve_budgets(
 
 @dataclass(frozen=True)
 class _Collect:
-    """The task that collects the events with a score, and the weight of each half of a chunk."""
+    """The task that collects the events of a half with a score, and the weight of each half of a chunk."""
 
     slots: tuple[int, ...]
+    half: int
     with_parents: frozenset[int]
     classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, BudgetEvents)
 
@@ -131,13 +140,12 @@ class _Collect:
         refuse_negative(events)
         work = Workspace(events)
         words = decide(events, plan, work)
-        half = half_of(events.parent)
         scores: FloatArray = np.column_stack(
             [np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64) for slot in self.slots]
         )
         keep = np.zeros(len(events), np.bool_)
         keep[events.core] = True
-        keep &= (half == EVALUATION) & (scores > -np.inf).any(axis=1)
+        keep &= (half_of(events.parent) == self.half) & (scores > -np.inf).any(axis=1)
         n = np.count_nonzero(keep)
         made_from = events.parent[keep], np.full(n, chunk.sample in self.with_parents)
         asked = np.full(n, chunk.sample, np.int64), events.weight[keep], *made_from, words[keep], scores[keep]

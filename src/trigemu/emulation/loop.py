@@ -30,11 +30,10 @@ from trigemu.counting import (
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
-from trigemu.emulation.scaling import half_scales
+from trigemu.emulation.scaling import half_scales, unseen_half
 from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import (
-    EVALUATION,
     INTERACTIONS,
     Catalogue,
     Events,
@@ -236,7 +235,7 @@ def emulate(
     solved = solve_budgets(given, catalogue, executor=engine, progress=progress)
     plan = make_plan(solved)
     plan.check_background(catalogue)
-    half = EVALUATION if is_fitted(solved, plan, catalogue) else None
+    half = unseen_half(solved, plan, catalogue)
     strata = catalogue.strata
     undecided = strata > 1 or _undecided(solved, plan, axis)
     task = _CountPatterns(half is not None, axis, strata, catalogue.with_parents, undecided)
@@ -286,15 +285,3 @@ def _undecided(menus: Sequence[Menu], plan: Plan, axis: Axis | None) -> bool:
     nothing = np.zeros((1, plan.words), np.uint64)
     accepted = (acceptances(nothing, menu, bits).total for menu, bits in zip(menus, plan.bits, strict=True))
     return (axis is not None and axis.undecided) or any(total.any() for total in accepted)
-
-
-def is_fitted(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
-    """Whether a model or a cut was fitted to these samples: rates are then computed on the other half."""
-    name = catalogue.table.name
-    used = [trigger for menu in menus for trigger in menu.used]
-    if any(trigger.solution or trigger.fitted_on == name for trigger in used):
-        return True
-    files = {digest for sample in catalogue.samples for digest in sample.sha256}
-    return any(
-        on.catalogue == name or not files.isdisjoint(map(str.lower, on.files)) for on in plan.trained_on
-    )

@@ -2,18 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trigemu.counting import PatternTable, count_patterns
+from trigemu.decisions import Plan
 from trigemu.menus import Menu
-from trigemu.samples import HALF_NAMES, Catalogue, Events, half_of
-from trigemu.support import FloatArray, SampleError
+from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue, Events, half_of, other_half
+from trigemu.support import FloatArray, SampleError, TrigemuError
 
 
 def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
     """Return the factor on all rates that adapts the catalogue's crossing rate to that of the menu."""
     crossing = catalogue.table.convention == "crossing"
     return menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
+
+
+def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int | None:
+    """Return the half of these samples that no model was trained on, for rates and for solving budgets; None
+    if neither a model nor a cut was fitted to them.
+
+    Raises
+    ------
+    TrigemuError
+        If models of the menus were trained on different halves.
+    """
+    name = catalogue.table.name
+    files = {digest for sample in catalogue.samples for digest in sample.sha256}
+    seen = {
+        HALF_NAMES.index(on.half)
+        for on in plan.trained_on
+        if on.catalogue == name or not files.isdisjoint(map(str.lower, on.files))
+    }
+    if len(seen) > 1:
+        raise TrigemuError(
+            f"{', '.join(str(menu.path) for menu in menus)}: models of these triggers were trained on both "
+            f"halves of {name}, so no event is unseen: use models that were trained on the same half"
+        )
+    if seen:
+        return other_half(seen.pop())
+    used = [trigger for menu in menus for trigger in menu.used]
+    return EVALUATION if any(t.solution or t.fitted_on == name for t in used) else None
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:

@@ -18,7 +18,7 @@ from trigemu.firmware.sources import CLOCK_MHZ, PART, fill, write_sources
 from trigemu.firmware.tools import MissingToolError, package
 from trigemu.firmware.vectors import SIMULATED, make_vectors, scaled
 from trigemu.menus import Menu
-from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue
+from trigemu.samples import HALF_NAMES, Catalogue
 from trigemu.support import TrigemuError, new_folder
 from trigemu.triggers import SATURATING, FixedEnsemble, TreeModel, table_of
 
@@ -49,7 +49,8 @@ def export(
     package("conifer")
     with new_folder(folder) as made:
         rows = read_rows(source.menu, source.catalogue, source.trigger, executor=executor)
-        fitted_on, rates_on = (half.x for half in halves(source.menu, source.catalogue, rows))
+        seen, unseen = halves(source.menu, source.catalogue, rows)
+        fitted_on, rates_on = seen.x, unseen.x
         with _named(source):
             fixed = model.fixed or choose(model.ensemble, fitted_on, model.inputs.texts, SATURATING_PRECISION)
             backends = _backends(fixed, backend)
@@ -67,7 +68,7 @@ def export(
             menu=source.menu.name,
             trigger=source.trigger,
             catalogue=source.catalogue.table.name,
-            half=HALF_NAMES[EVALUATION] if fitted_on is not rates_on else None,
+            half=HALF_NAMES[unseen.half[0]] if seen is not unseen else None,
             inputs=model.inputs.texts,
             precision=table_of(fixed),
             chosen=None if model.fixed else len(fitted_on),

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import Chunk, Job, is_fitted, over_background
+from trigemu.emulation import Chunk, Job, over_background, unseen_half
 from trigemu.menus import Menu, Trigger
 from trigemu.observables import Features, Workspace
-from trigemu.samples import EVALUATION, TRAINING, Catalogue, Events, half_of
+from trigemu.samples import Catalogue, Events, half_of, other_half
 from trigemu.support import FloatArray, IntArray, TrigemuError
 from trigemu.triggers import Compiled, ScoreKind, TreeModel, of_asked
 
@@ -79,9 +79,10 @@ def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = No
 def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
     """Return the events that the trees may have been fitted on, and those that rates are from: all events
     twice where nothing was fitted on this catalogue."""
-    if not is_fitted([menu], make_plan([menu]), catalogue):
+    unseen = unseen_half([menu], make_plan([menu]), catalogue)
+    if unseen is None:
         return rows, rows
-    return rows.of(TRAINING), rows.of(EVALUATION)
+    return rows.of(other_half(unseen)), rows.of(unseen)
 
 
 @dataclass(frozen=True)

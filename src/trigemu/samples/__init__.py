@@ -26,7 +26,7 @@ from trigemu.samples.opening import catalogue_of, open_catalogue
 from trigemu.samples.recorded import with_decisions
 from trigemu.samples.sample import INTERACTIONS, Sample
 from trigemu.samples.sealing import seal_catalogue
-from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter
+from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter, other_half
 
 __all__ = [
     "EVALUATION",
@@ -62,6 +62,7 @@ __all__ = [
     "make_events",
     "open_catalogue",
     "opened",
+    "other_half",
     "sample_in_memory",
     "samples_of",
     "seal_catalogue",

@@ -19,6 +19,10 @@ def half_of(parent: npt.NDArray[np.uint64]) -> IntArray:
     return (splitmix64(parent) >> np.uint64(63)).astype(np.int64)
 
 
+def other_half(half: int) -> int:
+    return TRAINING if half == EVALUATION else EVALUATION
+
+
 def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
     """Select a quarter of each half, bool[n], for example for early stopping."""
     quarter = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3)

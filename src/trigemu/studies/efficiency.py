@@ -24,10 +24,10 @@ from trigemu.counting import (
     merge_tables,
 )
 from trigemu.decisions import Plan, decide, lacks, make_plan
-from trigemu.emulation import Chunk, Job, Progress, is_fitted, over_samples, solve_budgets
+from trigemu.emulation import Chunk, Job, Progress, over_samples, solve_budgets, unseen_half
 from trigemu.menus import Menu, MenusLike, check_names, menus_of, unit_of_observable
 from trigemu.observables import Condition, Number, Scope, Workspace
-from trigemu.samples import EVALUATION, Catalogue, Events, Sample, SamplesLike, half_of, samples_of
+from trigemu.samples import Catalogue, Events, Sample, SamplesLike, half_of, samples_of
 from trigemu.studies.intervals import Curve, Profile, Sums
 from trigemu.support import (
     FloatArray,
@@ -69,6 +69,8 @@ class Turnon(WithHistograms, Named[Curve]):
         The curves of the menus and triggers.
     title : str
         The name of the category in tables and figures; by default its condition.
+    sample : str or None
+        The sample; None: all samples together.
     """
 
     profile: Profile
@@ -78,6 +80,7 @@ class Turnon(WithHistograms, Named[Curve]):
     effective_events: FloatArray
     curves: tuple[Curve, ...]
     title: str = ""
+    sample: str | None = None
 
     @property
     def name(self) -> str:
@@ -91,7 +94,8 @@ class Turnon(WithHistograms, Named[Curve]):
 @dataclass(frozen=True, repr=False)
 class Efficiencies(Shown, Named[Turnon]):
     """Efficiencies of menus and triggers on samples; result["jet[0].pt", "n_jet == 1"] are the curves against
-    an observable in a category, which need not be given if there is only one.
+    an observable in a category, which need not be given if there is only one. If samples were measured apart,
+    the name of the sample follows.
 
     Attributes
     ----------
@@ -121,8 +125,14 @@ class Efficiencies(Shown, Named[Turnon]):
 
     def _named(self) -> tuple[str, Mapping[Any, Turnon]]:
         categories = {turnon.category for turnon in self.turnons}
-        single = {t.profile.observable: t for t in self.turnons if len(categories) == 1}
-        return "curves", single | {(t.profile.observable, t.category): t for t in self.turnons}
+        found: dict[Any, Turnon] = {}
+        for turnon in self.turnons:
+            of = () if turnon.sample is None else (turnon.sample,)
+            observable = turnon.profile.observable
+            if len(categories) == 1:
+                found[(observable, *of) if of else observable] = turnon
+            found[observable, turnon.category, *of] = turnon
+        return "curves", found
 
 
 def efficiencies(
@@ -135,6 +145,7 @@ def efficiencies(
     triggers: str | Sequence[str] = (),
     *,
     scope: Scope | None = None,
+    apart: bool = False,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Efficiencies:
@@ -160,6 +171,8 @@ def efficiencies(
     scope : Scope, optional
         The objects and sums that names in conditions and observables refer to; by default those of the first
         menu.
+    apart : bool
+        Whether each sample is measured by itself, in the categories that it has events in.
     executor, progress
         As in `emulate`.
 
@@ -200,8 +213,9 @@ def efficiencies(
         _check_columns(sample, context)
     solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
     plan = plan if solved == menus else make_plan(solved)
-    halved = [s for s in chosen if s.table.role == "background" and is_fitted(solved, plan, catalogue)]
-    task = replace(task, halved=frozenset(sample.number for sample in halved))
+    unseen = unseen_half(solved, plan, catalogue)
+    halved = [s for s in chosen if s.table.role == "background" and unseen is not None]
+    task = replace(task, unseen=unseen, halved=frozenset(sample.number for sample in halved))
     job = Job(solved, plan, catalogue, frozenset(context.needs))
     made = over_samples(chosen, job, task, executor, progress)
     tables = [complete_table(parts) for parts in zip(*made, strict=True)]
@@ -216,7 +230,10 @@ def efficiencies(
         turnons=tuple(
             turnon
             for profile, table in zip(profiles, tables, strict=True)
-            for turnon in _turnons(_with_unit(profile, solved[0]), table, solved, plan, categories, triggers)
+            for of in (chosen if apart else [None])
+            for turnon in _turnons(
+                _with_unit(profile, solved[0]), table, of, solved, plan, categories, triggers
+            )
         ),
         warnings=(
             *([catalogue.left_out_text] if catalogue.left_out else []),
@@ -286,12 +303,13 @@ def _check_columns(sample: Sample, context: Context) -> None:
 class _CountProfiles:
     """The task that makes a pattern table for each profile. Its axis is categories × (bins + 1) + bin: the
     categories are bits, with one more for negative weights; the last bin is for values outside. halved:
-    samples that something was fitted to, of which only the other half is counted."""
+    samples that something was fitted to, of which only the unseen half is counted."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
     categories: tuple[Condition, ...]
     require: Condition | None
     with_parents: frozenset[int]
+    unseen: int | None = None
     halved: frozenset[int] = frozenset()
     classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents)
 
@@ -301,7 +319,7 @@ class _CountProfiles:
         enters = np.zeros(len(events), np.bool_)
         enters[events.core] = True
         if chunk.sample in self.halved:
-            enters &= half_of(events.parent) == EVALUATION
+            enters &= half_of(events.parent) == self.unseen
         if self.require:
             enters &= self.require.evaluate(work)
         mask = (events.weight < 0).astype(np.int64) << len(self.categories)
@@ -341,11 +359,13 @@ def _with_unit(profile: Profile, menu: Menu) -> Profile:
 def _turnons(
     profile: Profile,
     table: PatternTable,
+    of: Sample | None,
     menus: Sequence[Menu],
     plan: Plan,
     categories: Sequence[str],
     triggers: Sequence[str],
 ) -> Iterable[Turnon]:
+    """Yield the turn-ons of one sample, or of all together."""
     columns = [
         ((menu.name, trigger), fraction)
         for menu, bits in zip(menus, plan.bits, strict=True)
@@ -366,13 +386,17 @@ def _turnons(
             f"{profile.observable!r} has no value from {first:g} to {last:g} in any selected event"
         )
     for inside, category in inside_of:
+        inside = inside if of is None else inside & (table.sample == of.number)
+        if not inside.any():
+            continue
         sums = Sums(table, bin_, inside, profile)
         curves = tuple(
             sums.curve(menu, trigger, fraction, references.get(trigger, nothing))
             for (menu, trigger), fraction in columns
         )
         selected, events = int(sums.events[-1]), sums.events[: n - 1]
-        yield Turnon(profile, category, selected, events, sums.effective[: n - 1], curves)
+        name = None if of is None else of.name
+        yield Turnon(profile, category, selected, events, sums.effective[: n - 1], curves, sample=name)
 
 
 def _accepted(

@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import msgspec
 
@@ -42,7 +42,7 @@ from trigemu.triggers.models.precision import TreeModel
 
 
 class TrainedOn(TomlTable, frozen=True):
-    """The events that a model was trained on: the training half of the events in some files.
+    """The events that a model was trained on: one half of the events in some files.
 
     Attributes
     ----------
@@ -50,10 +50,13 @@ class TrainedOn(TomlTable, frozen=True):
         Name of the catalogue.
     files : tuple of str
         sha256 of each file.
+    half : str
+        The half: "training", or "evaluation" where the halves were exchanged.
     """
 
     catalogue: str
     files: tuple[str, ...] = ()
+    half: Literal["training", "evaluation"] = "training"
 
 
 def _check_text(what: str, text: object) -> None:
