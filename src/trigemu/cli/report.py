@@ -30,10 +30,11 @@ from trigemu.triggers import search_path
 )
 @click.option(
     "--efficiency",
-    "profile",
+    "profiles",
+    multiple=True,
     type=click.Path(path_type=Path),
-    help="File of efficiency profiles (TOML) [default: one beside the menus that lists exactly these, else "
-    "the leading objects of a signal].",
+    help="File of efficiency profiles (TOML); repeatable [default: those beside the menus that list exactly "
+    "these, else the leading objects of a signal].",
 )
 @click.option(
     "--scan",
@@ -54,7 +55,7 @@ def report(
     errors: Errors,
     plugin_path: tuple[Path, ...],
     file: Path,
-    profile: Path | None,
+    profiles: tuple[Path, ...],
     scans: tuple[str, ...],
     figures: Path | None,
 ) -> None:
@@ -69,7 +70,7 @@ def report(
         read_profiles,
     )
 
-    check_outputs([file], (*menus, catalogue, profile))
+    check_outputs([file], (*menus, catalogue, *profiles))
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
@@ -77,12 +78,12 @@ def report(
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
         check_inputs([file], read, samples)
-        profiles = read_profiles(profile) if profile else profiles_beside(menus, samples)
+        sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, samples)
         with events_bar(samples.background, engine, passes_over_events(read, steps)) as advance:
             contents = without_bad_files(
                 samples,
                 lambda good: collect_contents(
-                    read, good, profiles, steps, command=command, executor=engine, progress=advance
+                    read, good, sets, steps, command=command, executor=engine, progress=advance
                 ),
             )
     made = sections(contents)

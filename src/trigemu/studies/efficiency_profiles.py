@@ -74,6 +74,8 @@ class ProfileTable(TomlTable, frozen=True):
         entry.
     triggers : tuple of str
         Triggers that are measured in addition to the menus.
+    apart : bool
+        Whether each sample is measured by itself; then only whole categories are printed.
     """
 
     menus: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
@@ -81,6 +83,7 @@ class ProfileTable(TomlTable, frozen=True):
     name: str | None = None
     require: str | None = None
     triggers: tuple[str, ...] = ()
+    apart: bool = False
 
 
 class Observable(TomlTable, frozen=True):
@@ -182,6 +185,7 @@ class ProfileSet:
     references: tuple[Reference, ...]
     path: Path
     sha256: str
+    apart: bool = False
 
     @property
     def labels(self) -> dict[str, str]:
@@ -207,6 +211,7 @@ class ProfileSet:
             self.require,
             self.triggers,
             scope=self.scope,
+            apart=self.apart,
             executor=executor,
             progress=progress,
         )
@@ -267,6 +272,7 @@ def read_profiles(path: Path | str) -> ProfileSet:
         references=tuple(references.values()),
         path=document.path,
         sha256=document.sha256,
+        apart=head.apart,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -54,8 +55,8 @@ class Contents:
     comparison: Comparison | None
     combinations: tuple[ExclusiveRates, ...]
     scans: tuple[tuple[Menu, Scan], ...]
-    profiles: ProfileSet | None
-    turnons: Profiles | None
+    profiles: tuple[ProfileSet, ...]
+    turnons: tuple[Profiles, ...]
     command: str = ""
 
     @property
@@ -66,7 +67,7 @@ class Contents:
 def collect_contents(
     menus: Sequence[Menu],
     catalogue: Catalogue,
-    profiles: ProfileSet | None = None,
+    profiles: Sequence[ProfileSet] = (),
     scans: Sequence[Steps] = (),
     *,
     command: str = "",
@@ -92,8 +93,8 @@ def collect_contents(
             for menu in emulation.menus
             for step in (_of_menu(scans, menu) if scans else _around_solutions(menu))
         ),
-        profiles=profiles,
-        turnons=_turnons(emulation, profiles, executor),
+        profiles=tuple(profiles),
+        turnons=tuple(_turnons(emulation, profiles, executor)),
         command=command,
     )
 
@@ -112,10 +113,10 @@ def parse_scan(text: str) -> Steps:
     return Steps(trigger, parse_values(values))
 
 
-def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> ProfileSet | None:
-    """Return the first profile set, by file name, in the folder of the first menu that uses exactly these
-    menus, and only samples of the catalogue; None if there is none."""
-    known = {sample.name for sample in catalogue.samples}
+def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> tuple[ProfileSet, ...]:
+    """Return the profile sets, by file name, in the folder of the first menu that use exactly these menus,
+    and only samples of the catalogue."""
+    known, found = {sample.name for sample in catalogue.samples}, []
     wanted = {menu.resolve() for menu in menus}
     for file in sorted(menus[0].parent.glob("*.toml")):
         try:
@@ -125,8 +126,8 @@ def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> ProfileSet |
         except (TrigemuError, KeyError, TypeError):
             continue  # mistakes are reported to users who give this file explicitly
         if about == wanted and samples <= known:
-            return read_profiles(file)
-    return None
+            found.append(read_profiles(file))
+    return tuple(found)
 
 
 def _check_scanned(steps: Steps, menus: Sequence[Menu]) -> None:
@@ -161,22 +162,22 @@ def _around(trigger: Trigger) -> Steps | None:
     return Steps(trigger.name, tuple(trigger.solution.cut + width * i for i in offsets))
 
 
-def _turnons(emulation: Emulation, given: ProfileSet | None, executor: Any) -> Profiles | None:
+def _turnons(emulation: Emulation, given: Sequence[ProfileSet], executor: Any) -> Iterator[Profiles]:
+    for profiles in given:
+        found = profiles.measure(emulation.menus, emulation.catalogue, executor=executor)
+        yield Profiles(profiles.observables, found, profiles)
     if given:
-        found = given.measure(emulation.menus, emulation.catalogue, executor=executor)
-        return Profiles(given.observables, found, given)
+        return
     observables: tuple[Observable, ...] = ()
     for sample in emulation.catalogue.samples:
         if sample.table.role == "signal" and not observables:
             observables, signal = _leading_objects(emulation, sample.schema.collections), sample.name
-    if not observables:
-        return None
-    try:
-        profiles = [observable.profile for observable in observables]
-        found = efficiencies(emulation.menus, emulation.catalogue, [signal], profiles, executor=executor)
-    except TrigemuError:
-        return None  # these turn-ons were not requested, so a failure is not an error
-    return Profiles(observables, found, None)
+    edges = [observable.profile for observable in observables]
+    # these turn-ons were not requested, so a failure is not an error
+    with suppress(TrigemuError):
+        if edges:
+            found = efficiencies(emulation.menus, emulation.catalogue, [signal], edges, executor=executor)
+            yield Profiles(observables, found, None)
 
 
 def _leading_objects(
@@ -192,8 +193,8 @@ def _leading_objects(
 
 
 def shown_turnons(profiles: Profiles) -> list[int]:
-    """Return the indices of the turn-ons with events in their bins: at least one if profiles were given, else
-    `FEW_EVENTS`."""
+    """Return the indices of the turn-ons that are drawn: those with events in their bins, at least one if
+    profiles were given, else `FEW_EVENTS`. Of samples that were measured apart there is a table instead."""
     least = 1 if profiles.given else FEW_EVENTS
     turnons = profiles.efficiencies.turnons
-    return [i for i, turnon in enumerate(turnons) if np.sum(turnon.events) >= least]
+    return [i for i, turnon in enumerate(turnons) if turnon.sample is None and np.sum(turnon.events) >= least]

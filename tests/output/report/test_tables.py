@@ -131,7 +131,7 @@ def test_numbers_stand_beside_those_of_references(two: Contents, tmp_path: Path)
         ),
         tmp_path, "",
     )  # fmt: skip
-    found = next(beside_references(replace(two, profiles=given), ()))
+    found = next(beside_references(replace(two, profiles=(given,)), ()))
     assert found
     rows = found.tables[0].rows
     assert [row[1] for row in rows] == [
@@ -191,21 +191,19 @@ def test_profiles_are_found_beside_the_menus_that_they_are_about(tmp_path: Path)
     a, b = tmp_path / "a.toml", tmp_path / "b.toml"
     toys = memory_catalogue({"a": toy_events(1, 9)}, signals={"s": toy_events(2, 9)})
     found = profiles_beside([a, b], toys)
-    assert found
-    assert found.path.name == "z.toml"
-    assert profiles_beside([a], toys) is None
-    assert profiles_beside([a, b], memory_catalogue({"a": toy_events(1, 9)})) is None
+    assert [profiles.path.name for profiles in found] == ["z.toml"]
+    assert profiles_beside([a], toys) == ()
+    assert profiles_beside([a, b], memory_catalogue({"a": toy_events(1, 9)})) == ()
 
 
 def test_turn_ons_without_profiles_are_of_leading_objects(tmp_path: Path) -> None:
     file = tmp_path / "menu.toml"
     file.write_text(HEAD.format("one") + J30.format(30.0) + MU)
     catalogue = memory_catalogue({"a": toy_events(1, 100)}, signals={"s": toy_events(2, 200)})
-    found = collect_contents([read_menu(file)], catalogue).turnons
-    assert found
+    (found,) = collect_contents([read_menu(file)], catalogue).turnons
     assert [observable.expression for observable in found.observables] == ["jet[0].pt", "muon[0].pt"]
     without = memory_catalogue({"a": toy_events(1, 100)})
-    assert collect_contents([read_menu(file)], without).turnons is None
+    assert collect_contents([read_menu(file)], without).turnons == ()
 
 
 def test_long_names_are_shortened_and_stay_different() -> None:

@@ -42,8 +42,8 @@ def _version(library: str) -> str:
 def _files(contents: Contents) -> Iterator[tuple[str, str, str]]:
     for variant in contents.variants:
         yield f"menu {variant.menu.name}", str(variant.menu.path), variant.menu.sha256
-    if contents.profiles:
-        yield f"profile {contents.profiles.name}", str(contents.profiles.path), contents.profiles.sha256
+    for profiles in contents.profiles:
+        yield f"profile {profiles.name}", str(profiles.path), profiles.sha256
     for variant in contents.variants:
         for plugin in variant.menu.plugins:
             yield f"plugin {plugin.name}", plugin.file.parent.name, plugin.sha256

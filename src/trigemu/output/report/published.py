@@ -31,7 +31,7 @@ def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[S
     sources: dict[str, None] = {}
     for variant in contents.variants:
         found = _values(variant, made)
-        for reference in contents.profiles.of(variant.menu.name) if contents.profiles else ():
+        for reference in (r for profiles in contents.profiles for r in profiles.of(variant.menu.name)):
             what = f"{reference.trigger} " if reference.trigger else ""
             name = NAMES.get(reference.quantity, reference.quantity)
             value = found.get((reference.trigger, reference.quantity))

@@ -92,10 +92,16 @@ def scans(contents: Contents) -> Iterator[Section]:
 
 
 def turnons(contents: Contents) -> Iterator[Section]:
-    if not contents.turnons:
-        return
-    profiles, found = contents.turnons, contents.turnons.efficiencies
+    for profiles in contents.turnons:
+        yield from _efficiencies(profiles)
+
+
+def _efficiencies(profiles: Profiles) -> Iterator[Section]:
+    found = profiles.efficiencies
     labels = {c.condition: c.name for c in profiles.given.categories} if profiles.given else {}
+    if found.turnons[0].sample is not None:
+        by_sample = tuple(tables.efficiencies_by_sample(found, labels))
+        yield Section("Efficiencies by sample", tuple(_told(profiles)), tables=by_sample)
     by_observable: dict[str, list[int]] = {}
     for i in shown_turnons(profiles):
         by_observable.setdefault(found.turnons[i].profile.observable, []).append(i)

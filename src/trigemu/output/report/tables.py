@@ -12,7 +12,7 @@ from trigemu.menus import Trigger
 from trigemu.output.numbers import format_rate, short, with_error
 from trigemu.output.report.section import ReportTable
 from trigemu.rates import MenuRates, Rate, TriggerRates
-from trigemu.studies import Comparison, Contents
+from trigemu.studies import Comparison, Contents, Curve, Efficiencies, Turnon
 
 #: Cell without a value.
 NONE = "–"
@@ -218,3 +218,31 @@ def common(comparison: Comparison) -> ReportTable | None:
 def _shares(value: float, *totals: Rate) -> Iterator[str]:
     for total in totals:
         yield f"{value / total.hz:.1%}".replace("%", " %") if total.hz > 0 else NONE
+
+
+def efficiencies_by_sample(result: Efficiencies, labels: Mapping[str, str]) -> Iterator[ReportTable]:
+    """Yield a table for each category: the efficiency of each menu for the samples, measured apart."""
+    names = [menu.name for menu in result.menus]
+    head = (
+        "sample",
+        "events",
+        *(text for name in names for text in (name, "gain")[: 1 + (name != names[0])]),
+    )
+    first = result.turnons[0].profile
+    for category in dict.fromkeys(turnon.category for turnon in result.turnons):
+        rows = tuple(
+            (str(turnon.sample), str(turnon.selected), *_of_menus(turnon, names))
+            for turnon in result.turnons
+            if (turnon.profile, turnon.category) == (first, category)
+        )
+        text = f"{labels.get(category, category)}; gain: over {names[0]}, on the same events."
+        yield ReportTable(head, rows, "l" + "r" * (len(head) - 1), text[0].upper() + text[1:])
+
+
+def _of_menus(turnon: Turnon, names: Sequence[str]) -> Iterator[str]:
+    of: dict[str, Curve] = {curve.menu: curve for curve in turnon.curves if curve.trigger is None}
+    for name in names:
+        overall = of[name].overall
+        yield f"{overall.value:.3f} ± {(overall.high - overall.low) / 2:.3f}"
+        if name != names[0]:
+            yield f"{overall.gain:+.3f} ± {overall.gain_error:.3f}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ def as_json(
 def of_turnon(turnon: Turnon, names: Mapping[str, str]) -> dict[str, Any]:
     """Return one observable in one category, as in the JSON document."""
     return {
+        "sample": turnon.sample,
         "observable": turnon.profile.observable,
         "category": turnon.category,
         "labels": [names.get(text, text) for text in (turnon.profile.observable, turnon.category)],
@@ -86,7 +87,8 @@ def as_csv(result: Efficiencies) -> str:
 
 def rows_of(turnon: Turnon) -> Iterator[dict[str, Any]]:
     """Yield a row for each bin of each curve, and one without edges for the whole category."""
-    head = {"observable": turnon.profile.observable, "category": turnon.category}
+    of = {} if turnon.sample is None else {"sample": turnon.sample}
+    head = of | {"observable": turnon.profile.observable, "category": turnon.category}
     edges = turnon.profile.edges
     places = [*zip(edges[:-1], edges[1:], turnon.events.tolist(), strict=True), (None, None, turnon.selected)]
     for curve in turnon.curves:
@@ -111,11 +113,25 @@ def efficiency_tables(result: Efficiencies, names: Mapping[str, str] | None = No
     names = names or {}
     first = result.turnons[0].profile
     one = all(turnon.profile == first for turnon in result.turnons)
+    shown = [turnon for turnon in result.turnons if turnon.profile == first]
+    if shown[0].sample is None:
+        tables = [turnon_table(turnon, names, with_bins=one) for turnon in shown]
+    else:
+        tables, one = [*_by_category(shown, names)], False
     parts: list[RenderableType] = []
-    for turnon in result.turnons:
-        if turnon.profile == first:
-            parts += [*([""] if parts else []), turnon_table(turnon, names, with_bins=one)]
+    for table in tables:
+        parts += [*([""] if parts else []), table]
     return Page(parts, _notes(result, one))
+
+
+def _by_category(turnons: Sequence[Turnon], names: Mapping[str, str]) -> Iterator[Table]:
+    """Yield a table for each category, with the samples that were measured apart."""
+    for category in dict.fromkeys(turnon.category for turnon in turnons):
+        table = _table(names.get(category, category), "sample")
+        for turnon in turnons:
+            if turnon.category == category:
+                _add_overall(table, turnon, str(turnon.sample))
+        yield table
 
 
 def turnon_table(turnon: Turnon, names: Mapping[str, str], with_bins: bool = True) -> Table:
@@ -125,11 +141,15 @@ def turnon_table(turnon: Turnon, names: Mapping[str, str], with_bins: bool = Tru
     table = _table(names.get(turnon.category, turnon.category), label)
     if with_bins:
         _add_bins(table, turnon)
+    _add_overall(table, turnon, "all", style="bold")
+    return table
+
+
+def _add_overall(table: Table, turnon: Turnon, name: str, style: str = "") -> None:
     for i, curve in enumerate(turnon.curves):
         overall = [getattr(curve.overall, name) for name in _COLUMNS.values()]
-        where = ("", "") if i else ("all", str(turnon.selected))
-        table.add_row(*where, *_cells(curve, *overall), style="bold")
-    return table
+        where = ("", "") if i else (name, str(turnon.selected))
+        table.add_row(*where, *_cells(curve, *overall), style=style)
 
 
 def _table(category: str, observable: str) -> Table:
@@ -185,7 +205,7 @@ def _notes(result: Efficiencies, one: bool) -> Iterator[str]:
     yield f"Events of {' + '.join(result.samples)}{required}; intervals at 68 %."
     yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
     if not one:
-        yield "Bins of several observables are not printed: --json, --csv and --figures have them."
+        yield "Bins are not printed: --json, --csv and --figures have them."
     for name in result.halved:
         yield f"Only the half of {name} is used on which no model or threshold was fitted."
     for turnon in result.turnons:
@@ -212,6 +232,7 @@ def write_figures(
         label, category = (
             (names or {}).get(text, text) for text in (turnon.profile.observable, turnon.category)
         )
+        category = f"{turnon.sample}, {category}" if turnon.sample else category
         stem = _file_name(f"{label}_{category}")
         while stem.casefold() in written:
             stem += "_"
