@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import Progress, cut_for, solve_budgets
+from trigemu.emulation import Progress, cut_for, solve_budgets, unseen_half
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.output.figures.style import axis_label
@@ -42,13 +42,15 @@ def scored_events(
     executor, progress: as in `emulate`. Raises TrigemuError if the menu has no such trigger, or several and
     none is named.
     """
-    name = _trigger(menu, name)
+    name = trigger_of(menu, name)
     (solved,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
+    plan = make_plan([solved])
+    unseen = unseen_half([solved], plan, catalogue)
     asked = gather(solved, catalogue, _ReadScores(name), executor=executor, progress=progress)
-    asked = asked.of(EVALUATION)
+    asked = asked.of(EVALUATION if unseen is None else unseen)
     if not len(asked.weight):
         raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
-    slot, others = _compiled(make_plan([solved]), name), asked.any_but(name)
+    slot, others = _compiled(plan, name), asked.any_but(name)
     y, quantile = asked.values["y"], asked.values["Y(x)"]
     failing = asked.weight * (1.0 - others)
     unique = float(failing[y - quantile > slot.cut].sum())
@@ -100,7 +102,8 @@ def _bare_cut(y: FloatArray, failing: FloatArray, unique: float) -> float:
         return math.inf
 
 
-def _trigger(menu: Menu, name: str | None) -> str:
+def trigger_of(menu: Menu, name: str | None) -> str:
+    """Return the name of the trigger to check; TrigemuError if there is none, or several without a choice."""
     known = [trigger.name for trigger in menu.enabled if isinstance(trigger.description, Decade)]
     if name is None and len(known) == 1:
         return known[0]
@@ -122,9 +125,12 @@ def check(events: ScoredEvents, figures: Path | None) -> tuple[Diagnostics, list
 
 def label(observable: str) -> str:
     """Return the axis label of an observable, such as `leading jet pT [GeV]` for `jet[0].pt`, typeset."""
-    found = re.fullmatch(r"(\w+)\[0\]\.pt", observable)
+    found = re.fullmatch(r"(\w+)\[([0-3])\]\.pt", observable)
     if found:
-        return axis_label(f"leading {found[1].replace('_', ' ')} pT", "GeV")
+        place = ("leading", "second", "third", "fourth")[int(found[2])]
+        return axis_label(f"{place} {found[1].replace('_', ' ')} pT", "GeV")
+    if counted := re.fullmatch(r"n_(\w+)", observable):
+        return axis_label(f"number of {counted[1].replace('_', ' ')}s", "")
     named = {"met": "missing ET", "ht": "HT", "mht": "missing HT"}
     return axis_label(named.get(observable, observable), "GeV" if observable in named else "")
 

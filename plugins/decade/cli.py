@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,14 +15,25 @@ from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import bar, menus_bar
 from trigemu.output.documents import in_json
-from trigemu.samples import without_bad_files
+from trigemu.samples import Catalogue, without_bad_files
+from trigemu.studies import read_profiles
 from trigemu.support import MissingExtraError, TrigemuError, check_outputs
 from trigemu.triggers import search_path
+
+if TYPE_CHECKING:  # they need what only training does
+    from .training.config import Config
+    from .training.stages import Stages
+    from .training.train import Trained
 
 
 @click.group("decade")
 def command() -> None:
     """Train and check decorrelated anomaly triggers."""
+
+
+max_trees = click.option(
+    "--max-trees", type=click.IntRange(min=1), help="Largest number of trees [default: that of CONFIG]."
+)
 
 
 @command.command()
@@ -33,35 +46,63 @@ def command() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for models and cards [default: that of CONFIG].",
 )
-def train(config: Path, catalogue: Path | None, processing: Processing, output: Path | None) -> None:
+@max_trees
+@click.option(
+    "--replicas",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Train N times, into the folders 1 to N of the output: with the seeds 1 to N, even ones on the "
+    "other half.",
+)
+def train(
+    config: Path,
+    catalogue: Path | None,
+    processing: Processing,
+    output: Path | None,
+    max_trees: int | None,
+    replicas: int | None,
+) -> None:
     """Train the models that CONFIG (TOML) describes on one half of the samples.
 
     The card decade.toml is replaced last, and refers to a new folder with all other files: a training that
     is interrupted leaves the old set, and the next one continues it after its last finished stage.
     """
     try:
-        from .training.stages import Stages
-        from .training.train import Trained
-        from .training.train import train as fit
-        from .training.write import CARD, chosen, write
+        from .training.write import CARD
     except ImportError as error:
         raise MissingExtraError("trigemu decade train", "train", str(error.name)) from None
-    from .training.config import read_config
+    from .training.config import read_config, replica, with_most_trees
 
-    settings = read_config(config)
+    settings = with_most_trees(read_config(config), max_trees)
     folder = config.parent if output is None else output
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
-    check_outputs([folder / CARD], (config, settings.menu, catalogue, settings.card))
-    epochs = settings.table.autoencoder.epochs
+    if replicas and settings.card:
+        raise TrigemuError(
+            f"{config}: --replicas: the network is given by a card, so replicas would have it in common: "
+            f"give its [[autoencoder.inputs]] instead"
+        )
+    sets = [(settings, folder)]
+    if replicas:
+        sets = [(replica(settings, number), folder / str(number)) for number in range(1, replicas + 1)]
+    for _, made in sets:
+        _make(made)
+    check_outputs([made / CARD for _, made in sets], (config, settings.menu, catalogue, settings.card))
+    epochs = len(sets) * settings.table.autoencoder.epochs
     with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
+        for of, made in sets:
+            _train(of, samples, made, advance, engine)
 
-        def fitted(good: trigemu.Catalogue) -> tuple[Trained, Stages, trigemu.Catalogue]:
-            return *fit(settings, good, advance, folder, engine), good
 
-        trained, stages, used = without_bad_files(samples, fitted)
+def _train(
+    settings: Config, samples: Catalogue, folder: Path, advance: Callable[[int], None], engine: Any
+) -> None:
+    """Train one set of models, write it into a folder, and say what was found."""
+    from .training.train import train as fit
+    from .training.write import chosen, write
+
+    def fitted(good: Catalogue) -> tuple[Trained, Stages, Catalogue]:
+        return *fit(settings, good, advance, folder, engine), good
+
+    trained, stages, used = without_bad_files(samples, fitted)
     digests = write(trained, settings, used, folder)
     stages.remove()
     if trained.choice:
@@ -77,20 +118,28 @@ def train(config: Path, catalogue: Path | None, processing: Processing, output: 
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
 
 
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrigemuError(f"cannot create {folder}: {error.strerror}") from None
+
+
 @command.command()
 @click.argument("config", type=click.Path(path_type=Path))
 @options.samples
 @processing
-def suggest(config: Path, catalogue: Path | None, processing: Processing) -> None:
+@max_trees
+def suggest(config: Path, catalogue: Path | None, processing: Processing, max_trees: int | None) -> None:
     """Say which observables x = "menu" would choose for CONFIG (TOML), and train nothing else."""
     try:
         from .training.train import suggest as steps
         from .training.write import chosen
     except ImportError as error:
         raise MissingExtraError("trigemu decade suggest", "train", str(error.name)) from None
-    from .training.config import from_menu, read_config
+    from .training.config import from_menu, read_config, with_most_trees
 
-    settings = from_menu(read_config(config))
+    settings = from_menu(with_most_trees(read_config(config), max_trees))
     epochs = 0 if settings.card else settings.table.autoencoder.epochs
     with processing.opened(catalogue) as (engine, samples), bar("epochs", epochs) as advance:
         found = without_bad_files(samples, lambda good: steps(settings, good, advance, engine))
@@ -107,6 +156,18 @@ def suggest(config: Path, catalogue: Path | None, processing: Processing) -> Non
 @click.option(
     "--figures", type=click.Path(file_okay=False, path_type=Path), help="Draw the figures into this folder."
 )
+@click.option(
+    "--replicas",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder that `decade train --replicas` wrote: check each set of models in place of that of MENU.",
+)
+@click.option(
+    "--efficiency",
+    "profiles",
+    type=click.Path(path_type=Path),
+    help="With --replicas: file of efficiency profiles (TOML), whose gains are measured for each.",
+)
 def check_(
     menu: Path,
     catalogue: Path | None,
@@ -115,15 +176,33 @@ def check_(
     trigger: str | None,
     json_file: Path | None,
     figures: Path | None,
+    folder: Path | None,
+    profiles: Path | None,
 ) -> None:
     """Check that a decade trigger of MENU accepts the same fraction of background at every x."""
     from .check import as_dict, check, scored_events, summary
+    from .replicas import check_replicas
 
+    if profiles and not folder:
+        raise click.UsageError(
+            "--efficiency is for --replicas: `trigemu efficiency` measures one set of models"
+        )
     outputs = on_disk(json_file)
-    check_outputs(outputs, (menu, catalogue))
-    read = trigemu.read_menu(menu, search_path(plugin_path))
+    check_outputs(outputs, (menu, catalogue, profiles))
+    path = search_path(plugin_path)
+    read = trigemu.read_menu(menu, path)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(outputs, [read], samples)
+        if folder:
+            wanted = read_profiles(profiles) if profiles else None
+            about = [trigemu.read_menu(file, path) for file in wanted.menus] if wanted else []
+            found = without_bad_files(
+                samples, lambda good: check_replicas(read, good, folder, trigger, wanted, about, engine)
+            )
+            present([found.summary()], [(json_file, lambda: in_json(found.as_dict()))], found.draw(figures))
+            for line in found.told():
+                say(line)
+            return
         with menus_bar([read], samples, engine) as advance:
             events = without_bad_files(
                 samples, lambda good: scored_events(read, good, trigger, engine, advance)

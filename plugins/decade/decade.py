@@ -104,6 +104,8 @@ class Step(TomlTable, frozen=True):
         The unique share.
     trees : float
         The mean number of trees of the fits.
+    split_nodes : float
+        The mean number of their split nodes, which the size of firmware is proportional to.
     """
 
     observable: str
@@ -113,6 +115,7 @@ class Step(TomlTable, frozen=True):
     error_hz: float
     share: float
     trees: float
+    split_nodes: float = 0.0
 
 
 class QuantileTable(ModelFile, frozen=True):

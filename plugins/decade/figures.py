@@ -134,6 +134,31 @@ def _shown(acceptance: Acceptance) -> list[tuple[float, float]]:
     return [(v, e) for v, e in pairs if v is not None and e is not None]
 
 
+def draw_replicas(closures: Sequence[Closure], q: Sequence[float], label: str) -> Figure:
+    """Draw acceptance / q of y' > 0 in bins of one observable for several replicas, each with its error, and
+    their mean. Bins of the same number hold the same share of the events of a half; labels are those of the
+    first."""
+    (axis,) = closures[0].axes
+    ratios = np.full((len(closures), axis.bins), np.nan)
+    with figure(8, 5) as (made, axes):
+        for i, (closure, fraction) in enumerate(zip(closures, q, strict=True)):
+            acceptance = closure.acceptances[0]
+            if closure.axes[0].bins != axis.bins:
+                continue
+            value, error = (np.array(v, np.float64) / fraction for v in (acceptance.value, acceptance.error))
+            ratios[i] = value
+            x = np.arange(axis.bins) + (i + 1) / (len(closures) + 1)
+            axes.errorbar(x, value, error, fmt="o", color=CORRECTED, alpha=0.5, markersize=4, linewidth=1)
+        with np.errstate(invalid="ignore"):
+            mean = np.nanmean(ratios, axis=0)
+        axes.stairs(mean, np.arange(axis.bins + 1), baseline=None, color=UNCORRECTED, label="mean")
+        axes.axhline(1, color="black", linewidth=1, zorder=0)
+        axes.set(xlim=(0, axis.bins), ylim=(0, 2.5), ylabel="acceptance / $q$", xlabel=label)
+        _cell_axis(axes.xaxis, axis)
+        axes.legend(frameon=False)
+    return made
+
+
 def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
     """Draw acceptance / q in the cells of two observables, with and without the correction, at t = 0. Cells
     have the same size; grey ones have too few events for a χ²."""

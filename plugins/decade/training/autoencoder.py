@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +31,8 @@ Block = tuple[int, int, bool]
 PADDING = 0.0
 # Added to the MSE, so that a perfect reconstruction has a score: log(1e-12) = −27.6.
 TINY = 1e-12
+# The logarithm of a smaller feature is that of this one, in the feature's own unit: HT and MHT may be 0.
+LEAST = 1.0
 
 
 @dataclass(frozen=True)
@@ -42,20 +44,32 @@ class Settings:
     learning_rate: float = 1e-3
     batch_size: int = 256
     test_fraction: float = 0.2  # of the training events, only for the training curve
+    event_weights: bool = True
+    initialisation: Literal["he", "glorot"] = "he"
+    log: tuple[int, ...] = ()  # the columns of which the network sees the logarithm
 
 
 @dataclass(frozen=True)
 class Standard:
-    """Standardisation of every feature to mean 0 and standard deviation 1 over the entries that are
-    present."""
+    """Standardisation of every feature, or of its logarithm, to mean 0 and standard deviation 1 over the
+    entries that are present."""
 
-    mean: FloatArray  # [n_feature], in the feature's own unit
+    mean: FloatArray  # [n_feature], in the feature's own unit, or of the logarithm
     std: FloatArray  # [n_feature], > 0
+    log: tuple[int, ...] = ()  # the columns of which the logarithm is taken
 
     def apply(self, features: npt.NDArray[Any], present: BoolArray) -> Float32Array:
         """Standardise features[n_event, n_feature]; missing entries become 0."""
         mean, std = self.mean.astype(np.float32), self.std.astype(np.float32)
-        return np.where(present, (features.astype(np.float32) - mean) / std, np.float32(0))
+        values = logarithms(features.astype(np.float32), self.log)
+        return np.where(present, (values - mean) / std, np.float32(0))
+
+
+def logarithms(features: npt.NDArray[Any], log: Sequence[int]) -> npt.NDArray[Any]:
+    """Return features[n_event, n_feature], with ln(max(v, LEAST)) in some columns."""
+    found = features.copy()
+    found[:, log] = np.log(np.maximum(features[:, log], features.dtype.type(LEAST)))
+    return found
 
 
 @dataclass(frozen=True)
@@ -101,8 +115,11 @@ def check_blocks(blocks: Sequence[Block], n_feature: int) -> None:
         raise TrigemuError(f"blocks {list(blocks)} do not cover {n_feature} features, each once and in order")
 
 
-def standardise(features: npt.NDArray[Any], present: BoolArray, weight: FloatArray) -> Standard:
-    """Return the weighted mean and standard deviation of features[n_event, n_feature] over present entries.
+def standardise(
+    features: npt.NDArray[Any], present: BoolArray, weight: FloatArray, log: tuple[int, ...] = ()
+) -> Standard:
+    """Return the weighted mean and standard deviation of features[n_event, n_feature] over present entries;
+    in some columns, of their logarithms.
 
     A feature that never occurs gets mean 0, one that never varies gets standard deviation 1, so that rare
     objects do not cause NaN.
@@ -111,12 +128,12 @@ def standardise(features: npt.NDArray[Any], present: BoolArray, weight: FloatArr
     total = w.sum(axis=0)
     occurs = total > 0
     per = np.where(occurs, total, 1.0)
-    values = np.where(present, features, 0.0).astype(np.float64)
+    values = logarithms(np.where(present, features, 0.0).astype(np.float64), log)
     mean = np.where(occurs, (w * values).sum(axis=0) / per, 0.0)
     std = np.sqrt((w * (values - mean) ** 2).sum(axis=0) / per)
     # Through rounding, a constant column has a spread of about 1e-16 of its value.
     varies = std > 1e-6 * np.abs(mean)
-    return Standard(mean, np.where(varies, std, 1.0))
+    return Standard(mean, np.where(varies, std, 1.0), log)
 
 
 def fit(
@@ -134,12 +151,14 @@ def fit(
     TrigemuError for features or weights that cannot be used.
     """
     _check(features, present, weight)
+    if not settings.event_weights:
+        weight = np.ones_like(weight)
     rng = np.random.default_rng(seed)
     test, train = np.split(rng.permutation(len(features)), [int(settings.test_fraction * len(features))])
-    standard = standardise(features[train], present[train], weight[train])
+    standard = standardise(features[train], present[train], weight[train], settings.log)
     z, mean_one = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
     sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(mean_one[s])) for s in (train, test)]
-    layers = _initial((z.shape[1], *settings.hidden, z.shape[1]), rng)
+    layers = _INITIAL[settings.initialisation]((z.shape[1], *settings.hidden, z.shape[1]), rng)
     optimiser = optax.adam(settings.learning_rate)
     state, curve = optimiser.init(layers), []
     size = min(settings.batch_size, len(train))
@@ -180,7 +199,7 @@ def _check(features: Float32Array, present: BoolArray, weight: FloatArray) -> No
         raise TrigemuError("training needs events with finite weights ≥ 0, some of them above 0")
 
 
-def _initial(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
+def _he(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
     """Return initial layers as in He et al. (arXiv:1502.01852): normal weights of variance 2 / n_in, biases
     0."""
     return [
@@ -190,6 +209,20 @@ def _initial(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.
         )
         for n_in, n_out in pairwise(widths)
     ]
+
+
+def _glorot(widths: Sequence[int], rng: np.random.Generator) -> list[tuple[jax.Array, jax.Array]]:
+    """Return initial layers as in Glorot and Bengio (AISTATS 2010, eq. 16), the default of Keras: uniform
+    weights within √(6 / (n_in + n_out)), biases 0."""
+    layers = []
+    for n_in, n_out in pairwise(widths):
+        bound = math.sqrt(6.0 / (n_in + n_out))
+        weight = rng.uniform(-bound, bound, (n_in, n_out)).astype(np.float32)
+        layers.append((jnp.asarray(weight), jnp.zeros(n_out, jnp.float32)))
+    return layers
+
+
+_INITIAL = {"he": _he, "glorot": _glorot}
 
 
 def _loss(layers: Any, z: jax.Array, present: jax.Array, weight: jax.Array) -> jax.Array:

@@ -23,7 +23,7 @@ from ..decade import Step
 from ..quantile import load_trees
 from . import regression
 from .candidates import Candidate
-from .levelling import mean_weight
+from .levelling import fit_weight
 
 #: An observable is added if the rate that is not unique falls by more than this many errors of the fall.
 SIGNIFICANT = 1.5
@@ -83,18 +83,21 @@ class _Choice:
 
     def steps(self) -> tuple[Step, ...]:
         chosen: list[int] = []
-        score, trees = self._residual(chosen)
+        score, size = self._residual(chosen)
         passing = self._passing(score)
-        steps = [self._step("", "", passing, passing, trees)]
+        steps = [self._step("", "", passing, passing, size)]
         while added := self._next(chosen, passing):
-            column, trigger, found, trees = added
+            column, trigger, found, size = added
             chosen.append(column)
-            steps.append(self._step(self.of[column].observable, trigger, found, passing, trees))
+            steps.append(self._step(self.of[column].observable, trigger, found, passing, size))
             passing = found
         return tuple(steps)
 
-    def _next(self, chosen: Sequence[int], passing: BoolArray) -> tuple[int, str, BoolArray, float] | None:
-        """Return the column to add, the trigger that it is for, which events pass with it, and the trees."""
+    def _next(
+        self, chosen: Sequence[int], passing: BoolArray
+    ) -> tuple[int, str, BoolArray, FloatArray] | None:
+        """Return the column to add, the trigger that it is for, which events pass with it, and the size of
+        the fits."""
         tried: set[int] = set()
         for trigger in self._by_excess(passing):
             columns = [
@@ -105,14 +108,14 @@ class _Choice:
             tried.update(columns)
             found = []
             for column in columns:
-                score, trees = self._residual([*chosen, column])
+                score, size = self._residual([*chosen, column])
                 now = self._passing(score)
                 fell, error = self._fall(passing, now)
                 if fell > SIGNIFICANT * error:
-                    found.append((fell, column, now, trees))
+                    found.append((fell, column, now, size))
             if found:
-                _, column, now, trees = max(found, key=lambda item: item[0])
-                return column, trigger, now, trees
+                _, column, now, size = max(found, key=lambda item: item[0])
+                return column, trigger, now, size
         return None
 
     def _by_excess(self, passing: BoolArray) -> list[str]:
@@ -124,22 +127,23 @@ class _Choice:
         order = np.argsort(-excess, kind="stable")
         return [self.names[i] for i in order if excess[i] > 0]
 
-    def _residual(self, columns: Sequence[int]) -> tuple[FloatArray, float]:
-        """Return y − Y(x) of each event, with Y(x) from the other part, and the mean number of trees."""
+    def _residual(self, columns: Sequence[int]) -> tuple[FloatArray, FloatArray]:
+        """Return y − Y(x) of each event, with Y(x) from the other part, and float64[2], the mean numbers of
+        trees and of their split nodes."""
         sample = self.sample
         if not columns:
-            return sample.y, 0.0
+            return sample.y, np.zeros(2)
         x = np.ascontiguousarray(sample.x[:, list(columns)])
         q, stop = self.budget_hz / float(self.failing.sum()), is_quarter(sample.parent)
-        residual, trees = np.empty(len(x)), []
+        residual, sizes = np.empty(len(x)), []
         for here in (self.part, ~self.part):
-            weight = sample.weight[here] / mean_weight(x[here], sample.weight[here], seed=self.seed)
+            weight = fit_weight(x[here], sample.weight[here], self.settings, seed=self.seed)
             made = regression.fit(
                 x[here], sample.y[here], weight, q, self.settings, seed=self.seed, stop=stop[here]
             )
             residual[~here] = sample.y[~here] - load_trees(made.json, x.shape[1]).predict(x[~here])
-            trees.append(made.trees)
-        return residual, float(np.mean(trees))
+            sizes.append((made.trees, made.split_nodes))
+        return residual, np.mean(sizes, axis=0)
 
     def _passing(self, score: FloatArray) -> BoolArray:
         """Return which events pass at the budget."""
@@ -152,8 +156,11 @@ class _Choice:
         of_parent = np.bincount(self.shared, change)
         return float(change.sum()), float(np.sqrt((of_parent**2).sum()))
 
-    def _step(self, observable: str, trigger: str, now: BoolArray, before: BoolArray, trees: float) -> Step:
+    def _step(
+        self, observable: str, trigger: str, now: BoolArray, before: BoolArray, size: FloatArray
+    ) -> Step:
         weight, others = self.sample.weight, self.sample.others
         total, not_unique = float(weight[now].sum()), float((weight * others)[now].sum())
         fell, error = self._fall(before, now)
-        return Step(observable, trigger, not_unique, fell, error, 1.0 - not_unique / total, trees)
+        share = 1.0 - not_unique / total
+        return Step(observable, trigger, not_unique, fell, error, share, float(size[0]), float(size[1]))

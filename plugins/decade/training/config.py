@@ -27,7 +27,8 @@ import msgspec
 
 from trigemu.menus import read_menu
 from trigemu.observables import Condition, Inputs, Number, read_scope
-from trigemu.support import Document, Key, TomlTable, load_toml, read_table
+from trigemu.samples import EVALUATION, TRAINING
+from trigemu.support import Document, Key, TomlTable, load_toml, nearest, read_table
 from trigemu.triggers import Context, InputBlock, read_inputs
 
 from .candidates import Candidate, candidates
@@ -84,6 +85,12 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
         The number of events in a step.
     test_fraction : float
         The fraction of the training half that is left out, for the curve of the loss.
+    log : tuple of str
+        The inputs of which the network sees the logarithm; below 1 it is that of 1.
+    event_weights : bool
+        Whether the loss and the standardisation weight events; else all count the same.
+    initialisation : str
+        The first weights: "he" or "glorot".
     """
 
     card: str | None = None
@@ -93,6 +100,9 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     learning_rate: Positive = 1e-3
     batch_size: Count = 256
     test_fraction: Fraction = 0.2
+    log: tuple[str, ...] = ()
+    event_weights: bool = True
+    initialisation: Literal["he", "glorot"] = "he"
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
         if (self.card is None) == (not self.inputs):
@@ -100,6 +110,10 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
                 "inputs",
                 "give either the inputs of an autoencoder to train, or the card of an existing one",
             )
+        known = {text for block in self.inputs for text in block.observables}
+        for text in self.log:
+            if text not in known:
+                yield "log", f"{text!r} is not among the inputs{nearest(text, known)}"
 
 
 class QuantileTable(TomlTable, frozen=True, kw_only=True):
@@ -115,12 +129,24 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
         The largest depth of a tree.
     max_trees : int
         The largest number of trees; early stopping may give fewer.
+    patience : int
+        After so many trees without a better loss of the early-stopping sample the fit ends.
+    tail_events : float
+        How many events are expected above the quantile in every leaf.
+    levelled : bool
+        Whether weights are divided by their mean at x.
+    refit : bool
+        Whether the trees are fitted again to all events once their number is known.
     """
 
     x: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)] | Literal["menu"]
     learning_rate: Positive = 0.3
     max_depth: Depth = 4
     max_trees: Count = 100
+    patience: Count = 5
+    tail_events: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 10.0
+    levelled: bool = True
+    refit: bool = True
 
 
 class ConfigTable(TomlTable, frozen=True, kw_only=True):
@@ -145,7 +171,8 @@ class ConfigTable(TomlTable, frozen=True, kw_only=True):
 class Config:
     """A configuration with resolved names. inputs: those of the autoencoder to train, None if a card is
     given. x: the primary observables. candidates: those of x that may be chosen, empty if x is listed.
-    document: the TOML file, of which parts are copied into cards; of_x: the file with the names in x."""
+    document: the TOML file, of which parts are copied into cards; of_x: the file with the names in x. half:
+    the half of the events to train on."""
 
     path: Path
     table: ConfigTable
@@ -156,6 +183,7 @@ class Config:
     x: Inputs
     candidates: tuple[Candidate, ...]
     of_x: Document
+    half: int = TRAINING
 
     @property
     def menu(self) -> Path:
@@ -198,6 +226,22 @@ def from_menu(config: Config) -> Config:
     blocks = (InputBlock(tuple(candidate.observable for candidate in found), MISSING),)
     x = read_inputs(blocks, lambda text, i, j: context.observable(text))
     return replace(config, x=x, candidates=found, of_x=load_toml(config.menu))
+
+
+def with_most_trees(config: Config, most: int | None) -> Config:
+    """Return the configuration with another largest number of trees, if one is given."""
+    if most is None:
+        return config
+    quantile = msgspec.structs.replace(config.table.quantile, max_trees=most)
+    return replace(config, table=msgspec.structs.replace(config.table, quantile=quantile))
+
+
+def replica(config: Config, number: int) -> Config:
+    """Return the configuration of a replica: its seed is its number, and those of even numbers are trained on
+    the evaluation half."""
+    training = msgspec.structs.replace(config.table.training, seed=number)
+    table = msgspec.structs.replace(config.table, training=training)
+    return replace(config, table=table, half=TRAINING if number % 2 else EVALUATION)
 
 
 def _section(document: Document, name: str, struct: type[S]) -> S | None:

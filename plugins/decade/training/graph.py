@@ -10,7 +10,7 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from .autoencoder import PADDING, TINY, Block, Network, Standard, check_blocks
+from .autoencoder import LEAST, PADDING, TINY, Block, Network, Standard, check_blocks
 
 #: Supported by ONNX Runtime since 2022; the newest versions of `onnx` may not be.
 OPSET, IR_VERSION = 17, 8
@@ -19,15 +19,20 @@ OPSET, IR_VERSION = 17, 8
 def onnx_model(network: Network, standard: Standard, blocks: Sequence[Block]) -> bytes:
     """Return a model with one input `features` float32[n, k], raw, and one output `score` float32[n].
 
-    Mask, standardisation, network and log-MSE are part of the model, so that any runtime gives the same
-    score. A padded block is one object, which is present if its first entry, its pT, differs from the
-    padding.
+    Mask, logarithms, standardisation, network and log-MSE are part of the model, so that any runtime gives
+    the same score. A padded block is one object, which is present if its first entry, its pT, differs from
+    the padding.
     """
     graph = _Graph()
     k = len(standard.mean)
     check_blocks(blocks, k)
     present = _mask(graph, blocks, k)
-    centred = graph.node("Sub", "features", graph.constant(standard.mean))
+    values = "features"
+    if standard.log:
+        logged = np.isin(np.arange(k), standard.log)
+        least = graph.node("Max", values, graph.constant(np.array([LEAST])))
+        values = graph.node("Where", graph.constant(logged, np.bool_), graph.node("Log", least), values)
+    centred = graph.node("Sub", values, graph.constant(standard.mean))
     scaled = graph.node("Div", centred, graph.constant(standard.std))
     x = graph.node("Mul", scaled, present)
     hidden = x

@@ -13,9 +13,19 @@ import xgboost
 
 from trigemu.support import FloatArray
 
+from .regression import Settings
+
 #: Trees of this auxiliary fit. Its errors cannot cause a bias, so a rough fit is sufficient.
 _TREES = 50
 _EVENTS_A_LEAF = 50
+
+
+def fit_weight(
+    x: npt.NDArray[np.float32], weight: FloatArray, settings: Settings, *, seed: int
+) -> FloatArray:
+    """Return the weights float64[n] of a fit of Y(x): those of the events, divided by their mean at x if the
+    settings say so."""
+    return weight / mean_weight(x, weight, seed=seed) if settings.levelled else weight
 
 
 def mean_weight(x: npt.NDArray[np.float32], weight: FloatArray, *, seed: int) -> FloatArray:

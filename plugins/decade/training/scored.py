@@ -1,4 +1,4 @@
-"""The events of the training half with their score, from a network that is trained or from a given card."""
+"""The events to train on with their score, from a network that is trained or from a given card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from trigemu.decisions import Plan
 from trigemu.menus import Menu, read_menu
 from trigemu.observables import Condition, Features, Inputs, Scope, Workspace
-from trigemu.samples import TRAINING, Catalogue
+from trigemu.samples import Catalogue
 from trigemu.support import BoolArray, FloatArray, TrigemuError
 from trigemu.triggers import Context, InputBlock, Network, Scorer, contents_of, of_asked, open_scorer
 
@@ -26,7 +26,7 @@ from .stages import Arrays, Stages, as_array, stages_of
 
 @dataclass(frozen=True)
 class Scored:
-    """The events of the training half with their score; network, curve as in `Trained`."""
+    """The events to train on with their score; network, curve as in `Trained`."""
 
     menu: Menu
     sample: Arrays
@@ -61,7 +61,7 @@ def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None
     """Return x, the features or the score, and the weights of the selected events in the training half.
     failing: the weights, in Hz, of failing all other triggers."""
     read = _ReadInputs(config.requires, config.x, config.inputs, card)
-    sample = gather(menu, catalogue, read, config.context.needs, executor).of(TRAINING)
+    sample = gather(menu, catalogue, read, config.context.needs, executor).of(config.half)
     others = sample.any_but()
     arrays = {"weight": sample.weight, "parent": sample.parent, "failing": sample.weight * (1.0 - others)}
     if config.candidates:
@@ -153,8 +153,16 @@ def _fit_network(
     config: Config, features: Features, weight: FloatArray, progress: Callable[[int], None]
 ) -> tuple[bytes, Sequence[autoencoder.Loss]]:
     table = config.table.autoencoder
+    texts = [text for block in table.inputs for text in block.observables]
     settings = autoencoder.Settings(
-        table.hidden, table.epochs, table.learning_rate, table.batch_size, table.test_fraction
+        table.hidden,
+        table.epochs,
+        table.learning_rate,
+        table.batch_size,
+        table.test_fraction,
+        table.event_weights,
+        table.initialisation,
+        tuple(i for i, text in enumerate(texts) if text in table.log),
     )
     ranges = blocks_of(table.inputs)
     present = autoencoder.presence(features, ranges)

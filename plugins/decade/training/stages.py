@@ -95,6 +95,7 @@ def _depends_on(config: Config, menu: Menu, catalogue: Catalogue) -> Iterator[ob
     yield [version(name) for name in LIBRARIES]
     yield [platform.node(), platform.machine(), platform.python_version(), os.cpu_count()]
     yield sorted(item for item in os.environ.items() if item[0].startswith(_VARIABLES))
+    yield [config.half, config.table.training.seed, config.table.quantile.max_trees]
     yield [config.document.sha256, menu.sha256, [plugin.sha256 for plugin in menu.plugins]]
     yield [sorted(models.items()) for models in (*make_plan([menu]).models, config.context.models)]
     yield [catalogue.sha256, catalogue.errors]

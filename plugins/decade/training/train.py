@@ -24,7 +24,7 @@ from ..quantile import load_trees
 from . import autoencoder, regression
 from .choice import Sample, choose
 from .config import Config
-from .levelling import mean_weight
+from .levelling import fit_weight
 from .scored import Scored, scored
 from .stages import Arrays, Stages, as_array
 
@@ -46,8 +46,8 @@ class Attempt:
 class Trained:
     """The result of a training. network: the ONNX model, None if a card was given. curve: its losses by
     epoch. x: the primary observables; choice: the steps in which they were chosen, if they were. events,
-    effective_events: in the training half. failing_hz: the rate of the selected events that fail all other
-    triggers, in Hz."""
+    effective_events: in the training half. rate_hz: the rate of the selected events; failing_hz: of those
+    that fail all other triggers."""
 
     network: bytes | None
     curve: Sequence[autoencoder.Loss]
@@ -57,6 +57,7 @@ class Trained:
     attempts: tuple[Attempt, ...]
     events: int
     effective_events: float
+    rate_hz: float
     failing_hz: float
 
     @property
@@ -96,6 +97,7 @@ def train(
         attempts=attempts,
         events=len(weight),
         effective_events=float(weight.sum() ** 2 / (weight**2).sum()),
+        rate_hz=float(weight.sum()),
         failing_hz=float(sample["failing"].sum()),
     )
     return trained, stages
@@ -145,7 +147,13 @@ def _choice(config: Config, found: Scored, stages: Stages) -> tuple[Step, ...]:
 def _settings(config: Config) -> regression.Settings:
     table = config.table.quantile
     return regression.Settings(
-        learning_rate=table.learning_rate, max_depth=table.max_depth, max_trees=table.max_trees
+        learning_rate=table.learning_rate,
+        max_depth=table.max_depth,
+        max_trees=table.max_trees,
+        patience=table.patience,
+        tail_events=table.tail_events,
+        levelled=table.levelled,
+        refit=table.refit,
     )
 
 
@@ -158,7 +166,7 @@ def _fit_quantile(
     budget, settings = config.table.training.unique_rate_hz, _settings(config)
     x, failing = np.ascontiguousarray(x, np.float32), sample["failing"]
     seed = config.table.training.seed
-    weight = sample["weight"] / mean_weight(x, sample["weight"], seed=seed)
+    weight = fit_weight(x, sample["weight"], settings, seed=seed)
     stop = is_quarter(sample["parent"])
     q = budget / float(failing.sum())
     attempts: list[Attempt] = []

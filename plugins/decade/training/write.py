@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
 from msgspec.structs import asdict
 
 from trigemu.output.figures.style import COLOURS, drawn, figure
 from trigemu.output.text.terminal import Table
-from trigemu.samples import Catalogue
+from trigemu.samples import HALF_NAMES, TRAINING, Catalogue
 from trigemu.support import Document, new_folder, toml_text, write_bytes, write_text
 
 from ..decade import Step
@@ -26,8 +27,8 @@ from .train import Trained
 
 NETWORK, QUANTILE = "autoencoder.onnx", "quantile.json"
 NETWORK_CARD, CARD = "autoencoder.toml", "decade.toml"
-METRICS, CURVE = "metrics.json", "training.png"
-_FILES = {NETWORK, QUANTILE, NETWORK_CARD, METRICS, CURVE}
+METRICS, CURVE, CHOICE = "metrics.json", "training.png", "choice.png"
+_FILES = {NETWORK, QUANTILE, NETWORK_CARD, METRICS, CURVE, CHOICE}
 #: Names of the folders of sets: this and so many digits of a digest of their files.
 _SET, _DIGITS = "decade-", 16
 
@@ -41,6 +42,8 @@ def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) 
     if trained.network is not None:
         files |= {NETWORK: trained.network, CURVE: drawn(_curve(trained), "png")}
         files[NETWORK_CARD] = _network_card(trained, config, catalogue).encode()
+    if trained.choice:
+        files[CHOICE] = drawn(_choice(trained), "png")
     name = f"{_SET}{_digest_of(files)[:_DIGITS]}"
     if trained.network is not None:
         score_card, digest = f"{name}/{NETWORK_CARD}", hashlib.sha256(files[NETWORK_CARD]).hexdigest()
@@ -87,6 +90,7 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         "config_sha256": config.document.sha256,
         "catalogue": {"name": catalogue.table.name, "sha256": catalogue.sha256},
         "seed": config.table.training.seed,
+        "half": HALF_NAMES[config.half],
         "versions": {name: version(name) for name in LIBRARIES},
         "events": trained.events,
         "effective_events": trained.effective_events,
@@ -151,7 +155,10 @@ def _head(what: str, config: Config, catalogue: Catalogue, names: Document) -> I
     further = config.table.training.description
     yield toml_text.entry("description", f"{what} {further}".strip()) + "\n"
     digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]
-    yield toml_text.table("[trained_on]", {"catalogue": catalogue.table.name, "files": digests})
+    trained_on = {"catalogue": catalogue.table.name, "files": digests}
+    if config.half != TRAINING:
+        trained_on["half"] = HALF_NAMES[config.half]
+    yield toml_text.table("[trained_on]", trained_on)
     for section in ("objects", "sums"):
         for name, entries in names.data.get(section, {}).items():
             yield toml_text.table(f"[{section}.{name}]", entries)
@@ -162,12 +169,13 @@ def chosen(steps: Sequence[Step]) -> Table:
     table = Table("x from the menu, on the training half")
     table.add_column("observable", "name")
     table.add_column("for the overlap with", "label", key=False)
-    for head in ("not unique [Hz]", "fell by", "unique share", "trees"):
+    for head in ("not unique [Hz]", "fell by", "unique share", "trees", "split nodes"):
         table.add_column(head)
     for step in steps:
         fell = f"{step.fell_hz:.0f} ± {step.error_hz:.0f}" if step.observable else ""
-        cells = f"{step.not_unique_hz:.0f}", fell, f"{step.share:.3f}", f"{step.trees:.1f}"
-        table.add_row(step.observable or "(the score alone)", step.trigger, *cells)
+        rates = f"{step.not_unique_hz:.0f}", fell, f"{step.share:.3f}"
+        size = f"{step.trees:.1f}", f"{step.split_nodes:.1f}"
+        table.add_row(step.observable or "(the score alone)", step.trigger, *rates, *size)
     return table
 
 
@@ -178,4 +186,30 @@ def _curve(trained: Trained) -> Figure:
         axes.plot(epochs, [loss.test for loss in trained.curve], color=COLOURS[2], label="test events")
         axes.set(xlabel="epoch", ylabel="weighted mean squared error")
         axes.legend()
+        return made
+
+
+def _choice(trained: Trained) -> Figure:
+    """Draw the unique share, with its ceiling, and the size of the trees after each step of the choice."""
+    steps = range(len(trained.choice))
+    with figure(8, 7) as (made, axes):
+        axes.remove()
+        top, bottom = made.subplots(2, 1, sharex=True)
+        top.plot(steps, [step.share for step in trained.choice], "o-", color=COLOURS[0], label="unique share")
+        ceiling = trained.failing_hz / trained.rate_hz
+        top.axhline(ceiling, color="black", linestyle="--", label="its ceiling")
+        top.set(ylim=(0, 1.05), ylabel="unique share")
+        bottom.plot(steps, [step.split_nodes for step in trained.choice], "o-", color=COLOURS[0])
+        bottom.plot(steps, [step.trees for step in trained.choice], "s-", color=COLOURS[2])
+        for text, colour, value in (("split nodes", 0, "split_nodes"), ("trees", 2, "trees")):
+            last = getattr(trained.choice[-1], value)
+            bottom.annotate(
+                text, (steps[-1], last), (0, 8), textcoords="offset points", ha="right", color=COLOURS[colour]
+            )
+        bottom.set(yscale="symlog", ylim=(0, None), ylabel="number")
+        labels = ["the score alone", *(f"+ {step.observable}" for step in trained.choice[1:])]
+        bottom.set_xticks(list(steps), labels, fontsize=11)
+        bottom.xaxis.set_minor_locator(NullLocator())
+        bottom.set_xlim(-0.15, len(trained.choice) - 0.85)
+        top.legend(loc="lower right", frameon=False)
         return made

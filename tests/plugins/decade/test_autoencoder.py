@@ -124,6 +124,47 @@ def test_weights_decide_what_is_learned() -> None:
         assert 3 * mse[heavy].mean() < mse.mean()
 
 
+def test_without_event_weights_all_events_count_the_same(trained: tuple[Array, Fit]) -> None:
+    features = trained[0][:1000]
+    present, settings = presence(features, BLOCKS), replace(SETTINGS, epochs=2)
+    weight = np.random.default_rng(5).exponential(1.0, 1000)
+    plain = fit(features, present, np.ones(1000), settings, seed=2)
+    found = fit(features, present, weight, replace(settings, event_weights=False), seed=2)
+    weighted = fit(features, present, weight, settings, seed=2)
+    assert found.curve == plain.curve
+    assert found.curve != weighted.curve
+
+
+def test_initial_weights_of_glorot(trained: tuple[Array, Fit]) -> None:
+    """Uniform within √(6 / (n_in + n_out)): with no step of any size they are what is left."""
+    features = trained[0][:1000]
+    settings = replace(SETTINGS, epochs=1, learning_rate=1e-12, hidden=(300,), initialisation="glorot")
+    weight, bias = (
+        getattr(fit(features, presence(features, BLOCKS), np.ones(1000), settings, seed=2).network, name)[0]
+        for name in ("weights", "biases")
+    )
+    bound = np.sqrt(6 / (11 + 300))
+    assert 0.99 * bound < np.abs(weight).max() <= bound * (1 + 1e-6)
+    assert weight.std() == pytest.approx(bound / np.sqrt(3), rel=0.03)
+    assert np.abs(bias).max() < 1e-9
+
+
+def test_logarithms_are_those_of_the_features(trained: tuple[Array, Fit]) -> None:
+    """As if the features had been given so, except that missing objects stay missing."""
+    features = trained[0][:1000]
+    present, columns = presence(features, BLOCKS), [0, 1, 2, 5]
+    settings = replace(SETTINGS, epochs=2)
+    given = features.copy()
+    given[:, columns] = np.where(present[:, columns], np.log(np.maximum(features[:, columns], 1.0)), 0.0)
+    by_hand = fit(given, present, np.ones(1000), settings, seed=2)
+    found = fit(features, present, np.ones(1000), replace(settings, log=tuple(columns)), seed=2)
+    np.testing.assert_allclose(found.standard.mean, by_hand.standard.mean, rtol=1e-6)
+    scores = log_mse(found.network, found.standard, features, present)
+    np.testing.assert_allclose(
+        scores, log_mse(by_hand.network, by_hand.standard, given, present), rtol=0, atol=1e-3
+    )
+
+
 def test_same_seed_same_network(trained: tuple[Array, Fit]) -> None:
     features = trained[0][:1000]
     present, settings = presence(features, BLOCKS), replace(SETTINGS, epochs=2)

@@ -192,4 +192,6 @@ def test_labels() -> None:
     assert label("jet[0].pt") == "leading jet $p_{\\mathrm{T}}$ [GeV]"
     assert label("clean_jet[0].pt") == "leading clean jet $p_{\\mathrm{T}}$ [GeV]"
     assert label("met") == "missing $E_{\\mathrm{T}}$ [GeV]"
-    assert label("jet[1].pt") == "jet[1].pt"
+    assert label("jet[1].pt") == "second jet $p_{\\mathrm{T}}$ [GeV]"
+    assert label("jet[7].pt") == "jet[7].pt"
+    assert label("n_jet") == "number of jets"

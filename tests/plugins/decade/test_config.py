@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trigemu_plugin_decade.training.config import Config, read_config
+from trigemu_plugin_decade.training.config import Config, read_config, replica, with_most_trees
 
+from trigemu.samples import EVALUATION, TRAINING
 from trigemu.support.toml import TableError
 
 ROOT = Path(__file__).parents[3]
@@ -86,15 +87,38 @@ def test_an_autoencoder_that_is_there(configured: Configured) -> None:
     assert config.table.autoencoder.card == "there.toml"
 
 
-@pytest.mark.parametrize("name", ["primary", "full"])
+@pytest.mark.parametrize("name", ["primary", "full", "paper"])
 def test_the_configurations_that_come_with_it(name: str) -> None:
     config = read_config(ROOT / "plugins" / "decade" / "models" / name / "train.toml")
     assert config.menu.exists()
-    assert (config.inputs is None) == (name == "full")
-    if config.inputs is None:
-        assert (config.path.parent / str(config.table.autoencoder.card)).resolve().parent.name == "primary"
-    else:
-        assert len(config.inputs) == 34
+    assert config.inputs is not None
+    assert len(config.inputs) == 34
+    assert len(config.table.autoencoder.log) == (0 if name == "paper" else 12)
+    assert bool(config.candidates) == (name == "full")
+
+
+def test_the_two_menus_have_the_same_network() -> None:
+    primary, full = (
+        read_config(ROOT / "plugins" / "decade" / "models" / name / "train.toml")
+        for name in ("primary", "full")
+    )
+    assert primary.table.autoencoder == full.table.autoencoder
+
+
+def test_replicas_differ_in_seed_and_half(configured: Configured) -> None:
+    config = configured()
+    made = [replica(config, number) for number in range(1, 5)]
+    assert [m.table.training.seed for m in made] == [1, 2, 3, 4]
+    assert [m.half for m in made] == [TRAINING, EVALUATION, TRAINING, EVALUATION]
+    assert {(m.table.autoencoder, m.table.quantile) for m in made} == {
+        (config.table.autoencoder, config.table.quantile)
+    }
+
+
+def test_the_largest_number_of_trees(configured: Configured) -> None:
+    config = configured()
+    assert with_most_trees(config, None) == config
+    assert with_most_trees(config, 7).table.quantile.max_trees == 7
 
 
 def test_all_mistakes_are_told_with_their_lines(configured: Configured) -> None:

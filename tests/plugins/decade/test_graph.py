@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -64,6 +65,18 @@ def run(model: bytes, features: Array) -> Array:
 
 def twin(net: Network, features: Array) -> Array:
     return log_mse(net, STANDARD, features, presence(features, BLOCKS))
+
+
+@pytest.mark.parametrize("log", [(), (2, 3, 4, 7, 22)])
+def test_logarithms_are_part_of_the_model(log: tuple[int, ...]) -> None:
+    """Also of 0, and of objects that are missing."""
+    net, features = network(1), events(2, 5000)
+    features[:50, 3] = 0.0
+    standard = replace(STANDARD, log=log)
+    found = run(onnx_model(net, standard, BLOCKS), features)
+    np.testing.assert_allclose(
+        found, log_mse(net, standard, features, presence(features, BLOCKS)), rtol=0, atol=2e-5
+    )
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 20_000])

@@ -1,0 +1,270 @@
+"""Replicas: the same training with other seeds and on the other half, and how much its results differ.
+
+`decade train --replicas N` writes one set of models into each of the folders 1 to N. Here each is put into a
+menu in place of its `decade` trigger, and what `decade check` finds is summarised: a published number is the
+mean, its spread between replicas, and its statistical error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from trigemu.menus import Menu, Trigger
+from trigemu.output.figures.style import save
+from trigemu.output.text.terminal import Table
+from trigemu.samples import Catalogue
+from trigemu.studies import Efficiencies, ProfileSet
+from trigemu.support import TrigemuError, file_stem, load_toml
+
+from .check import label, scored_events, trigger_of
+from .decade import Decade
+from .diagnostics import Diagnostics, Estimate, diagnose
+from .figures import draw_replicas
+
+CARD, METRICS = "decade.toml", "metrics.json"
+
+
+@dataclass(frozen=True)
+class Replica:
+    """A set of models. number: that of its folder; score: the card of its score; trees, split_nodes: of
+    Y(x)."""
+
+    number: int
+    card: Path
+    score: Path
+    x: tuple[str, ...]
+    half: str
+    trees: int
+    split_nodes: int
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number of each replica, and the mean of its statistical errors; None where it has none."""
+
+    values: tuple[float, ...]
+    error: float | None = None
+
+    @property
+    def mean(self) -> float:
+        return float(np.mean(self.values))
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation between replicas; NaN for one."""
+        return float(np.std(self.values, ddof=1)) if len(self.values) > 1 else np.nan
+
+    def as_dict(self) -> dict[str, object]:
+        numbers = {"mean": _plain(self.mean), "spread": _plain(self.spread), "error": self.error}
+        return numbers | {"values": [_plain(value) for value in self.values]}
+
+
+def read_replicas(folder: Path) -> tuple[Replica, ...]:
+    """Return the replicas in a folder, by number. TrigemuError if there is none, or one is not complete."""
+    numbers = sorted(
+        int(path.parent.name) for path in folder.glob(f"*/{CARD}") if path.parent.name.isdecimal()
+    )
+    if not numbers:
+        raise TrigemuError(f"{folder}: there is no replica: expected folders 1, 2, …, each with a {CARD}")
+    return tuple(_replica(folder / str(number), number) for number in numbers)
+
+
+def _replica(folder: Path, number: int) -> Replica:
+    card = load_toml(folder / CARD).data
+    try:
+        quantile, score = Path(card["quantile"]["file"]), card["score"]["card"]
+        metrics = json.loads((folder / quantile.parent / METRICS).read_bytes())
+        return Replica(
+            number,
+            folder / CARD,
+            folder / score,
+            tuple(card["quantile"]["x"]),
+            card["trained_on"].get("half", "training"),
+            metrics["trees"],
+            metrics["split_nodes"],
+        )
+    except (KeyError, TypeError, ValueError, OSError) as error:
+        raise TrigemuError(f"{folder}: this is not a whole replica of `decade train`: {error!r}") from None
+
+
+def with_replica(menu: Menu, of: Decade, home: Path, replica: Replica) -> Menu:
+    """Return a menu in which the models of a `decade` trigger are those of a replica, also where its score is
+    cut on alone. home: the folder that the card of the trigger is relative to."""
+    card = (home / of.card).resolve()
+    score = (card.parent / load_toml(card).data["score"]["card"]).resolve()
+    known = {card: replica.card, score: replica.score}
+
+    def replaced(trigger: Trigger) -> Trigger:
+        name = getattr(trigger.description, "card", None)
+        found = known.get((menu.path.parent / name).resolve()) if isinstance(name, str) else None
+        if found is None:
+            return trigger
+        made = msgspec.structs.replace(trigger.description, card=str(found.resolve()), sha256=None)
+        return replace(trigger, description=made)
+
+    return replace(menu, triggers=tuple(map(replaced, menu.triggers)))
+
+
+def spreads(results: Sequence[Diagnostics], replicas: Sequence[Replica]) -> dict[str, Spread]:
+    """Return the numbers of `decade check` for all replicas, by what they are."""
+    found: dict[str, Spread] = {}
+    for what in ("total", "unique", "not_unique", "share", "ceiling"):
+        for name, of in (("y − Y(x)", "overlap"), ("y alone", "overlap_uncorrected")):
+            estimates = [getattr(getattr(result, of), what) for result in results]
+            if what != "ceiling" or of == "overlap":
+                found[f"{_NAMES[what]}, {name}" if what != "ceiling" else _NAMES[what]] = _spread(estimates)
+    for number, closure in enumerate(results[0].closures):
+        axes = ", ".join(axis.observable for axis in closure.axes)
+        if any(_axes(result, number) != _axes(results[0], number) for result in results):
+            continue  # x was chosen from the menu, and differs
+        for i, name in enumerate(("y − Y(x)", "y alone")):
+            chi2 = [result.closures[number].acceptances[i].against_q for result in results]
+            each = tuple(c.value / c.ndf if c.value is not None and c.ndf else np.nan for c in chi2)
+            found[f"χ²/ndf of acceptance in {axes}, {name}"] = Spread(each)
+    found["trees"] = Spread(tuple(float(replica.trees) for replica in replicas))
+    found["split nodes"] = Spread(tuple(float(replica.split_nodes) for replica in replicas))
+    return found
+
+
+_NAMES = {
+    "total": "total rate [Hz]",
+    "unique": "unique rate [Hz]",
+    "not_unique": "rate that others take too [Hz]",
+    "share": "unique share",
+    "ceiling": "ceiling of the unique share",
+}
+
+
+def _axes(result: Diagnostics, number: int) -> tuple[str, ...]:
+    return tuple(a.observable for a in result.closures[number].axes) if number < len(result.closures) else ()
+
+
+def _spread(estimates: Sequence[Estimate]) -> Spread:
+    values = tuple(np.nan if e.value is None else e.value for e in estimates)
+    return Spread(values, float(np.mean([e.error or 0.0 for e in estimates])))
+
+
+def gains(results: Sequence[Efficiencies]) -> dict[str, Spread]:
+    """Return the efficiency of each menu, and its gain over the first, as a whole, for all replicas."""
+    found: dict[str, Spread] = {}
+    first = results[0].menus[0].name
+    for at, turnon in enumerate(results[0].turnons):
+        if turnon.profile != results[0].turnons[0].profile:
+            continue
+        for place, curve in enumerate(turnon.curves):
+            every = [result.turnons[at].curves[place].overall for result in results]
+            where = f"{turnon.sample}, {turnon.name}" if turnon.sample else turnon.name
+            if curve.menu == first:
+                continue
+            error = float(np.mean([overall.gain_error for overall in every]))
+            of = tuple(overall.gain for overall in every)
+            found[f"{where}: gain of {curve.name} over {first}"] = Spread(of, error)
+    return found
+
+
+def nearest_to_median(replicas: Sequence[Replica], found: Mapping[str, Spread]) -> Replica:
+    """Return the replica to ship: of those trained on the training half, the one with the unique share
+    nearest to the median of all. It is not the best one."""
+    share = np.array(found[MEASURE].values)
+    usual = [i for i, replica in enumerate(replicas) if replica.half == "training"] or range(len(replicas))
+    return replicas[min(usual, key=lambda i: abs(share[i] - np.median(share)))]
+
+
+#: What the shipped replica is chosen by.
+MEASURE = f"{_NAMES['share']}, y − Y(x)"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What `decade check` finds for each replica, and the spread of it."""
+
+    replicas: tuple[Replica, ...]
+    results: tuple[Diagnostics, ...]
+    spreads: Mapping[str, Spread]
+
+    @property
+    def shipped(self) -> Replica:
+        return nearest_to_median(self.replicas, self.spreads)
+
+    def summary(self) -> Table:
+        """Return a table of the mean, the spread and the statistical error of each number."""
+        table = Table(f"{len(self.replicas)} replicas")
+        table.add_column("", "label")
+        for name in ("mean", "spread", "statistical error", "from", "to"):
+            table.add_column(name)
+        for what, spread in self.spreads.items():
+            numbers = spread.mean, spread.spread, spread.error, min(spread.values), max(spread.values)
+            table.add_row(what, *("" if n is None or np.isnan(n) else f"{n:.4g}" for n in numbers))
+        return table
+
+    def told(self) -> Iterator[str]:
+        """Yield what each replica has in x, and which one is nearest to the median."""
+        for x in dict.fromkeys(replica.x for replica in self.replicas):
+            numbers = [str(replica.number) for replica in self.replicas if replica.x == x]
+            yield f"x = {', '.join(x)}: replica{'s' * (len(numbers) > 1)} {', '.join(numbers)}"
+        yield (
+            f"Replica {self.shipped.number} is nearest to the median of the {MEASURE}, of those that were "
+            f"trained on the training half."
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the content of `--json`; missing numbers are null."""
+        paths = [{"card": str(replica.card), "score": str(replica.score)} for replica in self.replicas]
+        return {
+            "replicas": [asdict(r) | path for r, path in zip(self.replicas, paths, strict=True)],
+            "nearest_to_median": self.shipped.number,
+            "numbers": {what: spread.as_dict() for what, spread in self.spreads.items()},
+            "results": [asdict(result) for result in self.results],
+        }
+
+    def draw(self, folder: Path | None) -> list[Path]:
+        """Draw the acceptance in bins of each observable that all replicas have in x; return the files."""
+        if folder is None:
+            return []
+        files = []
+        for number, closure in enumerate(self.results[0].closures):
+            same = all(_axes(result, number) == _axes(self.results[0], number) for result in self.results)
+            if same and len(closure.axes) == 1:
+                name = closure.axes[0].observable
+                files.append(folder / f"replicas_{file_stem(name)}.png")
+                every = [result.closures[number] for result in self.results]
+                save(draw_replicas(every, [result.q for result in self.results], label(name)), files[-1])
+        return files
+
+
+def check_replicas(
+    menu: Menu,
+    catalogue: Catalogue,
+    folder: Path,
+    name: str | None,
+    profiles: ProfileSet | None,
+    about: Sequence[Menu],
+    executor: Any = None,
+) -> Checked:
+    """Check each replica in a folder in place of the models of a `decade` trigger of a menu.
+
+    name: of the trigger, if the menu has several. profiles, about: efficiency profiles to be measured with
+    each replica, and their menus. Raises TrigemuError as `scored_events` and `read_replicas` do."""
+    replicas, name = read_replicas(folder), trigger_of(menu, name)
+    of, home = menu.trigger(name).description, menu.path.parent
+    assert isinstance(of, Decade)
+    results, measured = [], []
+    for replica in replicas:
+        put = partial(with_replica, of=of, home=home, replica=replica)
+        results.append(diagnose(scored_events(put(menu), catalogue, name, executor)))
+        if profiles:
+            measured.append(profiles.measure([put(other) for other in about], catalogue, executor=executor))
+    found = spreads(results, replicas) | (gains(measured) if measured else {})
+    return Checked(replicas, tuple(results), found)
+
+
+def _plain(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,0 +1,197 @@
+"""Replicas: what `decade train --replicas` writes and what `decade check --replicas` makes of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from toys import CATALOGUE, toy_events, write_root
+from trigemu_plugin_decade.check import scored_events
+from trigemu_plugin_decade.diagnostics import diagnose
+from trigemu_plugin_decade.replicas import MEASURE, Replica, Spread, nearest_to_median, read_replicas
+
+from trigemu import TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu
+from trigemu.cli.commands import cli
+from trigemu.samples import EVALUATION, TRAINING
+from trigemu.studies import Profile
+
+ROOT = Path(__file__).parents[3]
+OTHERS = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
+AD = '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "{}/decade.toml"\nabove = 0.0\n'
+BARE = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "{}"\ntotal_rate_hz = 2.0e6\n'
+CONFIG = """
+[training]
+menu = "others.toml"
+requires = "n_jet >= 1"
+unique_rate_hz = 2.0e6
+
+[autoencoder]
+epochs = 1
+hidden = [3]
+
+[[autoencoder.inputs]]
+observables = ["n_jet", "met"]
+
+[quantile]
+x = ["jet[0].pt"]
+"""
+PROFILES = """
+[profile]
+menus = ["others.toml", "bare.toml", "menu.toml"]
+samples = ["yy"]
+
+[[observable]]
+expression = "met"
+bins = "0:100:50"
+"""
+
+
+def command(*given: str) -> tuple[int, str]:
+    os.environ["TRIGEMU_PLUGIN_PATH"] = str(ROOT / "plugins")
+    result = CliRunner().invoke(cli, ("decade", *given), prog_name="trigemu")
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+def menu_of(folder: str) -> str:
+    return '[menu]\nplugins = ["decade"]\n' + OTHERS + AD.format(folder)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a menu, its models in `own`, and three replicas in `set`."""
+    place, before = tmp_path_factory.mktemp("replicas"), Path.cwd()
+    os.chdir(place)
+    try:
+        write_root(place / "all.root", toy_events(19, 3000))
+        write_root(place / "signal.root", toy_events(20, 300))
+        signal = CATALOGUE.partition("[[sample]]")[2].replace("all.root", "signal.root")
+        signal = signal.replace('"background"', '"signal"').replace('name = "all"', 'name = "yy"')
+        Path("catalogue.toml").write_text(CATALOGUE + "\n[[sample]]" + signal)
+        Path("train.toml").write_text(CONFIG)
+        Path("others.toml").write_text(OTHERS)
+        for more in (("-o", "own"), ("-o", "set", "--replicas", "3")):
+            status, text = command("train", "train.toml", "--samples", "catalogue.toml", *more)
+            assert status == 0, text
+        Path("menu.toml").write_text(menu_of("own"))
+        (score,) = Path("own").glob("decade-*/autoencoder.toml")
+        Path("bare.toml").write_text("[menu]\n" + OTHERS + BARE.format(score))
+        Path("profiles.toml").write_text(PROFILES)
+    finally:
+        os.chdir(before)
+    return place
+
+
+@pytest.fixture
+def place(trained: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(trained)
+    return trained
+
+
+def test_a_replica_is_what_its_seed_gives(place: Path) -> None:
+    """Byte by byte; the configuration has seed 1."""
+    own, first = (
+        {str(f.relative_to(folder)): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+        for folder in (place / "own", place / "set/1")
+    )
+    assert own == first
+    halves = [
+        tomllib.loads((place / f"set/{n}/decade.toml").read_text())["trained_on"].get("half")
+        for n in (1, 2, 3)
+    ]
+    assert halves == [None, "evaluation", None]
+    assert (place / "set/3/decade.toml").read_bytes() != (place / "set/1/decade.toml").read_bytes()
+
+
+def test_rates_are_of_the_half_that_was_not_trained_on(place: Path) -> None:
+    catalogue = open_catalogue("catalogue.toml")
+    for number, half in ((1, EVALUATION), (2, TRAINING)):
+        Path(f"menu{number}.toml").write_text(menu_of(f"set/{number}"))
+        found = rates_of(emulate(read_menu(f"menu{number}.toml"), catalogue))
+        assert found.half is not None
+        assert found.half.number == half
+
+
+def test_models_of_both_halves_leave_no_unseen_event(place: Path) -> None:
+    both = menu_of("set/1") + AD.format("set/2").replace('"AD"', '"AD2"')
+    Path("both.toml").write_text(both)
+    with pytest.raises(TrigemuError, match=r"both halves of toy.*no event is unseen"):
+        emulate(read_menu("both.toml"), open_catalogue("catalogue.toml"))
+
+
+def test_each_is_checked_as_if_it_were_the_only_one(place: Path) -> None:
+    status, text = command(
+        "check", "menu.toml", "--samples", "catalogue.toml", "--replicas", "set", "--json", "all.json",
+        "--efficiency", "profiles.toml", "--figures", "figures",
+    )  # fmt: skip
+    assert status == 0, text
+    assert "3 replicas" in text
+    found = json.loads(Path("all.json").read_text())
+    catalogue = open_catalogue("catalogue.toml")
+    shares, gained = [], []
+    for number in (1, 2, 3):
+        Path("one.toml").write_text(menu_of(f"set/{number}"))
+        shares.append(diagnose(scored_events(read_menu("one.toml"), catalogue)).overlap.share.value)
+        (score,) = Path(f"set/{number}").glob("decade-*/autoencoder.toml")
+        Path("one_bare.toml").write_text("[menu]\n" + OTHERS + BARE.format(score))
+        menus = ["others.toml", "one_bare.toml", "one.toml"]
+        turnon = efficiencies(menus, catalogue, ["yy"], Profile("met", (0.0, 100.0))).turnons[0]
+        gained.append([curve.overall.gain for curve in turnon.curves])
+    numbers = found["numbers"]
+    assert numbers[MEASURE]["values"] == shares
+    assert numbers[MEASURE]["mean"] == pytest.approx(np.mean(shares))
+    assert numbers[MEASURE]["spread"] == pytest.approx(np.std(shares, ddof=1))
+    for at, name in ((1, "bare"), (2, "menu")):
+        expected = [gain[at] for gain in gained]
+        assert numbers[f"all: gain of {name} over others"]["values"] == pytest.approx(expected, rel=1e-12)
+    assert [replica["half"] for replica in found["replicas"]] == ["training", "evaluation", "training"]
+    assert found["nearest_to_median"] in (1, 3)
+    assert [file.name for file in Path("figures").iterdir()] == ["replicas_jet_0_pt.png"]
+
+
+def test_the_one_to_ship_is_neither_the_best_nor_of_the_other_half() -> None:
+    def of(number: int) -> Replica:
+        return Replica(
+            number, Path(), Path(), ("met",), "evaluation" if number % 2 == 0 else "training", 1, 1
+        )
+
+    shares = {MEASURE: Spread((0.9, 0.7, 0.5, 0.72, 0.6))}
+    assert nearest_to_median([of(n) for n in (1, 2, 3, 4, 5)], shares).number == 5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("train", "train.toml", "--replicas", "0"), "0 is not in the range 1<=x<=1000"),
+        (("train", "train.toml", "--max-trees", "0"), "0 is not in the range x>=1"),
+        (("check", "menu.toml", "--replicas", "none"), "none: there is no replica: expected folders 1, 2, "),
+        (("check", "menu.toml", "--efficiency", "profiles.toml"), "--efficiency is for --replicas"),
+    ],
+)
+def test_what_cannot_be(place: Path, arguments: tuple[str, ...], message: str) -> None:
+    status, text = command(*arguments, "--samples", "catalogue.toml")
+    assert status == 2
+    assert message in " ".join(text.split())
+
+
+def test_replicas_of_a_network_that_is_given(place: Path) -> None:
+    head, _, rest = CONFIG.partition("[autoencoder]")
+    given = f'{head}[autoencoder]\ncard = "own/none.toml"\n[quantile]{rest.partition("[quantile]")[2]}'
+    Path("given.toml").write_text(given)
+    status, text = command("train", "given.toml", "--replicas", "2", "--samples", "catalogue.toml")
+    assert status == 2
+    assert "replicas would have it in common" in " ".join(text.split())
+
+
+def test_a_replica_that_is_not_whole(place: Path, tmp_path: Path) -> None:
+    shutil.copytree(place / "set", tmp_path / "set")
+    next((tmp_path / "set/2").glob("decade-*/metrics.json")).unlink()
+    with pytest.raises(TrigemuError, match=r"set/2: this is not a whole replica"):
+        read_replicas(tmp_path / "set")
