@@ -69,11 +69,10 @@ def sample(folder: Path) -> None:
 
 
 def models(_: Path) -> None:
-    """Train both sets; the full one has the score of the primary one."""
+    """Train both sets."""
     for name in ("primary", "full"):
         with tempfile.TemporaryDirectory(dir=MODELS, prefix=".renewed-") as scratch:
             trigemu("decade", "train", str(MODELS / name / "train.toml"), "-o", str(Path(scratch) / name))
-            # `score.card` of the full set is relative to a folder beside that of the primary one, as here
             flat(Path(scratch) / name, MODELS / name)
 
 
@@ -82,7 +81,6 @@ def flat(made: Path, folder: Path) -> None:
     digest."""
     (files,) = made.glob("decade-*")
     card = (made / "decade.toml").read_text(encoding="utf-8").replace(f"{files.name}/", "")
-    card = card.replace("../../primary/", "../primary/")
     for file in files.iterdir():
         file.replace(folder / file.name)
     (folder / "decade.toml").write_text(card, encoding="utf-8")
