@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.decisions import Plan
+from trigemu.decisions import Plan, lacks
 from trigemu.menus import Menu, read_menu
 from trigemu.observables import Condition, Features, Inputs, Scope, Workspace
 from trigemu.samples import Catalogue
@@ -44,6 +44,7 @@ def scored(
 ) -> tuple[Scored, Stages]:
     """Return the events, and where further stages of the training are kept; arguments as those of `train`."""
     card = _card(config)
+    _check_columns(config, catalogue)
     menu = read_menu(config.menu)
     stages = stages_of(config, menu, catalogue, output) if output else Stages()
     sample = stages.arrays("events", lambda: _events(config, menu, catalogue, card, executor))
@@ -55,6 +56,14 @@ def scored(
     features = sample["features"].astype(np.float32)
     network, curve = _network(config, features, weight, progress, stages)
     return Scored(menu, sample, Network(network, features.shape[1]).score(features), network, curve), stages
+
+
+def _check_columns(config: Config, catalogue: Catalogue) -> None:
+    """Raise TrigemuError if a sample has not all columns that the inputs, x or the condition need."""
+    for sample in catalogue.background:
+        for need in sorted(config.context.needs):
+            if problem := lacks(sample, need):
+                raise TrigemuError(f"{config.path}: {problem}, which the inputs, x or the condition need")
 
 
 def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None, executor: Any) -> Arrays:

@@ -176,3 +176,12 @@ def test_a_menu_that_the_score_does_not_overlap_with(place: Path) -> None:
     status, said = train()
     assert status == 2
     assert "nothing that others.toml cuts on lowers the rate that other triggers take too" in said
+
+
+def test_an_observable_that_no_sample_has(place: Path) -> None:
+    Path("train.toml").write_text(CONFIG.replace('x = ["jet[0].pt"]', 'x = ["jet[0].mass"]'))
+    status, text = train()
+    assert status == 2
+    assert "has no column 'jet.mass'" in " ".join(text.split())
+    assert "train.toml: sample " in text
+    assert files() == {}
