@@ -171,3 +171,23 @@ def compiled(menu: Menu, name: str = "AD") -> Any:
 def read_events(menu: Menu, catalogue: Catalogue, sample: int = 0) -> Events:
     chosen = catalogue.samples[sample]
     return chosen.read(0, 0, chosen.entries, make_plan([menu]).needs)
+
+
+#: A configuration of `decade train`, and the menu that it names.
+TRAINING_MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
+TRAINING = """
+[training]
+menu = "others.toml"
+requires = "n_jet >= 1"
+unique_rate_hz = 2.0e6
+
+[autoencoder]
+epochs = 2
+hidden = [3]
+
+[[autoencoder.inputs]]
+observables = ["n_jet", "met"]
+
+[quantile]
+x = ["jet[0].pt"]
+"""

@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from decade_toys import TRAINING as CONFIG
+from decade_toys import TRAINING_MENU as OTHERS
 from toys import CATALOGUE, toy_events, write_root
 from trigemu_plugin_decade.check import scored_events
 from trigemu_plugin_decade.diagnostics import diagnose
@@ -22,25 +24,8 @@ from trigemu.samples import EVALUATION, TRAINING
 from trigemu.studies import Profile
 
 ROOT = Path(__file__).parents[3]
-OTHERS = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
 AD = '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "{}/decade.toml"\nabove = 0.0\n'
 BARE = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "{}"\ntotal_rate_hz = 2.0e6\n'
-CONFIG = """
-[training]
-menu = "others.toml"
-requires = "n_jet >= 1"
-unique_rate_hz = 2.0e6
-
-[autoencoder]
-epochs = 1
-hidden = [3]
-
-[[autoencoder.inputs]]
-observables = ["n_jet", "met"]
-
-[quantile]
-x = ["jet[0].pt"]
-"""
 PROFILES = """
 [profile]
 menus = ["others.toml", "bare.toml", "menu.toml"]

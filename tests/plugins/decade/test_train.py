@@ -12,30 +12,14 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from decade_toys import TRAINING, TRAINING_MENU
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, read_menu, run
 from trigemu.cli.commands import cli
 
 ROOT = Path(__file__).parents[3]
-OTHERS = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 60.0\n'
-MENU = OTHERS + '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "out/decade.toml"\nabove = 0.0\n'
-CONFIG = """
-[training]
-menu = "others.toml"
-requires = "n_jet >= 1"
-unique_rate_hz = 2.0e6
-
-[autoencoder]
-epochs = 2
-hidden = [3]
-
-[[autoencoder.inputs]]
-observables = ["n_jet", "met"]
-
-[quantile]
-x = ["jet[0].pt"]
-"""
+MENU = TRAINING_MENU + '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "out/decade.toml"\nabove = 0.0\n'
 
 
 class Stopped(BaseException):
@@ -55,8 +39,8 @@ def place(tmp_path: Path, root_file: Path, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     shutil.copy(root_file, "all.root")
     Path("catalogue.toml").write_text(CATALOGUE)
-    Path("train.toml").write_text(CONFIG)
-    Path("others.toml").write_text(OTHERS)
+    Path("train.toml").write_text(TRAINING)
+    Path("others.toml").write_text(TRAINING_MENU)
     Path("menu.toml").write_text('[menu]\nplugins = ["decade"]\n' + MENU)
     return tmp_path
 
@@ -149,10 +133,10 @@ def test_x_from_the_menu(place: Path) -> None:
     """A score that depends on the leading jet overlaps with a trigger on it: that is x. The card says so, and
     has the names of the menu; `suggest` says it without a training."""
     write_root(Path("all.root"), toy_events(19, 20_000))
-    text = CONFIG.replace('x = ["jet[0].pt"]', 'x = "menu"').replace('"n_jet", "met"', '"jet[0].pt"')
+    text = TRAINING.replace('x = ["jet[0].pt"]', 'x = "menu"').replace('"n_jet", "met"', '"jet[0].pt"')
     Path("train.toml").write_text(text)
     Path("others.toml").write_text(
-        '[objects.hard]\nfrom = "jet"\npt = { min = 25.0 }\n' + OTHERS.replace("jet[0]", "hard[0]")
+        '[objects.hard]\nfrom = "jet"\npt = { min = 25.0 }\n' + TRAINING_MENU.replace("jet[0]", "hard[0]")
     )
     status, said = train()
     assert status == 0, said
@@ -171,15 +155,15 @@ def test_x_from_the_menu(place: Path) -> None:
 
 
 def test_a_menu_that_the_score_does_not_overlap_with(place: Path) -> None:
-    Path("train.toml").write_text(CONFIG.replace('x = ["jet[0].pt"]', 'x = "menu"'))
-    Path("others.toml").write_text(OTHERS.replace("60.0", "1e6"))
+    Path("train.toml").write_text(TRAINING.replace('x = ["jet[0].pt"]', 'x = "menu"'))
+    Path("others.toml").write_text(TRAINING_MENU.replace("60.0", "1e6"))
     status, said = train()
     assert status == 2
     assert "nothing that others.toml cuts on lowers the rate that other triggers take too" in said
 
 
 def test_an_observable_that_no_sample_has(place: Path) -> None:
-    Path("train.toml").write_text(CONFIG.replace('x = ["jet[0].pt"]', 'x = ["jet[0].mass"]'))
+    Path("train.toml").write_text(TRAINING.replace('x = ["jet[0].pt"]', 'x = ["jet[0].mass"]'))
     status, text = train()
     assert status == 2
     assert "has no column 'jet.mass'" in " ".join(text.split())
