@@ -1,23 +1,16 @@
-"""Boosted trees as machine code: treelite → C (tl2cgen) → a library on this machine.
-
-Libraries are kept in the cache folders and are never distributed with a menu. Their name is a digest of the
-model, the versions of the code generators and the machine, another of the compiler, and one of the library
-itself: loading a truncated one would crash the process. Each is compared with treelite's interpreter whenever
-it is loaded.
-"""
+"""Boosted trees as machine code: treelite → C (tl2cgen) → a library on this machine, compared with treelite's
+interpreter whenever it is loaded."""
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import io
 import os
 import platform
-import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +23,8 @@ from numba import carray, types
 from numba.extending import intrinsic
 
 from trigemu.observables import Features
-from trigemu.support import (
-    Limits,
-    NoCacheError,
-    StoppedError,
-    TrigemuError,
-    cache_folders,
-    folder_of_cache,
-    is_trusted,
-    kernel,
-    own_cause,
-    pointer,
-    run_limited,
-    temporary_folder,
-)
+from trigemu.support import Limits, TrigemuError, kernel, own_cause, pointer
+from trigemu.triggers import CodeRecipe, build_library, last_words, open_library
 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
@@ -58,11 +39,7 @@ class Library:
     """A model compiled for this machine; features: the number of its inputs."""
 
     def __init__(self, path: Path, features: int) -> None:
-        try:
-            self._library = ctypes.CDLL(str(path))
-            self._predict = ctypes.cast(self._library.predict, ctypes.c_void_p).value or 0
-        except (OSError, AttributeError) as error:
-            raise TrigemuError(f"cannot load compiled trees: {error}") from None
+        self._library, self._predict = open_library(path, "predict", "compiled trees")
         self._features = features
 
     @property
@@ -96,45 +73,16 @@ def build(model: treelite.Model, content: bytes) -> Library | None:
     differs from treelite's own evaluation.
     """
     versions = f"{treelite.__version__} {tl2cgen.__version__} {platform.machine()}"
-    key = hashlib.sha256(content + versions.encode()).hexdigest()
-    compiler = _compiler()
-    # Without a compiler, that of another machine will do: it filled the cache of a container, perhaps.
-    begin = key if compiler is None else f"{key}-{hashlib.sha256(compiler[1].encode()).hexdigest()[:16]}"
-    kept = filter(None, (_kept(model, folder, begin) for folder in cache_folders()))
-    return next(kept, None) or (None if compiler is None else _made(model, begin, compiler[0]))
-
-
-def _kept(model: treelite.Model, folder: Path, begin: str) -> Library | None:
-    """Return the library whose name begins so in a cache, or None; one that is damaged, that others may have
-    written, or that gives other values than the model, is removed."""
-    for path in folder.glob(f"{begin}-*.so"):
-        with suppress(OSError):  # it may be unreadable, or removed by another process
-            if is_trusted(path.lstat()) and path.name.endswith(f"-{_digest(path)}.so"):
-                with suppress(TrigemuError):
-                    return _checked(model, path)
-            path.unlink()
-    return None
-
-
-def _made(model: treelite.Model, begin: str, compiler: str) -> Library | None:
-    """Compile a model into the cache, where it appears only when complete and checked; where there is no
-    cache that can be written to, for this process alone."""
-    with suppress(NoCacheError, OSError):
-        folder = folder_of_cache()
-        with temporary_folder(folder / "trees") as scratch:
-            made = _compile(model, scratch, compiler)
-            made.chmod(0o755)  # whatever the umask: a library that others may write to is not used
-            _checked(model, made)
-            path = folder / f"{begin}-{_digest(made)}.so"
-            made.replace(path)
-        return Library(path, model.num_feature)
-    with suppress(OSError), tempfile.TemporaryDirectory(prefix="trigemu-") as alone:
-        return _checked(model, _compile(model, Path(alone), compiler))
-    return None
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return build_library(
+        CodeRecipe(
+            "the trees",
+            content + versions.encode(),
+            lambda folder: _write(model, folder),
+            lambda path: _checked(model, path),
+            _LIMITS,
+            "train fewer or smaller trees",
+        )
+    )
 
 
 def interpret(model: treelite.Model, x: Features) -> Scores:
@@ -143,42 +91,14 @@ def interpret(model: treelite.Model, x: Features) -> Scores:
     return scores.reshape(-1)
 
 
-def _compiler() -> tuple[str, str] | None:
-    """Return name and version of the C compiler: the variable CC, else gcc or clang."""
-    for name in filter(None, (os.environ.get("CC"), "gcc", "clang")):
-        if found := shutil.which(name):
-            with suppress(TrigemuError):  # without a folder for temporary files nothing can be compiled
-                said = run_limited([Path(found).absolute(), "--version"], Path("/"), _LIMITS).stdout
-                return name, f"{name} {said.decode(errors='replace').partition(chr(10))[0]}"
-    return None
-
-
-def _compile(model: treelite.Model, folder: Path, compiler: str) -> Path:
-    """Compile a model in a folder, with the options of tl2cgen, which would use a shell without limits."""
-    path = Path(shutil.which(compiler) or compiler).absolute()
+def _write(model: treelite.Model, folder: Path) -> None:
     try:
         with _silent():
             tl2cgen.generate_c_code(model, folder, None)
     except Exception as error:
         if own := own_cause(error):
             raise own from error
-        raise TrigemuError(f"tl2cgen cannot write the trees as C: {_short(str(error))}") from None
-    for options in (
-        ["-c", "-O3", "-o", "main.o", "main.c", "-fPIC"],
-        ["-shared", "-O3", "-o", "trees.so", "main.o"],
-    ):
-        try:
-            done = run_limited([path, *options, "-std=c99", "-lm"], folder, _LIMITS)
-        except StoppedError as error:
-            raise TrigemuError(f"cannot be compiled: {error}: train fewer or smaller trees") from None
-        if done.code:
-            reason = _short((done.stderr or done.stdout).decode(errors="replace"))
-            raise TrigemuError(f"{compiler} cannot compile the trees: {reason} (within {_LIMITS})")
-    return folder / "trees.so"
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())[-300:]
+        raise TrigemuError(f"tl2cgen cannot write the trees as C: {last_words(str(error))}") from None
 
 
 @contextmanager

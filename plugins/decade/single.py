@@ -9,7 +9,7 @@ import numpy as np
 
 from trigemu.observables import Features
 from trigemu.support import kernel
-from trigemu.triggers import Row, score_at, settled_decision
+from trigemu.triggers import Row, score_at, score_of, settled_decision
 
 from .library import predict_row
 from .quantile import Trees
@@ -23,10 +23,15 @@ class SingleDecade:
         quantile = np.zeros(1, np.float32)
         self._kept = trees, quantile  # keeps the memory at the addresses alive
         self._x, self._pool, self._run, self._score = x, pool, row.run, row.address
+        self._row, self.engine = row, row.engine
         self._trees, self._quantile = trees.address, quantile.ctypes.data
         self._settle = *self._score, self._trees, x.ctypes.data, self._quantile, cut, row.near
+        self._code = row.code, row.features.ctypes.data
+        self._all = *self._code, *self._settle
 
     def __call__(self) -> int:
+        if self._code[0]:
+            return _settle_code(*self._all)
         self._run()
         return _settle(*self._settle)
 
@@ -40,6 +45,8 @@ class SingleDecade:
         rows = [x.ctypes.data + event * x.strides[0] for event in range(n)]
 
         def network(event: int) -> float:
+            if self._code[0]:
+                return score_of(*self._code, *self._score)
             self._run()
             return score_at(*self._score)
 
@@ -71,6 +78,7 @@ class SinglePredicted:
     """The single-event model for trees that are not compiled: in fixed point, or interpreted."""
 
     def __init__(self, row: Row, trees: Trees, x: Features, cut: float) -> None:
+        self.engine = row.engine
         self._run, self._score, self._predict, self._x = row.run, row.address, trees.predict, x[np.newaxis]
         self._settle = cut, row.near
 
@@ -102,4 +110,20 @@ class SinglePredicted:
 @kernel
 def _settle(score: int, size: int, trees: int, x: int, quantile: int, cut: float, near: float) -> int:
     y = score_at(score, size)
+    return settled_decision(y, y - predict_row(trees, x, quantile), cut, near)
+
+
+@kernel
+def _settle_code(
+    code: int,
+    features: int,
+    score: int,
+    size: int,
+    trees: int,
+    x: int,
+    quantile: int,
+    cut: float,
+    near: float,
+) -> int:
+    y = score_of(code, features, score, size)
     return settled_decision(y, y - predict_row(trees, x, quantile), cut, near)

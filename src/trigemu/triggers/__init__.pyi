@@ -32,9 +32,10 @@ from .models.fixed_point import (
     SATURATING,
     ApFixed,
 )
+from .models.machine_code import CodeRecipe, build_library, last_words, open_library
 from .models.network import Network
 from .models.precision import PrecisionTable, TreeModel, table_of
-from .models.single_row import Row, score_at, settled_decision
+from .models.single_row import Row, score_at, score_of, settled_decision
 from .models.trees import (
     MAX_DEPTH,
     MAX_NODES,
@@ -67,6 +68,7 @@ __all__ = [
     "BitKind",
     "Card",
     "CardTable",
+    "CodeRecipe",
     "Compiled",
     "CompiledAnomaly",
     "CompiledCombination",
@@ -93,11 +95,14 @@ __all__ = [
     "TrainedOn",
     "TreeModel",
     "available",
+    "build_library",
     "contents_of",
     "event_blocks",
+    "last_words",
     "load_from",
     "of_asked",
     "open_card",
+    "open_library",
     "open_scorer",
     "parse_expression",
     "place_of",
@@ -106,6 +111,7 @@ __all__ = [
     "read_inputs",
     "reason_of",
     "score_at",
+    "score_of",
     "scores_among",
     "search",
     "search_path",

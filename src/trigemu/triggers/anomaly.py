@@ -32,7 +32,7 @@ from trigemu.triggers.base import Compiled, Context, ModelCall, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.models.card import CardTable, ModelFile, open_card
 from trigemu.triggers.models.network import Network
-from trigemu.triggers.models.single_row import Row, score_at, settled_decision
+from trigemu.triggers.models.single_row import Row, score_at, score_of, settled_decision
 
 #: Events per block of features, which stays in the CPU caches until the network reads it.
 BLOCK = 4096
@@ -137,10 +137,14 @@ class SingleScore:
     """The single-event model: the score against a cut."""
 
     def __init__(self, row: Row, cut: float) -> None:
-        self._run = row.run
+        self._row, self._run, self.engine = row, row.run, row.engine
         self._settle = *row.address, cut, row.near
+        self._code = row.code, row.features.ctypes.data
+        self._all = *self._code, *self._settle
 
     def __call__(self) -> int:
+        if self._code[0]:
+            return _settle_code(*self._all)
         self._run()
         return _settle(*self._settle)
 
@@ -156,6 +160,12 @@ class SingleScore:
 @kernel
 def _settle(address: int, size: int, cut: float, near: float) -> int:
     y = score_at(address, size)
+    return settled_decision(y, y, cut, near)
+
+
+@kernel
+def _settle_code(code: int, features: int, address: int, size: int, cut: float, near: float) -> int:
+    y = score_of(code, features, address, size)
     return settled_decision(y, y, cut, near)
 
 

@@ -19,6 +19,7 @@ from trigemu_plugin_decade import library
 
 from trigemu.support.children import Limits
 from trigemu.support.errors import TrigemuError
+from trigemu.triggers.models import machine_code
 
 ROOT = Path(__file__).parents[3]
 Compiler = Callable[..., Path]
@@ -327,7 +328,7 @@ def test_a_cache_that_cannot_be_written(
         raise PermissionError(errno.EACCES, "Permission denied", str(path))
 
     log = compiler()
-    monkeypatch.setattr(library, "temporary_folder", refuse)
+    monkeypatch.setattr(machine_code, "temporary_folder", refuse)
     assert_compiled(booster)
     assert kept(fresh_cache) == []
     calls = log.read_text()
@@ -356,8 +357,8 @@ def test_no_home_and_no_folder_for_temporary_files(
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", home)
     assert_compiled(booster)
-    monkeypatch.setattr(library.tempfile, "_get_default_tempdir", refuse)
-    monkeypatch.setattr(library.tempfile, "tempdir", None)
+    monkeypatch.setattr(machine_code.tempfile, "_get_default_tempdir", refuse)
+    monkeypatch.setattr(machine_code.tempfile, "tempdir", None)
     assert library.build(*read(booster)) is None
 
 
@@ -372,7 +373,7 @@ def test_a_library_of_the_administrator_needs_no_compiler(
     compiler()
     assert library.build(*read(booster))
     (file,) = kept(tmp_path / "image")
-    monkeypatch.setattr(library, "_compiler", lambda: None)
+    monkeypatch.setattr(machine_code, "compiler", lambda limits: None)
     assert library.build(*read(booster))
     file.chmod(0o777)
     assert library.build(*read(booster)) is None

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from trigemu.observables import Features
 from trigemu.support import FloatArray, TrigemuError, own_cause
 from trigemu.triggers.models.lanes import BATCH, LANES, Lanes, aligned
+from trigemu.triggers.models.network_code import NetworkCode, compiled_network
 from trigemu.triggers.models.onnx_file import check_onnx
 from trigemu.triggers.models.single_row import Row
 
@@ -39,6 +40,8 @@ class Network:
 
     def __init__(self, content: bytes, features: int) -> None:
         check_onnx(content)
+        self._content = content
+        self._code: NetworkCode | str | None = None
         with _limited_memory():
             self._open(content, features)
 
@@ -137,8 +140,17 @@ class Network:
         row, random = Row(self._session, aligned(1, self._features)), np.random.default_rng(1)
         sizes = 10.0 ** random.uniform(-1, 3, (_TRIALS, 1))
         trial = (random.normal(size=(_TRIALS, self._features)) * sizes).astype(np.float32)
-        row.compare(trial, self.score(trial))
+        trial[: _TRIALS // 2] *= random.random(trial[: _TRIALS // 2].shape) < 0.5  # objects may be missing
+        scores = self.score(trial)
+        row.compare(trial, scores)
+        row.take(self._compiled(trial, scores, row.score.dtype.type))
         return row
+
+    def _compiled(self, trial: Features, scores: FloatArray, kind: type[np.floating]) -> NetworkCode | str:
+        """Return the network as machine code, or why it is not there; once for all streams."""
+        if self._code is None:
+            self._code = compiled_network(self._content, trial, scores, kind)
+        return self._code
 
     def _run(self, features: Features, options: RunOptions | None = None) -> FloatArray:
         output: FloatArray = self._session.run(None, {self._input: features}, options)[0]

@@ -7,16 +7,21 @@ A single row goes through different code than a row in a batch (`lanes.py`). Its
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
 
 from trigemu.observables import Features
 from trigemu.support import FloatArray, kernel, pointer
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
+
+    from trigemu.triggers.models.network_code import NetworkCode
 
 #: A score this close to the cut, relative to the score if that is above 1, does not decide. Float32 sums in
 #: another order differ by a thousandth of that.
@@ -27,7 +32,8 @@ _TIMES_TRIAL = 1000.0
 
 class Row:
     """Memory for one row of a network, or more. features: float32[1, k], read by `run`. score: float32[1] or
-    float64[1], written by it. near: the distance to the cut within which a score does not decide."""
+    float64[1], written by it. near: the distance to the cut within which a score does not decide. code: the
+    address of the network as machine code, for `call`, or 0. engine: what serves, and why."""
 
     def __init__(self, session: InferenceSession, features: Features) -> None:
         (given,), (output,) = session.get_inputs(), session.get_outputs()
@@ -38,6 +44,7 @@ class Row:
         binding.bind_input(given.name, "cpu", 0, np.float32, features.shape, features.ctypes.data)
         binding.bind_output(output.name, "cpu", 0, kind, shape, self.score.ctypes.data)
         self._session, self._binding = session, binding
+        self.code, self.engine = 0, "ONNX Runtime"
 
     def run(self) -> None:
         self._session.run_with_iobinding(self._binding)
@@ -51,10 +58,36 @@ class Row:
             if apart < math.inf:  # false for NaN, too
                 self.near = max(self.near, _TIMES_TRIAL * apart)
 
+    def take(self, code: NetworkCode | str) -> None:
+        """Take the network as machine code, or the reason why there is none."""
+        if isinstance(code, str):
+            self.engine = (
+                f"ONNX Runtime, because {code if code.startswith('there') else f'the network {code}'}"
+            )
+            return
+        self.code, self.engine = code.address, "machine code"
+        self._kept = code
+        self.near = max(self.near, _TIMES_TRIAL * code.apart)
+
     @property
     def address(self) -> tuple[int, int]:
         """The address of the score, and its size in bytes."""
         return self.score.ctypes.data, self.score.itemsize
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call(typing: Any, function: Any, first: Any, second: Any) -> Any:
+    """Call the function void(void *, void *) at an address with two addresses."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, pointer])
+        at, *given = arguments
+        called = builder.inttoptr(at, kind.as_pointer())
+        builder.call(called, [builder.inttoptr(address, pointer) for address in given])
+        return context.get_dummy_value()
+
+    return types.void(types.uintp, types.uintp, types.uintp), generate
 
 
 @kernel
@@ -63,6 +96,13 @@ def score_at(address: int, size: int) -> float:
     if size == 4:
         return np.float64(numba.carray(pointer(address), (1,), np.float32)[0])
     return numba.carray(pointer(address), (1,), np.float64)[0]  # type: ignore[no-any-return]
+
+
+@kernel
+def score_of(code: int, features: int, address: int, size: int) -> float:
+    """Run a network as machine code on the features at an address, and return the score that it writes."""
+    call(code, features, address)
+    return score_at(address, size)
 
 
 @kernel
