@@ -83,6 +83,7 @@ def streamed(plan: Plan, events: Events, *, shuffled: bool = True) -> np.ndarray
     for event in numbers.tolist():
         stream.decide(event)
         words[event] = stream.words
+    np.testing.assert_array_equal(stream.decide_many(0, len(events)), words)
     return words
 
 

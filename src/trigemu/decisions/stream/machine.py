@@ -16,7 +16,7 @@ from numba import carray
 
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.compute import compute
-from trigemu.support import FloatArray, IntArray, delta_phi, kernel, momentum_x, momentum_y, pointer
+from trigemu.support import FloatArray, IntArray, Words, delta_phi, kernel, momentum_x, momentum_y, pointer
 from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, search
 
 
@@ -243,3 +243,16 @@ def run(address: int, event: int) -> int:
         elif r[i[2]] != 0.0:  # FIRE
             decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)
     return asked
+
+
+@kernel
+def run_while(address: int, start: int, stop: int, words: Words) -> int:
+    """Run the program on events, and write the decisions of each to a row of words, until one asks for models
+    or is refused. Return it, or stop."""
+    t = carray(pointer(address), (do.TABLE,), np.int64)
+    decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
+    for event in range(start, stop):
+        if run(address, event) != 0:
+            return event
+        words[event - start] = decisions
+    return stop

@@ -4,6 +4,7 @@ nothing but what ONNX Runtime needs for a run.
     stream = Stream(plan, events)
     stream.decide(17)
     stream.words                    # the decisions of event 17
+    stream.decide_many(0, 1000)     # those of a thousand
 
 The form of each compiled trigger for single events (`Compiled.single` in `triggers/base.py`) becomes part of
 one program (`program.py`, `assembly.py`), which one kernel interprets (`machine.py`); then the models run
@@ -19,7 +20,7 @@ import numpy as np
 
 from trigemu.decisions.plan import Plan, decide
 from trigemu.decisions.stream.assembly import NoFormError
-from trigemu.decisions.stream.machine import run
+from trigemu.decisions.stream.machine import run, run_while
 from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
 from trigemu.samples import Events
@@ -111,6 +112,39 @@ class Stream:
         if asked or self._others:
             self._decide_further(asked, event)
 
+    def decide_many(self, start: int, stop: int) -> Words:
+        """Decide consecutive events, each by itself.
+
+        Parameters
+        ----------
+        start, stop : int
+            The events: start ≤ event < stop.
+
+        Returns
+        -------
+        uint64[stop - start, plan.words]
+            Their decisions, as in `decide`.
+
+        Raises
+        ------
+        IndexError
+            If there is no such event.
+        PluginError, SampleError
+            As raised by `decide`.
+        """
+        if not 0 <= start <= stop <= len(self._events):
+            raise IndexError(f"events {start} to {stop} of {len(self._events)}")
+        words: Words = np.zeros((stop - start, len(self.words)), np.uint64)
+        event = start
+        while event < stop:
+            if not self._others:
+                event = run_while(self._table, event, stop, words[event - start :])
+            if event < stop:
+                self.decide(event)
+                words[event - start] = self.words
+                event += 1
+        return words
+
     def _decide_further(self, asked: int, event: int) -> None:
         """Run the requested models, and the slots without a form for single events."""
         if asked == REFUSED:
@@ -144,6 +178,13 @@ class Stream:
         events = self._events.around(event, event + 1, plan.margin)
         words: Words = decide(events, plan)[events.core][0]
         return words
+
+    @property
+    def engines(self) -> Mapping[int, str]:
+        """What runs the network of each slot that has one, by its bit: machine code, or ONNX Runtime and
+        why."""
+        models = ((bit, getattr(model, "engine", None)) for _, bit, model in self._models)
+        return {bit: engine for bit, engine in models if engine}
 
     def stages(self, bit: int) -> Mapping[str, Callable[[int], object]]:
         """Return the parts of a slot for timing, by name, each a function of the position of an event.

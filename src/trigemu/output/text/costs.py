@@ -87,6 +87,7 @@ def of_trigger(cost: TriggerCost, batches: Iterable[int]) -> dict[str, Any]:
         "histogram": _histogram(cost.batch),
         "asking": asking,
         "parts": {name: _timings(timings) for name, timings in cost.parts.items()},
+        "engine": cost.engine or None,
         "added": {
             str(size): {name: asdict(added) for name, added in cost.added(size).items()} for size in batches
         }
@@ -201,6 +202,9 @@ def _notes(result: Bench) -> Iterator[str]:
     if not all(timing.reaches(1000) for timing in _smallest(result)):
         yield "–: too few calls for such a percentile."
     yield "Decisions are the same at every batch size, on all of these events."
+    for engine in dict.fromkeys(cost.engine for cost in result.triggers if cost.engine):
+        names = ", ".join(cost.trigger.name for cost in result.triggers if cost.engine == engine)
+        yield f"Network of single events ({names}): {engine}."
     if any(cost.added(size) for cost in result.triggers for size in result.batches):
         yield (
             "adds: the time that the whole score, with its BDT after the network or in parallel, takes "

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trigemu.decisions import Plan, Slot, make_plan
+from trigemu.decisions import Plan, Slot, Stream, make_plan
 from trigemu.emulation import Emulation, emulation_of
 from trigemu.menus import Menu, MenuLike, Trigger
 from trigemu.observables import Condition
@@ -80,6 +80,8 @@ class TriggerCost(Shown):
         Its timing on the events that it asks for; None if it asks for all.
     parts : mapping of str to mapping of int to Timing
         For each part by name, batch size → measured times on events that the trigger asks for.
+    engine : str
+        What runs its network on single events: machine code, or ONNX Runtime and why; "" without a network.
     """
 
     trigger: Trigger
@@ -87,6 +89,7 @@ class TriggerCost(Shown):
     batch: Timings
     asking: Asking | None
     parts: Mapping[str, Timings]
+    engine: str = ""
 
     def added(self, size: int) -> dict[str, Added]:
         """Return the time that "sequential" and "parallel" add at a batch size; empty if the trigger does not
@@ -232,11 +235,13 @@ def bench(
     if threads > 1:
         at_once = _at_once(menu, come.events, batches, threads, progress)
     by_name = {trigger.name: trigger for trigger in found.triggers}
+    engines = Stream(plan, come.events[:0]).engines if 1 in batches else {}
     triggers = []
     for trigger in menu.used:
         bit = plan.bits[0].get(trigger.name)
         costs = ({}, None, {}) if bit is None else (alone[bit], *_of_slot(plan.slots[bit], bit, drawn, asked))
-        triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs))
+        engine = engines.get(bit, "") if bit is not None else ""
+        triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs, engine))
     return Bench(
         found, whole, at_once, tuple(triggers), environment(before), threads, SEED, events, come.distinct
     )
