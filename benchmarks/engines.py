@@ -1,59 +1,207 @@
-"""Decisions of streams and of batches on every event of the background, and how often a single event goes
-back to the reference because its score is too close to the cut: `python benchmarks/engines.py MENU …`."""
+"""Whether every engine gives the same JSON, to the byte, in whichever order tasks come back.
+
+    python benchmarks/engines.py [--chunk 20000] [--only decade]
+
+Runs, comparisons, a scan and efficiencies on the embedded sample: in one process, then with each executor.
+Tasks are handed over in random order, so that they are done in another order than they are awaited in. Exit
+status 1 where a document differs, provenance apart, or where no task came back out of order.
+"""
 
 from __future__ import annotations
 
+import argparse
+import random
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
-import numpy as np
+from running import ROOT, numbers
 
 import trigemu
-from trigemu.decisions import Stream, decide, make_plan
-from trigemu.triggers import search_path
+from trigemu.output.text import compare as compared
+from trigemu.output.text import efficiency, rates, threshold_scan
+from trigemu.studies import comparison
+from trigemu.support import Engine, worker_pool
 
-PART = 32_768
+VARIANTS = ((80, 25), (90, 28), (100, 30), (110, 33), (120, 40))
+BUDGET = """
+[menu]
+name = "budget"
+
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+total_rate_hz = 1.5e4
+
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+unique_rate_hz = 2.0e3
+"""
+Measure = Callable[[trigemu.Catalogue, Any], str]
 
 
-class Counting(Stream):
-    """Counts the events that `decide` decides."""
+class Shuffled:
+    """An executor that gets tasks in random order: those that wait are handed over when one is awaited."""
 
-    back = 0
+    def __init__(self, inner: Any, number: int, seed: int) -> None:
+        self._inner, self.number, self._chance = inner, number, random.Random(seed)
+        self._waiting: list[_Later] = []
+        self._lock, self._last = Lock(), -1
+        self.tasks = self.overtaken = 0
 
-    def _decide_in_batch(self, event: int) -> None:
-        self.back += 1
-        super()._decide_in_batch(event)
+    def submit(self, function: Callable[..., Any], /, *arguments: Any) -> _Later:
+        self.tasks += 1
+        later = _Later(self, self.tasks, function, arguments)
+        self._waiting.append(later)
+        return later
+
+    def hand_over(self) -> None:
+        self._chance.shuffle(self._waiting)
+        while self._waiting:
+            later = self._waiting.pop()
+            later.future = self._inner.submit(later.function, *later.arguments)
+            later.future.add_done_callback(lambda _, number=later.number: self._done(number))
+
+    def _done(self, number: int) -> None:
+        with self._lock:
+            self.overtaken += number < self._last
+            self._last = max(number, self._last)
 
 
-def compared(menu: Path) -> Iterator[tuple[int, int, int, float]]:
-    """Yield for each part of the background: events, how many differ, how many went back, and the time of
-    the stream in s."""
-    catalogue = trigemu.open_catalogue()
-    (solved,) = trigemu.solve_budgets(trigemu.read_menu(menu, search_path(())), catalogue)
-    plan = make_plan([solved])
-    for sample in catalogue.background:
-        for start in range(0, sample.entries, PART):
-            events = sample.read(0, start, min(start + PART, sample.entries), plan.needs)
-            stream, words = Counting(plan, events), decide(events, plan)
-            begin = time.perf_counter()
-            found = stream.decide_many(0, len(events))
-            took = time.perf_counter() - begin
-            yield len(events), int((found != words).any(axis=1).sum()), stream.back, took
+class _Later:
+    """The future of a task that may not have been handed over yet."""
+
+    def __init__(
+        self, executor: Shuffled, number: int, function: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> None:
+        self._executor, self.number, self.function, self.arguments = executor, number, function, arguments
+        self.future: Any = None
+
+    def result(self) -> Any:
+        self._executor.hand_over()
+        return self.future.result()
+
+    def cancel(self) -> None:
+        if self.future:
+            self.future.cancel()
+
+
+@contextmanager
+def executors() -> Iterator[dict[str, tuple[Any, int]]]:
+    """By their names: executors, and the numbers of their workers."""
+    import loky
+    import parsl
+    from distributed import Client, LocalCluster
+    from parsl.concurrent import ParslPoolExecutor
+
+    with ExitStack() as stack:
+        scratch = stack.enter_context(tempfile.TemporaryDirectory())
+        cluster = LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=None,
+            local_directory=scratch,
+        )
+        client = stack.enter_context(Client(stack.enter_context(cluster)))
+        threads = parsl.Config(
+            executors=[parsl.ThreadPoolExecutor(max_threads=2)], run_dir=scratch, initialize_logging=False
+        )
+        with_loky = loky.get_reusable_executor(2)
+        stack.callback(with_loky.shutdown, kill_workers=True)
+        yield {
+            "two processes": (stack.enter_context(worker_pool(2)), 2),
+            "dask": (client.get_executor(), 2),
+            "loky": (with_loky, 2),
+            "parsl, threads": (stack.enter_context(ParslPoolExecutor(threads)), 2),
+            "threads": (stack.enter_context(ThreadPoolExecutor(3)), 3),
+        }
+
+
+def cases(folder: Path) -> dict[str, Measure]:
+    """What is measured, by its name."""
+
+    def run(file: Path) -> Measure:
+        menu = trigemu.read_menu(file)
+        return lambda samples, engine: rates.as_json(trigemu.run(menu, samples, executor=engine), "")
+
+    def compare(files: list[Path]) -> Measure:
+        menus = [trigemu.read_menu(file) for file in files]
+        return lambda samples, engine: compared.as_json(
+            comparison.compare(trigemu.emulate(menus, samples, executor=engine)), ""
+        )
+
+    def scan(file: Path, steps: list[trigemu.Steps]) -> Measure:
+        menu = trigemu.read_menu(file)
+        return lambda samples, engine: threshold_scan.as_json(
+            trigemu.scan(menu, steps, samples, executor=engine), [], ""
+        )
+
+    def efficiencies(files: list[Path]) -> Measure:
+        menus = [trigemu.read_menu(file) for file in files]
+        profiles = [trigemu.Profile("photon[0].pt", tuple(range(10, 62, 5)))]
+        categories = ["n_jet == 0", "n_jet > 0"]
+        return lambda samples, engine: efficiency.as_json(
+            trigemu.efficiencies(menus, samples, ["yy"], profiles, categories, executor=engine), samples, ""
+        )
+
+    primary = ROOT / "menus" / "primary.toml"
+    variants = []
+    for number, (jet, photon) in enumerate(VARIANTS):
+        text = primary.read_text().replace("above = 100.0", f"above = {jet}.0")
+        text = text.replace("above = 30.0", f"above = {photon}.0").replace('"primary"', f'"variant{number}"')
+        variants.append(folder / f"variant{number}.toml")
+        variants[-1].write_text(text)
+    budget = folder / "budget.toml"
+    budget.write_text(BUDGET)
+    decade = primary.with_name("decade.toml")
+    steps = [trigemu.Steps("J100", tuple(map(float, range(60, 161, 5))))]
+    return {
+        "run full.toml": run(primary.with_name("full.toml")),
+        "run decade.toml": run(decade),
+        "run, two rate budgets": run(budget),
+        "compare five variants": compare(variants),
+        "scan J100": scan(primary, steps),
+        "efficiencies, yy": efficiencies([primary, decade]),
+    }
 
 
 def main() -> int:
-    failed = 0
-    for menu in map(Path, sys.argv[1:]):
-        events, differ, back, took = (sum(column) for column in zip(*compared(menu), strict=True))
-        failed += differ
-        print(
-            f"{menu.name}: {events} events, {differ} differ, {back} decided by the reference, "
-            f"{1e9 * took / events:.0f} ns an event",
-            flush=True,
-        )
-    return int(np.sign(failed))
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--chunk", type=int, default=20_000, help="Events in a chunk, one task each.")
+    parser.add_argument("--only", default="", help="Cases whose name has this in it.")
+    given = parser.parse_args()
+    different = 0
+    with tempfile.TemporaryDirectory() as name, executors() as known:
+        samples = trigemu.open_catalogue()
+        chosen = {title: case for title, case in cases(Path(name)).items() if given.only in title}
+        _say(f"{'':24}{'engine':16}{'tasks':>7}{'overtaken':>11}{'seconds':>9}  JSON")
+        for title, measure in chosen.items():
+            expected = numbers(measure(samples, None))
+            for number, (engine, (inner, workers)) in enumerate(known.items()):
+                executor = Shuffled(inner, workers, number)
+                start = time.monotonic()
+                small = Engine(executor, chunk_events=given.chunk, task_seconds=1e-3)
+                same = numbers(measure(samples, small)) == expected and executor.overtaken > 0
+                seconds = time.monotonic() - start
+                counts = f"{executor.tasks:7}{executor.overtaken:11}{seconds:9.1f}"
+                size = f"{len(expected)} characters"
+                _say(f"{title:24}{engine:16}{counts}  {'same' if same else 'DIFFERENT'}, {size}")
+                different += not same
+    return int(different > 0)
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

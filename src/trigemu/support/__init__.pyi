@@ -35,7 +35,7 @@ from .given import described, names_of, number_of, numbers_of, wrong_type
 from .internals import insert_after, replace_key, without_clock
 from .interruption import end_on_signals, undone
 from .kept import KEPT
-from .kernel_cache import compile_for_others
+from .kernel_cache import compile_for_others, levels
 from .kernels import (
     delta_phi,
     delta_r,
@@ -147,6 +147,7 @@ __all__ = [
     "is_trusted",
     "kernel",
     "kind_of",
+    "levels",
     "listed",
     "listed_tasks",
     "load_average",

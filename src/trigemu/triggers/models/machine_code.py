@@ -15,7 +15,6 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -115,15 +114,6 @@ def compiler(limits: Limits) -> tuple[str, str] | None:
                 said = run_limited([Path(found).absolute(), "--version"], Path("/"), limits).stdout
                 return name, f"{name} {said.decode(errors='replace').partition(chr(10))[0]}"
     return None
-
-
-@cache
-def processor() -> str:
-    """Return what instructions the processor has, for libraries that are made for this one."""
-    with suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-        return next((line for line in lines if line.startswith(("flags", "Features"))), "")
-    return ""
 
 
 def _compile(recipe: CodeRecipe[T], folder: Path, name: str) -> Path:

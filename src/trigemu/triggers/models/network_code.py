@@ -18,13 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from trigemu.observables import Features
-from trigemu.support import FloatArray, Limits, StoppedError, TrigemuError, run_limited
+from trigemu.support import FloatArray, Limits, StoppedError, TrigemuError, levels, run_limited
 from trigemu.triggers.models.machine_code import (
     CodeRecipe,
     build_library,
     last_words,
     open_library,
-    processor,
 )
 from trigemu.triggers.models.network_source import STATUS
 
@@ -59,7 +58,8 @@ def compiled_network(
         versions = " ".join(f"{name} {importlib.metadata.version(name)}" for name in _GENERATORS)
     except importlib.metadata.PackageNotFoundError as error:
         return f"{error.name} is not installed"
-    depends_on = f"{versions} {platform.machine()} {processor()} {_SOURCE.read_text()}"
+    level = levels()[0]
+    depends_on = f"{versions} {platform.machine()} {level} {_SOURCE.read_text()}"
     recipe = CodeRecipe(
         "the network",
         content + depends_on.encode(),
@@ -67,7 +67,7 @@ def compiled_network(
         lambda path: _checked(path, rows, scores, kind),
         _LIMITS,
         "use a smaller network",
-        ("-march=native",),
+        ("-march=x86-64-v3",) if level == "x86-64-v3" else (),
     )
     try:
         return build_library(recipe) or "there is no C compiler (gcc, clang or the variable CC)"

@@ -1,0 +1,57 @@
+"""Decisions of streams and of batches on every event of the background, and how often a single event goes
+back to the reference because its score is too close to the cut: `python benchmarks/streams.py MENU …`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+import trigemu
+from trigemu.decisions import Stream, decide, make_plan
+from trigemu.triggers import search_path
+
+PART = 32_768
+
+
+class Counting(Stream):
+    """Counts the events that `decide` decides."""
+
+    back = 0
+
+    def _decide_in_batch(self, event: int) -> None:
+        self.back += 1
+        super()._decide_in_batch(event)
+
+
+def compared(menu: Path) -> Iterator[tuple[int, int, int, float]]:
+    """Yield for each part of the background: events, how many differ, how many went back, and the time of
+    the stream in s."""
+    catalogue = trigemu.open_catalogue()
+    (solved,) = trigemu.solve_budgets(trigemu.read_menu(menu, search_path(())), catalogue)
+    plan = make_plan([solved])
+    for sample in catalogue.background:
+        for start in range(0, sample.entries, PART):
+            events = sample.read(0, start, min(start + PART, sample.entries), plan.needs)
+            stream, words = Counting(plan, events), decide(events, plan)
+            begin = time.perf_counter()
+            found = stream.decide_many(0, len(events))
+            took = time.perf_counter() - begin
+            yield len(events), int((found != words).any(axis=1).sum()), stream.back, took
+
+
+def main() -> int:
+    failed = 0
+    for menu in map(Path, sys.argv[1:]):
+        events, differ, back, took = (sum(column) for column in zip(*compared(menu), strict=True))
+        failed += differ
+        line = f"{menu.name}: {events} events, {differ} differ, {back} decided by the reference"
+        print(f"{line}, {1e9 * took / events:.0f} ns an event", flush=True)  # noqa: T201
+    return int(np.sign(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
