@@ -259,7 +259,8 @@ class CompiledDecade(Compiled):
         row, x = self.scorer.network.row(), np.zeros(len(self.quantile.inputs), np.float32)
         reads = (self.quantile.inputs, x), (self.scorer.inputs, row.features)
         if trees.address:
-            return ModelCall(self.requires, reads, SingleDecade(row, trees, x, self.cut, self.pool))
+            model = SingleDecade(row, trees, x, self.cut, self.pool)
+            return ModelCall(self.requires, reads, model, model.native)
         return ModelCall(self.requires, reads, SinglePredicted(row, trees, x, self.cut))
 
     def parts(self, work: Workspace) -> Parts:

@@ -12,19 +12,15 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tl2cgen
 import treelite
-from llvmlite import ir
-from numba import carray, types
-from numba.extending import intrinsic
 
 from trigemu.observables import Features
-from trigemu.support import Limits, TrigemuError, kernel, own_cause, pointer
-from trigemu.triggers import CodeRecipe, build_library, last_words, open_library
+from trigemu.support import Limits, TrigemuError, kernel, own_cause
+from trigemu.triggers import CodeRecipe, add_leaves, build_library, last_words, open_library
 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
@@ -146,35 +142,10 @@ def edges(model: treelite.Model, n: int) -> Features:
     return np.where(random.random(x.shape) < 1 / 3, x, moved).astype(np.float32)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _call(typing: Any, address: Any, row: Any, result: Any) -> Any:
-    """Call predict(row, pred_margin = 0, result), the function that tl2cgen generates, at an address."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        pointer = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, ir.IntType(32), pointer])
-        at, row_, result_ = arguments
-        function = builder.inttoptr(at, kind.as_pointer())
-        margin = ir.Constant(ir.IntType(32), 0)
-        builder.call(function, [builder.inttoptr(row_, pointer), margin, builder.inttoptr(result_, pointer)])
-        return context.get_dummy_value()
-
-    return types.void(types.uintp, types.uintp, types.uintp), generate
-
-
-@kernel
-def predict_row(predict: int, row: int, result: int) -> float:
-    """Evaluate the float32 row at an address, using the float32 at `result` as memory."""
-    score = carray(pointer(result), (1,), np.float32)
-    score[0] = 0.0  # the trees add to the present value
-    _call(predict, row, result)
-    return np.float64(score[0])
-
-
 @kernel
 def _predict_rows(predict: int, x: Features, scores: Scores) -> None:
     """Evaluate row by row without a copy: an entry of tl2cgen's union is a float32."""
     row, result = x.ctypes.data, scores.ctypes.data
     for i in range(len(x)):
         scores[i] = 0.0  # the trees add to the present value
-        _call(predict, row + i * x.shape[1] * 4, result + i * 4)
+        add_leaves(predict, row + i * x.shape[1] * 4, result + i * 4)

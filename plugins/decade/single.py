@@ -9,9 +9,8 @@ import numpy as np
 
 from trigemu.observables import Features
 from trigemu.support import kernel
-from trigemu.triggers import Row, score_at, score_of, settled_decision
+from trigemu.triggers import Native, Row, score_at, score_of, settled_decision, tree_score
 
-from .library import predict_row
 from .quantile import Trees
 
 
@@ -27,6 +26,8 @@ class SingleDecade:
         self._trees, self._quantile = trees.address, quantile.ctypes.data
         self._settle = *self._score, self._trees, x.ctypes.data, self._quantile, cut, row.near
         self._code = row.code, row.features.ctypes.data
+        addresses = *self._code, *self._score, self._trees, x.ctypes.data, self._quantile
+        self.native = Native(*addresses, cut, row.near)
         self._all = *self._code, *self._settle
 
     def __call__(self) -> int:
@@ -51,7 +52,7 @@ class SingleDecade:
             return score_at(*self._score)
 
         def trees(event: int, of: Features = x) -> float:  # `of` keeps the memory at the addresses alive
-            return predict_row(self._trees, rows[event], self._quantile)
+            return tree_score(self._trees, rows[event], self._quantile)
 
         def sequential(event: int) -> int:
             features(event)
@@ -110,7 +111,7 @@ class SinglePredicted:
 @kernel
 def _settle(score: int, size: int, trees: int, x: int, quantile: int, cut: float, near: float) -> int:
     y = score_at(score, size)
-    return settled_decision(y, y - predict_row(trees, x, quantile), cut, near)
+    return settled_decision(y, y - tree_score(trees, x, quantile), cut, near)
 
 
 @kernel
@@ -126,4 +127,4 @@ def _settle_code(
     near: float,
 ) -> int:
     y = score_of(code, features, score, size)
-    return settled_decision(y, y - predict_row(trees, x, quantile), cut, near)
+    return settled_decision(y, y - tree_score(trees, x, quantile), cut, near)

@@ -8,7 +8,7 @@ from .anomaly import (
     read_inputs,
     scores_among,
 )
-from .base import BitKind, Compiled, Context, Kind, Model, ModelCall, ScoreKind, TrainedOn
+from .base import BitKind, Compiled, Context, Kind, Model, ModelCall, Native, ScoreKind, TrainedOn
 from .combination.kind import (
     CUT,
     LEG,
@@ -35,7 +35,7 @@ from .models.fixed_point import (
 from .models.machine_code import CodeRecipe, build_library, last_words, open_library
 from .models.network import Network
 from .models.precision import PrecisionTable, TreeModel, table_of
-from .models.single_row import Row, score_at, score_of, settled_decision
+from .models.single_row import Row, add_leaves, decided, score_at, score_of, settled_decision, tree_score
 from .models.trees import (
     MAX_DEPTH,
     MAX_NODES,
@@ -84,6 +84,7 @@ __all__ = [
     "Model",
     "ModelCall",
     "ModelFile",
+    "Native",
     "Network",
     "Plugin",
     "Precision",
@@ -94,9 +95,11 @@ __all__ = [
     "Scorer",
     "TrainedOn",
     "TreeModel",
+    "add_leaves",
     "available",
     "build_library",
     "contents_of",
+    "decided",
     "event_blocks",
     "last_words",
     "load_from",
@@ -118,4 +121,5 @@ __all__ = [
     "settled_decision",
     "sources_of",
     "table_of",
+    "tree_score",
 ]

@@ -28,7 +28,7 @@ import numpy as np
 from trigemu.observables import Condition, Features, Inputs, Number, Workspace
 from trigemu.samples import Events
 from trigemu.support import BoolArray, FloatArray, TomlTable, TrigemuError, kernel
-from trigemu.triggers.base import Compiled, Context, ModelCall, ScoreKind
+from trigemu.triggers.base import Compiled, Context, ModelCall, Native, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.models.card import CardTable, ModelFile, open_card
 from trigemu.triggers.models.network import Network
@@ -130,7 +130,9 @@ class CompiledAnomaly(Compiled):
 
     def single(self) -> ModelCall:
         row = self.scorer.network.row()
-        return ModelCall(self.requires, ((self.scorer.inputs, row.features),), SingleScore(row, self.cut))
+        native = Native(row.code, row.features.ctypes.data, *row.address, 0, 0, 0, self.cut, row.near)
+        reads = ((self.scorer.inputs, row.features),)
+        return ModelCall(self.requires, reads, SingleScore(row, self.cut), native)
 
 
 class SingleScore:

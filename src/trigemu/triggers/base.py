@@ -239,6 +239,32 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
+class Native:
+    """A model of which everything is machine code: a network, and trees whose score is subtracted. All
+    numbers but the last two are addresses, or 0.
+
+    Attributes
+    ----------
+    network, features, score, size : int
+        The compiled network, its input, its output, and the size of that in bytes.
+    trees, x, quantile : int
+        The compiled trees, their input and memory for their score; trees = 0: none.
+    cut, near : float
+        The cut, and the distance to it within which the score does not decide.
+    """
+
+    network: int
+    features: int
+    score: int
+    size: int
+    trees: int
+    x: int
+    quantile: int
+    cut: float
+    near: float
+
+
+@dataclass(frozen=True)
 class ModelCall:
     """A model that decides one event at a time, and the memory that it reads.
 
@@ -251,11 +277,14 @@ class ModelCall:
         without padding.
     model : Model
         The model.
+    native : Native or None
+        The same as machine code, which decides without a call of `model` unless the score is near the cut.
     """
 
     requires: Condition | None
     reads: tuple[tuple[Inputs, Features], ...]
     model: Model
+    native: Native | None = None
 
 
 class Kind(TomlTable, frozen=True):

@@ -38,7 +38,7 @@ def test_models_that_are_asked_for() -> None:
     program = Program(EVENTS)
     asks = [ask(None, None), ask(SOFT, None, -7.0), ask(SOFT, None, None), ask(None, None, None)]
     for number, (asked, _) in enumerate(asks):
-        program.ask(number, asked)
+        program.ask(number, 0, asked)
     words = np.zeros(1, np.uint64)
     table = program.finish(words)
     seen = set()
@@ -63,7 +63,7 @@ def test_an_event_that_there_is_not_is_refused(event: int) -> None:
 def test_an_input_that_is_infinite_as_a_float32_is_refused_where_it_is_asked_for() -> None:
     program = Program(EVENTS)
     asked, _ = ask(SOFT, None, scale=1e38)
-    program.ask(0, asked)
+    program.ask(0, 0, asked)
     table = program.finish(np.zeros(1, np.uint64))
     largest = float(np.finfo(np.float32).max)
     expected = [REFUSED if met * 1e38 > largest else 1 for met in values]

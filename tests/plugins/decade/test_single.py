@@ -10,11 +10,11 @@ import pytest
 from decade_toys import Models, compiled, read_events, truth
 from stream_toys import streamed
 from toys import columns
-from trigemu_plugin_decade.library import predict_row
 
 from trigemu import Catalogue, Events, Plan, Stream, TrigemuError, decide, make_plan
 from trigemu.decisions.plan import Slot
 from trigemu.observables.workspace import Workspace
+from trigemu.triggers import tree_score
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_row_of_the_trees(models: Models, events: Events) -> None:
     rows = np.random.default_rng(1).exponential(25, (500, 2)).astype(np.float32)
     rows[::3, 0] = 0
     result = np.full(1, np.nan, np.float32)
-    alone = [predict_row(trees.address, row.ctypes.data, result.ctypes.data) for row in rows]
+    alone = [tree_score(trees.address, row.ctypes.data, result.ctypes.data) for row in rows]
     np.testing.assert_array_equal(alone, trees.predict(rows))
     np.testing.assert_allclose(alone, models.booster.inplace_predict(rows), rtol=1e-6)
 

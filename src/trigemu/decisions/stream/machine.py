@@ -17,7 +17,7 @@ from numba import carray
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.compute import compute
 from trigemu.support import FloatArray, IntArray, Words, delta_phi, kernel, momentum_x, momentum_y, pointer
-from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, search
+from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, decided, search
 
 
 @kernel
@@ -238,7 +238,14 @@ def run(address: int, event: int) -> int:
                 return do.REFUSED
             complete &= stored
         elif op == do.ASK:
-            asked |= complete << i[1]
+            fires = -1
+            if complete and i[3] >= 0:
+                pool = _integers(t, do.POOL)
+                fires = decided(pool[i[3] : i[3] + do.NATIVE], r[i[4]], r[i[4] + 1])
+            if fires > 0:
+                decisions[i[2] // 64] |= np.uint64(1) << np.uint64(i[2] % 64)
+            elif fires < 0:
+                asked |= complete << i[1]
             complete = 1
         elif r[i[2]] != 0.0:  # FIRE
             decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)

@@ -26,6 +26,9 @@ WIDTH = 9
 #: The length of a comparison: column, how, two operands, what follows.
 TEST = 5
 
+#: The length of the addresses of a model that is machine code.
+NATIVE = 7
+
 #: The arrays, in the order of the table, which holds the number of events, then address and length of each
 #: array.
 (CODE, POOL, REGISTERS, COLUMNS, OFFSETS, ROWS, DECISIONS, STARTS, OBJECTS, CHOSEN, FIRED) = range(11)

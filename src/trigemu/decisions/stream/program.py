@@ -3,6 +3,7 @@ instructions once."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from trigemu.observables import (
     Vector,
     VectorSum,
 )
-from trigemu.triggers import COLUMNS, Compiled, CompiledCombination, CompiledExternal, ModelCall
+from trigemu.triggers import COLUMNS, Compiled, CompiledCombination, CompiledExternal, ModelCall, Native
 
 
 class Program(Assembly):
@@ -40,21 +41,28 @@ class Program(Assembly):
         """Set decision `bit` if the condition holds."""
         self.add(do.FIRE, bit, self.register(condition))
 
-    def ask(self, number: int, asked: ModelCall) -> None:
+    def ask(self, number: int, bit: int, asked: ModelCall) -> None:
         """Request model `number`, with its inputs written, if its condition holds and no required input is
-        missing."""
+        missing. If it is machine code, run it, and request it only where its score is near the cut."""
         requires = None if asked.requires is None else self.register(asked.requires)
         known, length = self._known.copy(), len(self._code)
         try:
             with self._only_if(requires):
                 for inputs, features in asked.reads:
                     self._store(inputs, features)
-                self.add(do.ASK, number)
+                self.add(do.ASK, number, bit, *self._native(asked.native))
         except NoFormError:
             del self._code[length:]
             raise
         finally:
             self._known = known  # instructions that may be skipped cannot be reused elsewhere
+
+    def _native(self, native: Native | None) -> tuple[int, int]:
+        """Return where the addresses and the cut of machine code are; (−1, 0) if there is none."""
+        if native is None or not native.network:
+            return -1, 0
+        *code, cut, near = dataclasses.astuple(native)
+        return self.put(*code), self.constant(cut, near)
 
     @contextmanager
     def _only_if(self, register: int | None) -> Iterator[None]:

@@ -55,6 +55,10 @@ class Stream:
     """
 
     def __init__(self, plan: Plan, events: Events) -> None:
+        self._open(plan, events, native=True)
+
+    def _open(self, plan: Plan, events: Events, native: bool) -> None:
+        """Assemble the program. native: whether models that are machine code run in it, or are called."""
         if not isinstance(events, Events):
             raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an array")
         decide(events[:0], plan)
@@ -65,7 +69,7 @@ class Stream:
         self._models: list[tuple[int, int, Model]] = []
         self._others = [bit for bit in range(len(plan.slots)) if not self._add(bit)]
         for bit, asked in self._asked:
-            self._add_model(bit, asked)
+            self._add_model(bit, asked if native else replace(asked, native=None))
         slots = tuple(plan.slots[bit] for bit in self._others)
         self._plan_of_others = replace(plan, slots=slots)
         self._table = self._program.finish(self.words)
@@ -88,7 +92,7 @@ class Stream:
         try:
             if len(self._models) == _MAX_MODELS:
                 raise NoFormError
-            self._program.ask(len(self._models), asked)
+            self._program.ask(len(self._models), bit, asked)
             self._models.append((1 << len(self._models), bit, asked.model))
         except NoFormError:
             self._others.append(bit)
@@ -192,7 +196,8 @@ class Stream:
         Only a slot whose compiled trigger has a model has parts. They have memory of their own, and are
         meaningful only for events that the trigger asks for.
         """
-        alone = Stream(replace(self._plan, slots=(self._plan.slots[bit],)), self._events)
+        alone = Stream.__new__(Stream)
+        alone._open(replace(self._plan, slots=(self._plan.slots[bit],)), self._events, native=False)
         if not alone._models:
             return {}
         _, _, model = alone._models[0]

@@ -32,6 +32,8 @@ _GENERATORS = "emx-onnx-cgen", "onnx"
 #: The compiled network may differ from ONNX Runtime by this, relative to the score if that is above 1: far
 #: more than float32 sums in another order, far less than what an error would do.
 TOLERANCE = 1e-3
+#: They change no result: NaN and the order of sums stay.
+_OPTIONS = "-fno-math-errno", "-fno-trapping-math"
 #: A few seconds are enough for the largest network that is taken.
 _LIMITS = Limits(seconds=60, memory=4 * 2**30)
 
@@ -59,7 +61,7 @@ def compiled_network(
     except importlib.metadata.PackageNotFoundError as error:
         return f"{error.name} is not installed"
     level = levels()[0]
-    depends_on = f"{versions} {platform.machine()} {level} {_SOURCE.read_text()}"
+    depends_on = f"{versions} {platform.machine()} {level} {_OPTIONS} {_SOURCE.read_text()}"
     recipe = CodeRecipe(
         "the network",
         content + depends_on.encode(),
@@ -67,7 +69,7 @@ def compiled_network(
         lambda path: _checked(path, rows, scores, kind),
         _LIMITS,
         "use a smaller network",
-        ("-march=x86-64-v3",) if level == "x86-64-v3" else (),
+        (*_OPTIONS, *(("-march=x86-64-v3",) if level == "x86-64-v3" else ())),
     )
     try:
         return build_library(recipe) or "there is no C compiler (gcc, clang or the variable CC)"

@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from trigemu.observables import Features
-from trigemu.support import FloatArray, kernel, pointer
+from trigemu.support import FloatArray, IntArray, kernel, pointer
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -105,6 +105,32 @@ def score_of(code: int, features: int, address: int, size: int) -> float:
     return score_at(address, size)
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def add_leaves(typing: Any, address: Any, row: Any, result: Any) -> Any:
+    """Call predict(row, pred_margin = 0, result), the function that tl2cgen generates, at an address: it adds
+    the leaves of a row to the result."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [pointer, ir.IntType(32), pointer])
+        at, row_, result_ = arguments
+        function = builder.inttoptr(at, kind.as_pointer())
+        margin = ir.Constant(ir.IntType(32), 0)
+        builder.call(function, [builder.inttoptr(row_, pointer), margin, builder.inttoptr(result_, pointer)])
+        return context.get_dummy_value()
+
+    return types.void(types.uintp, types.uintp, types.uintp), generate
+
+
+@kernel
+def tree_score(predict: int, row: int, result: int) -> float:
+    """Evaluate the float32 row at an address, using the float32 at `result` as memory."""
+    score = numba.carray(pointer(result), (1,), np.float32)
+    score[0] = 0.0  # the trees add to the present value
+    add_leaves(predict, row, result)
+    return np.float64(score[0])
+
+
 @kernel
 def settled_decision(y: float, score: float, cut: float, near: float) -> int:
     """Return 1 if the score, derived from y, is above the cut, 0 if it is not, −1 if it is too close or
@@ -112,3 +138,12 @@ def settled_decision(y: float, score: float, cut: float, near: float) -> int:
     if abs(score - cut) > near * max(1.0, abs(y)):
         return 1 if score > cut else 0
     return -1
+
+
+@kernel
+def decided(code: IntArray, cut: float, near: float) -> int:
+    """Decide one event with machine code alone, as `settled_decision`. code: the numbers of a `Native`."""
+    y = score_of(code[0], code[1], code[2], code[3])
+    if code[4] == 0:
+        return settled_decision(y, y, cut, near)
+    return settled_decision(y, y - tree_score(code[4], code[5], code[6]), cut, near)
