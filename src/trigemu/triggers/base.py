@@ -247,8 +247,8 @@ class Native:
     ----------
     network, features, score, size : int
         The compiled network, its input, its output, and the size of that in bytes.
-    trees, x, quantile : int
-        The compiled trees, their input and memory for their score; trees = 0: none.
+    tree_code, x, quantile : int
+        The compiled trees, their input and memory for their score; tree_code = 0: none.
     cut, near : float
         The cut, and the distance to it within which the score does not decide.
     """
@@ -257,7 +257,7 @@ class Native:
     features: int
     score: int
     size: int
-    trees: int
+    tree_code: int
     x: int
     quantile: int
     cut: float
