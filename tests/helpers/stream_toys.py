@@ -38,13 +38,18 @@ from = "hard"
 charge = { any_of = [-1, 1] }
 quality = { any_of = [2, 5000000000] }
 
+[objects.some]
+from = "jet"
+pt = { min = 12 }
+any_of = [{ pt = { min = 40 } }, { eta = { abs_max = 1 }, quality = { bits = 1 } }, { charge = { min = 1 } }]
+
 [sums.ht]
 of = ["cleaner", "muon"]
 
 [sums.mht]
 of = ["jet", "hard"]
 """
-NAMES = ["jet", "muon", "photon", "hard", "clean", "cleaner", "few"]
+NAMES = ["jet", "muon", "photon", "hard", "clean", "cleaner", "few", "some"]
 
 
 def events_of(seed: int, n: int) -> Events:

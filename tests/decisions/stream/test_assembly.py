@@ -9,7 +9,7 @@ import numpy as np
 from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
 
-from trigemu import decide, make_plan
+from trigemu import Stream, decide, make_plan
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.program import Program
 
@@ -46,4 +46,14 @@ def test_whole_numbers_that_are_no_float(tmp_path: Path) -> None:
     quality[::2], quality[1::2] = 2**53, 2**53 + 1
     words = decide(events, plan)
     assert 0 < words.sum() < len(events)
+    np.testing.assert_array_equal(streamed(plan, events), words)
+
+
+def test_alternatives_and_bits_need_no_batch(tmp_path: Path) -> None:
+    legs = '[{ object = "some" }, { object = "jet", quality = { bits = 2 } }]'
+    text = f'[[trigger]]\nname = "T"\nkind = "combination"\nlegs = {legs}\n'
+    events, plan = events_of(5, 200), make_plan([menu_from(tmp_path, OBJECTS + text)])
+    words = decide(events, plan)
+    assert 0 < words.sum() < len(events)
+    assert Stream(plan, events)._others == []
     np.testing.assert_array_equal(streamed(plan, events), words)

@@ -108,6 +108,7 @@ WINDOWS = st.lists(
             "charge = { any_of = [-1, 1] }",
             "z0 = [{ max = -1.0 }, { min = 0.5, max = 1.0, abs_max = 0.9 }, { min = 2.0 }]",
             "quality = { any_of = [5000000000], min = 1 }",
+            "quality = { bits = 2 }",
         ]
     ),
     max_size=2,

@@ -105,17 +105,18 @@ class Assembly:
         return self.once((derivation, crossing), lambda: self._derive(derivation, crossing))
 
     def _derive(self, derivation: Derivation, crossing: int) -> int:
-        if derivation.any_of:
-            raise NoFormError("alternatives")
         if derivation.source:
             rows = self.selection(derivation.source, crossing)
-        elif derivation.windows or derivation.overlap:
+        elif derivation.windows or derivation.any_of or derivation.overlap:
             rows = self.selection(Derivation(derivation.base), crossing)
         else:
             begin = self._collection(derivation.base) * (len(self._events) + 1)
             return self._new(do.ALL, begin, crossing)
         if derivation.windows:
             rows = self.within(rows, derivation.base, derivation.windows)
+        if derivation.any_of:
+            parts = [self.within(rows, derivation.base, windows) for windows in derivation.any_of]
+            rows = self._new(do.EITHER, rows, self.put(*parts), len(parts))
         if derivation.overlap:
             other, dr = derivation.overlap
             columns = [self.column(d, c) for d in (derivation.base, other.base) for c in ("eta", "phi")]
@@ -143,7 +144,9 @@ class Assembly:
     def _tests_of(self, base: str, name: Column, w: Window) -> Iterator[tuple[int, ...]]:
         column = self.column(base, name)
         if w.bits is not None:
-            raise NoFormError(f"bits of {name}")
+            if not self._has_bits(base, str(name)):
+                raise NoFormError(f"bits of {name}, whose values are not all integers below 2⁵³")
+            yield column, do.BITS, w.bits, 0
         low, high = w.span()
         if low > -math.inf or high < math.inf:
             mode = do.AROUND if low > high else do.WITHIN
@@ -155,6 +158,13 @@ class Assembly:
             if any(abs(value) >= _EXACT for value in w.any_of):
                 raise NoFormError(f"{name} among integers that are not exactly float64")
             yield column, do.AMONG, self.constant(*map(float, w.any_of)), len(w.any_of)
+
+    def _has_bits(self, collection: str, name: str) -> bool:
+        """Whether a column has integers that a float64 holds exactly."""
+        values = self._events.collections[collection].columns[name]
+        if not np.issubdtype(values.dtype, np.integer):
+            return False
+        return not len(values) or (int(values.max()) < _EXACT and int(values.min()) > -_EXACT)
 
     def _new(self, op: int, *operands: int) -> int:
         begin = self._rows

@@ -87,13 +87,15 @@ def _all(t: IntArray, i: IntArray, event: int) -> None:
 @kernel
 def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> bool:
     """Whether a value passes a test. first, second: the registers of the bounds; for AMONG, the register of
-    the first value, and the number of values."""
+    the first value, and the number of values; for BITS, the bits."""
     if mode == do.WITHIN:
         return bool(r[first] <= value <= r[second])
     if mode == do.ABSOLUTELY:
         return bool(r[first] <= abs(value) <= r[second])
     if mode == do.AROUND:
         return bool(value >= r[first] or value <= r[second])
+    if mode == do.BITS:
+        return bool(np.int64(value) & first == first)
     for k in range(first, first + second):  # noqa: SIM110 (a generator is slow in numba)
         if value == r[k]:
             return True
@@ -120,6 +122,22 @@ def _within_windows(t: IntArray, i: IntArray) -> None:
                     in_any = False
         rows[kept] = row
         kept += passing
+    rows[i[1]] = kept - i[1] - 1
+
+
+@kernel
+def _in_either(t: IntArray, i: IntArray) -> None:
+    """Select the objects of selection i[2] that are in any of the i[4] selections that the pool names, which
+    are parts of it in the same order."""
+    pool, rows = _integers(t, do.POOL), _integers(t, do.ROWS)
+    kept = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        there = False
+        for k in range(i[3], i[3] + i[4]):
+            for m in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+                there |= rows[m] == rows[n]
+        rows[kept] = rows[n]
+        kept += there
     rows[i[1]] = kept - i[1] - 1
 
 
@@ -202,6 +220,8 @@ def _look(t: IntArray, i: IntArray, event: int) -> None:
         _within_windows(t, i)
     elif op == do.CLEAR:
         _clear(t, i)
+    elif op == do.EITHER:
+        _in_either(t, i)
     else:
         _all(t, i, event)
 

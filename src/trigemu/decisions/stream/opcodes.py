@@ -14,13 +14,13 @@ WIDTH = 9
 # The event's columns and selections → one register, or two.
 (ELEMENT, SCALAR, BIT, COUNT, SUM, MISSING, CHOICE) = range(28, 35)
 # → one selection.
-(ALL, WINDOWS, CLEAR) = range(35, 38)
+(ALL, WINDOWS, CLEAR, EITHER) = range(35, 39)
 # → outside.
-(SKIP, STORE, ASK, FIRE) = range(38, 42)
+(SKIP, STORE, ASK, FIRE) = range(39, 43)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
-#: values.
-(WITHIN, ABSOLUTELY, AROUND, AMONG) = range(4)
+#: values, bits that must all be set.
+(WITHIN, ABSOLUTELY, AROUND, AMONG, BITS) = range(5)
 #: What follows such a comparison: another test of the same window, an alternative window, or the end.
 (MORE, OTHERWISE, END) = range(3)
 #: The length of a comparison: column, how, two operands, what follows.
