@@ -42,6 +42,8 @@ quality = { any_of = [2, 5000000000] }
 from = "jet"
 pt = { min = 12 }
 any_of = [{ pt = { min = 40 } }, { eta = { abs_max = 1 }, quality = { bits = 1 } }, { charge = { min = 1 } }]
+[objects.some.scaled]
+other_pt = [{ eta = { abs_max = 1 }, slope = 1.1, offset = 2 }, { pt = { min = 20 }, slope = 0.3 }]
 
 [sums.ht]
 of = ["cleaner", "muon"]

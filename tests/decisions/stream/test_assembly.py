@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
 
@@ -37,9 +38,10 @@ def test_what_is_equal_is_done_once(tmp_path: Path) -> None:
     assert done[do.FIRE] == len(observables)
 
 
-def test_whole_numbers_that_are_no_float(tmp_path: Path) -> None:
+@pytest.mark.parametrize("window", [f"any_of = [{2**53 + 1}]", "bits = 1"])
+def test_whole_numbers_that_are_no_float(tmp_path: Path, window: str) -> None:
     """2⁵³ and 2⁵³ + 1 are one float64: such a window is left to the batch, which tells them apart."""
-    leg = f'{{ object = "jet", quality = {{ any_of = [{2**53 + 1}] }} }}'
+    leg = f'{{ object = "jet", quality = {{ {window} }} }}'
     text = f'[[trigger]]\nname = "T"\nkind = "combination"\nlegs = [{leg}]\n'
     events, plan = events_of(5, 40), make_plan([menu_from(tmp_path, text)])
     quality = events.collections["jet"].columns["quality"]
@@ -49,8 +51,9 @@ def test_whole_numbers_that_are_no_float(tmp_path: Path) -> None:
     np.testing.assert_array_equal(streamed(plan, events), words)
 
 
-def test_alternatives_and_bits_need_no_batch(tmp_path: Path) -> None:
-    legs = '[{ object = "some" }, { object = "jet", quality = { bits = 2 } }]'
+def test_alternatives_bits_and_scaled_columns_need_no_batch(tmp_path: Path) -> None:
+    some = '{ object = "some", other_pt = { min = 15 }, crossing = 1 }'
+    legs = f'[{some}, {{ object = "jet", quality = {{ bits = 2 }} }}]'
     text = f'[[trigger]]\nname = "T"\nkind = "combination"\nlegs = {legs}\n'
     events, plan = events_of(5, 200), make_plan([menu_from(tmp_path, OBJECTS + text)])
     words = decide(events, plan)

@@ -116,9 +116,9 @@ WINDOWS = st.lists(
 )
 LEG = st.builds(
     lambda name, crossing, windows: (
-        "{ " + ", ".join([f'object = "{name}"', f"crossing = {crossing}", *windows]) + " }"
+        "{ " + ", ".join([f"object = {name}", f"crossing = {crossing}", *windows]) + " }"
     ),
-    st.sampled_from(NAMES),
+    st.sampled_from([*(f'"{name}"' for name in NAMES), '"some", other_pt = { min = 11.1 }']),
     st.sampled_from([0, 0, 0, -1, 2]),
     WINDOWS,
 )

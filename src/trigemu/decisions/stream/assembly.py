@@ -9,7 +9,7 @@ import numpy as np
 
 from trigemu.decisions.stream import opcodes as do
 from trigemu.observables import AnyOf, Column, Derivation, Scaled, Window, Windows, any_of
-from trigemu.samples import Events, Need
+from trigemu.samples import Events
 from trigemu.support import Array, FloatArray, Words
 from trigemu.triggers import MAX_LEGS
 
@@ -32,7 +32,7 @@ class Assembly:
         self._pool: list[int] = []
         self._registers: list[float] = []
         self._columns: list[FloatArray] = []
-        self._begin: dict[Need, int] = {}
+        self._begin: dict[tuple[str, Column], int] = {}
         self._end = 0
         self._collections: list[str] = []
         self._rows = 0
@@ -80,18 +80,35 @@ class Assembly:
 
         return self._kept(f"half {half}", name, bits)
 
-    def column(self, collection: str, name: Column) -> int:
-        """Return the start of a column of a collection."""
-        if isinstance(name, Scaled):
-            raise NoFormError(f"{name.name}, which is made of pT")
+    def column(self, collection: str, name: Column, crossing: int = 0) -> int:
+        """Return the start of a column of a collection, of which the values of a crossing are known."""
 
         def of_objects() -> Array:
             offsets = self._events.collections[collection].offsets
-            return self._events.collections[collection].columns[name][offsets[0] : offsets[-1]]
+            column = "pt" if isinstance(name, Scaled) else name
+            return self._events.collections[collection].columns[column][offsets[0] : offsets[-1]]
 
-        return self._kept(collection, name, of_objects)
+        begin = self._kept(collection, name, of_objects)
+        if isinstance(name, Scaled):
+            self.once((collection, name, crossing), lambda: self._scale(collection, name, crossing, begin))
+        return begin
 
-    def _kept(self, collection: str, name: str, column: Callable[[], Array]) -> int:
+    def _scale(self, collection: str, scaled: Scaled, crossing: int, begin: int) -> int:
+        """Add the instruction that fills a scaled column for the objects of a crossing."""
+        dtype = self._events.collections[collection].columns["pt"].dtype
+        if dtype not in (np.float32, np.float64):
+            raise NoFormError(f"{scaled.name}, which is made of a pT of type {dtype}")
+        rows = self.selection(Derivation(collection), crossing)
+        pieces = [
+            (self.within(rows, collection, windows, crossing), self.constant(slope, offset))
+            for slope, offset, windows in scaled.pieces
+        ]
+        pool = self.put(*(n for piece in pieces for n in piece))
+        single = int(dtype == np.float32)
+        self.add(do.SCALED, begin, rows, self.column(collection, "pt"), pool, len(pieces), single)
+        return begin
+
+    def _kept(self, collection: str, name: Column, column: Callable[[], Array]) -> int:
         need = collection, name
         if need not in self._begin:
             self._columns.append(column().astype(np.float64))
@@ -113,9 +130,9 @@ class Assembly:
             begin = self._collection(derivation.base) * (len(self._events) + 1)
             return self._new(do.ALL, begin, crossing)
         if derivation.windows:
-            rows = self.within(rows, derivation.base, derivation.windows)
+            rows = self.within(rows, derivation.base, derivation.windows, crossing)
         if derivation.any_of:
-            parts = [self.within(rows, derivation.base, windows) for windows in derivation.any_of]
+            parts = [self.within(rows, derivation.base, of, crossing) for of in derivation.any_of]
             rows = self._new(do.EITHER, rows, self.put(*parts), len(parts))
         if derivation.overlap:
             other, dr = derivation.overlap
@@ -124,43 +141,45 @@ class Assembly:
             rows = self._new(do.CLEAR, rows, near, *columns, self.constant(dr))
         return rows
 
-    def within(self, rows: int, base: str, windows: Windows) -> int:
-        """Return the selection of the objects that lie in all windows."""
+    def within(self, rows: int, base: str, windows: Windows, crossing: int = 0) -> int:
+        """Return the selection of the objects that lie in all windows. rows: objects of a crossing."""
 
         def select() -> int:
-            tests = [test for name, of in windows for test in self._tests(base, name, any_of(of))]
+            columns = [(name, self.column(base, name, crossing), any_of(of)) for name, of in windows]
+            tests = [test for column in columns for test in self._tests(base, *column)]
             return self._new(do.WINDOWS, rows, self.put(*(n for test in tests for n in test)), len(tests))
 
         return self.once((rows, windows), select) if windows else rows
 
-    def _tests(self, base: str, name: Column, windows: AnyOf) -> Iterator[tuple[int, ...]]:
+    def _tests(self, base: str, name: Column, column: int, windows: AnyOf) -> Iterator[tuple[int, ...]]:
         """Yield the tests of the windows on a column, any of which must hold."""
         for i, window in enumerate(windows, start=1):
-            tests = list(self._tests_of(base, name, window))
+            tests = [(column, *test) for test in self._tests_of(base, name, window)]
             for k, test in enumerate(tests, start=1):
                 last = do.END if i == len(windows) else do.OTHERWISE
                 yield *test, last if k == len(tests) else do.MORE
 
     def _tests_of(self, base: str, name: Column, w: Window) -> Iterator[tuple[int, ...]]:
-        column = self.column(base, name)
         if w.bits is not None:
-            if not self._has_bits(base, str(name)):
+            if not self._has_bits(base, name):
                 raise NoFormError(f"bits of {name}, whose values are not all integers below 2⁵³")
-            yield column, do.BITS, w.bits, 0
+            yield do.BITS, w.bits, 0
         low, high = w.span()
         if low > -math.inf or high < math.inf:
             mode = do.AROUND if low > high else do.WITHIN
-            yield column, mode, self.constant(low), self.constant(high)
+            yield mode, self.constant(low), self.constant(high)
         low, high = w.abs_span()
         if low > -math.inf or high < math.inf:
-            yield column, do.ABSOLUTELY, self.constant(low), self.constant(high)
+            yield do.ABSOLUTELY, self.constant(low), self.constant(high)
         if w.any_of is not None:
             if any(abs(value) >= _EXACT for value in w.any_of):
                 raise NoFormError(f"{name} among integers that are not exactly float64")
-            yield column, do.AMONG, self.constant(*map(float, w.any_of)), len(w.any_of)
+            yield do.AMONG, self.constant(*map(float, w.any_of)), len(w.any_of)
 
-    def _has_bits(self, collection: str, name: str) -> bool:
+    def _has_bits(self, collection: str, name: Column) -> bool:
         """Whether a column has integers that a float64 holds exactly."""
+        if isinstance(name, Scaled):
+            return False
         values = self._events.collections[collection].columns[name]
         if not np.issubdtype(values.dtype, np.integer):
             return False

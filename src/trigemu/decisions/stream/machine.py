@@ -142,6 +142,26 @@ def _in_either(t: IntArray, i: IntArray) -> None:
 
 
 @kernel
+def _scaled(t: IntArray, i: IntArray) -> None:
+    """Fill the column at i[1] for the objects of selection i[2] from pT, the column at i[3]: the pool has
+    (selection, register of the slope, which the offset follows) for each of i[5] pieces. i[6]: round as
+    float32."""
+    pool, columns, r = _integers(t, do.POOL), _floats(t, do.COLUMNS), _floats(t, do.REGISTERS)
+    rows = _integers(t, do.ROWS)
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        columns[i[1] + rows[n]] = 0.0
+    for k in range(i[4], i[4] + 2 * i[5], 2):
+        slope, offset = r[pool[k + 1]], r[pool[k + 1] + 1]
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            at, pt = i[1] + rows[n], columns[i[3] + rows[n]]
+            if i[6]:
+                made = np.float32(pt) * np.float32(slope) + np.float32(offset)
+                columns[at] = np.float32(columns[at]) + made
+            else:
+                columns[at] += pt * slope + offset
+
+
+@kernel
 def _clear(t: IntArray, i: IntArray) -> None:
     """Select the objects of selection i[2] that are not within dR of an object of i[3]; i[4:8]: the columns
     of η and φ."""
@@ -222,6 +242,8 @@ def _look(t: IntArray, i: IntArray, event: int) -> None:
         _clear(t, i)
     elif op == do.EITHER:
         _in_either(t, i)
+    elif op == do.SCALED:
+        _scaled(t, i)
     else:
         _all(t, i, event)
 

@@ -15,8 +15,10 @@ WIDTH = 9
 (ELEMENT, SCALAR, BIT, COUNT, SUM, MISSING, CHOICE) = range(28, 35)
 # → one selection.
 (ALL, WINDOWS, CLEAR, EITHER) = range(35, 39)
+# → the rows of one column.
+(SCALED,) = range(39, 40)
 # → outside.
-(SKIP, STORE, ASK, FIRE) = range(39, 43)
+(SKIP, STORE, ASK, FIRE) = range(40, 44)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
 #: values, bits that must all be set.

@@ -169,9 +169,9 @@ def _combination(program: Program, node: CompiledCombination) -> int:
     of_legs, cuts, numbers = node.arrays()
     pool = of_legs.reshape(-1).tolist()
     for leg in node.legs:
-        base = leg.objects.base
-        pool.append(program.within(program.selection(leg.objects, leg.crossing), base, leg.windows))
-        pool += [program.column(base, leg.column(c)) if c in leg.columns else -1 for c in COLUMNS]
+        base, at = leg.objects.base, leg.crossing
+        pool.append(program.within(program.selection(leg.objects, at), base, leg.windows, at))
+        pool += [program.column(base, leg.column(c), at) if c in leg.columns else -1 for c in COLUMNS]
     pool += cuts.reshape(-1).tolist()
     first = program.constant(*numbers.tolist())
     return program.compute(do.CHOICE, program.put(*pool), len(node.legs), len(cuts), first, len(numbers))
