@@ -18,13 +18,9 @@ more if something invisible recoils against both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
-import numpy as np
-
-from trigemu.observables import Number, Workspace
-from trigemu.support import FloatArray
-from trigemu.triggers import Compiled, Context, ScoreKind
+from trigemu.triggers import CompiledFunction, Context, ScoreKind
 
 
 class AlphaT(ScoreKind, frozen=True):
@@ -38,25 +34,14 @@ class AlphaT(ScoreKind, frozen=True):
 
     object: str = "jet"
 
-    def compile(self, context: Context) -> CompiledAlphaT:
+    def compile(self, context: Context) -> CompiledFunction:
         first, second = f"{self.object}[0]", f"{self.object}[1]"
         needed = f"{first}.pt", f"{second}.pt", f"dphi({first}, {second})"
-        pt1, pt2, dphi = map(context.observable, needed)
-        return CompiledAlphaT(pt1, pt2, dphi, self.cut)
+        return CompiledFunction(alpha_t, tuple(map(context.observable, needed)), self.cut)
 
 
-@dataclass(frozen=True)
-class CompiledAlphaT(Compiled):
-    pt1: Number
-    pt2: Number
-    dphi: Number
-    cut: float
-
-    def evaluate(self, work: Workspace) -> FloatArray:
-        pt1, pt2, dphi = (number.evaluate(work) for number in (self.pt1, self.pt2, self.dphi))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            alpha_t = pt2 / np.sqrt(2 * pt1 * pt2 * (1 - np.cos(dphi)))
-        return np.where(np.isnan(alpha_t), -np.inf, alpha_t)  # NaN: there are no two jets
+def alpha_t(pt1: float, pt2: float, dphi: float) -> float:
+    return pt2 / math.sqrt(2 * pt1 * pt2 * (1 - math.cos(dphi)))
 
 
 KINDS = {"alpha_t": AlphaT}

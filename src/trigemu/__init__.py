@@ -133,6 +133,7 @@ if TYPE_CHECKING:  # `__getattr__` does it when a name is used
     from trigemu.triggers import (
         BitKind,
         Compiled,
+        CompiledFunction,
         Context,
         Expression,
         Kind,
@@ -166,6 +167,7 @@ __all__ = [
     "Common",
     "Comparison",
     "Compiled",
+    "CompiledFunction",
     "Condition",
     "Context",
     "Curve",

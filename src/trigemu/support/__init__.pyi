@@ -32,11 +32,12 @@ from .files import (
     write_text,
 )
 from .given import described, names_of, number_of, numbers_of, wrong_type
-from .internals import insert_after, replace_key, without_clock
+from .internals import address_of, insert_after, replace_key, without_clock
 from .interruption import end_on_signals, undone
 from .kept import KEPT
 from .kernel_cache import compile_for_others, levels
 from .kernels import (
+    c_function,
     delta_phi,
     delta_r,
     energy,
@@ -115,7 +116,9 @@ __all__ = [
     "WorkerLostError",
     "WorkerPool",
     "WrongTypeError",
+    "address_of",
     "bounded_stem",
+    "c_function",
     "cache_folders",
     "chain",
     "check_outputs",

@@ -46,6 +46,14 @@ def compiled_from(reduced: tuple[Any, ...], target: Any) -> Any:
     return _needed("numba", CompileResult, "_rebuild")(target, *reduced)
 
 
+def address_of(compiled: Callable[..., Any], signature: Any) -> int:
+    """Return the address of the C function of a kernel for a signature; it is valid as long as the kernel
+    is."""
+    result = _needed("numba", compiled, "get_compile_result")(signature)
+    name = _needed("numba", result.fndesc, "llvm_cfunc_wrapper_name")
+    return int(_needed("numba", result.library, "get_pointer_to_function")(name))
+
+
 def prepare(target: Any) -> None:
     """Prepare for kernels that are loaded, not compiled, and call nothing but mathematical functions and what
     allocates memory."""

@@ -46,11 +46,15 @@ def inlined(function: F) -> F:
     return _compile(function, inline="always")
 
 
-def _compile(function: F, **options: str) -> F:
-    # A C function, which numba makes by default, takes time to compile and has no use here.
-    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", no_cfunc_wrapper=True, **options)(
-        function
-    )
+def c_function(function: F) -> F:
+    """Compile a function on integers, of which `address_of` gives the address of the C function."""
+    return _compile(function, no_cfunc_wrapper=False)
+
+
+def _compile(function: F, **options: str | bool) -> F:
+    # A C function, which numba makes by default, takes time to compile and has no use in most kernels.
+    options = {"no_cfunc_wrapper": True, **options}
+    compiled = numba.njit(nogil=True, fastmath=False, error_model="numpy", **options)(function)
     _MADE_OF[compiled] = _digest(function)
     # The file alone is not enough: kernels and constants of other files are compiled into it.
     stamp = f"{_digest_of_file(function.__code__.co_filename)} {_MADE_OF[compiled]} {options}"

@@ -21,6 +21,7 @@ from .combination.kind import (
 from .combination.pairs import COLUMNS
 from .extent import Extent
 from .external import CompiledExternal
+from .function import CompiledFunction, call_function
 from .kinds import KINDS
 from .logic import Expression, Logic, parse_expression
 from .models.card import Card, CardTable, ModelFile, contents_of, open_card
@@ -73,6 +74,7 @@ __all__ = [
     "CompiledAnomaly",
     "CompiledCombination",
     "CompiledExternal",
+    "CompiledFunction",
     "Context",
     "Ensemble",
     "Expression",
@@ -98,6 +100,7 @@ __all__ = [
     "add_leaves",
     "available",
     "build_library",
+    "call_function",
     "contents_of",
     "decided",
     "event_blocks",

@@ -17,7 +17,7 @@ from numba import carray
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.compute import compute
 from trigemu.support import FloatArray, IntArray, Words, delta_phi, kernel, momentum_x, momentum_y, pointer
-from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, decided, search
+from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, call_function, decided, search
 
 
 @kernel
@@ -219,6 +219,20 @@ def _choice(t: IntArray, i: IntArray) -> float:
 
 
 @kernel
+def _called(t: IntArray, i: IntArray) -> bool:
+    """Call the function at i[2] on the row of registers from i[1] on: the first i[4] are copies of those that
+    the pool names, the result is at i[5]; it is NaN if one of them is. Return whether that worked."""
+    r, pool = _floats(t, do.REGISTERS), _integers(t, do.POOL)
+    complete = True
+    for n in range(i[4]):
+        value = r[pool[i[3] + n]]
+        r[i[1] + n] = value
+        complete &= value == value
+    r[i[5]] = math.nan
+    return not complete or call_function(i[2], t[1 + 2 * do.REGISTERS] + 8 * i[1]) != 0
+
+
+@kernel
 def _look(t: IntArray, i: IntArray, event: int) -> None:
     """Run an instruction that reads the columns and selections of the event."""
     r, op = _floats(t, do.REGISTERS), i[0]
@@ -289,6 +303,9 @@ def run(address: int, event: int) -> int:
             elif fires < 0:
                 asked |= complete << i[1]
             complete = 1
+        elif op == do.CALL:
+            if not _called(t, i):
+                return do.REFUSED
         elif r[i[2]] != 0.0:  # FIRE
             decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)
     return asked

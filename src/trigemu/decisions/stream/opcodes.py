@@ -18,7 +18,7 @@ WIDTH = 9
 # → the rows of one column.
 (SCALED,) = range(39, 40)
 # → outside.
-(SKIP, STORE, ASK, FIRE) = range(40, 44)
+(SKIP, STORE, ASK, CALL, FIRE) = range(40, 45)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
 #: values, bits that must all be set.

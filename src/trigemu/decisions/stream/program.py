@@ -31,7 +31,15 @@ from trigemu.observables import (
     Vector,
     VectorSum,
 )
-from trigemu.triggers import COLUMNS, Compiled, CompiledCombination, CompiledExternal, ModelCall, Native
+from trigemu.triggers import (
+    COLUMNS,
+    Compiled,
+    CompiledCombination,
+    CompiledExternal,
+    CompiledFunction,
+    ModelCall,
+    Native,
+)
 
 
 class Program(Assembly):
@@ -182,6 +190,14 @@ def _external(program: Program, node: CompiledExternal) -> int:
     return program.compute(do.BIT, program.half_word(node.column, half), bit, node.crossing)
 
 
+def _function(program: Program, node: CompiledFunction) -> int:
+    numbers = [program.register(number) for number in node.numbers]
+    first = program.constant(*[math.nan] * len(numbers), *node.parameters)
+    result = program.constant(math.nan)
+    program.add(do.CALL, first, node.address, program.put(*numbers), len(numbers), result)
+    return program.compute(do.ABOVE, result, program.constant(0.0 if node.cut is None else node.cut))
+
+
 def _arithmetic(program: Program, node: Arithmetic) -> int:
     operands = [program.register(operand) for operand in node.operands]
     if node.operation in _EXTREMES:
@@ -232,6 +248,7 @@ _EMIT: dict[type, Callable[[Program, Any], int]] = {
     Junction: _junction,
     CompiledCombination: _combination,
     CompiledExternal: _external,
+    CompiledFunction: _function,
 }
 _COMPONENTS: dict[type, Callable[[Program, Any, int], int]] = {
     ObjectVector: _of_object,

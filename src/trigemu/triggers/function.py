@@ -1,0 +1,186 @@
+"""Triggers whose decision is a function of a few numbers of one event, which a plugin writes in plain Python.
+
+    def balance(pt1: float, pt2: float) -> float:
+        return (pt1 - pt2) / (pt1 + pt2)
+
+    class Balance(ScoreKind, frozen=True):
+        def compile(self, context: Context) -> CompiledFunction:
+            numbers = map(context.observable, ("jet[0].pt", "jet[1].pt"))
+            return CompiledFunction(balance, tuple(numbers), self.cut)
+
+numba compiles the function once. The same machine code decides batches and single events.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from trigemu.observables import Number, Workspace
+from trigemu.support import (
+    BoolArray,
+    FloatArray,
+    TrigemuError,
+    address_of,
+    c_function,
+    kernel,
+    pointer,
+)
+from trigemu.triggers.base import Compiled
+
+Function = Callable[..., float]
+
+
+@dataclass(frozen=True)
+class CompiledFunction(Compiled):
+    """A trigger whose score is a function of one event. Single events are as fast as those of built-in kinds.
+
+    Attributes
+    ----------
+    function : callable
+        A function of floats, in the part of Python that numba compiles. It returns the score, NaN for none;
+        or whether the trigger fires, where `cut` is None. It is not called for events that lack one of the
+        numbers: they do not fire.
+    numbers : tuple of Number
+        Its first arguments.
+    cut : float or None
+        The cut on the score.
+    parameters : tuple of float
+        Its further arguments, the same for all events.
+
+    Raises
+    ------
+    TrigemuError
+        If numba cannot compile the function, or the number of arguments differs.
+    """
+
+    function: Function
+    numbers: tuple[Number, ...]
+    cut: float | None
+    parameters: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        _ = self.address  # a menu with it is refused when it is read
+
+    @cached_property
+    def address(self) -> int:
+        """The address of a C function of the address of a row: the arguments, and memory for the result,
+        which it writes. It returns 1, or 0 if the function raised an error."""
+        return _address(self.function, len(self.numbers) + len(self.parameters))
+
+    def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
+        rows = np.empty((len(work.events), len(self.numbers) + len(self.parameters) + 1))
+        for column, number in enumerate(self.numbers):
+            rows[:, column] = number.evaluate(work)
+        rows[:, len(self.numbers) : -1] = self.parameters
+        failed = _call_each(self.address, rows.ctypes.data, rows, len(self.numbers))
+        if failed >= 0:
+            arguments = rows[failed, :-1].tolist()
+            _plain(self.function)(*arguments)  # raises the error
+            raise TrigemuError(f"{_name(self.function)}: an error in machine code, for {arguments}")
+        score: FloatArray = rows[:, -1]
+        return score > 0.0 if self.cut is None else score.copy()
+
+    def single(self) -> CompiledFunction:
+        """Return the trigger itself, which `decisions.stream` supports directly."""
+        return self
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def call_function(typing: Any, function: Any, row: Any) -> Any:
+    """Call the function intp(intp) at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(arguments[1].type, [arguments[1].type])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [arguments[1]])
+
+    return types.intp(types.intp, types.intp), generate
+
+
+@kernel
+def _call_each(function: int, address: int, rows: FloatArray, numbers: int) -> int:
+    """Call a function on each row that has all numbers; elsewhere the result is −inf. rows: float64
+    [n, k + 1], at this address. Return the first row that it failed on, or −1."""
+    last = rows.shape[1] - 1
+    for n in range(len(rows)):
+        complete = True
+        for column in range(numbers):
+            complete &= rows[n, column] == rows[n, column]
+        if complete and not call_function(function, address + 8 * (last + 1) * n):
+            return n
+        if not complete or rows[n, last] != rows[n, last]:
+            rows[n, last] = -math.inf
+    return -1
+
+
+@cache
+def _address(function: Function, arguments: int) -> int:
+    """Compile a function of floats; return the address of the C function that `CompiledFunction` calls."""
+    compiled = _compiled(function, arguments)
+    values = ", ".join(f"row[{n}]" for n in range(arguments))
+    text = f"""def of_row(address):
+    row = carray(pointer(address), ({arguments + 1},), np.float64)
+    try:
+        row[{arguments}] = function({values})
+        return 1
+    except Exception:
+        return 0
+"""
+    names = {"carray": numba.carray, "pointer": pointer, "np": np, "function": compiled}
+    names["__name__"] = function.__module__
+    # Its file and name are those of the function, so that both are kept in one place.
+    exec(compile(text, _plain(function).__code__.co_filename, "exec"), names)
+    of_row: Any = names["of_row"]
+    of_row.__qualname__ = f"{_plain(function).__qualname__}.of_row"
+    _KEPT.append(c_function(of_row))
+    return address_of(_KEPT[-1], types.intp(types.intp))
+
+
+#: Compiled functions, whose addresses are used as long as the process lives.
+_KEPT: list[Callable[..., Any]] = []
+
+
+def _compiled(function: Function, arguments: int) -> Any:
+    """Return a function as a kernel of floats; raise TrigemuError if it cannot be one."""
+    try:
+        inspect.signature(_plain(function)).bind(*[0.0] * arguments)
+    except TypeError as error:
+        raise TrigemuError(f"{_name(function)}: {error} (it is given {arguments})") from None
+    compiled: Any = kernel(function) if _plain(function) is function else function
+    signature = (types.float64,) * arguments
+    try:
+        compiled.compile(signature)
+    except Exception as error:  # numba's own, and what its look at the names of the function raises
+        raise TrigemuError(f"{_name(function)} cannot be compiled: {_reason(error)}") from error
+    result = compiled.overloads[signature].signature.return_type
+    if not isinstance(result, types.Float | types.Integer | types.Boolean):
+        raise TrigemuError(f"{_name(function)} gives {result}, expected a number or a bool")
+    return compiled
+
+
+def _plain(function: Function) -> Any:
+    """Return the function in Python of a kernel."""
+    return getattr(function, "py_func", function)
+
+
+def _name(function: Function) -> str:
+    code = _plain(function).__code__
+    return f"function {function.__name__!r} ({code.co_filename}:{code.co_firstlineno})"
+
+
+def _reason(error: Exception) -> str:
+    """Return what is wrong from a message of numba, without what it went through."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = [line for line in lines if not line.startswith(("Failed in", "During:", ">>>"))][:1]
+    line = getattr(getattr(error, "loc", None), "line", None)
+    return "".join([*said, f" (line {line})" if line else ""])
