@@ -16,6 +16,7 @@ from trigemu.observables import Features
 from trigemu.support import FloatArray, TrigemuError, own_cause
 from trigemu.triggers.models.lanes import BATCH, LANES, Lanes, aligned
 from trigemu.triggers.models.network_code import NetworkCode, compiled_network
+from trigemu.triggers.models.network_error import trial_rows
 from trigemu.triggers.models.onnx_file import check_onnx
 from trigemu.triggers.models.single_row import Row
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from onnxruntime import InferenceSession, RunOptions, SessionOptions
 
 _SILENT = 4
-_TRIALS = 64
 _NO_FOLDER = "/dev/null/none"
 #: What loading a model and a batch of events may take.
 _MEMORY = 4 * 2**30
@@ -137,10 +137,7 @@ class Network:
 
     def row(self) -> Row:
         """Return memory for one row at a time, tested on rows of small and large numbers."""
-        row, random = Row(self._session, aligned(1, self._features)), np.random.default_rng(1)
-        sizes = 10.0 ** random.uniform(-1, 3, (_TRIALS, 1))
-        trial = (random.normal(size=(_TRIALS, self._features)) * sizes).astype(np.float32)
-        trial[: _TRIALS // 2] *= random.random(trial[: _TRIALS // 2].shape) < 0.5  # objects may be missing
+        row, trial = Row(self._session, aligned(1, self._features)), trial_rows(self._features)
         scores = self.score(trial)
         row.compare(trial, scores)
         row.take(self._compiled(trial, scores, row.score.dtype.type))

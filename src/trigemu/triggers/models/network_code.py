@@ -27,7 +27,7 @@ from trigemu.triggers.models.machine_code import (
 )
 from trigemu.triggers.models.network_source import STATUS
 
-_SOURCE = Path(__file__).with_name("network_source.py")
+_SOURCE, *_OF_IT = (Path(__file__).with_name(f"network_{name}.py") for name in ("source", "error", "rules"))
 _GENERATORS = "emx-onnx-cgen", "onnx"
 #: The compiled network may differ from ONNX Runtime by this, relative to the score if that is above 1: far
 #: more than float32 sums in another order, far less than what an error would do.
@@ -41,8 +41,9 @@ _LIMITS = Limits(seconds=60, memory=4 * 2**30)
 @dataclass(frozen=True)
 class NetworkCode:
     """A compiled network. address: of `void model(const float features[k], score)`, where the score is a
-    float or double as ONNX Runtime gives it. apart: its largest difference from ONNX Runtime in test rows,
-    relative to the score if that is above 1. library: keeps it loaded."""
+    float or double as ONNX Runtime gives it. apart: the most by which it can differ from that on trial
+    rows, from the weights (`network_error.py`), relative to the score if that is above 1. library: keeps it
+    loaded."""
 
     address: int
     apart: float
@@ -61,7 +62,8 @@ def compiled_network(
     except importlib.metadata.PackageNotFoundError as error:
         return f"{error.name} is not installed"
     level = levels()[0]
-    depends_on = f"{versions} {platform.machine()} {level} {_OPTIONS} {_SOURCE.read_text()}"
+    written = "".join(path.read_text() for path in (_SOURCE, *_OF_IT))
+    depends_on = f"{versions} {platform.machine()} {level} {_OPTIONS} {written}"
     recipe = CodeRecipe(
         "the network",
         content + depends_on.encode(),
@@ -101,4 +103,4 @@ def _checked(path: Path, rows: Features, scores: FloatArray, kind: type[np.float
     largest = float(apart.max(initial=0.0))
     if not largest <= TOLERANCE:
         raise TrigemuError(f"differs as machine code by {largest:g} from ONNX Runtime")
-    return NetworkCode(address, largest, library)
+    return NetworkCode(address, max(largest, ctypes.c_double.in_dll(library, "apart").value), library)

@@ -1,4 +1,5 @@
-"""Write a network as C, for one event: `python network_source.py < model.onnx > main.c`.
+"""Write a network as C, for one event, with how far two evaluations can be apart (`network_error.py`):
+`python network_source.py < model.onnx > main.c`.
 
 This runs as a program of its own, with limits on time and memory, because it reads a file that nobody vouches
 for. The graph is made anew from parts that are known: operators, their attributes that are numbers, and
@@ -146,9 +147,21 @@ def source(model: Any) -> str:
     return str(Compiler(options).compile(model))
 
 
+def bound(model: Any) -> str:
+    """Return the C of `const double apart`: the most by which two evaluations can differ on trial rows."""
+    from trigemu.triggers.models.network_error import largest_difference, trial_rows
+
+    features = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
+    apart = largest_difference(model, trial_rows(features))
+    if not apart >= 0:
+        raise UnknownError("no finite score")
+    return f"const double apart = {apart!r};\n"
+
+
 def main() -> int:
     try:
-        sys.stdout.write(source(rebuilt(sys.stdin.buffer.read())))
+        model = rebuilt(sys.stdin.buffer.read())
+        sys.stdout.write(source(model) + bound(model))
     except UnknownError as error:
         sys.stderr.write(f"{error}")
         return STATUS

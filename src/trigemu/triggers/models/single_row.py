@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 #: A score this close to the cut, relative to the score if that is above 1, does not decide. Float32 sums in
 #: another order differ by a thousandth of that.
 NEAR = 1e-3
-#: The same, in units of the largest difference found in test rows.
+#: The same, in units of the largest difference found in trial rows.
 _TIMES_TRIAL = 1000.0
+#: The same, in units of the largest difference that machine code can have on them. Of real rows near the cut
+#: that is up to 8 times as much; rows with more have scores far below it.
+_TIMES_BOUND = 32.0
 
 
 class Row:
@@ -67,7 +70,7 @@ class Row:
             return
         self.code, self.engine = code.address, "machine code"
         self._kept = code
-        self.near = max(self.near, _TIMES_TRIAL * code.apart)
+        self.near = max(self.near, _TIMES_BOUND * code.apart)
 
     @property
     def address(self) -> tuple[int, int]:
