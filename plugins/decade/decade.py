@@ -55,7 +55,7 @@ from trigemu.triggers import (
 
 from .precision import predictor
 from .quantile import Quantile, load_trees
-from .single import SingleDecade, SinglePredicted
+from .single import SingleDecade
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -206,7 +206,8 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
         card.problem(("quantile", "q"), message)
     card.finish()
     if precision:
-        trees = replace(trees, predict=predictor(precision.of(trees.ensemble)), compiled=True, address=0)
+        fixed = precision.of(trees.ensemble)
+        trees = replace(trees, predict=predictor(fixed), compiled=True, address=0, fixed=fixed)
     return Quantile(inputs, table.sha256.lower(), trees, precision)
 
 
@@ -258,10 +259,8 @@ class CompiledDecade(Compiled):
         trees = self.quantile.trees
         row, x = self.scorer.network.row(), np.zeros(len(self.quantile.inputs), np.float32)
         reads = (self.quantile.inputs, x), (self.scorer.inputs, row.features)
-        if trees.address:
-            model = SingleDecade(row, trees, x, self.cut, self.pool)
-            return ModelCall(self.requires, reads, model, model.native)
-        return ModelCall(self.requires, reads, SinglePredicted(row, trees, x, self.cut))
+        model = SingleDecade(row, trees, x, self.cut, self.pool)
+        return ModelCall(self.requires, reads, model, model.native)
 
     def parts(self, work: Workspace) -> Parts:
         """Compute y and Y(x), which are independent of each other, in parallel."""

@@ -11,7 +11,7 @@ import treelite
 
 from trigemu.observables import Features, Inputs
 from trigemu.support import FloatArray, TrigemuError, own_cause
-from trigemu.triggers import Ensemble, PrecisionTable
+from trigemu.triggers import Ensemble, FixedEnsemble, PrecisionTable
 
 from .library import Scores, build, interpret
 from .model_file import read_model
@@ -22,13 +22,14 @@ from .precision import read_ensemble
 class Trees:
     """Boosted trees. predict: float32[n, d] → float32[n]. compiled: False if they are interpreted, because
     there is no C compiler. tau: the quantile they were trained for. ensemble: their nodes. address: the
-    address of the compiled function, or 0."""
+    address of the compiled function, or 0. fixed: the trees in fixed point, if they are evaluated so."""
 
     predict: Callable[[Features], Scores | FloatArray]
     compiled: bool
     tau: float
     ensemble: Ensemble
     address: int = 0
+    fixed: FixedEnsemble | None = None
 
 
 @dataclass(frozen=True)

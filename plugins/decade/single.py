@@ -8,8 +8,17 @@ from concurrent.futures import Executor
 import numpy as np
 
 from trigemu.observables import Features
-from trigemu.support import kernel
-from trigemu.triggers import Native, Row, score_at, score_of, settled_decision, tree_score
+from trigemu.triggers import (
+    FixedRow,
+    Native,
+    Row,
+    decided,
+    fixed_score,
+    score_at,
+    score_of,
+    settled_decision,
+    tree_score,
+)
 
 from .quantile import Trees
 
@@ -19,22 +28,34 @@ class SingleDecade:
     them to another thread takes much longer than running them."""
 
     def __init__(self, row: Row, trees: Trees, x: Features, cut: float, pool: Executor | None) -> None:
-        quantile = np.zeros(1, np.float32)
-        self._kept = trees, quantile  # keeps the memory at the addresses alive
         self._x, self._pool, self._run, self._score = x, pool, row.run, row.address
-        self._row, self.engine = row, row.engine
-        self._trees, self._quantile = trees.address, quantile.ctypes.data
-        self._settle = *self._score, self._trees, x.ctypes.data, self._quantile, cut, row.near
-        self._code = row.code, row.features.ctypes.data
-        addresses = *self._code, *self._score, self._trees, x.ctypes.data, self._quantile
-        self.native = Native(*addresses, cut, row.near)
-        self._all = *self._code, *self._settle
+        self._row, self.engine, self._settle = row, row.engine, (cut, row.near)
+        self._code = row.code, row.features.ctypes.data, *row.address
+        quantile, fixed = np.zeros(1, np.float32), trees.fixed and FixedRow(trees.fixed)
+        self._kept = trees, quantile, fixed  # keeps the memory at the addresses alive
+        result, table = quantile.ctypes.data, fixed.address if fixed else 0
+        self._tree: Callable[[int], float]
+        if trees.address:
+            self._tree = lambda at: tree_score(trees.address, at, result)
+        elif fixed:
+            self._tree = lambda at: fixed_score(table, at)
+        else:  # without a C compiler; of the event whose features were written last
+            self._tree = lambda at: float(trees.predict(x[np.newaxis])[0])
+        addresses = *self._code, trees.address, x.ctypes.data, result, table
+        self.native = Native(*addresses, *self._settle) if trees.address or fixed else None
+        self._numbers = np.array(addresses, np.int64)
 
     def __call__(self) -> int:
+        if self.native and self.native.network:
+            return decided(self._numbers, *self._settle)
+        y = self._network()
+        return settled_decision(y, y - self._tree(self._x.ctypes.data), *self._settle)
+
+    def _network(self) -> float:
         if self._code[0]:
-            return _settle_code(*self._all)
+            return score_of(*self._code)
         self._run()
-        return _settle(*self._settle)
+        return score_at(*self._score)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
         """Give its pieces for timing; the network runs on the features written last, the trees on x of the
@@ -45,14 +66,8 @@ class SingleDecade:
             x[event] = self._x
         rows = [x.ctypes.data + event * x.strides[0] for event in range(n)]
 
-        def network(event: int) -> float:
-            if self._code[0]:
-                return score_of(*self._code, *self._score)
-            self._run()
-            return score_at(*self._score)
-
         def trees(event: int, of: Features = x) -> float:  # `of` keeps the memory at the addresses alive
-            return tree_score(self._trees, rows[event], self._quantile)
+            return self._tree(rows[event])
 
         def sequential(event: int) -> int:
             features(event)
@@ -62,69 +77,14 @@ class SingleDecade:
             assert self._pool
             features(event)
             quantile = self._pool.submit(trees, event)
-            return network(event) - quantile.result()
+            return self._network() - quantile.result()
 
         return {
             "features": features,
-            "autoencoder": network,
+            "autoencoder": lambda event: self._network(),
             "bdt": trees,
             "sequential": sequential,
             **({"parallel": parallel} if self._pool else {}),
             "bare_onnxruntime": lambda event: self._run(),
             "bare_bdt": trees,
         }
-
-
-class SinglePredicted:
-    """The single-event model for trees that are not compiled: in fixed point, or interpreted."""
-
-    def __init__(self, row: Row, trees: Trees, x: Features, cut: float) -> None:
-        self.engine = row.engine
-        self._run, self._score, self._predict, self._x = row.run, row.address, trees.predict, x[np.newaxis]
-        self._settle = cut, row.near
-
-    def __call__(self) -> int:
-        self._run()
-        y = score_at(*self._score)
-        return settled_decision(y, y - float(self._predict(self._x)[0]), *self._settle)
-
-    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Give its pieces for timing; network and trees run on the features written last."""
-
-        def network(event: int) -> float:
-            self._run()
-            return score_at(*self._score)
-
-        def sequential(event: int) -> int:
-            features(event)
-            return self()
-
-        return {
-            "features": features,
-            "autoencoder": network,
-            "bdt": lambda event: self._predict(self._x)[0],
-            "sequential": sequential,
-            "bare_onnxruntime": lambda event: self._run(),
-        }
-
-
-@kernel
-def _settle(score: int, size: int, trees: int, x: int, quantile: int, cut: float, near: float) -> int:
-    y = score_at(score, size)
-    return settled_decision(y, y - tree_score(trees, x, quantile), cut, near)
-
-
-@kernel
-def _settle_code(
-    code: int,
-    features: int,
-    score: int,
-    size: int,
-    trees: int,
-    x: int,
-    quantile: int,
-    cut: float,
-    near: float,
-) -> int:
-    y = score_of(code, features, score, size)
-    return settled_decision(y, y - tree_score(trees, x, quantile), cut, near)

@@ -33,6 +33,7 @@ from .models.fixed_point import (
     SATURATING,
     ApFixed,
 )
+from .models.fixed_row import FixedRow, fixed_score
 from .models.machine_code import CodeRecipe, build_library, last_words, open_library
 from .models.network import Network
 from .models.precision import PrecisionTable, TreeModel, table_of
@@ -80,6 +81,7 @@ __all__ = [
     "Expression",
     "Extent",
     "FixedEnsemble",
+    "FixedRow",
     "InputBlock",
     "Kind",
     "Logic",
@@ -104,6 +106,7 @@ __all__ = [
     "contents_of",
     "decided",
     "event_blocks",
+    "fixed_score",
     "last_words",
     "load_from",
     "of_asked",

@@ -130,7 +130,7 @@ class CompiledAnomaly(Compiled):
 
     def single(self) -> ModelCall:
         row = self.scorer.network.row()
-        native = Native(row.code, row.features.ctypes.data, *row.address, 0, 0, 0, self.cut, row.near)
+        native = Native(row.code, row.features.ctypes.data, *row.address, 0, 0, 0, 0, self.cut, row.near)
         reads = ((self.scorer.inputs, row.features),)
         return ModelCall(self.requires, reads, SingleScore(row, self.cut), native)
 
@@ -141,12 +141,12 @@ class SingleScore:
     def __init__(self, row: Row, cut: float) -> None:
         self._row, self._run, self.engine = row, row.run, row.engine
         self._settle = *row.address, cut, row.near
-        self._code = row.code, row.features.ctypes.data
-        self._all = *self._code, *self._settle
+        self._code = row.code, row.features.ctypes.data, *row.address
 
     def __call__(self) -> int:
         if self._code[0]:
-            return _settle_code(*self._all)
+            y = score_of(*self._code)
+            return settled_decision(y, y, *self._settle[2:])
         self._run()
         return _settle(*self._settle)
 
@@ -162,12 +162,6 @@ class SingleScore:
 @kernel
 def _settle(address: int, size: int, cut: float, near: float) -> int:
     y = score_at(address, size)
-    return settled_decision(y, y, cut, near)
-
-
-@kernel
-def _settle_code(code: int, features: int, address: int, size: int, cut: float, near: float) -> int:
-    y = score_of(code, features, address, size)
     return settled_decision(y, y, cut, near)
 
 

@@ -249,6 +249,8 @@ class Native:
         The compiled network, its input, its output, and the size of that in bytes.
     tree_code, x, quantile : int
         The compiled trees, their input and memory for their score; tree_code = 0: none.
+    fixed : int
+        Trees in fixed point on the same input (`FixedRow`), or 0.
     cut, near : float
         The cut, and the distance to it within which the score does not decide.
     """
@@ -260,6 +262,7 @@ class Native:
     tree_code: int
     x: int
     quantile: int
+    fixed: int
     cut: float
     near: float
 

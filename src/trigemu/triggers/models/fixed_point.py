@@ -127,7 +127,7 @@ class ApFixed:
         values: finite float32[n, d] or float64[n, d]."""
         words, outside = np.empty(values.shape, np.int64), np.empty(values.shape, np.bool_)
         factors = np.ldexp(1.0, np.array(scales, np.int64) + self.fraction)
-        _quantise(np.ascontiguousarray(values), factors, *self.modes, *self.words, words, outside)
+        quantise(np.ascontiguousarray(values), factors, *self.modes, *self.words, words, outside)
         return words, outside
 
 
@@ -169,7 +169,7 @@ def in_range(whole: float, overflow: int, lowest: int, highest: int) -> int:
 
 
 @kernel
-def _quantise(
+def quantise(
     values: npt.NDArray[np.floating],
     factors: FloatArray,
     rounding: int,
@@ -179,6 +179,7 @@ def _quantise(
     words: IntArray,
     outside: BoolArray,
 ) -> None:
+    """Write the words of values · factors, and which of them are outside of the range."""
     for row in range(len(values)):
         for column in range(len(factors)):
             whole = rounded(np.float64(values[row, column]) * factors[column], rounding)

@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 
 from trigemu.observables import Features
 from trigemu.support import FloatArray, IntArray, kernel, pointer
+from trigemu.triggers.models.fixed_row import fixed_score
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -145,8 +146,11 @@ def settled_decision(y: float, score: float, cut: float, near: float) -> int:
 
 @kernel
 def decided(code: IntArray, cut: float, near: float) -> int:
-    """Decide one event with machine code alone, as `settled_decision`. code: the numbers of a `Native`."""
+    """Decide one event with machine code alone, as `settled_decision`. code: the addresses of a `Native`."""
     y = score_of(code[0], code[1], code[2], code[3])
-    if code[4] == 0:
-        return settled_decision(y, y, cut, near)
-    return settled_decision(y, y - tree_score(code[4], code[5], code[6]), cut, near)
+    quantile = 0.0
+    if code[4] != 0:
+        quantile = tree_score(code[4], code[5], code[6])
+    elif code[7] != 0:
+        quantile = fixed_score(code[7], code[5])
+    return settled_decision(y, y - quantile, cut, near)

@@ -144,7 +144,7 @@ def add(table: LookupTable, words: IntArray, score: ApFixed, total: IntArray, ou
     """Add the leaves of rows of words, int64[n, d], to total, int64[n]. With AP_WRAP sums are not wrapped
     here, which gives the same result if done at the end; otherwise each sum is converted to the type of the
     score, and outside, bool[n], is set if that changes it."""
-    _add(
+    add_leaves_of(
         words,
         table.feature,
         table.cuts,
@@ -163,7 +163,7 @@ def add(table: LookupTable, words: IntArray, score: ApFixed, total: IntArray, ou
 
 
 @kernel
-def _add(
+def add_leaves_of(
     words: IntArray,
     feature: IntArray,
     cuts: IntArray,
@@ -180,6 +180,7 @@ def _add(
     total: IntArray,
     outside: BoolArray,
 ) -> None:
+    """`add`, of the arrays of a table."""
     m = masks.shape[1]
     allowed = np.empty(m, np.int32)
     for row in range(len(words)):

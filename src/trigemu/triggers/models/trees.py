@@ -190,7 +190,7 @@ class FixedEnsemble:
         score = self.precision.score
         words, outside = self.precision.input.quantise_columns(x, self.scales)
         total, beyond = np.full(len(x), self.base, np.int64), np.zeros(len(x), np.bool_)
-        for table in self._tables:
+        for table in self.tables:
             add(table, words, score, total, beyond)
         whole = total[:, np.newaxis].astype(np.float64)
         wrapped, above = score.quantise_columns(whole, (-score.fraction,))
@@ -204,6 +204,7 @@ class FixedEnsemble:
         return np.where(trees.feature >= 0, np.ldexp(trees.threshold, scales), 0.0)
 
     @cached_property
-    def _tables(self) -> list[LookupTable]:
+    def tables(self) -> list[LookupTable]:
+        """The trees as look-up tables."""
         trees = self.ensemble
         return tables(trees.feature, self.cuts, (trees.left, trees.right), self.values, trees.starts)
