@@ -13,8 +13,8 @@ from trigemu.triggers import (
     Native,
     Row,
     decided,
-    fixed_score,
     score_at,
+    score_by,
     score_of,
     settled_decision,
     tree_score,
@@ -31,17 +31,17 @@ class SingleDecade:
         self._x, self._pool, self._run, self._score = x, pool, row.run, row.address
         self._row, self.engine, self._settle = row, row.engine, (cut, row.near)
         self._code = row.code, row.features.ctypes.data, *row.address
-        quantile, fixed = np.zeros(1, np.float32), trees.fixed and FixedRow(trees.fixed)
+        quantile, fixed = np.zeros(1, np.float32), trees.fixed and FixedRow(trees.fixed, x)
         self._kept = trees, quantile, fixed  # keeps the memory at the addresses alive
-        result, table = quantile.ctypes.data, fixed.address if fixed else 0
+        result, by = quantile.ctypes.data, (fixed.function, fixed.arguments) if fixed else (0, 0)
         self._tree: Callable[[int], float]
         if trees.address:
             self._tree = lambda at: tree_score(trees.address, at, result)
-        elif fixed:
-            self._tree = lambda at: fixed_score(table, at)
-        else:  # without a C compiler; of the event whose features were written last
+        elif fixed:  # and below: of the event whose features were written last
+            self._tree = lambda at: score_by(*by)
+        else:  # without a C compiler
             self._tree = lambda at: float(trees.predict(x[np.newaxis])[0])
-        addresses = *self._code, trees.address, x.ctypes.data, result, table
+        addresses = *self._code, trees.address, x.ctypes.data, result, *by
         self.native = Native(*addresses, *self._settle) if trees.address or fixed else None
         self._numbers = np.array(addresses, np.int64)
 

@@ -28,6 +28,10 @@ def test_a_menu(place: Any, trigemu: Run) -> None:
     assert list(document["menu"]["batch"]) == ["1", "16"]
     assert [trigger["name"] for trigger in document["triggers"]] == ["J30", "MU"]
     assert document["environment"]["threads"] == 2
+    first = document["first_decision"]
+    assert first["compiled"] > first["kept"] > 0.1
+    assert first["kernels"] > 20
+    assert f"{first['compiled']:.1f} s after its start" in " ".join(text.split())
     trigemu("run", "menu.toml", *ON_TOYS, "--json", "run.json")
     run = json.loads((place.folder / "run.json").read_text())
     for mine, other in zip(document["triggers"], run["triggers"], strict=True):

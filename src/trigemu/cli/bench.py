@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,6 +13,7 @@ from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.progress import bar, menus_bar
 from trigemu.output.text import costs as output_bench
 from trigemu.studies.timing import costs as latency
+from trigemu.studies.timing.first import first_decision
 from trigemu.support import Engine, check_outputs
 from trigemu.triggers import search_path
 
@@ -60,14 +62,18 @@ def bench(
     check_outputs(files, (menu, catalogue))
     batches = _sizes(batch)
     latency.check(batches, events, threads)
-    read = trigemu.read_menu(menu, search_path(plugin_path))
+    folders = search_path(plugin_path)
+    read = trigemu.read_menu(menu, folders)
     samples = trigemu.open_catalogue(catalogue)
     check_inputs(files, [read], samples)
     engine = Engine()
     with menus_bar([read], samples, engine) as advance:
         emulation = trigemu.emulate([read], samples, executor=engine, progress=advance)
-    with bar("timing", latency.steps(batches, threads)) as advance:
+    with bar("timing", latency.steps(batches, threads) + 1) as advance:
         result = trigemu.bench(emulation, batches=batches, events=events, threads=threads, progress=advance)
+        if 1 in batches:
+            result = replace(result, first=first_decision(menu, catalogue, folders))
+        advance(1)
     if figure:
         from trigemu.output.figures.style import save
 

@@ -38,6 +38,7 @@ from .kept import KEPT
 from .kernel_cache import compile_for_others, levels
 from .kernels import (
     c_function,
+    call_function,
     delta_phi,
     delta_r,
     energy,
@@ -120,6 +121,7 @@ __all__ = [
     "bounded_stem",
     "c_function",
     "cache_folders",
+    "call_function",
     "chain",
     "check_outputs",
     "check_writable",

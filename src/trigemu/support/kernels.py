@@ -102,6 +102,17 @@ def pointer(typing: Any, address: Any) -> Any:
     return types.voidptr(types.intp), generate
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def call_function(typing: Any, function: Any, row: Any) -> Any:
+    """Call the function intp(intp) at an address."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(arguments[1].type, [arguments[1].type])
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [arguments[1]])
+
+    return types.intp(types.intp, types.intp), generate
+
+
 @kernel
 def delta_phi(phi1: float, phi2: float) -> float:
     """Return φ1 − φ2 in (−π, π], in radians."""

@@ -21,7 +21,7 @@ from .combination.kind import (
 from .combination.pairs import COLUMNS
 from .extent import Extent
 from .external import CompiledExternal
-from .function import CompiledFunction, call_function
+from .function import CompiledFunction
 from .kinds import KINDS
 from .logic import Expression, Logic, parse_expression
 from .models.card import Card, CardTable, ModelFile, contents_of, open_card
@@ -33,7 +33,7 @@ from .models.fixed_point import (
     SATURATING,
     ApFixed,
 )
-from .models.fixed_row import FixedRow, fixed_score
+from .models.fixed_row import FixedRow, score_by
 from .models.machine_code import CodeRecipe, build_library, last_words, open_library
 from .models.network import Network
 from .models.precision import PrecisionTable, TreeModel, table_of
@@ -102,11 +102,9 @@ __all__ = [
     "add_leaves",
     "available",
     "build_library",
-    "call_function",
     "contents_of",
     "decided",
     "event_blocks",
-    "fixed_score",
     "last_words",
     "load_from",
     "of_asked",
@@ -120,6 +118,7 @@ __all__ = [
     "read_inputs",
     "reason_of",
     "score_at",
+    "score_by",
     "score_of",
     "scores_among",
     "search",

@@ -130,7 +130,7 @@ class CompiledAnomaly(Compiled):
 
     def single(self) -> ModelCall:
         row = self.scorer.network.row()
-        native = Native(row.code, row.features.ctypes.data, *row.address, 0, 0, 0, 0, self.cut, row.near)
+        native = Native(row.code, row.features.ctypes.data, *row.address, 0, 0, 0, 0, 0, self.cut, row.near)
         reads = ((self.scorer.inputs, row.features),)
         return ModelCall(self.requires, reads, SingleScore(row, self.cut), native)
 

@@ -249,8 +249,8 @@ class Native:
         The compiled network, its input, its output, and the size of that in bytes.
     tree_code, x, quantile : int
         The compiled trees, their input and memory for their score; tree_code = 0: none.
-    fixed : int
-        Trees in fixed point on the same input (`FixedRow`), or 0.
+    fixed, arguments : int
+        The function of a `FixedRow`, trees in fixed point, and its arguments; fixed = 0: none.
     cut, near : float
         The cut, and the distance to it within which the score does not decide.
     """
@@ -263,6 +263,7 @@ class Native:
     x: int
     quantile: int
     fixed: int
+    arguments: int
     cut: float
     near: float
 

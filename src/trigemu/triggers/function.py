@@ -22,9 +22,7 @@ from typing import Any
 
 import numba
 import numpy as np
-from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 
 from trigemu.observables import Number, Workspace
 from trigemu.support import (
@@ -33,6 +31,7 @@ from trigemu.support import (
     TrigemuError,
     address_of,
     c_function,
+    call_function,
     kernel,
     pointer,
 )
@@ -94,17 +93,6 @@ class CompiledFunction(Compiled):
     def single(self) -> CompiledFunction:
         """Return the trigger itself, which `decisions.stream` supports directly."""
         return self
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def call_function(typing: Any, function: Any, row: Any) -> Any:
-    """Call the function intp(intp) at an address."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = ir.FunctionType(arguments[1].type, [arguments[1].type])
-        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [arguments[1]])
-
-    return types.intp(types.intp, types.intp), generate
 
 
 @kernel

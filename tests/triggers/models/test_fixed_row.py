@@ -9,13 +9,17 @@ from hypothesis import strategies as st
 from tree_toys import inputs, precision, random_trees
 
 from trigemu.triggers.models.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu.triggers.models.fixed_row import FixedRow, fixed_score
+from trigemu.triggers.models.fixed_row import FixedRow, score_by
 from trigemu.triggers.models.trees import FixedEnsemble, Precision
 
 
 def by_row(fixed: FixedEnsemble, x: np.ndarray) -> list[float]:
-    row = FixedRow(fixed)
-    return [fixed_score(row.address, x.ctypes.data + n * x.strides[0]) for n in range(len(x))]
+    memory, found = np.empty(x.shape[1], np.float32), []
+    row = FixedRow(fixed, memory)
+    for values in x:
+        memory[:] = values
+        found.append(score_by(row.function, row.arguments))
+    return found
 
 
 def kinds(most: int) -> st.SearchStrategy[ApFixed]:

@@ -12,12 +12,22 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import carray
+from numba import carray, types
 
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.compute import compute
-from trigemu.support import FloatArray, IntArray, Words, delta_phi, kernel, momentum_x, momentum_y, pointer
-from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, call_function, decided, search
+from trigemu.support import (
+    FloatArray,
+    IntArray,
+    Words,
+    call_function,
+    delta_phi,
+    kernel,
+    momentum_x,
+    momentum_y,
+    pointer,
+)
+from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, decided, search
 
 
 @kernel
@@ -309,6 +319,11 @@ def run(address: int, event: int) -> int:
         elif r[i[2]] != 0.0:  # FIRE
             decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)
     return asked
+
+
+def compile_machine() -> None:
+    """Compile the machine, or load it."""
+    run.compile((types.intp, types.intp))  # type: ignore[attr-defined]
 
 
 @kernel

@@ -29,7 +29,7 @@ WIDTH = 9
 TEST = 5
 
 #: The length of the addresses of a model that is machine code.
-NATIVE = 8
+NATIVE = 9
 
 #: The arrays, in the order of the table, which holds the number of events, then address and length of each
 #: array.

@@ -15,14 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from threading import Thread
 
 import numpy as np
 
 from trigemu.decisions.plan import Plan, decide
 from trigemu.decisions.stream.assembly import NoFormError
-from trigemu.decisions.stream.machine import run, run_while
+from trigemu.decisions.stream.machine import compile_machine, run, run_while
 from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
+from trigemu.observables import Workspace
 from trigemu.samples import Events
 from trigemu.support import Words, wrong_type
 from trigemu.triggers import Model, ModelCall
@@ -59,9 +61,14 @@ class Stream:
 
     def _open(self, plan: Plan, events: Events, native: bool) -> None:
         """Assemble the program. native: whether models that are machine code run in it, or are called."""
+        if not isinstance(plan, Plan):
+            raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions takes a menu")
         if not isinstance(events, Events):
             raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an array")
-        decide(events[:0], plan)
+        Workspace(events).check(plan.needs)
+        # It takes seconds the first time, as do models, which other programs compile.
+        machine = Thread(target=compile_machine)
+        machine.start()
         self._plan, self._events = plan, events
         self.words: Words = np.zeros(plan.words, np.uint64)
         self._program = Program(events)
@@ -73,6 +80,7 @@ class Stream:
         slots = tuple(plan.slots[bit] for bit in self._others)
         self._plan_of_others = replace(plan, slots=slots)
         self._table = self._program.finish(self.words)
+        machine.join()
 
     def _add(self, bit: int) -> bool:
         """Add the form of a slot for single events; return whether it has one."""

@@ -47,6 +47,7 @@ def as_json(result: Bench, version: str) -> str:
             "real_time": {str(size): asdict(result.real_time(size)) for size in result.batches},
         },
         "triggers": [of_trigger(cost, result.batches) for cost in result.triggers],
+        "first_decision": asdict(result.first) if result.first else None,
         "samples": run["samples"],
         "half": run["half"],
         "warnings": run["warnings"],
@@ -205,6 +206,12 @@ def _notes(result: Bench) -> Iterator[str]:
     for engine in dict.fromkeys(cost.engine for cost in result.triggers if cost.engine):
         names = ", ".join(cost.trigger.name for cost in result.triggers if cost.engine == engine)
         yield f"Network of single events ({names}): {engine}."
+    if result.first:
+        yield (
+            f"The first decision of a process: {result.first.compiled:.1f} s after its start where nothing "
+            f"is compiled yet ({result.first.kernels} functions, and models), {result.first.kept:.1f} s where "
+            f"that was kept."
+        )
     if any(cost.added(size) for cost in result.triggers for size in result.batches):
         yield (
             "adds: the time that the whole score, with its BDT after the network or in parallel, takes "

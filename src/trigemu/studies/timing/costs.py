@@ -20,6 +20,7 @@ from trigemu.samples import Catalogue, Events, SamplesLike
 from trigemu.studies.timing.calls import Batches
 from trigemu.studies.timing.clock import TimedCall, Timing, measure, together
 from trigemu.studies.timing.draw import DrawnEvents, draw_events
+from trigemu.studies.timing.first import FirstDecision
 from trigemu.support import Environment, Named, SampleError, Shown, TrigemuError, environment, load_average
 
 BATCHES = (1, 16, 256, 4096)
@@ -132,6 +133,8 @@ class Bench(Shown, Named[TriggerCost]):
         The seed with which events were drawn.
     events, distinct : int
         The number of events drawn from the background, and of distinct events among them.
+    first : FirstDecision or None
+        What the first decision of a process costs; `trigemu bench` measures it.
     """
 
     rates: MenuRates
@@ -143,6 +146,7 @@ class Bench(Shown, Named[TriggerCost]):
     seed: int
     events: int
     distinct: int
+    first: FirstDecision | None = None
 
     @property
     def batches(self) -> tuple[int, ...]:

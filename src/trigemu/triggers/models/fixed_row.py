@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import carray
+from numba import carray, types
 
-from trigemu.support import Array, kernel, pointer
+from trigemu.observables import Features
+from trigemu.support import Array, address_of, c_function, call_function, kernel, pointer
 from trigemu.triggers.models.fixed_point import in_range, quantise
 from trigemu.triggers.models.tree_lookup import add_leaves_of
 from trigemu.triggers.models.trees import FixedEnsemble
@@ -19,9 +20,10 @@ _TABLE = 13
 
 
 class FixedRow:
-    """address: of what `fixed_score` reads; it is valid as long as the object is kept."""
+    """x: float32[d], the row. function, arguments: addresses for `score_by`; they are valid as long as the
+    object is kept."""
 
-    def __init__(self, fixed: FixedEnsemble) -> None:
+    def __init__(self, fixed: FixedEnsemble, x: Features) -> None:
         inputs, score, d = fixed.precision.input, fixed.precision.score, len(fixed.scales)
         factors = np.append(np.ldexp(1.0, np.array(fixed.scales) + inputs.fraction), score.step)
         memory: list[Array] = [np.zeros(d, np.int64), np.zeros(d, np.bool_), factors, np.zeros(1, np.int64)]
@@ -33,14 +35,30 @@ class FixedRow:
             memory += arrays
             numbers += [len(table.feature), len(table.cuts), len(table.first), table.masks.shape[1]]
             numbers += [array.ctypes.data for array in arrays]
-        self._numbers = np.array(numbers, np.int64)
-        self._memory = memory
-        self.address = int(self._numbers.ctypes.data)
+        self._kept = memory, np.array(numbers, np.int64), x
+        self._arguments = np.array([0, self._kept[1].ctypes.data, x.ctypes.data], np.int64)
+        self.arguments = int(self._arguments.ctypes.data)
+        self.function = address_of(_of_arguments, types.intp(types.intp))
 
 
 @kernel
-def fixed_score(address: int, x: int) -> float:
-    """Evaluate the finite float32 row at address x; see `FixedRow`."""
+def score_by(function: int, arguments: int) -> float:
+    """Call the function of a `FixedRow`: a kernel that had the trees in it would be long to compile, also
+    for menus without any."""
+    call_function(function, arguments)
+    return carray(pointer(arguments), (1,), np.float64)[0]  # type: ignore[no-any-return]
+
+
+@c_function
+def _of_arguments(arguments: int) -> int:
+    at = carray(pointer(arguments), (3,), np.int64)
+    carray(pointer(arguments), (1,), np.float64)[0] = _score(at[1], at[2])
+    return 1
+
+
+@kernel
+def _score(address: int, x: int) -> float:
+    """Evaluate the finite float32 row at address x; address: of the numbers."""
     t = carray(pointer(address), (_HEAD,), np.int64)
     d = t[0]
     words = carray(pointer(t[1]), (1, d), np.int64)

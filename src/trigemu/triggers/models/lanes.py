@@ -76,7 +76,10 @@ class Lanes:
         number = len(self._scores)
         start = number % 2 * BATCH
         rows = self._buffers[start : start + BATCH]
-        n = _close(rows.view(np.uint32), number, self._filled)
+        some = int(self._filled.argmax())
+        n = int(min(self._filled[some] - number * _DEPTH, _DEPTH))
+        _close(rows.view(np.uint32), number * _DEPTH, n, some, self._filled)
+        n *= LANES
         scores = np.empty(BATCH)
         scores[:n] = self._run(rows[:n])
         self._scores.append(scores)
@@ -141,13 +144,11 @@ def _lay_out(
 
 
 @kernel
-def _close(rows: Bits, number: int, filled: IntArray) -> int:
-    """Return how many rows of buffer `number` are to be run; empty places are filled with copies of a row."""
-    first = number * _DEPTH
-    n = int(min(filled.max() - first, _DEPTH))
-    some = filled.argmax()
+def _close(rows: Bits, first: int, n: int, some: int, filled: IntArray) -> None:
+    """Fill the empty ones of the places first to first + n of each lane with copies of a row of lane
+    `some`."""
     for lane in range(LANES):
         for place in range(max(filled[lane] - first, 0), n):
-            rows[place * LANES + lane] = rows[some]
+            for column in range(rows.shape[1]):
+                rows[place * LANES + lane, column] = rows[some, column]
         filled[lane] = max(filled[lane], first + _DEPTH)
-    return n * LANES

@@ -138,7 +138,9 @@ class Network:
     def row(self) -> Row:
         """Return memory for one row at a time, tested on rows of small and large numbers."""
         row, trial = Row(self._session, aligned(1, self._features)), trial_rows(self._features)
-        scores = self.score(trial)
+        rows = aligned(*trial.shape)
+        rows[:] = trial
+        scores = self._run(rows).astype(np.float64)
         row.compare(trial, scores)
         row.take(self._compiled(trial, scores, row.score.dtype.type))
         return row

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from trigemu.observables import Features
 from trigemu.support import FloatArray, IntArray, kernel, pointer
-from trigemu.triggers.models.fixed_row import fixed_score
+from trigemu.triggers.models.fixed_row import score_by
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -152,5 +152,5 @@ def decided(code: IntArray, cut: float, near: float) -> int:
     if code[4] != 0:
         quantile = tree_score(code[4], code[5], code[6])
     elif code[7] != 0:
-        quantile = fixed_score(code[7], code[5])
+        quantile = score_by(code[7], code[8])
     return settled_decision(y, y - quantile, cut, near)
