@@ -207,7 +207,7 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
     card.finish()
     if precision:
         fixed = precision.of(trees.ensemble)
-        trees = replace(trees, predict=predictor(fixed), compiled=True, address=0, fixed=fixed)
+        trees = replace(trees, predict=predictor(fixed), interpreted="", address=0, fixed=fixed)
     return Quantile(inputs, table.sha256.lower(), trees, precision)
 
 
@@ -247,9 +247,8 @@ class CompiledDecade(Compiled):
     def warnings(self) -> tuple[str, ...]:
         if self.quantile.precision:
             return self.trees.warnings
-        if self.quantile.trees.compiled:
-            return ()
-        return ("no C compiler (gcc, clang or the variable CC): boosted trees are interpreted, more slowly",)
+        why = self.quantile.trees.interpreted
+        return (f"{why}: boosted trees are interpreted, more slowly",) if why else ()
 
     def evaluate(self, work: Workspace) -> FloatArray:
         asked, chosen = of_asked(work, self.requires)

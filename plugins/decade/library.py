@@ -25,8 +25,8 @@ from trigemu.triggers import CodeRecipe, add_leaves, build_library, last_words, 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
 _CHECKED_ROWS = 1024
-#: The largest models that are read take two minutes and 1 GB.
-_LIMITS = Limits(seconds=600, memory=4 * 2**30)
+#: Ten times what the largest models that are compiled take.
+_LIMITS = Limits(seconds=120, memory=4 * 2**30)
 
 Scores = npt.NDArray[np.float32]
 

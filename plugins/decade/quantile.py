@@ -17,15 +17,18 @@ from .library import Scores, build, interpret
 from .model_file import read_model
 from .precision import read_ensemble
 
+#: Most nodes that are compiled, in some 12 s and 1 GB. An event takes ten times as long with the interpreter.
+MAX_COMPILED = 20_000
+
 
 @dataclass(frozen=True)
 class Trees:
-    """Boosted trees. predict: float32[n, d] → float32[n]. compiled: False if they are interpreted, because
-    there is no C compiler. tau: the quantile they were trained for. ensemble: their nodes. address: the
-    address of the compiled function, or 0. fixed: the trees in fixed point, if they are evaluated so."""
+    """Boosted trees. predict: float32[n, d] → float32[n]. interpreted: why treelite's interpreter evaluates
+    them, "" if it does not. tau: the quantile they were trained for. ensemble: their nodes. address: that of
+    the compiled function, or 0. fixed: the trees in fixed point, if they are evaluated so."""
 
     predict: Callable[[Features], Scores | FloatArray]
-    compiled: bool
+    interpreted: str
     tau: float
     ensemble: Ensemble
     address: int = 0
@@ -59,6 +62,11 @@ def load_trees(content: bytes, features: int) -> Trees:
         reason = " ".join(str(error).split())[:200]
         raise TrigemuError(f"is not a model that treelite can read ({reason})") from None
     ensemble = read_ensemble(model)
-    library = build(model, content)
-    predict = library.predict if library else lambda x: interpret(model, x)
-    return Trees(predict, library is not None, checked.tau, ensemble, library.address if library else 0)
+    nodes = len(ensemble.feature)
+    library = build(model, content) if nodes <= MAX_COMPILED else None
+    if library:
+        return Trees(library.predict, "", checked.tau, ensemble, library.address)
+    why = "no C compiler (gcc, clang or the variable CC)"
+    if nodes > MAX_COMPILED:
+        why = f"{nodes} nodes, of which at most {MAX_COMPILED} are compiled"
+    return Trees(lambda x: interpret(model, x), why, checked.tau, ensemble)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import xgboost
 from decade_toys import train_quantile
-from trigemu_plugin_decade import library
+from trigemu_plugin_decade import library, quantile
 from trigemu_plugin_decade.quantile import Quantile, load_trees
 
 from trigemu.observables.expressions import Constant
@@ -48,9 +48,25 @@ def test_models_are_evaluated_as_xgboost_does(
         request.getfixturevalue("no_compiler")
     booster = train_quantile(2, **kind)
     trees = load_trees(content(booster), 2)
-    assert trees.compiled == is_compiled
+    assert trees.interpreted == ("" if is_compiled else "no C compiler (gcc, clang or the variable CC)")
     assert trees.predict(grid()) == pytest.approx(booster.inplace_predict(grid()), rel=1e-6, abs=1e-6)
     assert trees.predict(grid()[:0]).shape == (0,)
+
+
+def test_a_large_model_is_interpreted(
+    monkeypatch: pytest.MonkeyPatch, fresh_cache: Path, compiler: Callable[[str], Path]
+) -> None:
+    """One node too many: no compiler is started."""
+    booster, compilations = train_quantile(2), compiler('exec gcc "$@"')
+    nodes = len(load_trees(content(booster), 2).ensemble.feature)
+    assert compilations.read_text()
+    load_trees.cache_clear()
+    monkeypatch.setattr(quantile, "MAX_COMPILED", nodes - 1)
+    compilations.write_text("")
+    trees = load_trees(content(booster), 2)
+    assert trees.interpreted == f"{nodes} nodes, of which at most {nodes - 1} are compiled"
+    assert compilations.read_text() == ""
+    assert trees.predict(grid()) == pytest.approx(booster.inplace_predict(grid()), rel=1e-6, abs=1e-6)
 
 
 def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:
@@ -60,7 +76,7 @@ def test_a_model_is_loaded_once(booster: xgboost.Booster) -> None:
 def test_what_is_known_by_its_content(booster: xgboost.Booster) -> None:
     trees = load_trees(content(booster), 2)
     inputs, others = (Inputs((Constant(v), Constant(2.0)), ("a", "b"), (0.0, 0.0)) for v in (1.0, 3.0))
-    same = Quantile(inputs, "00", replace(trees, compiled=False))
+    same = Quantile(inputs, "00", replace(trees, interpreted="toy"))
     assert Quantile(inputs, "00", trees) == same
     assert hash(Quantile(inputs, "00", trees)) == hash(same)
     assert Quantile(inputs, "01", trees) != same
@@ -131,7 +147,7 @@ def test_a_failure_is_not_remembered(
     with pytest.raises(TrigemuError, match="cannot compile"):
         load_trees(content(booster), 2)
     compiler()
-    assert load_trees(content(booster), 2).compiled
+    assert not load_trees(content(booster), 2).interpreted
 
 
 def test_it_is_compiled_in_no_more_than_one_place(booster: xgboost.Booster, fresh_cache: Path) -> None:

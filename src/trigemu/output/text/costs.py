@@ -209,8 +209,8 @@ def _notes(result: Bench) -> Iterator[str]:
     if result.first:
         yield (
             f"The first decision of a process: {result.first.compiled:.1f} s after its start where nothing "
-            f"is compiled yet ({result.first.kernels} functions, and models), {result.first.kept:.1f} s where "
-            f"that was kept."
+            f"is compiled yet ({result.first.kernels} functions, and models), {result.first.kept:.1f} s "
+            f"where that was kept."
         )
     if any(cost.added(size) for cost in result.triggers for size in result.batches):
         yield (
