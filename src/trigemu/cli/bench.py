@@ -12,8 +12,8 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.progress import bar, menus_bar
 from trigemu.output.text import costs as output_bench
+from trigemu.studies import first_decision
 from trigemu.studies.timing import costs as latency
-from trigemu.studies.timing.first import first_decision
 from trigemu.support import Engine, check_outputs
 from trigemu.triggers import search_path
 

@@ -38,6 +38,7 @@ COMMANDS = {
     "efficiency": ("efficiency", "Measure efficiencies of MENUs on signal samples; gains..."),
     "bench": ("bench", "Measure the time per event of a MENU and of each of its..."),
     "calibrate": ("calibrate", "Write MENU with thresholds in place of rate budgets."),
+    "events": ("events", "Write which events pass a MENU: decisions, scores, and..."),
     "report": ("report", "Write one HTML page on MENUs: rates, differences,..."),
     "firmware": ("firmware", "Study the trees of a trigger on an FPGA: rates, latency..."),
     "samples": ("samples", "List the samples of a CATALOGUE, the embedded one by..."),

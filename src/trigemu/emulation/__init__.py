@@ -19,6 +19,7 @@ from trigemu.emulation.engine import (
 from trigemu.emulation.fired import decisions, fired_in
 from trigemu.emulation.given import emulation_of
 from trigemu.emulation.loop import Axis, Emulation, emulate
+from trigemu.emulation.per_event import EventTable, event_table, passes
 from trigemu.emulation.reweight import at_luminosity, at_pileup
 from trigemu.emulation.scaling import (
     crossing_scale,
@@ -32,6 +33,7 @@ __all__ = [
     "Axis",
     "Chunk",
     "Emulation",
+    "EventTable",
     "Job",
     "Progress",
     "TableTask",
@@ -44,10 +46,12 @@ __all__ = [
     "decisions",
     "emulate",
     "emulation_of",
+    "event_table",
     "fired_in",
     "half_scales",
     "over_background",
     "over_samples",
+    "passes",
     "refuse_negative",
     "solve_budgets",
     "ties",

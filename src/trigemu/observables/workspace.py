@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
-from trigemu.samples import Events, Need, event_starts
+from trigemu.samples import Events, event_starts
 from trigemu.support import Array, BoolArray, IntArray, SampleError, delta_phi, inlined, kernel, nearest
 
 T = TypeVar("T")
@@ -91,11 +91,6 @@ class Workspace:
             return self.events.scalars[name]
         except KeyError:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
-
-    def check(self, needs: Iterable[Need]) -> None:
-        """Raise SampleError if the sample lacks a column."""
-        for base, name in needs:
-            self.base_column(base, name) if base else self.scalar(name)
 
     def passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
         """Return which objects are within all windows, bool[m]."""

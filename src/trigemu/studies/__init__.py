@@ -32,6 +32,7 @@ from trigemu.studies.threshold_scan import Met, Scan, Steps, check_steps, parse_
 from trigemu.studies.timing.clock import Histogram, Timing
 from trigemu.studies.timing.costs import Asking, Bench, Timings, TriggerCost, bench
 from trigemu.studies.timing.draw import draw_events
+from trigemu.studies.timing.first import FirstDecision, first_decision
 from trigemu.studies.validate import Checked, DecisionCheck, Disagreement, check_decisions
 
 __all__ = [
@@ -52,6 +53,7 @@ __all__ = [
     "Efficiencies",
     "ExclusiveRate",
     "ExclusiveRates",
+    "FirstDecision",
     "Gain",
     "Histogram",
     "Met",
@@ -78,6 +80,7 @@ __all__ = [
     "draw_events",
     "efficiencies",
     "exclusive_rates",
+    "first_decision",
     "parse_bins",
     "parse_scan",
     "parse_values",

@@ -26,6 +26,7 @@ from .execution.processes import WorkerLostError, WorkerPool, worker_pool
 from .files import (
     check_outputs,
     check_writable,
+    new_file,
     new_folder,
     temporary_folder,
     write_bytes,
@@ -163,6 +164,7 @@ __all__ = [
     "momentum_z",
     "names_of",
     "nearest",
+    "new_file",
     "new_folder",
     "number_of",
     "numbers_of",

@@ -115,6 +115,26 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """Yield the name of a file that a library writes, in a temporary folder. At the end it takes the place of
+    the given one; if anything fails, that stays as it was. Raises TrigemuError if it cannot be written."""
+    check_writable(path)
+    with _errors(path):
+        target, descriptor = _destination(path)
+        if descriptor is not None or (target.exists() and not target.is_file()):
+            raise TrigemuError(f"cannot write {path}: such a file can only be written on a disk")
+        with temporary_folder(target) as folder:
+            made = folder / target.name
+            yield made
+            with made.open("rb+") as file:
+                if target.exists():
+                    _inherit(file.fileno(), target.stat())
+                os.fsync(file.fileno())
+            made.replace(target)
+        _synchronise(target.parent)
+
+
+@contextmanager
 def temporary_folder(target: Path, mode: int = 0o700) -> Iterator[Path]:
     """Yield a new folder beside a file or folder; at the end it is removed if it is still there. Those for
     the same target that killed programs left are removed first."""

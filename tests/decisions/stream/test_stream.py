@@ -142,6 +142,21 @@ def same_error(plan: Plan, events: Events) -> str:
     return str(single.value)
 
 
+@pytest.mark.parametrize(
+    ("observable", "lacking"),
+    [("jet[0].pt", "pt"), ("met + 1", "met"), ("muon[0].eta", "muon"), ("n_photon", "photon")],
+)
+def test_columns_that_are_not_there(tmp_path: Path, observable: str, lacking: str) -> None:
+    head = f'[[trigger]]\nname = "T"\nkind = "threshold"\nobservable = "{observable}"\nabove = 0\n'
+    collections = {n: c for n, c in EVENTS.collections.items() if n != lacking}
+    if lacking == "pt":
+        jets = EVENTS.collections["jet"]
+        collections["jet"] = Collection(jets.offsets, {n: c for n, c in jets.columns.items() if n != "pt"})
+    scalars = {n: c for n, c in EVENTS.scalars.items() if n != lacking}
+    less = dataclasses.replace(EVENTS, collections=collections, scalars=scalars)
+    assert "has no " in same_error(make_plan([menu_from(tmp_path, head)]), less)
+
+
 def test_a_feature_that_is_infinite(tmp_path: Path) -> None:
     write_card(tmp_path, linear([1.0]), [(["met * 1e38"], None)])
     plan = plan_at(tmp_path, np.array([0.0]))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator
 import numpy as np
 
 from trigemu.decisions.stream import opcodes as do
-from trigemu.observables import AnyOf, Column, Derivation, Scaled, Window, Windows, any_of
+from trigemu.observables import AnyOf, Column, Derivation, Scaled, Window, Windows, Workspace, any_of
 from trigemu.samples import Events
 from trigemu.support import Array, FloatArray, Words
 from trigemu.triggers import MAX_LEGS
@@ -24,10 +24,11 @@ class NoFormError(Exception):
 
 
 class Assembly:
-    """Registers, columns and selections, each created once; `finish` lays them out for the machine."""
+    """Registers, columns and selections, each created once; `finish` lays them out for the machine. A column
+    that the events lack is a SampleError."""
 
     def __init__(self, events: Events) -> None:
-        self._events = events
+        self._events, self._work = events, Workspace(events)
         self._code: list[tuple[int, ...]] = []
         self._pool: list[int] = []
         self._registers: list[float] = []
@@ -70,32 +71,28 @@ class Assembly:
 
     def scalar(self, name: str) -> int:
         """Return the start of a scalar column."""
-        return self._kept("", name, lambda: self._events.scalars[name])
+        return self._kept("", name, lambda: self._work.scalar(name))
 
     def half_word(self, name: str, half: int) -> int:
         """Return the start of the lower (0) or upper (1) half of the bits of an integer column."""
 
         def bits() -> Array:
-            return self._events.scalars[name].astype(np.int64) >> HALF * half & (1 << HALF) - 1
+            return self._work.scalar(name).astype(np.int64) >> HALF * half & (1 << HALF) - 1
 
         return self._kept(f"half {half}", name, bits)
 
     def column(self, collection: str, name: Column, crossing: int = 0) -> int:
         """Return the start of a column of a collection, of which the values of a crossing are known."""
 
-        def of_objects() -> Array:
-            offsets = self._events.collections[collection].offsets
-            column = "pt" if isinstance(name, Scaled) else name
-            return self._events.collections[collection].columns[column][offsets[0] : offsets[-1]]
-
-        begin = self._kept(collection, name, of_objects)
+        given = "pt" if isinstance(name, Scaled) else name
+        begin = self._kept(collection, name, lambda: self._work.base_column(collection, given))
         if isinstance(name, Scaled):
             self.once((collection, name, crossing), lambda: self._scale(collection, name, crossing, begin))
         return begin
 
     def _scale(self, collection: str, scaled: Scaled, crossing: int, begin: int) -> int:
         """Add the instruction that fills a scaled column for the objects of a crossing."""
-        dtype = self._events.collections[collection].columns["pt"].dtype
+        dtype = self._work.base_column(collection, "pt").dtype
         if dtype not in (np.float32, np.float64):
             raise NoFormError(f"{scaled.name}, which is made of a pT of type {dtype}")
         rows = self.selection(Derivation(collection), crossing)
@@ -180,7 +177,7 @@ class Assembly:
         """Whether a column has integers that a float64 holds exactly."""
         if isinstance(name, Scaled):
             return False
-        values = self._events.collections[collection].columns[name]
+        values = self._work.base_column(collection, name)
         if not np.issubdtype(values.dtype, np.integer):
             return False
         return not len(values) or (int(values.max()) < _EXACT and int(values.min()) > -_EXACT)
@@ -193,6 +190,7 @@ class Assembly:
 
     def _collection(self, name: str) -> int:
         if name not in self._collections:
+            self._work.objects(Derivation(name))  # there has to be one of that name
             self._collections.append(name)
         return self._collections.index(name)
 

@@ -24,7 +24,6 @@ from trigemu.decisions.stream.assembly import NoFormError
 from trigemu.decisions.stream.machine import compile_machine, run, run_while
 from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
-from trigemu.observables import Workspace
 from trigemu.samples import Events
 from trigemu.support import Words, wrong_type
 from trigemu.triggers import Model, ModelCall
@@ -65,7 +64,6 @@ class Stream:
             raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions takes a menu")
         if not isinstance(events, Events):
             raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an array")
-        Workspace(events).check(plan.needs)
         # It takes seconds the first time, as do models, which other programs compile.
         machine = Thread(target=compile_machine)
         machine.start()

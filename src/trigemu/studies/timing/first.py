@@ -19,9 +19,17 @@ _LIMITS = Limits(seconds=900, memory=32 * 2**30)
 
 @dataclass(frozen=True)
 class FirstDecision:
-    """The time in s from the start of Python to the decision of a first event by a stream. compiled: with no
-    compiled code anywhere; kept: again, with what the first one has compiled. kernels: the number of
-    functions that were compiled, beside models."""
+    """The time from the start of Python to the decision of a first event by a stream.
+
+    Attributes
+    ----------
+    compiled : float
+        In s, with no compiled code anywhere.
+    kept : float
+        In s, once more, with what the first process has compiled.
+    kernels : int
+        The number of functions that were compiled, beside models.
+    """
 
     compiled: float
     kept: float

@@ -1,0 +1,66 @@
+"""`trigemu events`"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu.cli import options
+from trigemu.cli.console import say
+from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
+from trigemu.cli.progress import events_bar
+from trigemu.emulation import EventTable, event_table, passes
+from trigemu.output.event_files import check_name, write_events
+from trigemu.samples import Catalogue, without_bad_files
+from trigemu.support import check_outputs
+from trigemu.triggers import search_path
+
+
+@click.command()
+@options.menu
+@click.option(
+    "-o", "output", type=click.Path(path_type=Path), required=True, help="The file: .parquet or .root."
+)
+@click.option("--fired", help="Only events of which this holds: triggers joined by and, or, not.")
+@click.option(
+    "--sample", "names", multiple=True, help="Events of this sample; repeatable. [default: the background]"
+)
+@options.samples
+@processing
+@options.plugin_path
+def events(
+    menu: Path,
+    output: Path,
+    fired: str | None,
+    names: tuple[str, ...],
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+) -> None:
+    """Write which events pass a MENU: decisions, scores, and the probabilities with which they are accepted.
+
+    The columns are sample, id, parent, half, weight (Hz) and acceptance (of the menu); for each trigger its
+    decision before prescales (fired_NAME), its score if it has one (score_NAME), and the probability that it
+    accepts the event (acceptance_NAME). The sum of weight times acceptance_NAME is its total rate.
+    """
+    check_name(output)
+    check_outputs([output], (menu, catalogue))
+    read = trigemu.read_menu(menu, search_path(plugin_path))
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs([output], [read], samples)
+
+        def written(good: Catalogue) -> tuple[EventTable, int]:
+            before = passes(read, good)
+            with events_bar(good.background, engine, before) if before else nullcontext() as advance:
+                table = event_table(read, good, samples=names, fired=fired, executor=engine, progress=advance)
+            with events_bar(table.samples, engine) as advance:
+                return table, write_events(output, table, trigemu.__version__, advance)
+
+        table, number = without_bad_files(samples, written)
+    which = f" of which {table.fired.text} holds" if table.fired else ""
+    from_ = ", ".join(sample.name for sample in table.samples)
+    say(f"{output}: {number} events of {from_}{which}, {len(table.columns)} columns")

@@ -1,0 +1,243 @@
+"""Which events pass: decisions, scores and acceptances of the triggers of a menu, event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.counting import acceptances, distinct_entries, raw_decisions
+from trigemu.decisions import Plan, decide, make_plan
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
+from trigemu.emulation.loop import emulate
+from trigemu.emulation.scaling import crossing_scale, unseen_half
+from trigemu.menus import Menu, MenuLike, menu_of
+from trigemu.observables import Workspace
+from trigemu.samples import HALF_NAMES, Catalogue, Events, Sample, SamplesLike, half_of, samples_of
+from trigemu.support import Array, BoolArray, TrigemuError, engine_of, nearest
+from trigemu.triggers import Expression, parse_expression
+
+#: What begins the names of the columns of a trigger.
+FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of an event table. unit: "" for a number without one."""
+
+    name: str
+    dtype: str
+    unit: str
+    description: str
+
+
+@dataclass(frozen=True)
+class EventTable:
+    """The events of some samples with what a menu makes of them, in parts of consecutive events.
+
+    Attributes
+    ----------
+    menu : Menu
+        The menu, with its budgets solved.
+    catalogue : Catalogue
+        The samples.
+    samples : tuple of Sample
+        Those of which events are given.
+    fired : Expression or None
+        The events that are given, by raw decisions; None: all.
+    half : int or None
+        The half of the background that counts, because models or thresholds were fitted on the other;
+        None: both.
+    """
+
+    menu: Menu
+    catalogue: Catalogue
+    samples: tuple[Sample, ...]
+    fired: Expression | None
+    half: int | None
+    _plan: Plan
+    _scales: tuple[float, ...]
+    _executor: Any
+
+    @cached_property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns, in their order."""
+        bits = self._plan.bits[0]
+        counted = (
+            f"; of the background, only the {HALF_NAMES[self.half]} half counts"
+            if self.half is not None
+            else ""
+        )
+        found = [
+            Column("sample", "int32", "", "the sample: its position in the catalogue"),
+            Column("id", "uint64", "", "the number of the event"),
+            Column("parent", "uint64", "", "the generated interaction that the event was made from"),
+            Column("half", "int8", "", "the half of the sample: 0 training, 1 evaluation"),
+            Column("weight", "float64", "Hz", f"the rate that the event stands for{counted}"),
+            Column("acceptance", "float64", "", "the probability that the menu accepts the event"),
+        ]
+        for trigger in self.menu.enabled:
+            name = trigger.name
+            found.append(Column(f"{FIRED}{name}", "bool", "", f"decision of {name} before its prescale"))
+            if name in bits and self._plan.slots[bits[name]].compiled.cut is not None:
+                what = f"score of {name}, which fires above its cut; −inf where it is not evaluated"
+                found.append(Column(f"{SCORE}{name}", "float64", trigger.unit or "", what))
+            what = f"the probability that {name} accepts the event, with its prescale and seed"
+            found.append(Column(f"{ACCEPTANCE}{name}", "float64", "", what))
+        return tuple(found)
+
+    def parts(self, progress: Progress | None = None) -> Iterator[dict[str, Array]]:
+        """Yield the columns of consecutive events; memory does not grow with their number.
+
+        progress: called with the number of events done since the last call."""
+        names = tuple(column.name for column in self.columns)
+        counted = tuple(sample.number for sample in self.catalogue.background if self.half is not None)
+        task = _Record(self.menu, names, self.fired, counted, self.half or 0, self._scales)
+        job = Job((self.menu,), self._plan, self.catalogue)
+        yield from over_samples(self.samples, job, task, self._executor, progress)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return whole columns by name; all events stay in memory."""
+        parts = [*self.parts()]
+        none = {column.name: np.empty(0, column.dtype) for column in self.columns}
+        return _joined(parts) if parts else none
+
+    def to_awkward(self) -> Any:
+        """Return an awkward array with a record for each event."""
+        import awkward as ak
+
+        return ak.zip(self.arrays(), depth_limit=1)
+
+
+def event_table(
+    menu: MenuLike,
+    catalogue: SamplesLike = None,
+    *,
+    samples: Sequence[str] = (),
+    fired: str | None = None,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> EventTable:
+    """Prepare a table of events with decisions, scores and acceptances of a menu.
+
+    The sum of weight · acceptance_NAME over the background is the total rate of a trigger in `rates_of`,
+    that of weight · acceptance the rate of the menu.
+
+    Parameters
+    ----------
+    menu : path or Menu
+        The menu. Rate budgets are solved first.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples, as in `emulate`.
+    samples : sequence of str
+        Names of the samples; by default the background.
+    fired : str, optional
+        Names of triggers joined by and, or, not: only events of which this holds, before prescales.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    EventTable
+        Columns are made when they are asked for: in parts, as arrays by name, or as an awkward array.
+
+    Raises
+    ------
+    TrigemuError
+        If a sample or a trigger is not known, or a budget cannot be met.
+    SampleError
+        If a sample lacks a column that a trigger needs.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> table = trigemu.event_table("menus/primary.toml", samples=["yy"], fired="J100 and G30")
+    >>> arrays = table.arrays()
+    >>> arrays["score_G30"].min() > 30.0
+    True
+    """
+    engine = engine_of(executor)
+    (given,) = (menu_of(menu),)
+    expression = None if fired is None else _expression(given, fired)
+    catalogue = samples_of(catalogue, executor=engine)
+    chosen = tuple(catalogue.sample(name) for name in samples) or catalogue.background
+    (solved,) = solve_budgets(given, catalogue, executor=engine, progress=progress)
+    plan = make_plan([solved])
+    for sample in chosen:
+        plan.check(sample)
+    half = unseen_half([solved], plan, catalogue)
+    scales = np.ones(len(catalogue.samples))
+    if half is not None and catalogue.background:
+        _, scales = emulate(solved, catalogue, executor=engine, progress=progress).counted(0)
+    for sample in catalogue.background:
+        scales[sample.number] *= crossing_scale(solved, catalogue)
+    return EventTable(solved, catalogue, chosen, expression, half, plan, tuple(scales.tolist()), engine)
+
+
+def passes(menu: Menu, catalogue: Catalogue) -> int:
+    """Return how often the background is passed over before events are."""
+    fitted = bool(menu.budgeted) or unseen_half([menu], make_plan([menu]), catalogue) is not None
+    return 2 if menu.budgeted else int(fitted)
+
+
+def _expression(menu: Menu, text: str) -> Expression:
+    expression = parse_expression(text)
+    known = [trigger.name for trigger in menu.enabled]
+    for name in expression.names():
+        if name not in known:
+            hint = nearest(name, known)
+            raise TrigemuError(f"fired = {text!r}: {menu.path} has no enabled trigger {name!r}{hint}")
+    return expression
+
+
+@dataclass(frozen=True)
+class _Record:
+    """The task that makes the columns of a chunk. counted: samples of which only one half counts. scales:
+    factors on the weights of each sample."""
+
+    menu: Menu
+    names: tuple[str, ...]
+    fired: Expression | None
+    counted: tuple[int, ...]
+    half: int
+    scales: tuple[float, ...]
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> dict[str, Array]:
+        work, core, bits = Workspace(events), events.core, plan.bits[0]
+        words = decide(events, plan, work)[core]
+        raw = raw_decisions(words, self.menu, bits)
+        keep: BoolArray = np.ones(len(words), np.bool_) if self.fired is None else self.fired.evaluate(raw)
+        entry, first = distinct_entries(words, np.zeros(len(words), np.int64))
+        accepted = acceptances(words[first], self.menu, bits)
+        half = half_of(events.parent[core])
+        weight = events.weight[core] * self.scales[chunk.sample]
+        if chunk.sample in self.counted:
+            weight = np.where(half == self.half, weight, 0.0)
+        either = accepted.either(np.ones(len(self.menu.enabled), np.bool_))
+        made: dict[str, Array] = {
+            "sample": np.full(len(words), chunk.sample, np.int32),
+            "id": events.id[core],
+            "parent": events.parent[core],
+            "half": half.astype(np.int8),
+            "weight": weight,
+            "acceptance": either[entry],
+        }
+        for column, trigger in enumerate(self.menu.enabled):
+            name = trigger.name
+            made[f"{FIRED}{name}"] = raw[name]
+            if (score := f"{SCORE}{name}") in self.names:
+                made[score] = np.asarray(plan.slots[bits[name]].compiled.evaluate(work), np.float64)[core]
+            made[f"{ACCEPTANCE}{name}"] = accepted.total[entry, column]
+        return {name: made[name][keep] for name in self.names}
+
+    def merge(self, parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+        return _joined(parts)
+
+
+def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -1,0 +1,50 @@
+"""`trigemu events` as users give it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+import uproot
+
+Run = Callable[..., tuple[int, str]]
+ON_TOYS = ("--samples", "catalogue.toml")
+
+
+def test_a_menu(place: Any, trigemu: Run) -> None:
+    status, text = trigemu("events", "menu.toml", *ON_TOYS, "-o", "events.parquet")
+    assert status == 0, text
+    frame = pd.read_parquet(place.folder / "events.parquet")
+    assert text.strip() == f"events.parquet: {len(frame)} events of all, {len(frame.columns)} columns"
+    found = (frame.weight * frame.acceptance_MU).sum()
+    trigemu("run", "menu.toml", *ON_TOYS, "--csv", "run.csv")
+    rates = pd.read_csv(place.folder / "run.csv", comment="#").set_index("name")
+    assert found == pytest.approx(rates.loc["MU", "total_hz"], rel=1e-12)
+    status, text = trigemu("events", "menu.toml", *ON_TOYS, "--fired", "MU and not J30", "-o", "some.root")
+    assert status == 0, text
+    tree = uproot.open(place.folder / "some.root")["events"]
+    assert tree.num_entries == (frame.fired_MU & ~frame.fired_J30).sum() > 0
+    assert f"some.root: {tree.num_entries} events of all of which MU and not J30 holds, " in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "events.csv"), "events.csv should end in .parquet or .root"),
+        (("-o", "no/events.root"), "there is no folder no"),
+        (("-o", "all.root"), "all.root"),
+        (("-o", "events.root", "--fired", "JJ"), "has no enabled trigger 'JJ'"),
+        (("-o", "events.root", "--sample", "some"), "'some'"),
+        ((), "Missing option '-o'"),
+    ],
+)
+def test_mistakes_end_with_a_message_and_no_file(
+    place: Any, trigemu: Run, arguments: tuple[str, ...], message: str
+) -> None:
+    before = place.files()
+    status, text = trigemu("events", "menu.toml", *ON_TOYS, *arguments)
+    assert status == 2
+    assert message in " ".join(text.split())
+    assert place.files() == before
