@@ -157,7 +157,7 @@ def event_table(
     >>> import trigemu
     >>> table = trigemu.event_table("menus/primary.toml", samples=["yy"], fired="J100 and G30")
     >>> arrays = table.arrays()
-    >>> arrays["score_G30"].min() > 30.0
+    >>> bool(arrays["score_G30"].min() > 30.0)
     True
     """
     engine = engine_of(executor)
