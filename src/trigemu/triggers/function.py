@@ -129,7 +129,7 @@ def _address(function: Function, arguments: int) -> int:
     # Its file and name are those of the function, so that both are kept in one place.
     exec(compile(text, _plain(function).__code__.co_filename, "exec"), names)
     of_row: Any = names["of_row"]
-    of_row.__qualname__ = f"{_plain(function).__qualname__}.of_row"
+    of_row.__qualname__ = f"{_plain(function).__qualname__}.of_{arguments}"
     _KEPT.append(c_function(of_row))
     return address_of(_KEPT[-1], types.intp(types.intp))
 
