@@ -203,3 +203,48 @@ def test_branches_that_are_alike_are_found_once_and_others_by_themselves(tmp_pat
         assert "X_a" in schemas["integer"].scalars
         assert "X_a" not in schemas["array"].scalars
         assert schemas["list"].collections["x"] == {"a"}
+
+
+@pytest.fixture(scope="module")
+def as_rntuple(path: str) -> str:
+    """The same events in an RNTuple, beside a histogram's worth of what is not read."""
+    file = str(Path(path).with_name("rntuple.root"))
+    with uproot.open(path) as given, uproot.recreate(file) as made:
+        events = given["Events"].arrays(library="ak")
+        columns = {name: events[name] for name in events.fields}
+        columns |= {"HLT_A": events["nJet"] > 1, "nested": ak.zip({"x": events["Jet_pt"]})}
+        made.mkrntuple("Events", columns)
+        made.mkrntuple("Runs", {"genEventSumw": given["Runs"]["genEventSumw"].array()})
+    return file
+
+
+def test_both_containers_give_the_same(path: str, as_rntuple: str) -> None:
+    tree, other = NanoAOD(path), NanoAOD(as_rntuple)
+    assert other.schema.collections == tree.schema.collections
+    assert other.schema.scalars == tree.schema.scalars | {"HLT_A"}
+    assert (other.entries, other.sum_of_weights) == (tree.entries, tree.sum_of_weights)
+    for start, stop in ((0, 250), (99, 101), (250, 250)):
+        one, two = (source.read(start, stop, NEEDS) for source in (tree, other))
+        for what in ("weight", "id", "parent"):
+            np.testing.assert_array_equal(getattr(one, what), getattr(two, what))
+        for name, collection in one.collections.items():
+            np.testing.assert_array_equal(two.collections[name].offsets, collection.offsets)
+            for column, values in collection.columns.items():
+                np.testing.assert_array_equal(two.collections[name].columns[column], values)
+        for name, values in one.scalars.items():
+            np.testing.assert_array_equal(two.scalars[name], values)
+    fired = other.read_stored(0, 250, ["HLT_A"])["HLT_A"]
+    assert fired.tolist() == (uproot.open(path)["Events"]["nJet"].array() > 1).to_list()
+
+
+def test_a_public_rntuple() -> None:
+    """Muons of CMS open data, by awkward."""
+    file = real_file("root", "run2012_rntuple.root")
+    source = NanoAOD(str(file))
+    muons = source.read(0, source.entries, [("muon", "pt"), ("muon", "charge")]).collections["muon"]
+    events = uproot.open(file)["Events"]
+    assert source.schema.collections == {"muon": {"pt", "eta", "phi", "mass", "charge"}}
+    falling = ak.argsort(events["Muon_pt"].array(), ascending=False, stable=True)
+    for column, values in muons.columns.items():
+        assert values.tolist() == ak.flatten(events[f"Muon_{column}"].array()[falling]).tolist()
+    assert np.diff(muons.offsets).tolist() == events["nMuon"].array().to_list()

@@ -1,4 +1,4 @@
-"""NanoAOD-like ROOT files (TTree Events), the native format, and CMS NanoAOD itself.
+"""NanoAOD-like ROOT files (TTree or RNTuple Events), the native format, and CMS NanoAOD itself.
 
 Events   nJet, Jet_pt, Jet_eta, …   → collection `jet` with pt, eta, …   (any nX with X_…)
          MET_pt, MET_phi             → met, met_phi; without it PuppiMET_…, then PFMET_…
@@ -15,7 +15,8 @@ bx = { min = 0, max = 0 } keeps those of the event itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -36,6 +37,13 @@ SCALARS = {
 OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
 SUMS = ("genEventSumw", "genEventSumw_")
 DECISIONS = ("HLT_", "L1_")
+#: Types of the fields of an RNTuple.
+_NUMBERS = {
+    *("bool", "char", "float", "double"),
+    *(f"std::{sign}int{bits}_t" for sign in ("", "u") for bits in (8, 16, 32, 64)),
+}
+_LIST = re.compile(r"(std::vector|ROOT::VecOps::RVec|ROOT::RVec)<(?P<of>.+)>")
+_CARDINALITY = re.compile(r"ROOT::RNTupleCardinality<.+>")
 #: The branches of a file with their leaves → the branch of each column.
 _FOUND: dict[tuple[Any, ...], dict[Need, str]] = {}
 _MOST_FOUND = 16
@@ -56,7 +64,7 @@ class NanoAOD(RootFile):
                 "Runs/genEventSumw, the sum of all generated weights, is missing: "
                 "the file may be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
             )
-        return float(runs[sums[0]].array(library="np").sum())
+        return float(ak.sum(runs[sums[0]].array()))
 
     @cached_property
     def _own(self) -> dict[str, str]:
@@ -65,31 +73,17 @@ class NanoAOD(RootFile):
     @cached_property
     def _branches(self) -> dict[Need, str]:
         if not self._is_tree:
-            raise SampleError("has its Events in an RNTuple: NanoAOD is read from a TTree only")
+            return _found(_in_rntuple(self._events))
         branches = self._events.branches
         if any(branch.classname != "TBranch" or branch.branches for branch in branches):
-            return self._found()
+            return _found(_in_tree(self._events))
         # Thousands of files have the same branches, whose leaves say all that matters here.
         alike = tuple((branch.name, *_leaves(branch)) for branch in branches)
         if alike not in _FOUND:
-            _FOUND[alike] = self._found()
+            _FOUND[alike] = _found(_in_tree(self._events))
             while len(_FOUND) > _MOST_FOUND:
                 _FOUND.pop(next(iter(_FOUND)), None)
         return dict(_FOUND[alike])
-
-    def _found(self) -> dict[Need, str]:
-        found: dict[Need, str] = {}
-        for name, branch in self._events.items():
-            object_, _, column = name.partition("_")
-            interpretation = branch.interpretation
-            if isinstance(interpretation, uproot.AsJagged) and column and f"n{object_}" in self._events:
-                found[object_.lower(), column] = name
-            elif isinstance(interpretation, uproot.AsDtype) and not interpretation.inner_shape:
-                found["", name] = name
-        for scalar, names in SCALARS.items():
-            if there := [name for name in names if ("", name) in found]:
-                found["", scalar] = there[0]
-        return found
 
     @cached_property
     def stored(self) -> tuple[str, ...]:
@@ -97,6 +91,41 @@ class NanoAOD(RootFile):
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> dict[str, BoolArray]:
         return {name: ak.to_numpy(v) != 0 for name, v in self._arrays(names, start, stop).items()}
+
+
+def _in_tree(tree: Any) -> dict[str, bool]:
+    """Return the branches with numbers, and whether these are lists of them."""
+    found = {}
+    for name, branch in tree.items():
+        interpretation = branch.interpretation
+        if isinstance(interpretation, uproot.AsJagged):
+            found[name] = True
+        elif isinstance(interpretation, uproot.AsDtype) and not interpretation.inner_shape:
+            found[name] = False
+    return found
+
+
+def _in_rntuple(events: Any) -> dict[str, bool]:
+    """The same of the fields of an RNTuple."""
+    types = {field.name: str(field.typename) for field in events.fields}
+    lists = {name: _LIST.fullmatch(of) for name, of in types.items()}
+    found = {name: True for name, of in lists.items() if of and of["of"] in _NUMBERS}
+    return found | {name: False for name, of in types.items() if of in _NUMBERS or _CARDINALITY.fullmatch(of)}
+
+
+def _found(shapes: Mapping[str, bool]) -> dict[Need, str]:
+    """Return the branch of each column; shapes: whether a branch has lists."""
+    found: dict[Need, str] = {}
+    for name, is_list in shapes.items():
+        object_, _, column = name.partition("_")
+        if not is_list:
+            found["", name] = name
+        elif column and f"n{object_}" in shapes:
+            found[object_.lower(), column] = name
+    for scalar, names in SCALARS.items():
+        if there := [name for name in names if ("", name) in found]:
+            found["", scalar] = there[0]
+    return found
 
 
 def _leaves(branch: Any) -> Iterator[tuple[str, str, int, bool]]:
