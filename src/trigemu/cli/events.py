@@ -19,6 +19,9 @@ from trigemu.samples import Catalogue, without_bad_files
 from trigemu.support import check_outputs
 from trigemu.triggers import search_path
 
+#: Samples that are named in what the command says.
+FEW = 3
+
 
 @click.command()
 @options.menu
@@ -62,5 +65,6 @@ def events(
 
         table, number = without_bad_files(samples, written)
     which = f" of which {table.fired.text} holds" if table.fired else ""
-    from_ = ", ".join(sample.name for sample in table.samples)
+    named = ", ".join(sample.name for sample in table.samples)
+    from_ = named if len(table.samples) <= FEW else f"{len(table.samples)} samples"
     say(f"{output}: {number} events of {from_}{which}, {len(table.columns)} columns")
