@@ -27,7 +27,7 @@ import numpy as np
 
 from trigemu.observables import Condition, Features, Inputs, Number, Workspace
 from trigemu.samples import Events
-from trigemu.support import BoolArray, FloatArray, TomlTable, TrigemuError, kernel
+from trigemu.support import BoolArray, FloatArray, TomlTable, TrigemuError
 from trigemu.triggers.base import Compiled, Context, ModelCall, Native, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.models.card import CardTable, ModelFile, open_card
@@ -140,29 +140,26 @@ class SingleScore:
 
     def __init__(self, row: Row, cut: float) -> None:
         self._row, self._run, self.engine = row, row.run, row.engine
-        self._settle = *row.address, cut, row.near
+        self._settle, self._score = (cut, row.near), row.address
         self._code = row.code, row.features.ctypes.data, *row.address
 
     def __call__(self) -> int:
+        y = self._network()
+        return settled_decision(y, y, *self._settle)
+
+    def _network(self) -> float:
         if self._code[0]:
-            y = score_of(*self._code)
-            return settled_decision(y, y, *self._settle[2:])
+            return score_of(*self._code)
         self._run()
-        return _settle(*self._settle)
+        return score_at(*self._score)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
         """Give its pieces for timing; the network runs on the features that were written last."""
         return {
             "features": features,
-            "autoencoder": lambda event: self(),
+            "autoencoder": lambda event: self._network(),
             "bare_onnxruntime": lambda event: self._run(),
         }
-
-
-@kernel
-def _settle(address: int, size: int, cut: float, near: float) -> int:
-    y = score_at(address, size)
-    return settled_decision(y, y, cut, near)
 
 
 def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:

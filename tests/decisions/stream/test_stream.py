@@ -299,4 +299,4 @@ def test_stages(tmp_path: Path) -> None:
     for event in range(50):
         stages["features"](event)
         stages["bare_onnxruntime"](event)
-        assert stages["autoencoder"](event) == fires[event]
+        assert (stages["autoencoder"](event) > 1.0) == fires[event]
