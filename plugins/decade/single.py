@@ -13,9 +13,7 @@ from trigemu.triggers import (
     Native,
     Row,
     decided,
-    score_at,
     score_by,
-    score_of,
     settled_decision,
     tree_score,
 )
@@ -28,9 +26,8 @@ class SingleDecade:
     them to another thread takes much longer than running them."""
 
     def __init__(self, row: Row, trees: Trees, x: Features, cut: float, pool: Executor | None) -> None:
-        self._x, self._pool, self._run, self._score = x, pool, row.run, row.address
+        self._x, self._pool = x, pool
         self._row, self.engine, self._settle = row, row.engine, (cut, row.near)
-        self._code = row.code, row.features.ctypes.data, *row.address
         quantile, fixed = np.zeros(1, np.float32), trees.fixed and FixedRow(trees.fixed, x)
         self._kept = trees, quantile, fixed  # keeps the memory at the addresses alive
         result, by = quantile.ctypes.data, (fixed.function, fixed.arguments) if fixed else (0, 0)
@@ -41,21 +38,15 @@ class SingleDecade:
             self._tree = lambda at: score_by(*by)
         else:  # without a C compiler
             self._tree = lambda at: float(trees.predict(x[np.newaxis])[0])
-        addresses = *self._code, trees.address, x.ctypes.data, result, *by
+        addresses = *row.addresses, trees.address, x.ctypes.data, result, *by
         self.native = Native(*addresses, *self._settle) if trees.address or fixed else None
         self._numbers = np.array(addresses, np.int64)
 
     def __call__(self) -> int:
         if self.native and self.native.network:
             return decided(self._numbers, *self._settle)
-        y = self._network()
+        y = self._row.evaluate()
         return settled_decision(y, y - self._tree(self._x.ctypes.data), *self._settle)
-
-    def _network(self) -> float:
-        if self._code[0]:
-            return score_of(*self._code)
-        self._run()
-        return score_at(*self._score)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
         """Give its pieces for timing; the network runs on the features written last, the trees on x of the
@@ -77,14 +68,14 @@ class SingleDecade:
             assert self._pool
             features(event)
             quantile = self._pool.submit(trees, event)
-            return self._network() - quantile.result()
+            return self._row.evaluate() - quantile.result()
 
         return {
             "features": features,
-            "autoencoder": lambda event: self._network(),
+            "autoencoder": lambda event: self._row.evaluate(),
             "bdt": trees,
             "sequential": sequential,
             **({"parallel": parallel} if self._pool else {}),
-            "bare_onnxruntime": lambda event: self._run(),
+            "bare_onnxruntime": lambda event: self._row.run(),
             "bare_bdt": trees,
         }

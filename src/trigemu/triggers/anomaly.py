@@ -32,7 +32,7 @@ from trigemu.triggers.base import Compiled, Context, ModelCall, Native, ScoreKin
 from trigemu.triggers.extent import Extent, extent_of
 from trigemu.triggers.models.card import CardTable, ModelFile, open_card
 from trigemu.triggers.models.network import Network
-from trigemu.triggers.models.single_row import Row, score_at, score_of, settled_decision
+from trigemu.triggers.models.single_row import Row, settled_decision
 
 #: Events per block of features, which stays in the CPU caches until the network reads it.
 BLOCK = 4096
@@ -130,7 +130,7 @@ class CompiledAnomaly(Compiled):
 
     def single(self) -> ModelCall:
         row = self.scorer.network.row()
-        native = Native(row.code, row.features.ctypes.data, *row.address, 0, 0, 0, 0, 0, self.cut, row.near)
+        native = Native(*row.addresses, 0, 0, 0, 0, 0, self.cut, row.near)
         reads = ((self.scorer.inputs, row.features),)
         return ModelCall(self.requires, reads, SingleScore(row, self.cut), native)
 
@@ -139,26 +139,18 @@ class SingleScore:
     """The single-event model: the score against a cut."""
 
     def __init__(self, row: Row, cut: float) -> None:
-        self._row, self._run, self.engine = row, row.run, row.engine
-        self._settle, self._score = (cut, row.near), row.address
-        self._code = row.code, row.features.ctypes.data, *row.address
+        self._row, self.engine, self._settle = row, row.engine, (cut, row.near)
 
     def __call__(self) -> int:
-        y = self._network()
+        y = self._row.evaluate()
         return settled_decision(y, y, *self._settle)
-
-    def _network(self) -> float:
-        if self._code[0]:
-            return score_of(*self._code)
-        self._run()
-        return score_at(*self._score)
 
     def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
         """Give its pieces for timing; the network runs on the features that were written last."""
         return {
             "features": features,
-            "autoencoder": lambda event: self._network(),
-            "bare_onnxruntime": lambda event: self._run(),
+            "autoencoder": lambda event: self._row.evaluate(),
+            "bare_onnxruntime": lambda event: self._row.run(),
         }
 
 

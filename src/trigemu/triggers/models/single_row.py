@@ -37,7 +37,8 @@ _TIMES_BOUND = 32.0
 class Row:
     """Memory for one row of a network, or more. features: float32[1, k], read by `run`. score: float32[1] or
     float64[1], written by it. near: the distance to the cut within which a score does not decide. code: the
-    address of the network as machine code, for `call`, or 0. engine: what serves, and why."""
+    address of the network as machine code, for `call`, or 0. addresses: what `score_of` takes. engine: what
+    serves, and why."""
 
     def __init__(self, session: InferenceSession, features: Features) -> None:
         (given,), (output,) = session.get_inputs(), session.get_outputs()
@@ -49,6 +50,7 @@ class Row:
         binding.bind_output(output.name, "cpu", 0, kind, shape, self.score.ctypes.data)
         self._session, self._binding = session, binding
         self.code, self.engine = 0, "ONNX Runtime"
+        self.addresses = 0, features.ctypes.data, self.score.ctypes.data, self.score.itemsize
 
     def run(self) -> None:
         self._session.run_with_iobinding(self._binding)
@@ -70,13 +72,21 @@ class Row:
             )
             return
         self.code, self.engine = code.address, "machine code"
+        self.addresses = code.address, *self.addresses[1:]
         self._kept = code
         self.near = max(self.near, _TIMES_BOUND * code.apart)
 
     @property
     def address(self) -> tuple[int, int]:
         """The address of the score, and its size in bytes."""
-        return self.score.ctypes.data, self.score.itemsize
+        return self.addresses[2:]
+
+    def evaluate(self) -> float:
+        """Run the network on the features, as machine code if there is any, and return the score."""
+        if self.code:
+            return score_of(*self.addresses)
+        self.run()
+        return score_at(*self.address)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
