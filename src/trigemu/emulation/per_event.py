@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import acceptances, distinct_entries, raw_decisions
+from trigemu.counting import PatternTable, acceptances, distinct_entries, merge_tables, raw_decisions
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_samples
-from trigemu.emulation.loop import emulate
-from trigemu.emulation.scaling import crossing_scale, unseen_half
+from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.scaling import crossing_scale, half_scales, unseen_half, weights_by_half
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.observables import Workspace
 from trigemu.samples import HALF_NAMES, Catalogue, Events, Sample, SamplesLike, half_of, samples_of
@@ -161,7 +160,7 @@ def event_table(
     True
     """
     engine = engine_of(executor)
-    (given,) = (menu_of(menu),)
+    given = menu_of(menu)
     expression = None if fired is None else _expression(given, fired)
     catalogue = samples_of(catalogue, executor=engine)
     chosen = tuple(catalogue.sample(name) for name in samples) or catalogue.background
@@ -172,7 +171,8 @@ def event_table(
     half = unseen_half([solved], plan, catalogue)
     scales = np.ones(len(catalogue.samples))
     if half is not None and catalogue.background:
-        _, scales = emulate(solved, catalogue, executor=engine, progress=progress).counted(0)
+        halves = over_background(Job((solved,), plan, catalogue), _Halves(), engine, progress)
+        scales = half_scales(merge_tables([*halves]), half, catalogue)
     for sample in catalogue.background:
         scales[sample.number] *= crossing_scale(solved, catalogue)
     return EventTable(solved, catalogue, chosen, expression, half, plan, tuple(scales.tolist()), engine)
@@ -192,6 +192,14 @@ def _expression(menu: Menu, text: str) -> Expression:
             hint = nearest(name, known)
             raise TrigemuError(f"fired = {text!r}: {menu.path} has no enabled trigger {name!r}{hint}")
     return expression
+
+
+@dataclass(frozen=True)
+class _Halves(TableTask):
+    """The task that sums the weights of each half of a chunk."""
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
+        return weights_by_half(chunk.sample, events)
 
 
 @dataclass(frozen=True)
