@@ -187,6 +187,12 @@ def _normalised(given: Given, attributes: Attributes) -> Value:
     return Value(made.v, own, x.u, made.pulls)
 
 
+def _axes(given: Given, attributes: Attributes) -> tuple[int, ...] | None:
+    """Return the axes that an operator is told by its second input, or in older versions by an attribute."""
+    axes = given[1].v if len(given) > 1 else attributes.get("axes")
+    return None if axes is None else tuple(int(axis) for axis in np.ravel(axes))
+
+
 def _reduced(
     function: Callable[..., Any], slope_of: Callable[[Any, Any, float], Any], roundings: Callable[..., Any]
 ) -> Rule:
@@ -194,13 +200,9 @@ def _reduced(
     many there are. roundings: what it rounds by, of |x|, with the function."""
 
     def rule(given: Given, attributes: Attributes) -> Value:
-        x, *told = given
-        axes = told[0].v if told else attributes.get("axes")
-        if not np.size(axes if axes is not None else ()):
-            axes = None
-        if axes is None and attributes.get("noop_with_empty_axes"):
+        x, axis = given[0], _axes(given, attributes) or None
+        if axis is None and attributes.get("noop_with_empty_axes"):
             return x
-        axis = None if axes is None else tuple(int(a) for a in np.ravel(axes))
         kept = function(x.v, axis=axis, keepdims=True)
         n = np.size(x.v) / max(1, np.size(kept))
         derivative = slope_of(x.v, kept, n)
@@ -272,10 +274,8 @@ def _flat(given: Given, attributes: Attributes) -> Value:
 
 def _with_axes(function: Callable[[Any, Any], Any]) -> Rule:
     def rule(given: Given, attributes: Attributes) -> Value:
-        x, *told = given
-        axes = told[0].v if told else attributes.get("axes")
-        of = None if axes is None else tuple(int(a) for a in np.ravel(axes))
-        return _arranged(x, lambda part: function(part, of))
+        axes = _axes(given, attributes)
+        return _arranged(given[0], lambda part: function(part, axes))
 
     return rule
 
