@@ -64,7 +64,7 @@ class NanoAOD(RootFile):
                 "Runs/genEventSumw, the sum of all generated weights, is missing: "
                 "the file may be a skim and cannot be normalised; give sum_of_weights in its catalogue entry"
             )
-        return float(ak.sum(runs[sums[0]].array()))
+        return float(ak.to_numpy(runs[sums[0]].array()).sum())
 
     @cached_property
     def _own(self) -> dict[str, str]:
