@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from numba.core import entrypoints
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.runtime import rtsys
 from numba.core.serialize import dumps
@@ -31,6 +33,23 @@ def keep_in(compiled: Callable[..., Any], cache: Any) -> None:
     if isinstance(compiled, Dispatcher):  # false if compilation is disabled
         _needed("numba", compiled, "_cache")
         vars(compiled)["_cache"] = cache
+
+
+def extend_in_turn(compiled: Callable[..., Any]) -> None:
+    """Have numba load the extensions of other libraries under its lock.
+
+    It loads them before its first compilation, without the lock: if another thread compiles meanwhile, it
+    finds operators that change between the inference of types and the generation of code, and fails with a
+    KeyError.
+    """
+    if isinstance(compiled, Dispatcher):
+        _needed("numba", compiled, "_compilation_chain_init_hook")
+        vars(compiled)["_compilation_chain_init_hook"] = _load_extensions
+
+
+def _load_extensions() -> None:
+    with global_compiler_lock:
+        entrypoints.init_all()
 
 
 def pickled(compiled: Any) -> bytes | None:

@@ -25,7 +25,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from trigemu.support.internals import keep_in
+from trigemu.support.internals import extend_in_turn, keep_in
 from trigemu.support.kernel_cache import KernelCache
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -59,6 +59,7 @@ def _compile(function: F, **options: str | bool) -> F:
     # The file alone is not enough: kernels and constants of other files are compiled into it.
     stamp = f"{_digest_of_file(function.__code__.co_filename)} {_MADE_OF[compiled]} {options}"
     keep_in(compiled, KernelCache(function, stamp))
+    extend_in_turn(compiled)
     return compiled  # type: ignore[no-any-return]
 
 
