@@ -6,6 +6,7 @@ out: `PatternTable`, `Acceptance`, the fraction of each rate (`quantities`)
 
 from trigemu.counting.acceptance import Acceptance, Part, acceptances, pairs_between, raw_decisions
 from trigemu.counting.coherent import Sets
+from trigemu.counting.exact import LIMBS
 from trigemu.counting.pair_sums import PairSums
 from trigemu.counting.patterns import (
     PatternTable,
@@ -17,10 +18,12 @@ from trigemu.counting.patterns import (
 )
 from trigemu.counting.quantities import COMPARED, LISTED, MENU, QUANTITIES, Label, fractions, members_by_level
 from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
+from trigemu.counting.score_table import ScoreTable, merge_score_tables
 from trigemu.counting.shared import Covariance, Parents, SharedEvents
 
 __all__ = [
     "COMPARED",
+    "LIMBS",
     "LISTED",
     "MENU",
     "QUANTITIES",
@@ -33,6 +36,7 @@ __all__ = [
     "PatternTable",
     "RateSums",
     "SampleScales",
+    "ScoreTable",
     "Sets",
     "SharedEvents",
     "acceptances",
@@ -42,6 +46,7 @@ __all__ = [
     "empty_table",
     "fractions",
     "members_by_level",
+    "merge_score_tables",
     "merge_tables",
     "pairs_between",
     "pattern_blocks",

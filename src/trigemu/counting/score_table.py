@@ -1,0 +1,85 @@
+"""The score table: the scores and weights of the events that a menu may accept at its loosest thresholds.
+
+A pattern table holds for one set of thresholds; a score table for all that are not below the loosest ones. It
+has a row for each event that fires at those; all others are summed in `rest`. Like a pattern table it is
+mergeable, and what is counted from it does not depend on chunks or workers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.counting.patterns import PatternTable, complete_table, count_patterns, merge_tables
+from trigemu.counting.shared import Parents
+from trigemu.support import BoolArray, FloatArray, IntArray, Words
+
+#: The arrays of a score table that have a row for each event.
+COLUMNS = ("sample", "axis", "id", "parent", "weight", "scores", "words")
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The events that fire at the loosest thresholds. Tables are added with `+`.
+
+    Attributes
+    ----------
+    sample : ndarray
+        int64[n], the number of the sample.
+    axis : ndarray
+        int64[n], the bin of the axis.
+    id, parent : ndarray
+        uint64[n], the number of the event, and of the interaction that it was made from.
+    weight : ndarray
+        float64[n], in Hz.
+    scores : ndarray
+        float64[n, s], the scores; −∞ where a score is not above its loosest threshold.
+    words : ndarray
+        uint64[n, w], the decisions of what has no score.
+    rest : PatternTable
+        The other events, in which nothing fires: their patterns are 0.
+    """
+
+    sample: IntArray
+    axis: IntArray
+    id: Parents
+    parent: Parents
+    weight: FloatArray
+    scores: FloatArray
+    words: Words
+    rest: PatternTable
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def __add__(self, other: ScoreTable) -> ScoreTable:
+        return merge_score_tables([self, other])
+
+    def take(self, rows: IntArray | BoolArray) -> ScoreTable:
+        """Return the table with only some of its events."""
+        return ScoreTable(**{name: getattr(self, name)[rows] for name in COLUMNS}, rest=self.rest)
+
+    def count(
+        self, words: Words, axis: IntArray, rest: PatternTable, shared: Container[int], undecided: bool
+    ) -> PatternTable:
+        """Return the pattern table of all events.
+
+        words: uint64[n, v], the patterns of the events. axis: int64[n], their bins. rest: the other events,
+        with patterns of v words and the same bins. shared: the samples of which events may share
+        interactions. undecided: whether an event in which nothing fires can contribute to a rate.
+        """
+        tables = [rest]
+        for sample in np.unique(self.sample).tolist():
+            own = np.flatnonzero(self.sample == sample)
+            made_from = (self.parent[own], self.id[own]) if sample in shared else None
+            counted = (words[own], self.weight[own], axis[own])
+            tables.append(count_patterns(sample, *counted, made_from=made_from, undecided=undecided))
+        return complete_table(tables)
+
+
+def merge_score_tables(tables: Sequence[ScoreTable]) -> ScoreTable:
+    """Return the sum of at least one table: its events one after the other."""
+    columns = {name: np.concatenate([getattr(table, name) for table in tables]) for name in COLUMNS}
+    return ScoreTable(**columns, rest=merge_tables([table.rest for table in tables]))

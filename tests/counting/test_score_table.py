@@ -1,0 +1,54 @@
+"""Score tables against events counted one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trigemu.counting import PatternTable, ScoreTable, count_patterns, merge_score_tables, patterns
+
+
+def table(seed: int, n: int, sample: int = 0) -> ScoreTable:
+    """n events with a row, and as many without."""
+    rng = np.random.default_rng(seed)
+    left = np.zeros((n, 1), np.uint64)
+    return ScoreTable(
+        np.full(n, sample),
+        rng.integers(0, 2, n),
+        np.arange(n, dtype=np.uint64),
+        rng.integers(0, 1 + n // 3, n).astype(np.uint64),
+        rng.exponential(1.0, n),
+        rng.normal(size=(n, 2)),
+        rng.integers(0, 2, (n, 1)).astype(np.uint64),
+        count_patterns(sample, left, rng.exponential(1.0, n), rng.integers(0, 2, n)),
+    )
+
+
+@given(st.integers(0, 2**32), st.lists(st.integers(1, 30), min_size=1, max_size=4), st.booleans())
+def test_tables_are_added_as_their_events(seed: int, sizes: list[int], shared: bool) -> None:
+    """What is counted from a sum of tables is the sum of what is counted from each."""
+    parts = [table(seed + i, n, sample=i % 2) for i, n in enumerate(sizes)]
+    whole = merge_score_tables(parts)
+    assert len(whole) == sum(sizes)
+
+    def counted(of: ScoreTable) -> PatternTable:
+        words = (of.scores[:, :1] > 0).astype(np.uint64) | of.words << np.uint64(1)
+        return of.count(words, of.axis, of.rest, (0, 1) if shared else (), True)
+
+    first, *others = map(counted, parts)
+    for other in others:
+        first = first + other
+    again = counted(whole)
+    assert all(np.array_equal(getattr(again, name), getattr(first, name)) for name in patterns.COLUMNS)
+    kept, rest = sum(map(len, parts)), sum(int(part.rest.n.sum()) for part in parts)
+    assert int(again.n.sum()) == kept + rest
+
+
+def test_some_of_the_events() -> None:
+    whole = table(1, 12)
+    some = whole.take(whole.sample == 0).take(np.array([3, 1]))
+    assert some.id.tolist() == [3, 1]
+    assert some.scores.tolist() == whole.scores[[3, 1]].tolist()
+    assert some.rest is whole.rest
+    assert len(whole + some) == 14
