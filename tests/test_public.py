@@ -18,7 +18,7 @@ NAMES = sorted(trigemu.__all__)
 FUNCTIONS = [name for name in NAMES if inspect.isfunction(getattr(trigemu, name))]
 DATACLASSES = [name for name in NAMES if dataclasses.is_dataclass(getattr(trigemu, name))]
 #: Parts of public types that nobody builds or takes apart: they come from a menu, or add up in a table.
-INNER = {"Derivation", "Inputs", "Integers", "Model", "Schema", "SharedEvents"}
+INNER = {"Derivation", "Inputs", "Integers", "Model", "Schema", "SharedEvents", "Stored"}
 
 
 def classes(hint: Any) -> Iterator[type]:

@@ -25,18 +25,23 @@ from trigemu import starting as starting  # isort: split  # before all that take
 from trigemu.support import show_with
 
 if TYPE_CHECKING:  # `__getattr__` does it when a name is used
-    from trigemu.counting import PatternTable
+    from trigemu.counting import PatternTable, ScoreTable
     from trigemu.decisions import Plan, Slot, Stream, decide, make_plan
     from trigemu.emulation import (
         Axis,
         Emulation,
         EventTable,
+        Offer,
+        Scores,
         at_luminosity,
         at_pileup,
         decisions,
         emulate,
         event_table,
+        read_scores,
+        score_table,
         solve_budgets,
+        write_scores,
     )
     from trigemu.menus import (
         Budget,
@@ -200,6 +205,7 @@ __all__ = [
     "ModelCall",
     "Native",
     "Number",
+    "Offer",
     "Overall",
     "PatternTable",
     "Pileup",
@@ -217,6 +223,8 @@ __all__ = [
     "Scan",
     "Scope",
     "ScoreKind",
+    "ScoreTable",
+    "Scores",
     "Slot",
     "Solution",
     "Source",
@@ -257,14 +265,17 @@ __all__ = [
     "open_catalogue",
     "rates_of",
     "read_menu",
+    "read_scores",
     "run",
     "sample_spectra",
     "scan",
+    "score_table",
     "solve_budgets",
     "thresholds_met",
     "without_bad_files",
     "worker_pool",
     "write_calibrated",
+    "write_scores",
 ]
 
 

@@ -72,6 +72,30 @@ def test_no_cut_between_distinct_scores_comes_nearer(events: list[tuple[float, f
     assert math.isfinite(solution.cut)
 
 
+@given(
+    st.lists(st.tuples(st.integers(-3, 9).map(float), st.floats(0.1, 10)), min_size=3, max_size=30),
+    st.floats(0.1, 1.0),
+    st.integers(-3, 6),
+)
+def test_without_the_lower_scores_a_cut_is_the_same_or_refused(
+    events: list[tuple[float, float]], part: float, known_above: int
+) -> None:
+    """It is refused only where the budget is within the error of what the known scores give."""
+    score, rate = map(np.array, zip(*events, strict=True))
+    budget = part * float(rate.sum())
+    assume(budget > max(above(score, rate, cut) for cut in possible_cuts(score)[:1]))
+    expected, known = cut_for(score, rate, budget), score > known_above
+    try:
+        found = cut_for(score[known], rate[known], budget, known_above=known_above)
+    except ValueError:
+        passing = rate[score > expected.cut]
+        sigma = math.sqrt((passing**2).sum())
+        steps = [float(rate[score == value].sum()) for value in score]
+        assert float(rate[known].sum()) - budget <= sigma + 2 * max(steps)
+        return
+    assert found == expected
+
+
 @pytest.mark.parametrize(
     ("higher", "lower"),
     [

@@ -28,6 +28,9 @@ from trigemu.emulation.scaling import (
     unseen_half,
     weights_by_half,
 )
+from trigemu.emulation.score_files import read_scores, write_scores
+from trigemu.emulation.score_pass import passes_to_score, score_table
+from trigemu.emulation.scores import Offer, Scores, Stored, definition
 
 __all__ = [
     "Axis",
@@ -35,7 +38,10 @@ __all__ = [
     "Emulation",
     "EventTable",
     "Job",
+    "Offer",
     "Progress",
+    "Scores",
+    "Stored",
     "TableTask",
     "Task",
     "at_luminosity",
@@ -44,6 +50,7 @@ __all__ = [
     "crossing_scale",
     "cut_for",
     "decisions",
+    "definition",
     "emulate",
     "emulation_of",
     "event_table",
@@ -52,9 +59,13 @@ __all__ = [
     "over_background",
     "over_samples",
     "passes",
+    "passes_to_score",
+    "read_scores",
     "refuse_negative",
+    "score_table",
     "solve_budgets",
     "ties",
     "unseen_half",
     "weights_by_half",
+    "write_scores",
 ]

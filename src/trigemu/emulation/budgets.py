@@ -119,11 +119,25 @@ def solve_budgets(
     for table, part in over_background(job, collect, executor, progress):
         tables.append(table)
         parts.append(part)
-    asked = _joined(parts)
     scales = half_scales(merge_tables(tables), half, catalogue)
+    return solved_by(menus, plan.bits, slots, _joined(parts), scales, catalogue)
+
+
+def solved_by(
+    menus: Sequence[Menu],
+    bits: Sequence[Mapping[str, int]],
+    slots: Sequence[int],
+    asked: BudgetEvents,
+    scales: FloatArray,
+    catalogue: Catalogue,
+    known_above: Mapping[int, float] | None = None,
+) -> tuple[Menu, ...]:
+    """Return menus with their budgets solved on given events. bits, slots: as in a plan, and those with a
+    budget. known_above: by slot, where only scores above a value are known."""
+    floors = known_above or {}
     return tuple(
-        menu.solved(_Solver(menu, bits, slots, asked, scales, catalogue).solutions())
-        for menu, bits in zip(menus, plan.bits, strict=True)
+        menu.solved(_Solver(menu, of_menu, slots, asked, scales, catalogue, floors).solutions())
+        for menu, of_menu in zip(menus, bits, strict=True)
     )
 
 
@@ -173,8 +187,10 @@ class _Solver:
         asked: BudgetEvents,
         scales: FloatArray,
         catalogue: Catalogue,
+        known_above: Mapping[int, float],
     ) -> None:
         self.menu = menu
+        self.known_above = {t.name: known_above.get(bits[t.name], -math.inf) for t in menu.budgeted}
         self.weight = asked.weight * scales[asked.sample] * crossing_scale(menu, catalogue)
         self.scores = {t.name: asked.scores[:, slots.index(bits[t.name])] for t in menu.budgeted}
         width = asked.words.shape[1]
@@ -214,7 +230,8 @@ class _Solver:
         try:
             rate = self.weight[asked] * fraction[entry]
             together = self.parent[asked], self.shared[asked]
-            return cut_for(self.scores[trigger.name][asked], rate, trigger.budget.hz, together)
+            score, known_above = self.scores[trigger.name][asked], self.known_above[trigger.name]
+            return cut_for(score, rate, trigger.budget.hz, together, known_above)
         except ValueError as error:
             wanted = f"{trigger.budget.key} = {trigger.budget.hz:g}"
             raise TrigemuError(f"{trigger.place}: trigger {trigger.name!r}: {wanted}: {error}") from None
@@ -225,6 +242,7 @@ def cut_for(
     rate: FloatArray,
     budget_hz: float,
     together: tuple[Parents, BoolArray] | None = None,
+    known_above: float = -math.inf,
 ) -> Solution:
     """Return the cut between two distinct scores above which Σ rate comes nearest to a budget.
 
@@ -238,11 +256,13 @@ def cut_for(
         The budget in Hz.
     together : tuple of uint64[n] and bool[n], optional
         The parents of the events, and whether other events may have the same parent; None: none is shared.
+    known_above : float
+        Only scores above this value are given; −∞: all.
 
     Raises
     ------
     ValueError
-        If the budget cannot be met; the message gives the rate that can be.
+        If the budget cannot be met, with the rate that can be, or not by the scores that are given.
     """
     if not len(score):
         raise ValueError("cannot be met: no event has a score")
@@ -250,6 +270,9 @@ def cut_for(
     scores, rates = score[order], rate[order]
     ends = np.flatnonzero(np.append(scores[1:] != scores[:-1], True))
     above = np.concatenate([[0.0], np.cumsum(rates)[ends]])
+    unknown = f"scores above {known_above:g} alone are known, and give {above[-1]:.6g} Hz"
+    if budget_hz > above[-1] * (1 + _DIGITS) and known_above > -math.inf:
+        raise ValueError(unknown)
     if budget_hz > above[-1] * (1 + _DIGITS):
         raise ValueError(f"cannot be met: all events with a score give {above[-1]:.6g} Hz")
     reached = min(int(np.searchsorted(above, budget_hz)), len(ends))
@@ -269,6 +292,8 @@ def cut_for(
     sigma = math.sqrt(_variance(rate, passing, together))
     fewer = max(1, int(np.searchsorted(above, above[nearest] - sigma)))
     more = min(len(ends), int(np.searchsorted(above, above[nearest] + sigma)))
+    if len(ends) in (nearest, more) and known_above > -math.inf:  # the next lower score is not known
+        raise ValueError(f"{unknown}, which is too near")
     return Solution(cut(nearest), (cut(fewer) - cut(more)) / 2, float(tie))
 
 

@@ -237,7 +237,7 @@ def emulate(
     plan.check_background(catalogue)
     half = unseen_half(solved, plan, catalogue)
     strata = catalogue.strata
-    undecided = strata > 1 or _undecided(solved, plan, axis)
+    undecided = strata > 1 or counts_undecided(solved, plan) or (axis is not None and axis.undecided)
     task = _CountPatterns(half is not None, axis, strata, catalogue.with_parents, undecided)
     table = empty_table(plan.words)
     parts: list[PatternTable] = []
@@ -280,8 +280,8 @@ class _CountPatterns(TableTask):
         )
 
 
-def _undecided(menus: Sequence[Menu], plan: Plan, axis: Axis | None) -> bool:
+def counts_undecided(menus: Sequence[Menu], plan: Plan) -> bool:
     """Whether events in which no trigger fires can contribute to a rate: `random` and `not` accept them."""
     nothing = np.zeros((1, plan.words), np.uint64)
     accepted = (acceptances(nothing, menu, bits).total for menu, bits in zip(menus, plan.bits, strict=True))
-    return (axis is not None and axis.undecided) or any(total.any() for total in accepted)
+    return any(total.any() for total in accepted)

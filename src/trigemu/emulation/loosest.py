@@ -1,0 +1,127 @@
+"""Which thresholds may be offered: from where a trigger's own rate is some times the present one, to where it
+is as many times less.
+
+One pass sums the weights of events in bins of their scores, which are narrow at any scale: the leading bits
+of the score as a float.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.counting import raw_decisions
+from trigemu.decisions import Plan, decide
+from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.menus import Menu
+from trigemu.observables import Workspace
+from trigemu.samples import Events
+from trigemu.support import BoolArray, FloatArray, IntArray, Words
+
+#: By how much a trigger's own rate may grow, and fall.
+FACTOR = 10
+#: The leading bits that make a bin: sign, exponent, and a step of at most 0.4 %.
+_BITS = 20
+_REST = 64 - _BITS
+#: Weights are summed as integers, so that no order of events changes a bin.
+_PER_HZ = 2.0**20
+_LOWEST = -(2**63)
+
+
+@dataclass(frozen=True)
+class BinnedScores:
+    """Weights in bins of the scores of slots, in the order of both. slot, bin: int64[k]. weight, present:
+    int64[k], the sum for all events, and for those that fire as the menus are written."""
+
+    slot: IntArray
+    bin: IntArray
+    weight: IntArray
+    present: IntArray
+
+
+def offered(
+    job: Job, slots: Sequence[int], executor: Any, progress: Progress | None
+) -> dict[int, tuple[float, float]]:
+    """Return the range of thresholds of some slots with a score, in one pass over the background."""
+    task = _Bin(job.menus, tuple(slots))
+    found = task.merge([*over_background(job, task, executor, progress)])
+    cuts = {slot: job.plan.slots[slot].compiled.cut or 0.0 for slot in slots}
+    return {slot: _range(found, slot, cut) for slot, cut in cuts.items()}
+
+
+@dataclass(frozen=True)
+class _Bin:
+    """The task that bins the scores of a chunk."""
+
+    menus: tuple[Menu, ...]
+    slots: tuple[int, ...]
+    classes: ClassVar[tuple[type, ...]] = (BinnedScores,)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> BinnedScores:
+        work, core = Workspace(events), events.core
+        words = decide(events, plan, work)[core]
+        weight = np.rint(events.weight[core] * _PER_HZ).astype(np.int64)
+        parts = []
+        for slot in self.slots:
+            score = np.asarray(plan.slots[slot].compiled.evaluate(work), np.float64)[core]
+            fired = (words[:, slot // 64] >> np.uint64(slot % 64)) & np.uint64(1) != 0
+            rows = np.flatnonzero((score > -np.inf) & self._asked(plan, slot, words))
+            present = np.where(fired, weight, 0)[rows]
+            parts.append(BinnedScores(np.full(len(rows), slot), _bin_of(score[rows]), weight[rows], present))
+        return self.merge(parts)
+
+    def _asked(self, plan: Plan, slot: int, words: Words) -> BoolArray:
+        """Return in which events the first trigger of a slot may fire: those in which its seed does."""
+        for menu, bits in zip(self.menus, plan.bits, strict=True):
+            for trigger in menu.used:
+                if bits.get(trigger.name) == slot and trigger.seed:
+                    return trigger.seed.evaluate(raw_decisions(words, menu, bits))
+        return np.ones(len(words), np.bool_)
+
+    def merge(self, parts: Sequence[BinnedScores]) -> BinnedScores:
+        names = ("slot", "bin", "weight", "present")
+        slot, bins, weight, present = (np.concatenate([getattr(p, name) for p in parts]) for name in names)
+        order = np.lexsort((bins, slot))
+        slot, bins = slot[order], bins[order]
+        first = np.flatnonzero(np.diff(slot, prepend=-1) | np.diff(bins, prepend=_LOWEST))
+        if not len(first):
+            return BinnedScores(slot, bins, weight, present)
+        sums = (np.add.reduceat(values[order], first) for values in (weight, present))
+        return BinnedScores(slot[first], bins[first], *sums)
+
+
+def _bin_of(score: FloatArray) -> IntArray:
+    """Return the bin of each score, int64[n], ascending with the score; below 0, it is negative."""
+    bits = score.view(np.int64) >> _REST
+    return np.where(bits < 0, -1 - (bits & (2 ** (_BITS - 1) - 1)), bits)
+
+
+def _below(bin_: int) -> float:
+    """Return the largest number below all scores of a bin, or the lowest one that there is."""
+    size = bin_ << _REST if bin_ >= 0 else (-bin_ << _REST) - 1
+    edge = float(np.array([size], np.int64).view(np.float64)[0])
+    return max(math.nextafter(edge if bin_ >= 0 else -edge, -math.inf), -sys.float_info.max)
+
+
+def _range(found: BinnedScores, slot: int, cut: float) -> tuple[float, float]:
+    """Return the loosest and the tightest threshold of a slot whose threshold is `cut` now."""
+    own = found.slot == slot
+    bins, weight, present = found.bin[own][::-1], found.weight[own][::-1], int(found.present[own].sum())
+    if present <= 0:
+        return cut, cut
+    above = np.cumsum(weight)
+    loosest = min(int(np.searchsorted(above, FACTOR * present)), len(bins) - 1)
+    tightest = min(int(np.searchsorted(above, present / FACTOR)), len(bins) - 1)
+    low, high = min(cut, _below(int(bins[loosest]))), max(cut, _below(int(bins[tightest])))
+    digits = 2 - math.floor(math.log10(max(abs(low), abs(high), 1e-300)))
+    return _rounded(low, digits, math.floor), _rounded(high, digits, math.ceil)
+
+
+def _rounded(value: float, digits: int, towards: Callable[[float], int]) -> float:
+    """Return a number with some digits after the point, or so many fewer before it."""
+    return round(towards(value * 10.0**digits) / 10.0**digits, digits)

@@ -1,0 +1,197 @@
+"""Score tables as Parquet files.
+
+A file has a row for each event that the table keeps: sample, id, parent, half, stratum, weight (Hz), for each
+score `score_NAME`, and for each trigger without one its decision, `fired_NAME`. Triggers that differ in their
+thresholds alone share a score; it has the name of the first, and its description names them all. What the
+other events sum to, and which definitions the columns are of, is in the metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from trigemu.counting import ScoreTable, empty_table
+from trigemu.emulation.score_metadata import (
+    KEY,
+    About,
+    Column,
+    about_of,
+    about_scores,
+    columns_of,
+    rest_of,
+    signals_of,
+    stored_of,
+)
+from trigemu.emulation.scores import Offer, Scores
+from trigemu.menus import MenusLike, menus_of, unit_of_threshold
+from trigemu.samples import Catalogue, SamplesLike, samples_of
+from trigemu.support import Array, MissingExtraError, TrigemuError, new_file
+
+
+def write_scores(path: Path, scores: Scores, version: str) -> None:
+    """Write a score table as Parquet.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    scores : Scores
+        The table.
+    version : str
+        The version of trigemu that is named in the file.
+
+    Raises
+    ------
+    TrigemuError
+        If the file cannot be written: then there is none.
+    """
+    pyarrow = _pyarrow("writing")
+    columns = columns_of(scores)
+    fields = [
+        pyarrow.field(name, kind, nullable=False, metadata={"description": said, "unit": unit})
+        for name, kind, unit, said in _described(scores, columns, pyarrow)
+    ]
+    about = msgspec.json.encode(about_scores(scores, columns, version))
+    schema = pyarrow.schema(fields, metadata={KEY: about})
+    names = [sample.name for sample in scores.catalogue.samples]
+    options = {"compression": "zstd", "write_page_checksum": True}
+    with new_file(path) as made, pyarrow.parquet.ParquetWriter(made, schema, **options) as writer:
+        for table in (scores.table, *scores.signals.values()):
+            sample, *others = _arrays_of(table, columns, scores.catalogue.strata)
+            arrays = [pyarrow.DictionaryArray.from_arrays(sample.astype(np.int32), names)]
+            arrays += [pyarrow.array(of, field.type) for of, field in zip(others, fields[1:], strict=True)]
+            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
+
+
+def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> Scores:
+    """Read a score table.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    menus : path, Menu, or list of these
+        The menus to emulate: those that the table was made for, or others of the same triggers.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples that it was made from, as in `emulate`; their events are not read.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    TrigemuError
+        If the file is no score table, is damaged, or was made from other samples.
+    """
+    pyarrow = _pyarrow("reading")
+    menus, catalogue = menus_of(menus), samples_of(catalogue)
+    try:
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
+            about = about_of(path, file.schema_arrow.metadata or {})
+            signals = signals_of(path, about, catalogue)
+            read = file.read()
+    except (OSError, pyarrow.ArrowException) as error:
+        raise TrigemuError(f"{path}: cannot be read as a score table: {error}") from error
+    table = _table_of(path, read, about, catalogue)
+    of_signals = {s.name: table.take(table.sample == s.number) for s in signals}
+    background = np.isin(table.sample, [sample.number for sample in catalogue.background])
+    return Scores(
+        menus,
+        catalogue,
+        table.take(background),
+        {name: replace(of, rest=empty_table(1)) for name, of in of_signals.items()},
+        {name: Offer(*ends) for name, ends in about.offers.items()},
+        stored_of(about.columns),
+        frozenset(about.made_with),
+    )
+
+
+def _pyarrow(doing: str) -> Any:
+    try:
+        import pyarrow.parquet
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"{doing} Parquet", "formats", "pyarrow") from error
+    return pyarrow
+
+
+def _described(
+    scores: Scores, columns: Sequence[Column], pyarrow: Any
+) -> Iterator[tuple[str, Any, str, str]]:
+    """Yield name, type, unit and description of each column."""
+    yield "sample", pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), "", "the sample"
+    yield "id", pyarrow.uint64(), "", "the number of the event"
+    yield "parent", pyarrow.uint64(), "", "the generated interaction that the event was made from"
+    yield "half", pyarrow.int8(), "", "the half of the sample: 0 training, 1 evaluation"
+    yield (
+        "stratum",
+        pyarrow.int16(),
+        "",
+        "the number of interactions, if crossings are reweighted by it; else 0",
+    )
+    yield "weight", pyarrow.float64(), "Hz", "the rate that the event stands for"
+    units = {t.name: unit_of_threshold(menu, t) for menu in scores.menus for t in menu.triggers}
+    for column in columns:
+        names = [name for of in column.definitions.values() for name in of]
+        if column.above is None:
+            said = f"decision of {', '.join(names)}, before prescale and seed"
+            yield column.name, pyarrow.bool_(), "", said
+        else:
+            said = f"score of {', '.join(names)}; −inf where it is not above {column.above:g}"
+            yield column.name, pyarrow.float64(), units.get(names[0], ""), said
+
+
+def _arrays_of(table: ScoreTable, columns: Sequence[Column], strata: int) -> Iterator[Array]:
+    """Yield the arrays of the columns."""
+    yield from (table.sample, table.id, table.parent, table.axis // strata, table.axis % strata, table.weight)
+    scored = sum(column.above is not None for column in columns)
+    yield from table.scores.T
+    for bit in range(len(columns) - scored):
+        yield (table.words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0
+
+
+def _table_of(path: Path, read: Any, about: About, catalogue: Catalogue) -> ScoreTable:
+    """Return the table of a file. TrigemuError if a column is missing, or holds what it cannot."""
+    strata, numbers = catalogue.strata, {sample.name: sample.number for sample in catalogue.samples}
+
+    def column(name: str, kind: str) -> Any:
+        if name not in read.column_names:
+            raise TrigemuError(f"{path}: the column {name!r} is missing")
+        values = read[name].to_numpy(zero_copy_only=False)
+        if values.dtype != np.dtype(kind):
+            raise TrigemuError(f"{path}: the column {name!r} is {values.dtype}, expected {kind}")
+        return values
+
+    dictionary = read["sample"].combine_chunks() if "sample" in read.column_names else None
+    if dictionary is None or not hasattr(dictionary, "dictionary"):
+        raise TrigemuError(f"{path}: the column 'sample' is missing, or does not hold names")
+    if unknown := {*dictionary.dictionary.to_pylist()} - {*numbers}:
+        raise TrigemuError(f"{path}: no sample is called {sorted(map(str, unknown))[0]!r}")
+    of_name = np.array([numbers[name] for name in dictionary.dictionary.to_pylist()], np.int64)
+    half, stratum = column("half", "int8").astype(np.int64), column("stratum", "int16").astype(np.int64)
+    weight = column("weight", "float64")
+    if not (
+        np.isfinite(weight).all() and np.isin(half, (0, 1)).all() and np.isin(stratum, range(strata)).all()
+    ):
+        raise TrigemuError(f"{path}: a weight, half or stratum is none: the file is damaged")
+    scores = [column(c.name, "float64") for c in about.columns if c.above is not None]
+    fired = [column(c.name, "bool") for c in about.columns if c.above is None]
+    words = np.zeros((len(weight), max(1, -(-len(fired) // 64))), np.uint64)
+    for bit, decisions in enumerate(fired):
+        words[:, bit // 64] |= decisions.astype(np.uint64) << np.uint64(bit % 64)
+    return ScoreTable(
+        of_name[dictionary.indices.to_numpy()],
+        half * strata + stratum,
+        column("id", "uint64"),
+        column("parent", "uint64"),
+        weight,
+        np.asfortranarray(np.column_stack(scores)) if scores else np.zeros((len(weight), 0)),
+        words,
+        rest_of(path, about.rest, len(catalogue.samples), strata),
+    )

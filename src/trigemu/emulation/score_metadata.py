@@ -1,0 +1,156 @@
+"""What a file of scores says of itself: the menus, samples and definitions that its columns are of, and what
+the events that it leaves out sum to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from trigemu.counting import LIMBS, PatternTable
+from trigemu.emulation.scores import Scores, Stored
+from trigemu.samples import Catalogue, Sample
+from trigemu.support import TrigemuError, fingerprint
+
+#: The key of the metadata, and the version of what it holds.
+KEY, FORMAT = b"trigemu_scores", 1
+_Limbs = Annotated[list[int], msgspec.Meta(min_length=LIMBS, max_length=LIMBS)]
+
+
+class _Rest(msgspec.Struct, forbid_unknown_fields=True):
+    """An entry of the events that are left out: exact sums as in a pattern table."""
+
+    sample: int
+    axis: int
+    n: int
+    largest: float
+    weight: _Limbs
+    square: _Limbs
+
+
+class Column(msgspec.Struct, forbid_unknown_fields=True):
+    """A score or a decision. definitions: the names of the triggers with each definition, by its fingerprint.
+    above: scores above it are known; None for a decision."""
+
+    name: str
+    definitions: dict[str, list[str]]
+    above: float | None = None
+
+
+class About(msgspec.Struct, forbid_unknown_fields=True):
+    """The metadata. background, signals: fingerprints of the samples by name. offers: the loosest and the
+    tightest threshold by trigger. columns: scores, then decisions."""
+
+    format: int
+    version: str
+    menus: list[str]
+    background: dict[str, str]
+    signals: dict[str, str]
+    offers: dict[str, tuple[float, float]]
+    columns: list[Column]
+    made_with: list[str]
+    rest: list[_Rest]
+
+
+def columns_of(scores: Scores) -> list[Column]:
+    """Return the scores, then the decisions, in the order of their places in the table."""
+    places: dict[tuple[bool, int], dict[str, Stored]] = {}
+    for key, stored in scores.stored.items():
+        place = (stored.column < 0, max(stored.column, stored.bit))
+        places.setdefault(place, {})[key] = stored
+    found: list[Column] = []
+    for (is_bit, _), of in sorted(places.items()):
+        first = next(iter(of.values()))
+        name = f"{'fired' if is_bit else 'score'}_{first.names[0]}"
+        while any(column.name == name for column in found):  # another definition in another menu
+            name += "_"
+        names = {key: list(stored.names) for key, stored in of.items()}
+        found.append(Column(name, names, None if is_bit else first.above))
+    return found
+
+
+def stored_of(columns: Sequence[Column]) -> dict[str, Stored]:
+    found: dict[str, Stored] = {}
+    scored = sum(column.above is not None for column in columns)
+    for number, column in enumerate(columns):
+        place = (number, -1) if number < scored else (-1, number - scored)
+        above = -math.inf if column.above is None else column.above
+        found |= {key: Stored(tuple(names), *place, above) for key, names in column.definitions.items()}
+    return found
+
+
+def about_scores(scores: Scores, columns: list[Column], version: str) -> About:
+    rest = scores.table.rest
+    arrays = (rest.sample, rest.axis, rest.n, rest.largest, rest.weight, rest.square)
+    return About(
+        format=FORMAT,
+        version=version,
+        menus=[menu.name for menu in scores.menus],
+        background={sample.name: _content(sample) for sample in scores.catalogue.background},
+        signals={name: _content(scores.catalogue.sample(name)) for name in scores.signals},
+        offers={name: (offer.low, offer.high) for name, offer in scores.offers.items()},
+        columns=columns,
+        made_with=sorted(scores.made_with),
+        rest=[_Rest(*entry) for entry in zip(*(array.tolist() for array in arrays), strict=True)],
+    )
+
+
+def about_of(path: Path, metadata: dict[bytes, bytes]) -> About:
+    if KEY not in metadata:
+        raise TrigemuError(f"{path}: it is no score table; trigemu scores makes one")
+    try:
+        about = msgspec.json.decode(metadata[KEY], type=About)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise TrigemuError(f"{path}: its metadata are damaged: {error}") from error
+    if about.format != FORMAT:
+        raise TrigemuError(f"{path}: format = {about.format}, expected {FORMAT}: make the table again")
+    scored = [column.above is not None for column in about.columns]
+    if scored != sorted(scored, reverse=True):
+        raise TrigemuError(f"{path}: its metadata are damaged: scores come before decisions")
+    return about
+
+
+def signals_of(path: Path, about: About, catalogue: Catalogue) -> list[Sample]:
+    """Return the signals. TrigemuError if the table was made from other samples than those of a catalogue."""
+    here = {sample.name: sample for sample in catalogue.samples}
+    background = {sample.name for sample in catalogue.background}
+    for name, content in (about.background | about.signals).items():
+        if name not in here or _content(here[name]) != content:
+            raise TrigemuError(
+                f"{path}: it was made from another sample {name!r} than that of {catalogue.path}"
+            )
+    if missing := background - about.background.keys():
+        raise TrigemuError(f"{path}: it was made without the sample {sorted(missing)[0]!r}")
+    return [here[name] for name in about.signals]
+
+
+def _content(sample: Sample) -> str:
+    """Return a fingerprint of a sample, wherever its files are."""
+    files = [(Path(source.path).name, source.entries) for source in sample.sources]
+    return fingerprint(sample.identity, files, sample.sha256)
+
+
+def rest_of(path: Path, rest: Sequence[_Rest], samples: int, strata: int) -> PatternTable:
+    """Return the events that are left out."""
+    for entry in rest:
+        inside = 0 <= entry.sample < samples and 0 <= entry.axis < 2 * strata and 0 < entry.n < 2**62
+        if not (inside and 0.0 <= entry.largest < math.inf):
+            raise TrigemuError(f"{path}: its metadata are damaged: an entry of the other events is none")
+    try:
+        columns = [
+            np.array([getattr(entry, name) for entry in rest], kind)
+            for name, kind in (("sample", "i8"), ("axis", "i8"), ("n", "i8"), ("largest", "f8"))
+        ]
+        sums = [
+            np.array([getattr(entry, name) for entry in rest], np.int64).reshape(-1, LIMBS)
+            for name in ("weight", "square")
+        ]
+    except OverflowError:
+        raise TrigemuError(f"{path}: its metadata are damaged: a sum is too large") from None
+    sample, axis, n, largest = columns
+    weight, square = sums
+    return PatternTable(sample, axis, np.zeros((len(rest), 1), np.uint64), n, largest, weight, square)

@@ -1,0 +1,255 @@
+"""Making score tables: the pass over the events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.counting import (
+    PatternTable,
+    ScoreTable,
+    SharedEvents,
+    count_patterns,
+    merge_score_tables,
+    raw_decisions,
+)
+from trigemu.decisions import Plan, decide, make_plan
+from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
+from trigemu.emulation.loosest import offered
+from trigemu.emulation.scores import Offer, Scores, Stored, definition
+from trigemu.menus import Menu, MenusLike, menus_of
+from trigemu.observables import Workspace
+from trigemu.samples import INTERACTIONS, Events, SamplesLike, half_of, samples_of
+from trigemu.support import TrigemuError, Words, engine_of, fingerprint, names_of, nearest
+from trigemu.triggers import ScoreKind
+
+
+def score_table(
+    menus: MenusLike,
+    catalogue: SamplesLike = None,
+    *,
+    vary: Mapping[str, tuple[float, float]] | None = None,
+    signals: str | Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Scores:
+    """Collect the scores of all events that menus may accept at their loosest thresholds.
+
+    Parameters
+    ----------
+    menus : path, Menu, or list of these
+        The menus. Rate budgets are solved first.
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
+        The samples, as in `emulate`.
+    vary : mapping of str to tuple of float, optional
+        The loosest and the tightest threshold of triggers, by name. By default, from where a trigger's own
+        rate is ten times the present one to where it is a tenth, which takes one more pass.
+    signals : str or sequence of str
+        Names of samples of which all events are kept, beside the background.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    Scores
+
+    Raises
+    ------
+    TrigemuError
+        If a trigger to vary is unknown or has no threshold, or a budget cannot be met.
+    SampleError
+        If a sample lacks a column that a trigger needs.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> scores = trigemu.score_table("menus/primary.toml", vary={"J100": (60, 160), "G30": (20, 50)})
+    >>> emulation = scores.emulation("menus/primary.toml")
+    >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
+    '21.12 kHz'
+    """
+    engine = engine_of(executor)
+    catalogue = samples_of(catalogue, executor=engine)
+    chosen = [catalogue.sample(name) for name in names_of("the signals", signals)]
+    if known := [sample.name for sample in chosen if sample in catalogue.background]:
+        raise TrigemuError(f"{known[0]!r} is a sample of the background, which the table has in any case")
+    given = menus_of(menus)
+    asked = _asked(given, vary or {})
+    solved = solve_budgets(given, catalogue, executor=engine, progress=progress)
+    plan = make_plan(solved)
+    plan.check_background(catalogue)
+    for sample in chosen:
+        plan.check(sample)
+    offers = _offers(Job(solved, plan, catalogue), asked, engine, progress)
+    loosest = tuple(_loosest(menu, offers) for menu in solved)
+    plan = make_plan(loosest)
+    task, stored = _collection(loosest, plan, frozenset(sample.number for sample in chosen), catalogue.strata)
+    job = Job(loosest, plan, catalogue)
+    table = task.merge([*over_background(job, task, engine, progress)])
+    of_signals = {
+        sample.name: task.merge([*over_samples([sample], job, task, engine, progress)]) for sample in chosen
+    }
+    made_with = {sha256 for models in plan.models for sha256 in models.values()}
+    made_with |= {plugin.sha256 for menu in solved for plugin in menu.plugins}
+    return Scores(solved, catalogue, table, of_signals, offers, stored, frozenset(made_with))
+
+
+def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:
+    """Return how often the background is passed over."""
+    budgets = any(menu.budgeted for menu in menus)
+    open_ = any(isinstance(t.description, ScoreKind) and t.name not in vary for m in menus for t in m.used)
+    return 1 + budgets + open_
+
+
+def _asked(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> dict[str, Offer]:
+    """Return the ranges that a user gave. TrigemuError if one is of no trigger, or none."""
+    known = {trigger.name: trigger for menu in menus for trigger in menu.used}
+    found = {}
+    for name, (low, high) in vary.items():
+        if name not in known:
+            raise TrigemuError(f"vary {name!r}: no menu has such a trigger enabled{nearest(name, known)}")
+        if not isinstance(known[name].description, ScoreKind):
+            raise TrigemuError(
+                f"{known[name].place}: vary {name!r}: the kind {known[name].kind!r} has no threshold"
+            )
+        if not -math.inf < low <= high < math.inf:
+            raise TrigemuError(f"vary {name!r}: expected LOW ≤ HIGH, both finite, not {low:g} and {high:g}")
+        found[name] = Offer(float(low), float(high))
+    return found
+
+
+def _offers(
+    job: Job, asked: Mapping[str, Offer], executor: Any, progress: Progress | None
+) -> dict[str, Offer]:
+    """Return the range of thresholds of each trigger that has one; in several menus, all their ranges
+    together."""
+    named = [
+        (trigger.name, bits[trigger.name])
+        for menu, bits in zip(job.menus, job.plan.bits, strict=True)
+        for trigger in menu.used
+        if isinstance(trigger.description, ScoreKind)
+    ]
+    slots = sorted({slot for name, slot in named if name not in asked})
+    ranges = offered(job, slots, executor, progress) if slots else {}
+    found: dict[str, Offer] = {}
+    for name, slot in named:
+        low, high = asked.get(name) or ranges[slot]
+        before = found.get(name, Offer(low, high))
+        found[name] = Offer(min(low, before.low), max(high, before.high))
+    return found
+
+
+def _loosest(menu: Menu, offers: Mapping[str, Offer]) -> Menu:
+    """Return a menu with its loosest thresholds: the present one, if that is looser than what is offered."""
+    triggers = []
+    for trigger in menu.triggers:
+        kind = trigger.description
+        if isinstance(kind, ScoreKind) and trigger.name in offers:
+            kind = kind.at(min(kind.cut, offers[trigger.name].low))
+            trigger = replace(trigger, description=kind, budget=None, solution=None)
+        triggers.append(trigger)
+    return replace(menu, triggers=tuple(triggers))
+
+
+def _collection(
+    menus: Sequence[Menu], plan: Plan, signals: frozenset[int], strata: int
+) -> tuple[_Collect, dict[str, Stored]]:
+    """Return the task, and where its table has each trigger, by its definition."""
+    columns: dict[int, int] = {}
+    cuts: list[tuple[int, float]] = []
+    bits: dict[int, int] = {}
+    for group in plan.groups:
+        for bit in group.bits.tolist():
+            if len(group.cuts):
+                columns[bit] = len(cuts)
+            else:
+                bits[bit] = len(bits)
+        if len(group.cuts):
+            cuts.append((int(group.bits[0]), float(group.cuts[0])))
+    stored: dict[str, Stored] = {}
+    firing = np.zeros(plan.words, np.uint64)
+    for menu, of in zip(menus, plan.bits, strict=True):
+        scope = fingerprint(menu.scope)
+        for name, slot in of.items():
+            trigger = menu.trigger(name)
+            key, column = definition(scope, trigger), columns.get(slot, -1)
+            names = (*stored[key].names, name) if key in stored else (name,)
+            above = cuts[column][1] if column >= 0 else -math.inf
+            stored[key] = Stored(tuple(dict.fromkeys(names)), column, bits.get(slot, -1), above)
+            if not trigger.seed:
+                firing[slot // 64] |= np.uint64(1) << np.uint64(slot % 64)
+    everything = strata > 1 or _fires_on_nothing(menus, plan, firing)
+    return _Collect(tuple(cuts), tuple(bits), tuple(firing.tolist()), everything, signals, strata), stored
+
+
+def _fires_on_nothing(menus: Sequence[Menu], plan: Plan, firing: Words) -> bool:
+    """Whether a trigger may fire in events in which none fires that reads no seed: `random`, `not`."""
+    patterns = np.stack([np.zeros_like(firing), ~firing])
+    return any(
+        raw[trigger.name].any()
+        for menu, bits in zip(menus, plan.bits, strict=True)
+        for raw in [raw_decisions(patterns, menu, bits)]
+        for trigger in menu.enabled
+    )
+
+
+@dataclass(frozen=True)
+class _Collect:
+    """The task that collects the scores of a chunk.
+
+    cuts: for each column, a slot and its loosest threshold. bits: the slots without a score. firing: the bits
+    of the slots that make an event be kept. everything: whether all events are. signals: the samples of which
+    all are.
+    """
+
+    cuts: tuple[tuple[int, float], ...]
+    bits: tuple[int, ...]
+    firing: tuple[int, ...]
+    everything: bool
+    signals: frozenset[int]
+    strata: int
+    classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, ScoreTable)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScoreTable:
+        work, core = Workspace(events), events.core
+        words = decide(events, plan, work)[core]
+        axis = half_of(events.parent)[core] * self.strata
+        if self.strata > 1:
+            axis += events.scalars[INTERACTIONS[1]].astype(np.int64)[core]
+        keep = (words & np.array(self.firing, np.uint64)).any(axis=1)
+        keep |= self.everything or chunk.sample in self.signals
+        n = np.count_nonzero(keep)
+        scores = np.full((n, len(self.cuts)), -np.inf, order="F")
+        for column, (slot, cut) in enumerate(self.cuts):
+            score = np.asarray(plan.slots[slot].compiled.score_above(work, cut), np.float64)[core][keep]
+            scores[:, column] = np.where(score > cut, score, -np.inf)
+        left = ~keep
+        nothing = np.zeros((len(words) - n, 1), np.uint64)
+        return ScoreTable(
+            np.full(n, chunk.sample, np.int64),
+            axis[keep],
+            events.id[core][keep],
+            events.parent[core][keep],
+            events.weight[core][keep],
+            scores,
+            _only(words[keep], self.bits),
+            count_patterns(chunk.sample, nothing, events.weight[core][left], axis[left]),
+        )
+
+    def merge(self, parts: Sequence[ScoreTable]) -> ScoreTable:
+        return merge_score_tables(parts)
+
+
+def _only(words: Words, bits: Iterable[int]) -> Words:
+    """Return only some bits of patterns, in that order."""
+    chosen = tuple(bits)
+    found = np.zeros((len(words), max(1, -(-len(chosen) // 64))), np.uint64)
+    for place, bit in enumerate(chosen):
+        fired = (words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1)
+        found[:, place // 64] |= fired << np.uint64(place % 64)
+    return found

@@ -1,0 +1,282 @@
+"""Menus at any thresholds, from the scores of events that were passed over once.
+
+A score table (`counting/score_table.py`) is made for the loosest thresholds that are offered. Any menu whose
+triggers the table has, with thresholds that are not looser, and with any prescales, seeds, groups and
+`logic`, is then emulated without an event being read, and with the same result to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from trigemu.counting import PatternTable, ScoreTable, merge_tables
+from trigemu.decisions import Plan, make_plan
+from trigemu.emulation.budgets import BudgetEvents, solved_by
+from trigemu.emulation.loop import Emulation, counts_undecided
+from trigemu.emulation.scaling import half_scales, unseen_half
+from trigemu.menus import Menu, MenuLike, MenusLike, Trigger, menu_of, menus_of
+from trigemu.samples import EVALUATION, Catalogue
+from trigemu.support import (
+    FloatArray,
+    IntArray,
+    SampleError,
+    TrigemuError,
+    Words,
+    fingerprint,
+    in_brackets,
+)
+from trigemu.triggers import ScoreKind
+
+
+class Offer(NamedTuple):
+    """The range of thresholds that a trigger may have.
+
+    Attributes
+    ----------
+    low, high : float
+        The loosest and the tightest threshold.
+    """
+
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Where a table has what decides some triggers.
+
+    names: the triggers. column: that of their score, or −1. bit: that of their decision, or −1 if they have a
+    score. above: the scores above it are known.
+    """
+
+    names: tuple[str, ...]
+    column: int
+    bit: int
+    above: float
+
+
+@dataclass(frozen=True, repr=False)
+class Scores:
+    """The scores of the events that menus may accept, for emulation at other thresholds.
+
+    Attributes
+    ----------
+    menus : tuple of Menu
+        The menus that the table was made for, with their budgets solved.
+    catalogue : Catalogue
+        The samples.
+    table : ScoreTable
+        The events of the background. Their axis is half × strata + stratum.
+    signals : mapping of str to ScoreTable
+        All events of the signals, by the name of the sample.
+    offers : mapping of str to Offer
+        The range of thresholds of each trigger that has one, by name.
+    stored : mapping of str to Stored
+        Where the table has what decides a trigger, by the fingerprint of its definition.
+    made_with : frozenset of str
+        The SHA-256 of the models and plugins of the menus.
+    """
+
+    menus: tuple[Menu, ...]
+    catalogue: Catalogue
+    table: ScoreTable
+    signals: Mapping[str, ScoreTable]
+    offers: Mapping[str, Offer]
+    stored: Mapping[str, Stored] = field(repr=False)
+    made_with: frozenset[str] = frozenset()
+
+    def __repr__(self) -> str:
+        return in_brackets(self, f"{len(self.table)} events, {self.table.scores.shape[1]} scores")
+
+    def emulation(
+        self, menus: MenusLike | None = None, *, bin: IntArray | None = None, bins: int = 1
+    ) -> Emulation:
+        """Emulate menus without reading events.
+
+        Parameters
+        ----------
+        menus : path, Menu, or list of these, optional
+            Menus whose triggers the table has; by default those that it was made for. Budgets are solved.
+        bin : int64[n], optional
+            The bin of each event of the background, in which patterns are counted separately; events that
+            the table leaves out are in bin 0.
+        bins : int
+            The number of bins.
+
+        Returns
+        -------
+        Emulation
+            The same as that of `emulate`, to the last bit.
+
+        Raises
+        ------
+        TrigemuError
+            If the table lacks a trigger, or scores below the threshold of one, or a budget cannot be met.
+        """
+        given = self.menus if menus is None else menus_of(menus)
+        solved = self.solve_budgets(given)
+        plan = make_plan(solved)
+        half, strata = unseen_half(solved, plan, self.catalogue), self.catalogue.strata
+        bits, words = self._decided(solved, plan)
+
+        def axis(of: IntArray, bin: IntArray | int) -> IntArray:
+            halves = of // strata if half is not None else 0
+            return (halves * bins + bin) * strata + of % strata
+
+        rest = self._rest(words.shape[1])
+        counted = self.table.count(
+            words,
+            axis(self.table.axis, 0 if bin is None else bin),
+            merge_tables([replace(rest, axis=axis(rest.axis, 0))]),
+            self.catalogue.with_parents,
+            strata > 1 or counts_undecided(solved, plan),
+        )
+        plan = replace(plan, bits=bits)
+        return Emulation(given, solved, self.catalogue, plan, counted, half, bins, strata=strata)
+
+    def solve_budgets(self, menus: MenusLike) -> tuple[Menu, ...]:
+        """Return menus with their rate budgets solved, as the function `solve_budgets` does.
+
+        Parameters
+        ----------
+        menus : path, Menu, or list of these
+            Menus whose triggers the table has.
+
+        Returns
+        -------
+        tuple of Menu
+
+        Raises
+        ------
+        TrigemuError
+            If a budget cannot be met, or not by the scores that the table has.
+        """
+        menus = menus_of(menus)
+        if not any(menu.budgeted for menu in menus):
+            return menus
+        if (self.table.weight < 0).any():
+            raise SampleError("the table has events of negative weight: no cut can be fitted to them")
+        plan = make_plan(menus)
+        unseen = unseen_half(menus, plan, self.catalogue)
+        wanted, strata = EVALUATION if unseen is None else unseen, self.catalogue.strata
+        half = self.table.axis // strata
+        bits, words = self._decided(menus, plan)
+        asked = {
+            of[trigger.name]: self._stored(scope, trigger)
+            for menu, of in zip(menus, bits, strict=True)
+            for scope in [fingerprint(menu.scope)]
+            for trigger in menu.budgeted
+        }
+        slots = sorted(asked)
+        scores = self.table.scores[:, [asked[slot].column for slot in slots]]
+        keep = (half == wanted) & (scores > -np.inf).any(axis=1)
+        shared = np.isin(self.table.sample, sorted(self.catalogue.with_parents))
+        columns = (self.table.sample, self.table.weight, self.table.parent, shared, words, scores)
+        rest = self._rest(1)
+        rest = merge_tables([replace(rest, axis=rest.axis // strata)])
+        everything = self.table.count(np.zeros((len(half), 1), np.uint64), half, rest, (), True)
+        return solved_by(
+            menus,
+            bits,
+            slots,
+            BudgetEvents(*(column[keep] for column in columns)),
+            half_scales(everything, wanted, self.catalogue),
+            self.catalogue,
+            {slot: stored.above for slot, stored in asked.items()},
+        )
+
+    def score(self, trigger: str, menu: MenuLike | None = None) -> FloatArray:
+        """Return the score of a trigger for each event of the background.
+
+        Parameters
+        ----------
+        trigger : str
+            The name of a trigger with a threshold.
+        menu : path or Menu, optional
+            The menu that has it; by default the first one that the table was made for.
+
+        Returns
+        -------
+        float64[n]
+            The scores; −∞ where they are not above the loosest threshold.
+
+        Raises
+        ------
+        TrigemuError
+            If the table has no such score.
+        """
+        of = self.menus[0] if menu is None else menu_of(menu)
+        stored = self._stored(fingerprint(of.scope), of.trigger(trigger))
+        if stored.column < 0:
+            raise TrigemuError(f"{of.trigger(trigger).place}: trigger {trigger!r} has no score")
+        return self.table.scores[:, stored.column]
+
+    def _rest(self, words: int) -> PatternTable:
+        """Return the events that are left out, with patterns of some words."""
+        rest = self.table.rest
+        return replace(rest, words=np.zeros((len(rest), words), np.uint64))
+
+    def _stored(self, scope: str, trigger: Trigger) -> Stored:
+        """Return where the table has a trigger. TrigemuError if it has not, or its scores are not known.
+        scope: fingerprint of the scope of its menu."""
+        stored = self.stored.get(definition(scope, trigger))
+        where = f"{trigger.place}: trigger {trigger.name!r}"
+        if stored is None:
+            raise TrigemuError(
+                f"{where}: the score table was made without this trigger, or with another definition of it: "
+                f"make the table again"
+            )
+        kind = trigger.description
+        if isinstance(kind, ScoreKind) and kind.cut < stored.above:
+            raise TrigemuError(
+                f"{where}: its threshold {kind.cut:g} is below {stored.above:g}, the loosest one of the "
+                f"score table: make the table with --vary {trigger.name}={kind.cut:g}:…"
+            )
+        return stored
+
+    def _decided(self, menus: Sequence[Menu], plan: Plan) -> tuple[tuple[dict[str, int], ...], Words]:
+        """Return the bit of each trigger of each menu, and the patterns of the events."""
+        self._check_models(menus, plan)
+        table = self.table
+        number: dict[tuple[int, float], int] = {}
+        bits: list[dict[str, int]] = []
+        for menu, names in zip(menus, plan.bits, strict=True):
+            bits.append({})
+            scope = fingerprint(menu.scope)
+            for name in names:
+                trigger = menu.trigger(name)
+                stored, kind = self._stored(scope, trigger), trigger.description
+                decision = (stored.column, kind.cut) if isinstance(kind, ScoreKind) else (-1, stored.bit)
+                bits[-1][name] = number.setdefault(decision, len(number))
+        words = np.zeros((len(table), max(1, -(-len(number) // 64))), np.uint64)
+        for (column, value), bit in number.items():
+            if column >= 0:
+                fired = table.scores[:, column] > value
+            else:
+                word, place = divmod(int(value), 64)
+                fired = (table.words[:, word] >> np.uint64(place)) & np.uint64(1) != 0
+            words[:, bit // 64] |= fired.astype(np.uint64) << np.uint64(bit % 64)
+        return tuple(bits), words
+
+    def _check_models(self, menus: Sequence[Menu], plan: Plan) -> None:
+        for menu, models in zip(menus, plan.models, strict=True):
+            if changed := sorted(path for path, sha256 in models.items() if sha256 not in self.made_with):
+                raise TrigemuError(
+                    f"{menu.path}: the score table was made with another {changed[0]}: make the table again"
+                )
+            for plugin in menu.plugins:
+                if plugin.sha256 not in self.made_with:
+                    raise TrigemuError(
+                        f"{menu.path}: the score table was made with another version of the plugin "
+                        f"{plugin.name!r}: make the table again"
+                    )
+
+
+def definition(scope: str, trigger: Trigger) -> str:
+    """Return a fingerprint of what decides a trigger, but for its threshold."""
+    kind = trigger.description
+    return fingerprint(scope, kind.at(0.0) if isinstance(kind, ScoreKind) else kind)
