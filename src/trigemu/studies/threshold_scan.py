@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from trigemu.decisions import Plan
-from trigemu.emulation import Emulation, Progress, emulate, solve_budgets
+from trigemu.emulation import Emulation, Progress, Scores, emulate, solve_budgets
 from trigemu.menus import Menu, MenuLike, Trigger, menu_of
 from trigemu.observables import Workspace
 from trigemu.rates import MenuRates, TriggerRates, rates_of
 from trigemu.samples import Need, SamplesLike, samples_of
 from trigemu.support import (
     BoolArray,
+    FloatArray,
     IntArray,
     Named,
     Shown,
@@ -106,7 +107,7 @@ class Met:
 def scan(
     menu: MenuLike,
     steps: Steps | Sequence[Steps],
-    catalogue: SamplesLike = None,
+    catalogue: SamplesLike | Scores = None,
     *,
     executor: Any = None,
     progress: Progress | None = None,
@@ -121,7 +122,10 @@ def scan(
         The menu.
     steps : Steps or sequence of Steps
         The triggers to scan, each with its values.
-    catalogue, executor, progress
+    catalogue : path, Catalogue, Events, ak.Array, list of paths, Scores, or None
+        The samples, as in `emulate`; or the scores of their events (`score_table`), of which no event is
+        read again.
+    executor, progress
         As in `emulate`.
 
     Returns
@@ -143,12 +147,20 @@ def scan(
     """
     menu, steps = menu_of(menu), _plain(steps)
     check_steps(menu, steps)
-    catalogue = samples_of(catalogue, executor=executor)
     axis = _Above(steps)
-    if any(trigger.name not in axis.triggers for trigger in menu.budgeted):
-        (menu,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
-    ready = _at_first(menu, steps)
-    emulation = emulate([ready], catalogue, axis=axis, executor=executor, progress=progress)
+    budgets = any(trigger.name not in axis.triggers for trigger in menu.budgeted)
+    if isinstance(catalogue, Scores):
+        if budgets:
+            (menu,) = catalogue.solve_budgets(menu)
+        ready = _at_first(menu, steps)
+        above = axis.number([catalogue.score(step.trigger, ready) for step in steps])
+        emulation = catalogue.emulation(ready, bin=above, bins=axis.bins)
+    else:
+        catalogue = samples_of(catalogue, executor=executor)
+        if budgets:
+            (menu,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
+        ready = _at_first(menu, steps)
+        emulation = emulate([ready], catalogue, axis=axis, executor=executor, progress=progress)
     shapes = tuple(range(len(step.values)) for step in steps)
     points = tuple(rates_of(_at(emulation, axis, chosen)) for chosen in product(*shapes))
     return Scan(steps, points)
@@ -304,9 +316,13 @@ class _Above:
         return ()
 
     def __call__(self, plan: Plan, work: Workspace) -> IntArray:
-        number = np.zeros(len(work.events), np.int64)
-        for step in self.steps:
-            score = plan.slots[plan.bits[0][step.trigger]].compiled.evaluate(work)
+        slots = [plan.slots[plan.bits[0][step.trigger]] for step in self.steps]
+        return self.number([np.asarray(slot.compiled.evaluate(work), np.float64) for slot in slots])
+
+    def number(self, scores: Sequence[FloatArray]) -> IntArray:
+        """Return the bin of each event, int64[n], from its scores, float64[n] for each scanned trigger."""
+        number = np.zeros(len(scores[0]), np.int64)
+        for step, score in zip(self.steps, scores, strict=True):
             number = number * (len(step.values) + 1) + np.searchsorted(step.values, score, "left")
         return number
 
