@@ -12,7 +12,7 @@ from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
-from trigemu.emulation import solve_budgets, ties
+from trigemu.emulation import read_scores, solve_budgets, ties
 from trigemu.menus import write_calibrated
 from trigemu.output.notes import solutions, texts
 from trigemu.samples import without_bad_files
@@ -23,6 +23,7 @@ from trigemu.triggers import search_path
 @click.command()
 @options.menu
 @options.samples
+@options.scores_file
 @processing
 @options.plugin_path
 @click.option(
@@ -31,12 +32,13 @@ from trigemu.triggers import search_path
 def calibrate(
     menu: Path,
     catalogue: Path | str | None,
+    scores: Path | None,
     processing: Processing,
     plugin_path: tuple[Path, ...],
     file: Path,
 ) -> None:
     """Write MENU with thresholds in place of rate budgets."""
-    check_outputs([file], (menu, catalogue))
+    check_outputs([file], (menu, catalogue, scores))
     read = trigemu.read_menu(menu, search_path(plugin_path))
     if not read.budgeted:
         raise trigemu.TrigemuError(
@@ -44,10 +46,13 @@ def calibrate(
         )
     with processing.opened(catalogue) as (engine, samples):
         check_inputs([file], [read], samples)
-        with events_bar(samples.background, engine) as advance:
-            (solved,) = without_bad_files(
-                samples, lambda good: solve_budgets([read], good, executor=engine, progress=advance)
-            )
+        if scores:
+            (solved,) = read_scores(scores, read, samples).solve_budgets(read)
+        else:
+            with events_bar(samples.background, engine) as advance:
+                (solved,) = without_bad_files(
+                    samples, lambda good: solve_budgets([read], good, executor=engine, progress=advance)
+                )
     write_calibrated(solved, file, samples.table.name)
     for line in (*texts(solutions(solved)), *(f"Warning: {tie}." for tie in ties(solved))):
         console().print(line)

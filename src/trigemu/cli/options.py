@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from trigemu.cli.outputs import Document
 from trigemu.samples import Errors
-from trigemu.support import TrigemuError
+from trigemu.support import TrigemuError, quoted
 
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
@@ -78,6 +78,42 @@ json_file = click.option(
 )
 csv_file = click.option(
     "--csv", "csv_file", type=Document(), help="Write the rates as CSV; -: instead of the tables."
+)
+
+
+def _ranges(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> dict[str, tuple[float, float]]:
+    """Read NAME=LOW:HIGH, each name once."""
+    found: dict[str, tuple[float, float]] = {}
+    for text in values:
+        name, _, ends = text.rpartition("=")
+        low, _, high = ends.partition(":")
+        if name in found:
+            raise TrigemuError(f"--vary {quoted(text)}: {name} is given twice")
+        try:
+            found[name] = float(low), float(high)
+        except ValueError:
+            name = ""
+        if not name:
+            raise TrigemuError(f"--vary {quoted(text)}: expected NAME=LOW:HIGH, such as J100=60:160")
+    return found
+
+
+vary = click.option(
+    "--vary",
+    multiple=True,
+    callback=_ranges,
+    metavar="NAME=LOW:HIGH",
+    help="Thresholds of a trigger to offer; repeatable [default: from ten times its own rate to a tenth].",
+)
+signals = click.option(
+    "--signal", "signals", multiple=True, help="Sample of which all events are added; repeatable."
+)
+scores_file = click.option(
+    "--scores",
+    type=click.Path(path_type=Path),
+    help="Scores of the samples (trigemu scores): their events are not read.",
 )
 
 

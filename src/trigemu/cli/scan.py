@@ -11,6 +11,7 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
+from trigemu.emulation import read_scores
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import Steps, check_steps, parse_values, thresholds_met
@@ -33,6 +34,7 @@ from trigemu.triggers import search_path
     help="Find between which values a rate is this many Hz; repeatable.",
 )
 @options.samples
+@options.scores_file
 @processing
 @options.errors
 @options.plugin_path
@@ -45,6 +47,7 @@ def scan(
     values: tuple[str, ...],
     budgets: tuple[float, ...],
     catalogue: Path | str | None,
+    scores: Path | None,
     processing: Processing,
     errors: Errors,
     plugin_path: tuple[Path, ...],
@@ -54,7 +57,7 @@ def scan(
 ) -> None:
     """Scan the rates of a MENU over the threshold of one trigger, or over the plane of two."""
     files = on_disk(json_file, csv_file, figure)
-    check_outputs(files, (menu, catalogue))
+    check_outputs(files, (menu, catalogue, scores))
     steps = _steps(triggers, values)
     read = trigemu.read_menu(menu, search_path(plugin_path))
     check_steps(read, steps)
@@ -62,10 +65,13 @@ def scan(
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
         check_inputs(files, [read], samples)
-        with events_bar(samples.background, engine, passes) as advance:
-            result = without_bad_files(
-                samples, lambda good: scan_menu(read, steps, good, executor=engine, progress=advance)
-            )
+        if scores:
+            result = scan_menu(read, steps, read_scores(scores, read, samples))
+        else:
+            with events_bar(samples.background, engine, passes) as advance:
+                result = without_bad_files(
+                    samples, lambda good: scan_menu(read, steps, good, executor=engine, progress=advance)
+                )
     where = [entry for budget in budgets for entry in thresholds_met(result, budget)]
     if figure:
         from trigemu.output.figures.style import save

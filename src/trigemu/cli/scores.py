@@ -1,0 +1,68 @@
+"""`trigemu scores`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu.cli import options
+from trigemu.cli.console import console, say
+from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
+from trigemu.cli.progress import events_bar
+from trigemu.emulation import passes_to_score, score_table, write_scores
+from trigemu.output.notes import solutions, texts
+from trigemu.output.text.scores import offers_table
+from trigemu.samples import without_bad_files
+from trigemu.support import check_outputs
+from trigemu.triggers import search_path
+
+
+@click.command()
+@options.menus
+@click.option("-o", "output", type=click.Path(path_type=Path), required=True, help="The file (Parquet).")
+@options.vary
+@options.signals
+@options.samples
+@processing
+@options.plugin_path
+def scores(
+    menus: tuple[Path, ...],
+    output: Path,
+    vary: dict[str, tuple[float, float]],
+    signals: tuple[str, ...],
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+) -> None:
+    """Write the scores of the events that MENUs may accept, for rates at any thresholds.
+
+    The file has the events that a trigger accepts at its loosest threshold: sample, id, parent, half, weight
+    (Hz), each score (score_NAME) and each decision without a score (fired_NAME). With it, scan and calibrate
+    read no events (--scores).
+    """
+    if output.suffix != ".parquet":
+        raise trigemu.TrigemuError(f"{output} should end in .parquet")
+    check_outputs([output], (*menus, catalogue))
+    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs([output], read, samples)
+        of_signals = [samples.sample(name) for name in signals]
+        passed = [*samples.background] * passes_to_score(read, vary) + of_signals
+        with events_bar(passed, engine) as advance:
+            made = without_bad_files(
+                samples,
+                lambda good: score_table(
+                    read, good, vary=vary, signals=signals, executor=engine, progress=advance
+                ),
+            )
+    write_scores(output, made, trigemu.__version__)
+    for menu in made.menus:
+        for line in texts(solutions(menu)):
+            console().print(line)
+    console().print(offers_table(made))
+    kept = len(made.table) + sum(map(len, made.signals.values()))
+    scored = made.table.scores.shape[1]
+    say(f"{output}: {kept} events, {scored} score{'' if scored == 1 else 's'}")
