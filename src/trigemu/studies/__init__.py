@@ -33,6 +33,7 @@ from trigemu.studies.timing.clock import Histogram, Timing
 from trigemu.studies.timing.costs import Asking, Bench, Timings, TriggerCost, bench
 from trigemu.studies.timing.draw import draw_events
 from trigemu.studies.timing.first import FirstDecision, first_decision
+from trigemu.studies.turnon_bins import SignalBins, signal_bins
 from trigemu.studies.validate import Checked, DecisionCheck, Disagreement, check_decisions
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "Quantity",
     "Reference",
     "Scan",
+    "SignalBins",
     "Spectrum",
     "Steps",
     "Timing",
@@ -90,5 +92,6 @@ __all__ = [
     "sample_spectra",
     "scan",
     "shown_turnons",
+    "signal_bins",
     "thresholds_met",
 ]

@@ -1,0 +1,121 @@
+"""The selected events of a signal sample and their bins of observables, event by event: for turn-ons of
+triggers whose decisions are known from a score table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.counting import Parents
+from trigemu.decisions import Plan, make_plan
+from trigemu.emulation import Chunk, Job, Progress, over_samples
+from trigemu.menus import Menu, unit_of_observable
+from trigemu.observables import Condition, Number, Workspace
+from trigemu.samples import Catalogue, Events
+from trigemu.studies.efficiency import binned
+from trigemu.studies.intervals import Profile
+from trigemu.support import BoolArray, SampleError
+from trigemu.triggers import Context
+
+
+@dataclass(frozen=True)
+class SignalBins:
+    """The events of a signal sample.
+
+    Attributes
+    ----------
+    condition : str or None
+        The condition by which events are selected; None: all are.
+    profiles : tuple of Profile
+        The observables and their bins.
+    id : ndarray
+        uint64[n], the numbers of all events, in the order of the sample.
+    selected : ndarray
+        bool[n], whether an event is selected.
+    bin : ndarray
+        uint8[n, profiles], the bin of each observable; the number of bins for events outside of them.
+    """
+
+    condition: str | None
+    profiles: tuple[Profile, ...]
+    id: Parents
+    selected: BoolArray
+    bin: npt.NDArray[np.uint8]
+
+
+def signal_bins(
+    menu: Menu,
+    catalogue: Catalogue,
+    sample: str,
+    profiles: Sequence[Profile],
+    *,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> SignalBins:
+    """Find the bins of the events of a signal, which are selected as `efficiencies` does by default.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu whose objects and sums the observables name.
+    catalogue : Catalogue
+        The samples.
+    sample : str
+        The name of the sample.
+    profiles : sequence of Profile
+        The observables and their bins, at most 254 each.
+    executor, progress
+        As in `emulate`.
+
+    Returns
+    -------
+    SignalBins
+
+    Raises
+    ------
+    SampleError
+        If no event is selected.
+    """
+    chosen = catalogue.sample(sample)
+    require, context = chosen.table.require, Context(menu.scope)
+    task = _FindBins(
+        tuple((context.observable(profile.observable), profile.edges) for profile in profiles),
+        context.condition(require) if require else None,
+    )
+    job = Job((), make_plan(()), catalogue, frozenset(context.needs))
+    number, selected, bins = task.merge([*over_samples([chosen], job, task, executor, progress)])
+    if not selected.any():
+        raise SampleError(f"no event of {sample} is selected by {require!r}")
+    with_units = (
+        Profile(p.observable, p.edges, p.label, p.unit or unit_of_observable(menu, p.observable))
+        for p in profiles
+    )
+    return SignalBins(require, tuple(with_units), number, selected, bins)
+
+
+_Part = tuple[Parents, BoolArray, npt.NDArray[np.uint8]]
+
+
+@dataclass(frozen=True)
+class _FindBins:
+    """The task that selects the events of a chunk and finds their bins."""
+
+    profiles: tuple[tuple[Number, tuple[float, ...]], ...]
+    require: Condition | None
+    classes: ClassVar[tuple[type, ...]] = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Part:
+        work = Workspace(events)
+        selected = self.require.evaluate(work) if self.require else np.ones(len(events), np.bool_)
+        bins = np.empty((len(events), len(self.profiles)), np.uint8)
+        for column, (number, edges) in enumerate(self.profiles):
+            bins[:, column] = binned(number.evaluate(work), edges)
+        return events.id, selected, bins
+
+    def merge(self, parts: Sequence[_Part]) -> _Part:
+        number, selected, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return number, selected, bins
