@@ -6,7 +6,15 @@ out: `Menu` with its `Trigger`s
 
 from trigemu.menus.calibrated import write_calibrated
 from trigemu.menus.given import MenuLike, MenusLike, menu_of, menus_of
-from trigemu.menus.menu import Budget, Menu, PrescaleColumns, Solution, Trigger, check_names
+from trigemu.menus.menu import (
+    Budget,
+    Menu,
+    PrescaleColumns,
+    Solution,
+    Trigger,
+    check_names,
+    own_prescale,
+)
 from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read_prescales
 from trigemu.menus.read import read_menu
 from trigemu.menus.schema import menu_schema
@@ -27,6 +35,7 @@ __all__ = [
     "menu_of",
     "menu_schema",
     "menus_of",
+    "own_prescale",
     "read_menu",
     "read_prescales",
     "unit_of_observable",

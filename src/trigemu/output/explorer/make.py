@@ -1,0 +1,64 @@
+"""The explorer page of menus, from the samples to the HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trigemu.emulation import Progress, passes_to_score, score_table, solve_budgets
+from trigemu.menus import Menu
+from trigemu.output.explorer.fit import all_enabled, page_data
+from trigemu.output.explorer.page import page_of
+from trigemu.output.explorer.turnons import turnon_profiles
+from trigemu.samples import Catalogue, Sample
+from trigemu.studies import signal_bins
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The page. html: its text. events: the number of events in its data. warnings: what is not offered."""
+
+    html: str
+    events: int
+    warnings: tuple[str, ...]
+
+
+def explorer(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    version: str,
+    *,
+    vary: Mapping[str, tuple[float, float]] | None = None,
+    signals: Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Explorer:
+    """Make the page of some menus.
+
+    vary, signals, executor, progress: as `score_table` takes them. version: that of trigemu. TrigemuError if
+    a request cannot be met, or the page would be too large.
+    """
+    solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
+    scores = score_table(
+        all_enabled(solved), catalogue, vary=vary, signals=signals, executor=executor, progress=progress
+    )
+    profiles = turnon_profiles(scores, solved) if signals else ()
+    bins = {
+        name: signal_bins(solved[0], catalogue, name, profiles, executor=executor, progress=progress)
+        for name in signals
+    }
+    data = page_data(solved, scores, bins, version)
+    events = len(scores.table) + sum(map(len, scores.signals.values()))
+    return Explorer(page_of(data), events, data.warnings)
+
+
+def samples_passed(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    vary: Mapping[str, tuple[float, float]],
+    signals: Sequence[str],
+) -> list[Sample]:
+    """Return the samples that `explorer` reads, each as often as it is read."""
+    passes = any(menu.budgeted for menu in menus) + passes_to_score(all_enabled(menus), vary)
+    return [*catalogue.background] * passes + [catalogue.sample(name) for name in signals] * 2
