@@ -1,0 +1,158 @@
+// The arithmetic of the page: rates, differences, scans and efficiencies of menus in any state.
+
+import { Rows } from "./columns.js";
+import { DifferenceRows } from "./differences.js";
+import { efficiencies, turnonBins } from "./efficiency.js";
+import { asWritten, Menu } from "./menu.js";
+import { Patterns } from "./patterns.js";
+import { overlapFrom, ratesFrom } from "./rates.js";
+import { scanOf } from "./scan.js";
+import { parentsOf, PatternRows, sumColumns, sumPatterns, weightsOf } from "./sums.js";
+import { unpack } from "./unpack.js";
+
+export { asWritten, unpack };
+
+/** Keeps what is known of patterns between calls. */
+export class Engine {
+  #data;
+  #parents;
+  #patterns = new Map();
+  #rows = new Map();
+
+  constructor(data) {
+    this.#data = data;
+    this.#parents = parentsOf(data.background);
+  }
+
+  /** The patterns of a table for menus in their states. forget: what else is known of old patterns. */
+  #patternsOf(place, table, menus, numbers) {
+    const key = `${place} ${numbers}`;
+    if (!this.#patterns.has(key)) this.#patterns.set(key, new Patterns(this.#data, table, numbers));
+    const patterns = this.#patterns.get(key);
+    if (patterns.update(menus)) this.#rows.delete(key);
+    return { patterns, key };
+  }
+
+  /**
+   * Rows of patterns, kept while they hold: if a switch or a prescale changes, those of patterns in which that trigger
+   * fires are made anew. make: functions of a pattern's number, by name.
+   */
+  #rowsOf(key, menus, patterns, make) {
+    const kept = this.#rows.get(key);
+    const rows = kept?.rows ?? {};
+    const bits = kept ? menus.flatMap((menu, slot) => menu.changedFrom(kept.menus[slot]).map(({ name }) => patterns.bit(name, slot))) : [];
+    if (kept && !bits.length) return rows;
+    const { dictionary } = patterns;
+    const isStale = (number) => bits.some((bit) => bit === undefined || dictionary.has(number, bit));
+    for (const [name, of] of Object.entries(make)) {
+      if (name in rows) rows[name].renew(of, isStale);
+      else rows[name] = new PatternRows(of);
+    }
+    this.#rows.set(key, { menus, rows });
+    return rows;
+  }
+
+  #prepared(state) {
+    const menu = new Menu(this.#data, state);
+    const { patterns, key } = this.#patternsOf("background", this.#data.background, [menu], [state.menu]);
+    const decisions = patterns.decisionsOf(menu);
+    const made = new Rows(menu);
+    const { rows, pairs } = this.#rowsOf(key, [menu], patterns, {
+      rows: (number) => made.row(decisions(number)),
+      pairs: (number) => made.pairs(decisions(number)),
+    });
+    return { menu, patterns, layout: made.layout, rows, pairs };
+  }
+
+  /**
+   * Rates of a menu in a state. A rate is {hz, error, events, effective, limit}: Hz, its error in Hz, the number of
+   * events, the effective number, and the upper limit in Hz if there is no event, else null. The overlap is summed when
+   * it is asked for.
+   * @returns {{rate, levels, triggers, groups, overlap}}
+   */
+  rates(state) {
+    const { menu, patterns, layout, rows, pairs } = this.#prepared(state);
+    const { sums, largest } = this.#sums(patterns, rows, menu.halved);
+    let overlap = null;
+    return {
+      ...ratesFrom(menu, layout, sumColumns(sums, rows, layout.length), largest),
+      get overlap() {
+        overlap ??= overlapFrom(menu, layout, sumColumns(sums, pairs, layout.pairs));
+        return overlap;
+      },
+    };
+  }
+
+  #sums(patterns, rows, halved) {
+    const { background } = this.#data;
+    const of = weightsOf(background, halved);
+    return { sums: sumPatterns(background, this.#parents, patterns, of, rows.isEmpty(0)), largest: of.largest };
+  }
+
+  /**
+   * Differences a − b of the rates of two states in Hz, with paired errors, and what b accepts beyond a, and a beyond b.
+   * @returns {{differences: {what, quantity, hz, error}[], gained: {hz, error}[]}}
+   */
+  differences(a, b) {
+    const menus = [a, b].map((state) => new Menu(this.#data, state));
+    const { patterns, key } = this.#patternsOf("background", this.#data.background, menus, [a.menu, b.menu]);
+    const decisions = menus.map((menu, slot) => patterns.decisionsOf(menu, slot));
+    const made = new DifferenceRows(...menus);
+    const { rows } = this.#rowsOf(key, menus, patterns, {
+      rows: (number) => made.row(decisions.map((of) => of(number))),
+    });
+    const { sums } = this.#sums(patterns, rows, menus.some((menu) => menu.halved));
+    return made.result(sumColumns(sums, rows, made.length));
+  }
+
+  /**
+   * Rates against the threshold of a trigger, at each of its steps, as if it were on.
+   * @returns {{steps: number[], thresholds: number[], total, unique, rate}} the last three {hz, error} in Hz, by step
+   */
+  scan(state, trigger) {
+    const triggers = new Map(state.triggers);
+    triggers.set(trigger, { ...triggers.get(trigger), on: true });
+    const { menu, patterns, layout, rows } = this.#prepared({ ...state, triggers });
+    const { score, first, last } = menu.triggers.get(trigger).decision;
+    const steps = Array.from({ length: last - first + 1 }, (_, i) => first + i);
+    const thresholds = steps.map((step) => this.#data.scores[score].steps[step]);
+    const { background } = this.#data;
+    const found = scanOf(background, this.#parents, patterns, rows, layout, menu, trigger);
+    return { steps, thresholds, ...found };
+  }
+
+  /**
+   * The offered step at which a rate of a trigger ("total" or "unique") is nearest to some Hz.
+   * @returns {{step: number|null, hz: number}} step: null if the rate is nowhere as large; then hz is the largest
+   */
+  solve(state, trigger, quantity, hz) {
+    const found = this.scan(state, trigger);
+    const rates = found[quantity].hz;
+    const largest = Math.max(...rates);
+    if (largest < hz) return { step: null, hz: largest };
+    let best = 0;
+    rates.forEach((rate, i) => {
+      if (Math.abs(rate - hz) < Math.abs(rates[best] - hz)) best = i;
+    });
+    return { step: found.steps[best], hz: rates[best] };
+  }
+
+  /** Efficiencies {value, low, high} of the menu and its triggers on a signal: {menu, triggers: {name: …}}. */
+  efficiency(signal, state) {
+    const { table, menu, patterns } = this.#signal(signal, state);
+    return efficiencies(table, menu, patterns);
+  }
+
+  /** Efficiencies {value, low, high, events} in the bins of a turn-on, of the menu (trigger null) or a trigger. */
+  turnon(signal, turnon, state, trigger) {
+    const { table, menu, patterns } = this.#signal(signal, state);
+    return turnonBins(table, this.#data.signals[signal].turnons[turnon], menu, patterns, trigger);
+  }
+
+  #signal(signal, state) {
+    const { table } = this.#data.signals[signal];
+    const menu = new Menu(this.#data, state);
+    const { patterns } = this.#patternsOf(`signal ${signal}`, table, [menu], [state.menu]);
+    return { table, menu, patterns };
+  }
+}

@@ -1,0 +1,77 @@
+// The rates of a menu from sums over patterns, as `trigemu run` gives them.
+
+import { COVERED, SHARE, TOTAL, UNIQUE } from "./columns.js";
+
+/** Upper limit at 68 % on a Poisson mean with no event seen: −ln(1 − 0.68). */
+const ZERO_EVENTS_LIMIT = 1.14;
+
+/**
+ * @param {Menu} menu
+ * @param {Layout} layout
+ * @param {{hz, variance, events, largest}} sums by column
+ * @param {number} heaviest the largest weight of any event
+ */
+export function ratesFrom(menu, layout, sums, heaviest) {
+  const { scale } = menu;
+  const leastOf = (triggers) => triggers.reduce((least, { prescale }) => Math.min(least, prescale), Infinity);
+  const couldEnter = (triggers) => (heaviest * scale) / leastOf(triggers);
+  const ofMenu = couldEnter(menu.enabled);
+
+  function rate(column, most) {
+    const events = sums.events[column];
+    if (!events) return { hz: 0, error: 0, events: 0, effective: 0, limit: ZERO_EVENTS_LIMIT * most };
+    const hz = sums.hz[column] * scale;
+    const variance = sums.variance[column] * scale ** 2;
+    return { hz, error: Math.sqrt(variance), events, effective: variance ? hz ** 2 / variance : 0, limit: null };
+  }
+
+  /** A / B of two columns and its error; the variance of their difference gives their covariance. */
+  function ratio(a, b, difference) {
+    const { hz, variance } = sums;
+    if (!(hz[b] > 0)) return null;
+    const covariance = (variance[a] + variance[b] - variance[difference]) / 2;
+    const value = hz[a] / hz[b];
+    const square = (variance[a] - 2 * value * covariance + value ** 2 * variance[b]) / hz[b] ** 2;
+    return [value, Math.sqrt(Math.max(square, 0))];
+  }
+
+  function rowOf(name, column, triggers) {
+    const most = couldEnter(triggers);
+    const own = sums.largest[column(TOTAL)] * scale || most; // what is unique weighs no more than what is accepted
+    return {
+      name,
+      total: rate(column(TOTAL), most),
+      unique: rate(column(UNIQUE), own),
+      share: rate(column(SHARE), most),
+      uniqueFraction: ratio(column(UNIQUE), column(TOTAL), column(COVERED)),
+    };
+  }
+
+  const levels = (menu.hasLevels ? menu.levels : []).map((name, l) => {
+    const found = l ? ratio(layout.level(l - 1), layout.level(l), layout.rejected(l)) : null;
+    const [rejection, rejectionError] = found ?? [null, null];
+    return { name, rate: rate(layout.level(l), ofMenu), rejection, rejectionError };
+  });
+  return {
+    rate: rate(layout.menu, ofMenu),
+    levels,
+    triggers: menu.enabled.map((trigger) =>
+      rowOf(trigger.name, (quantity) => layout.trigger(trigger.place, quantity), [trigger]),
+    ),
+    groups: menu.groups.flatMap((name, g) => {
+      const members = menu.enabled.filter(({ group }) => group === name);
+      return members.length ? [rowOf(name, (quantity) => layout.group(g, quantity), members)] : [];
+    }),
+  };
+}
+
+/** Return the rates that two triggers accept together from the sums of pairs, and errors: row by row. */
+export function overlapFrom(menu, layout, sums) {
+  const { enabled, scale } = menu;
+  const columns = enabled.flatMap(({ place }) => enabled.map((other) => layout.pair(place, other.place)));
+  return {
+    names: enabled.map((trigger) => trigger.name),
+    hz: Float64Array.from(columns, (column) => sums.hz[column] * scale),
+    error: Float64Array.from(columns, (column) => Math.sqrt(Math.max(sums.variance[column], 0)) * scale),
+  };
+}

@@ -1,0 +1,238 @@
+// Σ w f and its variance for columns of fractions f. Events that were made from one parent enter the variance with the
+// square of their sum; the weights of those with equal patterns are summed first.
+
+/** The most entries that are kept, of old states too. */
+const MOST_ENTRIES = 4_000_000;
+
+/** The entries (column, fraction) of patterns, in ascending order of columns, each found when it is needed. */
+export class PatternRows {
+  #make;
+  #start = new Int32Array(1024);
+  #end = new Int32Array(1024);
+  #column = new Int32Array(8192);
+  #value = new Float64Array(8192);
+  #used = 0;
+
+  /** make: a function of a pattern's number that gives {columns, values}. */
+  constructor(make) {
+    this.#make = make;
+    this.#start.fill(-1);
+  }
+
+  /** Take another function, and forget the entries of some patterns, or of all where there are too many old ones. */
+  renew(make, isStale) {
+    this.#make = make;
+    const full = this.#used > MOST_ENTRIES;
+    if (full) this.#used = 0;
+    for (let number = 0; number < this.#start.length; number++) {
+      if (this.#start[number] >= 0 && (full || isStale(number))) this.#start[number] = -1;
+    }
+  }
+
+  /** Find the entries of a pattern, if they are not known. */
+  know(number) {
+    if (number >= this.#start.length) {
+      this.#start = grown(this.#start, number, -1);
+      this.#end = grown(this.#end, number, 0);
+    }
+    if (this.#start[number] >= 0) return;
+    const { columns, values } = this.#make(number);
+    this.#column = grown(this.#column, this.#used + columns.length, 0);
+    this.#value = grown(this.#value, this.#used + columns.length, 0);
+    this.#column.set(columns, this.#used);
+    this.#value.set(values, this.#used);
+    this.#start[number] = this.#used;
+    this.#used += columns.length;
+    this.#end[number] = this.#used;
+  }
+
+  /** The arrays: entries of pattern n are column[k], value[k] for k from start[n] to end[n]. */
+  get arrays() {
+    return { start: this.#start, end: this.#end, column: this.#column, value: this.#value };
+  }
+
+  /** Whether a pattern has no entry. */
+  isEmpty(number) {
+    this.know(number);
+    return this.#start[number] === this.#end[number];
+  }
+
+  /** The fraction of a column in a pattern that is known. */
+  fraction(number, column) {
+    for (let k = this.#start[number]; k < this.#end[number]; k++) {
+      if (this.#column[k] === column) return this.#value[k];
+    }
+    return 0;
+  }
+}
+
+/** Return an array that has room for an index. */
+function grown(array, index, fill) {
+  if (index < array.length) return array;
+  const more = new array.constructor(Math.max(2 * array.length, index + 1)).fill(fill);
+  more.set(array);
+  return more;
+}
+
+/** Return where the rows of each parent begin, and their number at the end: Uint32Array. */
+export function parentsOf(table) {
+  const starts = new Uint32Array(table.events + 1);
+  let n = 0;
+  for (let i = 0; i < table.events; i++) if ((table.first[i >> 3] >> (i & 7)) & 1) starts[n++] = i;
+  starts[n++] = table.events;
+  return starts.slice(0, n);
+}
+
+/** The weights that count: of all events, or of the half that no trigger in use was fitted on. */
+export function weightsOf(table, halved) {
+  const end = halved ? "_halved" : "";
+  return {
+    weights: halved ? table.halved : table.weights,
+    cellEvents: table[`cell_events${end}`],
+    cellWeight: halved ? table.cell_halved : table.cell_weight,
+    cellSquare: table[`cell_square${end}`],
+    cellLargest: table[`cell_largest${end}`],
+    largest: table[`largest${end}`],
+  };
+}
+
+/**
+ * Sum the weights of a table by the pattern of its rows.
+ * @param {object} of the weights that count (`weightsOf`)
+ * @param {boolean} idle whether events in which nothing fires are left out, as nothing accepts them
+ * @returns {{weight, square, events, largest, pairs}} by pattern: Σ w, the sum of (Σ w)² of each parent, the number of
+ *   events, the largest |w|; pairs: the sums of products of the Σ w of two patterns of one parent
+ */
+export function sumPatterns(table, parents, patterns, of, idle) {
+  const { size } = patterns.dictionary;
+  const sums = { pairs: new Pairs() };
+  for (const name of ["weight", "square", "events", "largest"]) sums[name] = new Float64Array(size);
+  addCells(sums, of, patterns.cells.number);
+  addEvents(sums, table, parents, of.weights, patterns.events.number, idle);
+  return sums;
+}
+
+function addCells({ weight, square, events, largest }, of, number) {
+  for (let i = 0; i < number.length; i++) {
+    const n = number[i];
+    weight[n] += of.cellWeight[i];
+    square[n] += of.cellSquare[i];
+    events[n] += of.cellEvents[i];
+    largest[n] = Math.max(largest[n], of.cellLargest[i]);
+  }
+}
+
+function addEvents({ weight, square, events, largest, pairs }, table, parents, weights, number, idle) {
+  const index = table.weight;
+  const own = new Float64Array(weight.length); // the weights of one parent, by pattern
+  const seen = new Int32Array(weight.length); // the patterns of one parent
+  const last = new Int32Array(weight.length).fill(-1); // the last parent that had a pattern
+  for (let parent = 0; parent + 1 < parents.length; parent++) {
+    let count = 0;
+    for (let i = parents[parent]; i < parents[parent + 1]; i++) {
+      const n = number[i];
+      if (n === 0 && idle) continue;
+      const w = weights[index[i]];
+      if (w === 0) continue;
+      weight[n] += w;
+      events[n]++;
+      const size = Math.abs(w);
+      if (size > largest[n]) largest[n] = size;
+      if (last[n] === parent) own[n] += w;
+      else {
+        last[n] = parent;
+        seen[count++] = n;
+        own[n] = w;
+      }
+    }
+    for (let k = 0; k < count; k++) {
+      const w = own[seen[k]];
+      square[seen[k]] += w * w;
+      for (let l = 0; l < k; l++) pairs.add(seen[k], seen[l], w * own[seen[l]]);
+    }
+  }
+}
+
+/**
+ * Return Σ w f of columns, its variance, the number of events with f ≠ 0 and the largest w f, Float64Array(columns)
+ * each, from the sums by pattern.
+ * @returns {{hz, variance, events, largest}}
+ */
+export function sumColumns(sums, rows, columns) {
+  const [hz, variance, events, largest] = [0, 0, 0, 0].map(() => new Float64Array(columns));
+  for (let n = 0; n < sums.weight.length; n++) if (sums.events[n]) rows.know(n);
+  const { arrays } = rows;
+  const { start, end, column, value } = arrays;
+  for (let n = 0; n < sums.weight.length; n++) {
+    if (!sums.events[n]) continue;
+    for (let k = start[n]; k < end[n]; k++) {
+      const c = column[k];
+      const f = value[k];
+      hz[c] += sums.weight[n] * f;
+      variance[c] += sums.square[n] * f * f;
+      events[c] += sums.events[n];
+      if (sums.largest[n] * f > largest[c]) largest[c] = sums.largest[n] * f;
+    }
+  }
+  const { first, second, product } = sums.pairs;
+  for (let slot = 0; slot < first.length; slot++) {
+    if (first[slot] !== -1) addPair(variance, arrays, first[slot], second[slot], 2 * product[slot]);
+  }
+  return { hz, variance, events, largest };
+}
+
+/** Add a product of weights of two patterns to the variance of the columns that both have. */
+function addPair(variance, { start, end, column, value }, a, b, product) {
+  let i = start[a];
+  let j = start[b];
+  while (i < end[a] && j < end[b]) {
+    if (column[i] < column[j]) i++;
+    else if (column[i] > column[j]) j++;
+    else {
+      variance[column[i]] += product * value[i] * value[j];
+      i++;
+      j++;
+    }
+  }
+}
+
+/** Sums by pairs of numbers: `product` of each pair in a slot whose `first` is not −1. */
+class Pairs {
+  #size = 0;
+  first = new Int32Array(2 ** 16).fill(-1);
+  second = new Int32Array(2 ** 16);
+  product = new Float64Array(2 ** 16);
+
+  /** Add to the sum of a pair, in whichever order. */
+  add(a, b, value) {
+    const slot = a < b ? this.#slot(a, b) : this.#slot(b, a); // first: it may make room in new arrays
+    this.product[slot] += value;
+  }
+
+  #slot(a, b) {
+    const mask = this.first.length - 1;
+    const hash = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca6b);
+    let slot = (hash ^ (hash >>> 15)) & mask;
+    while (this.first[slot] !== -1) {
+      if (this.first[slot] === a && this.second[slot] === b) return slot;
+      slot = (slot + 1) & mask;
+    }
+    if (2 * this.#size > mask) {
+      this.#grow();
+      return this.#slot(a, b);
+    }
+    this.#size++;
+    this.first[slot] = a;
+    this.second[slot] = b;
+    return slot;
+  }
+
+  #grow() {
+    const { first, second, product } = this;
+    this.first = new Int32Array(2 * first.length).fill(-1);
+    this.second = new Int32Array(2 * first.length);
+    this.product = new Float64Array(2 * first.length);
+    this.#size = 0;
+    first.forEach((a, slot) => a !== -1 && this.add(a, second[slot], product[slot]));
+  }
+}

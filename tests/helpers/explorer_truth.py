@@ -1,0 +1,103 @@
+"""States of explorer pages drawn at random, and the numbers that trigemu gives for the same menus."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+from urllib.parse import quote
+
+from trigemu import Menu, Rate, Scores, compare, efficiencies, rates_of
+from trigemu.studies import Profile
+
+#: Name → numbers.
+Numbers = dict[str, tuple[float, ...]]
+
+
+def same(name: str, found: Sequence[float | None], expected: Sequence[float]) -> bool:
+    """To rounding: sums are in another order in the page, and errors are roots of differences."""
+    size = max(map(abs, expected), default=0.0)
+    ratio = any(word in name for word in ("fraction", "rejection", "efficiency", "turn-on"))
+    allowed = 1e-7 * max(1.0, size) if ratio else 1e-9 * max(size, 1e-3)
+    return all(
+        math.isnan(b) if a is None else math.isclose(a, b, rel_tol=1e-9, abs_tol=allowed)
+        for a, b in zip(found, expected, strict=False)
+    )
+
+
+def random_slot(rng: random.Random, data: Mapping[str, Any]) -> str:
+    """A menu with some thresholds, prescales and switches changed, as the address of a page says it."""
+    menu = rng.choice(data["menus"])
+    moved = []
+    for trigger in menu["triggers"]:
+        words, decision = [], trigger["decision"]
+        if rng.random() < 0.5 and decision.get("last", 0) > decision.get("first", 0):
+            step = rng.randint(decision["first"], decision["last"])
+            words.append(f"t{data['scores'][decision['score']]['steps'][step]!r}")
+        if rng.random() < 0.2:
+            words.append(f"p{rng.choice([1, 2, 3.5, 10, 1000])}")
+        if trigger is menu["triggers"][0]:
+            words.append("on")  # a menu needs a trigger
+        elif rng.random() < 0.25:
+            words.append(rng.choice(["on", "off"]))
+        if words:
+            moved.append(f"{quote(trigger['name'], safe='')}:{','.join(words)}")
+    return ";".join([quote(menu["name"], safe=""), *moved])
+
+
+def of_rate(rate: Rate) -> tuple[float, ...]:
+    """The page does not find which rates are 0 by construction: it gives them the limit of others."""
+    numbers = (rate.hz, rate.error_hz, rate.events, rate.effective_events)
+    return numbers if rate.contained_in else (*numbers, rate.upper_limit_hz or 0.0)
+
+
+def truth(
+    scores: Scores, slots: Sequence[Menu], signals: Mapping[str, Sequence[Profile]]
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """What `run`, `compare` and `efficiency` say of the menus of both slots."""
+    for place, menu in zip("AB", slots, strict=True):
+        rates = rates_of(scores.emulation([menu]))
+        yield f"{place} rate", of_rate(rates.rate)
+        for level in rates.levels:
+            yield f"{place} level {level.name}", of_rate(level.rate)
+            yield (
+                f"{place} rejection {level.name}",
+                (level.rejection or 0.0, level.rejection_error or 0.0),
+            )
+        for kind, rows in (("trigger", rates.triggers), ("group", rates.groups)):
+            for row in rows:
+                for quantity in ("total", "unique", "share"):
+                    yield f"{place} {kind} {row.name} {quantity}", of_rate(row.rates[quantity])
+                yield f"{place} {kind} {row.name} fraction", row.unique_fraction or (0.0, 0.0)
+        names = [trigger.name for trigger in menu.enabled]
+        for i, first in enumerate(names):
+            for j, second in enumerate(names[: i + 1]):
+                found = rates.overlap[i, j], rates.overlap_error[i, j]
+                yield f"{place} overlap {first} {second}", tuple(map(float, found))
+        for signal, profiles in signals.items() if any(signals.values()) else ():
+            yield from _efficiencies(place, menu, scores, signal, profiles)
+    a, b = (replace(menu, name=place) for place, menu in zip("AB", slots, strict=True))
+    found = compare(scores.emulation([a, b]))
+    for d in found.differences:
+        yield f"difference {d.what} {d.quantity}", (d.difference_hz, d.error_hz)
+    for gain in found.gained:
+        yield f"gained {gain.a} {gain.b}", (gain.hz, gain.error_hz)
+
+
+def _efficiencies(
+    place: str, menu: Menu, scores: Scores, signal: str, profiles: Sequence[Profile]
+) -> Iterator[tuple[str, tuple[float, ...]]]:
+    names = [trigger.name for trigger in menu.enabled]
+    measured = efficiencies([menu], scores.catalogue, [signal], list(profiles), triggers=names)
+    for profile, turnon in zip(profiles, measured.turnons, strict=True):
+        for curve in turnon.curves:
+            of = curve.trigger or "menu"
+            overall = curve.overall
+            if profile is profiles[0]:
+                yield f"{place} efficiency {signal} {of}", (overall.value, overall.low, overall.high)
+            yield (
+                f"{place} turn-on {signal} {profile.observable} {of}",
+                tuple(float(v) for values in (curve.value, curve.low, curve.high) for v in values),
+            )

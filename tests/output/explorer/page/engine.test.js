@@ -1,0 +1,137 @@
+// The sums of the engine against plain loops over events. Node's own test runner; test_engine.py compares whole menus
+// with trigemu.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asWritten, Engine, unpack } from "../../../../src/trigemu/output/explorer/page/engine/index.js";
+
+/** Numbers between 0 and 1 that are the same in each run. */
+function random(seed) {
+  let state = seed;
+  return () => (state = (state * 48271) % 2147483647) / 2147483647;
+}
+
+const trigger = (name, decision, more = {}) => ({
+  name, kind: "threshold", group: null, level: null, coherent: null, on: true, prescale: 1, factor: 1, decision, unit: "GeV",
+  seed: null, fixed: null, budget: null, fitted: false, ...more,
+});
+
+/** A menu of two thresholds, the second prescaled, on n events of which up to four have one parent. */
+function toy(n, seed = 1) {
+  const next = random(seed);
+  const weights = Float64Array.from({ length: 7 }, next);
+  const pick = (most) => Math.floor(next() * most);
+  const first = new Uint8Array(Math.ceil(n / 8));
+  for (let i = 0; i < n; i++) if (i % 4 === 0 || next() < 0.3) first[i >> 3] |= 1 << (i & 7);
+  const scores = [0, 1].map(() => Uint8Array.from({ length: n }, () => pick(6)));
+  const steps = [10, 20, 30, 40, 50];
+  return {
+    scores: [{ name: "x", unit: "GeV", steps }, { name: "y", unit: "GeV", steps }],
+    bits: [],
+    menus: [{ name: "toy", scale: 2, levels: [], order: ["X", "Y"], triggers: [
+      trigger("X", { score: 0, at: 2, first: 0, last: 4 }), trigger("Y", { score: 1, at: 1, first: 0, last: 4 }, { prescale: 4 }),
+    ], text: [], warnings: [] }],
+    background: {
+      events: n, weights, weight: Uint16Array.from({ length: n }, () => pick(7)), first, scores, bits: [], cells: 0,
+      cell_events: new Uint32Array(0), cell_weight: new Float64Array(0), cell_square: new Float64Array(0),
+      cell_largest: new Float64Array(0), cell_scores: scores.map(() => new Uint8Array(0)), cell_bits: [], largest: 1,
+    },
+    signals: [],
+  };
+}
+
+/** Σ w f and its error, by parent. f: a function of the decisions of X and Y. */
+function brute({ background: { events, weights, weight, first, scores } }, [x, y], f) {
+  let [hz, square, sum] = [0, 0, 0];
+  for (let i = 0; i < events; i++) {
+    if ((first[i >> 3] >> (i & 7)) & 1) {
+      square += sum ** 2;
+      sum = 0;
+    }
+    const value = 2 * weights[weight[i]] * f(scores[0][i] > x, scores[1][i] > y);
+    hz += value;
+    sum += value;
+  }
+  return { hz, error: Math.sqrt(square + sum ** 2) };
+}
+
+const near = (found, expected) => assert.ok(Math.abs(found - expected) <= 1e-9 * Math.max(1, Math.abs(expected)), `${found} ${expected}`);
+
+function check(found, expected) {
+  near(found.hz, expected.hz);
+  near(found.error, expected.error);
+}
+
+const either = (x, y) => (x ? 1 : y ? 0.25 : 0);
+
+test("rates at any steps, one after the other", () => {
+  const data = toy(400);
+  const engine = new Engine(data);
+  const state = asWritten(data, 0);
+  const next = random(5);
+  for (let move = 0; move < 60; move++) {
+    const name = move % 2 ? "X" : "Y";
+    state.triggers.set(name, { ...state.triggers.get(name), step: Math.floor(next() * 5) });
+    const steps = ["X", "Y"].map((of) => state.triggers.get(of).step);
+    const rates = engine.rates({ ...state, triggers: new Map(state.triggers) });
+    check(rates.rate, brute(data, steps, either));
+    check(rates.triggers[0].unique, brute(data, steps, (x, y) => (x ? (y ? 0.75 : 1) : 0)));
+    check(rates.triggers[1].total, brute(data, steps, (x, y) => (y ? 0.25 : 0)));
+    check({ hz: rates.overlap.hz[1], error: rates.overlap.error[1] }, brute(data, steps, (x, y) => (x && y ? 0.25 : 0)));
+  }
+});
+
+test("a scan is the rates at each step", () => {
+  const data = toy(300, 2);
+  const engine = new Engine(data);
+  const { steps, total, unique, rate } = engine.scan(asWritten(data, 0), "X");
+  assert.deepEqual(steps, [0, 1, 2, 3, 4]);
+  steps.forEach((step, i) => {
+    check({ hz: total.hz[i], error: total.error[i] }, brute(data, [step, 1], (x) => Number(x)));
+    check({ hz: unique.hz[i], error: unique.error[i] }, brute(data, [step, 1], (x, y) => (x ? (y ? 0.75 : 1) : 0)));
+    check({ hz: rate.hz[i], error: rate.error[i] }, brute(data, [step, 1], either));
+  });
+  const wanted = total.hz[3] * 1.01;
+  assert.equal(engine.solve(asWritten(data, 0), "X", "total", wanted).step, 3);
+  assert.equal(engine.solve(asWritten(data, 0), "X", "total", 1e9).step, null);
+});
+
+test("differences are paired", () => {
+  const data = toy(300, 3);
+  const engine = new Engine(data);
+  const [a, b] = [asWritten(data, 0), asWritten(data, 0)];
+  b.triggers.set("X", { ...b.triggers.get("X"), step: 4 });
+  const { differences, gained } = engine.differences(a, b);
+  const { scores } = data.background;
+  const both = { ...data, background: { ...data.background, scores: [scores[0], scores[0]] } };
+  check(differences.find(({ what, quantity }) => what === "X" && quantity === "total"), brute(both, [2, 4], (x, y) => x - y));
+  assert.equal(gained[0].hz, 0);
+  assert.ok(gained[1].hz > 0);
+});
+
+test("a change of prescales and switches forgets what it has to", () => {
+  const data = toy(200, 4);
+  const engine = new Engine(data);
+  const written = asWritten(data, 0);
+  const first = engine.rates(written).rate;
+  const other = new Map(written.triggers).set("Y", { ...written.triggers.get("Y"), prescale: 2 });
+  check(engine.rates({ menu: 0, triggers: other }).rate, brute(data, [2, 1], (x, y) => (x ? 1 : y ? 0.5 : 0)));
+  const off = new Map(written.triggers).set("X", { ...written.triggers.get("X"), on: false });
+  check(engine.rates({ menu: 0, triggers: off }).rate, brute(data, [2, 1], (x, y) => (y ? 0.25 : 0)));
+  assert.deepEqual(engine.rates(written).rate, first);
+});
+
+test("a block is read wherever it lies in memory", () => {
+  const header = new TextEncoder().encode(JSON.stringify({ n: { dtype: "f64", at: 0, length: 2 }, b: { dtype: "bits", at: 16, length: 3 } }));
+  const start = Math.ceil((4 + header.length) / 8) * 8;
+  for (const shift of [0, 3]) {
+    const bytes = new Uint8Array(new ArrayBuffer(shift + start + 24), shift);
+    new DataView(bytes.buffer, shift).setUint32(0, header.length, true);
+    bytes.set(header, 4);
+    bytes.set(new Uint8Array(Float64Array.of(1.5, -2).buffer), start);
+    bytes[start + 16] = 5;
+    const { n, b } = unpack(bytes);
+    assert.deepEqual([...n], [1.5, -2]);
+    assert.deepEqual([...b], [5]);
+  }
+});

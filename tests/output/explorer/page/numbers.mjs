@@ -1,0 +1,17 @@
+// What the page shows in some states, without a browser: node numbers.mjs BLOCK < ADDRESSES, each a line. Writes a line
+// of JSON for each: the numbers by name, as tests/helpers/explorer_truth.py names them, and the menus as TOML.
+
+import fs from "node:fs";
+import { decode } from "../../../../src/trigemu/output/explorer/page/address.js";
+import { asWritten, Engine, unpack } from "../../../../src/trigemu/output/explorer/page/engine/index.js";
+import { menuText } from "../../../../src/trigemu/output/explorer/page/toml.js";
+import { numbersOf } from "../../../../src/trigemu/output/explorer/page/everything.js";
+
+const data = unpack(new Uint8Array(fs.readFileSync(process.argv[2])));
+const written = data.menus.map((_, m) => asWritten(data, m));
+const engine = new Engine(data);
+for (const address of fs.readFileSync(0, "utf-8").trim().split("\n")) {
+  const { slots } = decode(address, data, written, 1);
+  const toml = ["A", "B"].map((place) => menuText(data, slots[place], written[slots[place].menu]));
+  console.log(JSON.stringify({ numbers: numbersOf(data, engine, slots), toml }));
+}
