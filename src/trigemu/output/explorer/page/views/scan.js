@@ -1,0 +1,141 @@
+// The trigger at hand: its rate against its threshold, the threshold for a rate, and a rate that is kept.
+/* global Plot */
+
+import { el, setText } from "../dom.js";
+import { COLOURS, DASHES, Figure, legend, rateAxis } from "../figure.js";
+import { inUnit, thresholdText } from "../numbers.js";
+import { isMovable, nearestStep, thresholdAt } from "../state.js";
+
+const QUANTITIES = [["total", "total"], ["unique", "unique"], ["rate", "menu"]];
+/** Rates below this part of the largest one are not drawn. */
+const LOWEST = 1e-4;
+
+export class ScanView {
+  first = false;
+  #app;
+  #title = el("h2");
+  #figure = new Figure("rate against threshold");
+  #quantity;
+  #rate;
+  #keep;
+  #said = el("p", { role: "status" });
+  #controls;
+  #filled = "";
+
+  constructor(app) {
+    this.#app = app;
+    const option = (value) => el("option", { value, text: value });
+    this.#quantity = el("select", { "aria-label": "which rate", on: { change: () => this.#fill() } }, option("unique"), option("total"));
+    this.#rate = el("input", { type: "number", min: "0", step: "any", class: "rate", "aria-label": "rate in Hz" });
+    this.#keep = el("button", { type: "button", text: "Keep", on: { click: () => this.#hold() } });
+    const find = el("button", { type: "button", text: "Find threshold", on: { click: () => this.#solve() } });
+    this.#controls = el("p", { class: "bar" }, this.#quantity, this.#rate, "Hz", find, this.#keep);
+    this.root = el("section", { class: "scan", "aria-label": "trigger at hand" }, this.#title, this.#controls, this.#said, this.#figure.root);
+    this.#figure.place.addEventListener("click", (event) => this.#moveTo(this.#figure.valueAt(event, "x")));
+  }
+
+  key(page) {
+    return [page.slots[page.shown], page.pick, page.shown, this.#figure.width];
+  }
+
+  get #trigger() {
+    const { slot, page } = this.#app;
+    return this.#app.menuOf(slot).triggers.find(({ name }) => name === page.pick);
+  }
+
+  #moveTo(value) {
+    if (value === null || !this.#trigger) return;
+    this.#app.changeTrigger(this.#trigger.name, { step: nearestStep(this.#app.data, this.#trigger, value) });
+  }
+
+  get #wanted() {
+    const hz = Number(this.#rate.value);
+    return hz > 0 && Number.isFinite(hz) ? { quantity: this.#quantity.value, hz } : null;
+  }
+
+  #solve() {
+    const { calculator, page, slot } = this.#app;
+    const wanted = this.#wanted;
+    if (!wanted) return setText(this.#said, "Give a rate above 0 Hz.");
+    const { name } = this.#trigger;
+    const { step, hz } = calculator.solve(page.shown, slot, name, wanted);
+    if (step === null) return setText(this.#said, `The ${wanted.quantity} rate is at most ${inUnit(hz, 0)} at the thresholds offered.`);
+    setText(this.#said, `Nearest: ${inUnit(hz, 0)}.`);
+    return this.#app.changeTrigger(name, { step });
+  }
+
+  #hold() {
+    const { name } = this.#trigger;
+    if (this.#app.slot.holds.has(name)) return this.#app.hold(name, null);
+    const wanted = this.#wanted;
+    if (!wanted) return setText(this.#said, "Give a rate above 0 Hz.");
+    return this.#app.hold(name, wanted);
+  }
+
+  paint(page) {
+    const app = this.#app;
+    const { slot } = app;
+    const trigger = this.#trigger;
+    this.root.hidden = !trigger;
+    if (!trigger) return;
+    setText(this.#title, trigger.name);
+    const movable = isMovable(trigger);
+    this.#controls.hidden = !movable;
+    if (!movable) {
+      this.#figure.say(trigger.fixed ?? "No other threshold is offered for it.");
+      return;
+    }
+    const hold = slot.holds.get(trigger.name);
+    setText(this.#keep, hold ? "Release" : "Keep");
+    if (hold) setText(this.#said, `Its ${hold.quantity} rate is kept at ${inUnit(hold.hz, 0)}.`);
+    else if (this.#said.textContent.startsWith("Its")) setText(this.#said, "");
+    this.#fill(hold);
+    this.#draw(trigger, app.calculator.scan(page.shown, slot, trigger.name), slot);
+  }
+
+  /** Offer the present rate of a trigger that was chosen; what a user typed stays. */
+  #fill(hold) {
+    const { calculator, page, slot } = this.#app;
+    const of = `${slot.menu} ${page.pick} ${this.#quantity.value}`;
+    if (this.#filled === of) return;
+    this.#filled = of;
+    if (hold) this.#quantity.value = hold.quantity;
+    const rates = calculator.rates(page.shown, slot).triggers.find(({ name }) => name === page.pick);
+    const hz = hold?.hz ?? rates?.[this.#quantity.value].hz;
+    this.#rate.value = hz ? String(Number(hz.toPrecision(4))) : "";
+  }
+
+  #draw(trigger, scan, slot) {
+    const { data } = this.#app;
+    const lines = QUANTITIES.map(([key, label], k) => ({ label, colour: COLOURS[k], dash: DASHES[k],
+      points: scan.thresholds.map((x, i) => ({ x, y: scan[key].hz[i], error: scan[key].error[i] })) }));
+    const all = lines.flatMap(({ points }) => points.map(({ y }) => y)).filter((y) => y > 0);
+    if (!all.length) return this.#figure.say("No event passes at these thresholds.");
+    const high = 1.6 * Math.max(...all);
+    const low = Math.max(Math.min(...all) / 1.6, LOWEST * high);
+    const { mark, height } = legend(lines, this.#figure.width);
+    const now = thresholdAt(data, trigger, slot.triggers.get(trigger.name).step);
+    const written = thresholdAt(data, trigger, trigger.decision.at);
+    const clip = (y) => Math.min(Math.max(y, low), high);
+    const caption = `${trigger.name}: rates against its threshold; now ${thresholdText(now)}, as written ${thresholdText(written)} ${trigger.unit}`;
+    return this.#figure.draw({
+      height: 300, marginTop: height + 8, marginLeft: 56, marginBottom: 40,
+      x: { label: `threshold${trigger.unit && ` [${trigger.unit}]`}`, domain: [scan.thresholds[0], scan.thresholds.at(-1)] },
+      y: rateAxis(low, high),
+      marks: [
+        mark,
+        Plot.gridY({ strokeOpacity: 0.12 }),
+        ...lines.flatMap(({ points, colour, dash }) => {
+          const drawn = points.filter(({ y }) => y > 0);
+          return [
+            Plot.areaY(drawn, { x: "x", y1: (p) => clip(p.y - p.error), y2: (p) => clip(p.y + p.error), fill: colour, fillOpacity: 0.25 }),
+            Plot.lineY(drawn, { x: "x", y: (p) => clip(p.y), stroke: colour, strokeWidth: 2, strokeDasharray: dash === "none" ? null : dash }),
+          ];
+        }),
+        Plot.ruleX([written], { strokeOpacity: 0.4, strokeDasharray: "3 3" }),
+        Plot.ruleX([now], { strokeWidth: 1.5 }),
+        Plot.frame({ strokeOpacity: 0.4 }),
+      ],
+    }, caption, `scan_${trigger.name}`);
+  }
+}

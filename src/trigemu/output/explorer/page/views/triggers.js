@@ -1,0 +1,184 @@
+// The table of triggers: a switch, a threshold and a prescale of each, with its rates; below, those of groups.
+
+import { el, makeRow, makeTable, setText, setValue } from "../dom.js";
+import { eventsText, formatRate, percent, prescaleText, thresholdText } from "../numbers.js";
+import { isMovable, nearestStep, prescaleOf, thresholdAt } from "../state.js";
+
+/** Number of triggers from which on a filter is shown. */
+const MANY = 20;
+const COLUMNS = [
+  { label: "trigger", align: "l" }, { label: "threshold", align: "l" }, { label: "prescale", align: "l" },
+  { label: "total", align: "r" }, { label: "unique", align: "r" }, { label: "unique / total", align: "r" },
+  { label: "share", align: "r" }, { label: "events", align: "r" }, { label: "change of total", align: "r" },
+];
+const GROUP_COLUMNS = [COLUMNS[0], ...COLUMNS.slice(3, 8)].map((column, i) => (i ? column : { ...column, label: "group" }));
+
+export class TriggersView {
+  first = true;
+  rows = new Map();
+  #app;
+  #menu = null;
+  #table = makeTable(COLUMNS, "triggers");
+  #groups = makeTable(GROUP_COLUMNS, "groups");
+  #groupRows = new Map();
+  #filter;
+
+  constructor(app) {
+    this.#app = app;
+    this.#filter = el("input", { type: "search", "aria-label": "show triggers of this name or group", placeholder: "name or group",
+      on: { input: () => this.#applyFilter() } });
+    this.#filter.hidden = true;
+    this.groupsRoot = el("div", {}, el("h2", { text: "Groups" }), this.#groups.root);
+    this.root = el("section", { class: "triggers", "aria-label": "triggers" },
+      el("div", { class: "bar" }, el("h2", { text: "Triggers" }), this.#filter), this.#table.root, this.groupsRoot);
+  }
+
+  key(page) {
+    return [page.slots[page.shown], page.pick, page.shown];
+  }
+
+  paint(page) {
+    const app = this.#app;
+    const { slot } = app;
+    if (this.#menu !== slot.menu) this.#build(app.menuOf(slot), slot.menu);
+    const rates = app.calculator.rates(page.shown, slot);
+    const byName = new Map(rates.triggers.map((row) => [row.name, row]));
+    for (const [name, row] of this.rows) row.paint(slot.triggers.get(name), byName.get(name), slot.holds.get(name), page.pick === name);
+    const groups = new Map(rates.groups.map((row) => [row.name, row]));
+    for (const [name, cells] of this.#groupRows) paintRates(cells, groups.get(name));
+    this.groupsRoot.hidden = !this.#groupRows.size;
+  }
+
+  #build(menu, number) {
+    this.#menu = number;
+    this.rows = new Map(menu.triggers.map((trigger) => [trigger.name, new TriggerRow(this.#app, trigger)]));
+    this.#table.body.replaceChildren(...[...this.rows.values()].map((row) => row.root));
+    const groups = new Set(menu.triggers.map(({ group }) => group).filter(Boolean));
+    this.#groupRows = new Map([...groups].map((name) => [name, rateCells()]));
+    this.#groups.body.replaceChildren(
+      ...[...this.#groupRows].map(([name, cells]) => makeRow(GROUP_COLUMNS, [name, ...cells])),
+    );
+    this.#filter.hidden = menu.triggers.length < MANY;
+    this.#applyFilter();
+  }
+
+  /** Name the last column. */
+  nameLast(label) {
+    setText(this.#table.root.querySelector("thead th:last-child"), label);
+  }
+
+  #applyFilter() {
+    const wanted = this.#filter.hidden ? "" : this.#filter.value.toLowerCase();
+    for (const row of this.rows.values()) row.root.hidden = !row.text.includes(wanted);
+  }
+}
+
+/** Five texts: total, unique, their ratio, share, events. */
+function rateCells() {
+  return Array.from({ length: 5 }, () => el("span"));
+}
+
+function paintRates(cells, row) {
+  const texts = row
+    ? [formatRate(row.total), formatRate(row.unique), row.uniqueFraction ? `${percent(row.uniqueFraction[0])} %` : "",
+      formatRate(row.share), eventsText(row.total)]
+    : ["off", "", "", "", ""];
+  cells.forEach((cell, i) => setText(cell, texts[i]));
+}
+
+class TriggerRow {
+  #app;
+  #trigger;
+  #cells = rateCells();
+  #last = el("span");
+  #on;
+  #prescale;
+  #slider = null;
+  #number = null;
+  #name;
+
+  constructor(app, trigger) {
+    this.#app = app;
+    this.#trigger = trigger;
+    const { name, group } = trigger;
+    this.text = `${name} ${group ?? ""}`.toLowerCase();
+    this.#on = el("input", { type: "checkbox", "aria-label": `${name} is on`,
+      on: { change: () => app.changeTrigger(name, { on: this.#on.checked }) } });
+    this.#name = el("button", { type: "button", class: "name", text: name, title: `${trigger.kind}${group ? `, group ${group}` : ""}`,
+      on: { click: () => app.show({ pick: name }) } });
+    this.#prescale = el("input", { type: "number", min: "1", step: "any", class: "prescale", "aria-label": `prescale of ${name}`,
+      on: { change: () => this.#setPrescale() } });
+    this.root = makeRow(COLUMNS, [
+      el("span", { class: "pick" }, this.#on, this.#name), this.#threshold(), this.#prescale, ...this.#cells, this.#last,
+    ]);
+  }
+
+  #threshold() {
+    const { name, decision, unit, fixed } = this.#trigger;
+    if (!isMovable(this.#trigger)) {
+      const value = "score" in decision ? `${thresholdText(thresholdAt(this.#app.data, this.#trigger, decision.at))} ${unit} ` : "";
+      return el("span", { class: "soft", title: fixed, text: `${value}fixed`, "aria-label": `${name}: fixed. ${fixed}` });
+    }
+    const move = (step) => this.#app.changeTrigger(name, { step }, `threshold ${name}`);
+    const end = () => this.#app.endGesture();
+    this.#slider = el("input", { type: "range", min: String(decision.first), max: String(decision.last), step: "1",
+      "aria-label": `threshold of ${name}`, on: { input: () => move(Number(this.#slider.value)), change: end, pointerup: end } });
+    this.#number = el("input", { type: "number", step: "any", class: "threshold", "aria-label": `threshold of ${name}${unit && ` in ${unit}`}`,
+      on: { change: () => this.#setThreshold() } });
+    this.#slider.addEventListener("pointerdown", () => this.#app.show({ pick: name }));
+    return el("span", { class: "mover" }, this.#slider, this.#number, el("span", { class: "unit", text: unit }));
+  }
+
+  #setThreshold() {
+    const value = Number(this.#number.value);
+    if (this.#number.value === "" || !Number.isFinite(value)) return this.#restore();
+    const step = nearestStep(this.#app.data, this.#trigger, value);
+    this.#app.changeTrigger(this.#trigger.name, { step });
+    return this.#restore();
+  }
+
+  #setPrescale() {
+    const prescale = prescaleOf(Number(this.#prescale.value));
+    if (prescale !== null) this.#app.changeTrigger(this.#trigger.name, { prescale });
+    return this.#restore();
+  }
+
+  /** Show the value that counts in fields that the user left: the nearest step, or the value before. */
+  #restore() {
+    const now = this.#app.slot.triggers.get(this.#trigger.name);
+    if (this.#number) this.#number.value = this.#thresholdText(now.step);
+    this.#prescale.value = fieldOf(now.prescale);
+  }
+
+  #thresholdText(step) {
+    return thresholdText(thresholdAt(this.#app.data, this.#trigger, step));
+  }
+
+  paint({ on, step, prescale }, rates, hold, picked) {
+    this.#on.checked = on;
+    this.root.classList.toggle("off", !on);
+    this.root.classList.toggle("picked", picked);
+    this.#name.setAttribute("aria-pressed", String(picked));
+    setValue(this.#prescale, fieldOf(prescale));
+    this.#prescale.disabled = !Number.isFinite(prescale);
+    this.#prescale.title = `prescale ${prescaleText(Number.isFinite(prescale) ? prescale : null)}`;
+    if (this.#slider) {
+      this.#slider.value = String(step);
+      this.#slider.disabled = Boolean(hold);
+      this.#number.disabled = Boolean(hold);
+      setValue(this.#number, this.#thresholdText(step));
+      this.#slider.setAttribute("aria-valuetext", `${this.#thresholdText(step)} ${this.#trigger.unit}`);
+    }
+    paintRates(this.#cells, rates);
+  }
+
+  /** Show a text in the last column. label: what it is. */
+  paintLast(text, label) {
+    setText(this.#last, text);
+    this.#last.parentElement.dataset.label = label;
+  }
+}
+
+function fieldOf(prescale) {
+  return Number.isFinite(prescale) ? String(Number(prescale.toPrecision(12))) : "";
+}
