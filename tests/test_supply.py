@@ -43,6 +43,9 @@ SUFFIXES = {
     ".cpp",
     ".h",
     ".txt",
+    ".html",
+    ".js",
+    ".LICENSE",
 }
 
 

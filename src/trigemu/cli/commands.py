@@ -40,6 +40,7 @@ COMMANDS = {
     "calibrate": ("calibrate", "Write MENU with thresholds in place of rate budgets."),
     "events": ("events", "Write which events pass a MENU: decisions, scores, and..."),
     "scores": ("scores", "Write the scores of the events that MENUs may accept, for..."),
+    "explore": ("explore", "Write one HTML page in which thresholds, prescales and..."),
     "report": ("report", "Write one HTML page on MENUs: rates, differences,..."),
     "firmware": ("firmware", "Study the trees of a trigger on an FPGA: rates, latency..."),
     "samples": ("samples", "List the samples of a CATALOGUE, the embedded one by..."),

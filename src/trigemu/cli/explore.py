@@ -1,0 +1,69 @@
+"""`trigemu explore`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu.cli import options
+from trigemu.cli.console import console, say
+from trigemu.cli.outputs import check_inputs
+from trigemu.cli.processing import Processing, processing
+from trigemu.cli.progress import events_bar
+from trigemu.output.explorer import Explorer, explorer, samples_passed
+from trigemu.samples import without_bad_files
+from trigemu.support import check_outputs, write_text
+from trigemu.triggers import search_path
+
+
+@click.command()
+@options.menus
+@click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The page (HTML)."
+)
+@options.vary
+@options.signals
+@options.samples
+@processing
+@options.plugin_path
+def explore(
+    menus: tuple[Path, ...],
+    file: Path,
+    vary: dict[str, tuple[float, float]],
+    signals: tuple[str, ...],
+    catalogue: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+) -> None:
+    """Write one HTML page in which thresholds, prescales and switches of MENUs can be moved.
+
+    All rates, overlaps, differences and efficiencies follow. The page needs no server and no network.
+    """
+    check_outputs([file], (*menus, catalogue))
+    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
+    with processing.opened(catalogue) as (engine, samples):
+        check_inputs([file], read, samples)
+        with events_bar(samples_passed(read, samples, vary, signals), engine) as advance:
+            made = without_bad_files(
+                samples,
+                lambda good: explorer(
+                    read,
+                    good,
+                    trigemu.__version__,
+                    vary=vary,
+                    signals=signals,
+                    executor=engine,
+                    progress=advance,
+                ),
+            )
+    write_explorer(file, made)
+
+
+def write_explorer(file: Path, page: Explorer) -> None:
+    """Write the page, and say what it holds."""
+    write_text(file, page.html)
+    for warning in page.warnings:
+        console().print(f"Warning: {warning}.")
+    say(f"{file}: {page.events} events, {len(page.html.encode()) / 1e6:.1f} MB")

@@ -1,0 +1,62 @@
+"""`trigemu explore` as users give it; what its page does is tested in a browser (tests/output/explorer)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+Run = Callable[..., tuple[int, str]]
+ON_TOYS = ("--samples", "catalogue.toml")
+
+SIGNAL = """
+[[sample]]
+name = "signal"
+role = "signal"
+files = ["all.root"]
+"""
+
+
+def test_a_page(place: Any, trigemu: Run) -> None:
+    catalogue = (place.folder / "catalogue.toml").read_text()
+    place.write("catalogue.toml", catalogue + SIGNAL)
+    arguments = ("menu.toml", *ON_TOYS, "--vary", "J30=20:60", "--signal", "signal", "-o", "menu.html")
+    status, text = trigemu("explore", *arguments)
+    assert status == 0, text
+    page = (place.folder / "menu.html").read_text()
+    assert text.startswith("menu.html: ")
+    assert f"{len(page.encode()) / 1e6:.1f} MB" in text
+    assert page.startswith("<!doctype html>")
+    assert trigemu("explore", *arguments)[0] == 0
+    assert (place.folder / "menu.html").read_text() == page  # the same bytes
+
+
+def test_a_menu_without_thresholds_has_a_page_too(place: Any, trigemu: Run) -> None:
+    menu = place.write(
+        "mu.toml", (place.folder / "menu.toml").read_text().partition("group")[2].partition("\n")[2]
+    )
+    assert "above" not in menu.read_text()
+    status, text = trigemu("explore", "mu.toml", *ON_TOYS, "-o", "mu.html")
+    assert status == 0, text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "no/menu.html"), "there is no folder no"),
+        (("-o", "menu.toml"), "menu.toml"),
+        (("-o", "menu.html", "--vary", "J3=1:2"), "no menu has such a trigger enabled; did you mean 'J30'"),
+        (("-o", "menu.html", "--vary", "MU=1:2"), "the kind 'combination' has no threshold"),
+        (("-o", "menu.html", "--signal", "yy"), "'yy'"),
+        ((), "Missing option '-o'"),
+    ],
+)
+def test_mistakes_end_with_a_message_and_no_file(
+    place: Any, trigemu: Run, arguments: tuple[str, ...], message: str
+) -> None:
+    before = place.files()
+    status, text = trigemu("explore", "menu.toml", *ON_TOYS, *arguments)
+    assert status == 2, text
+    assert message in " ".join(text.split())
+    assert place.files() == before
