@@ -242,3 +242,16 @@ def test_in_a_browser(menus: Any, trigemu: Run, page: chromium.Page) -> None:
             assert (ink - ground > 0.6) if dark else (ground - ink > 0.6), told
     assert page.complaints == [], json.dumps(page.complaints)[:2000]
     assert page.printed().startswith(b"%PDF")
+
+
+def test_a_report_links_the_page_in_which_its_menus_can_be_changed(menus: Any, trigemu: Run) -> None:
+    (menus.folder / "out").mkdir()
+    arguments = ("report", "one.toml", "two.toml", *ON_TOYS, "-o", "out/report.html")
+    status, text = trigemu(*arguments, "--explorer", "a page.html")
+    assert status == 0, text
+    report, explorer = (menus.folder / name for name in ("out/report.html", "a page.html"))
+    assert '<a href="../a%20page.html">' in report.read_text()
+    assert "Content-Security-Policy" in explorer.read_text()
+    status, text = trigemu(*arguments, "--explorer", "one.toml")
+    assert status == 2
+    assert "one.toml" in text

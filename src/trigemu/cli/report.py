@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
 import trigemu
 from trigemu.cli import options
 from trigemu.cli.console import say
+from trigemu.cli.explore import write_explorer
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
+from trigemu.menus import Menu
+from trigemu.output.explorer import Explorer, explorer, samples_passed
 from trigemu.samples import Errors, without_bad_files
-from trigemu.support import TrigemuError, check_outputs, check_writable, write_text
+from trigemu.studies import Contents
+from trigemu.support import Engine, TrigemuError, check_outputs, check_writable, write_text
 from trigemu.triggers import search_path
 
 
@@ -48,6 +55,12 @@ from trigemu.triggers import search_path
     type=click.Path(path_type=Path, file_okay=False),
     help="Also write each figure into this folder, as PNG and PDF, with its numbers as CSV.",
 )
+@click.option(
+    "--explorer",
+    "explorer_file",
+    type=click.Path(path_type=Path),
+    help="Also write the page of trigemu explore into this file, and link it.",
+)
 def report(
     menus: tuple[Path, ...],
     catalogue: Path | str | None,
@@ -58,6 +71,7 @@ def report(
     profiles: tuple[Path, ...],
     scans: tuple[str, ...],
     figures: Path | None,
+    explorer_file: Path | None,
 ) -> None:
     """Write one HTML page on MENUs: rates, differences, overlaps, efficiencies and their provenance."""
     from trigemu.output.report.page import render, write_figures
@@ -70,14 +84,15 @@ def report(
         read_profiles,
     )
 
-    check_outputs([file], (*menus, catalogue, *profiles))
+    files = [file, explorer_file] if explorer_file else [file]
+    check_outputs(files, (*menus, catalogue, *profiles))
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
     command = shlex.join(["trigemu", *sys.argv[1:]])
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
-        check_inputs([file], read, samples)
+        check_inputs(files, read, samples)
         sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, samples)
         with events_bar(samples.background, engine, passes_over_events(read, steps)) as advance:
             contents = without_bad_files(
@@ -86,12 +101,32 @@ def report(
                     read, good, sets, steps, command=command, executor=engine, progress=advance
                 ),
             )
+        page = _explorer(read, contents, engine) if explorer_file else None
     made = sections(contents)
     written = write_figures(made, figures) if figures else []
-    write_text(file, render(f"Trigger menus: {', '.join(menu.name for menu in read)}", made))
+    title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
+    write_text(file, render(title, made, _address(explorer_file, file) if explorer_file else ""))
     if figures:
         say(f"{figures}: {len(written)} files")
     say(file)
+    if page and explorer_file:
+        write_explorer(explorer_file, page)
+
+
+def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Explorer:
+    """Make the page in which the menus of a report can be changed, with the signals of the report."""
+    catalogue = contents.catalogue
+    shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
+    signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
+    with events_bar(samples_passed(menus, catalogue, {}, signals), engine) as advance:
+        return explorer(
+            menus, catalogue, trigemu.__version__, signals=signals, executor=engine, progress=advance
+        )
+
+
+def _address(file: Path, page: Path) -> str:
+    """Return the address of a file in a link of a page."""
+    return quote(Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
 
 
 def _make(folder: Path | None) -> None:

@@ -27,8 +27,9 @@ RESOLUTION = 130
 _NUMBER = re.compile(r"scale\([^)]*\)|\d+\.\d{3,}")
 
 
-def render(title: str, sections: Sequence[Section]) -> str:
-    """Return the HTML page; the same sections give the same bytes."""
+def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
+    """Return the HTML page; the same sections give the same bytes. explorer: the address of the page in which
+    the menus can be changed, if there is one."""
     source, tables = (_own(name) for name in ("report.html.j2", "tables.css"))
     environment = jinja2.Environment(
         autoescape=True,
@@ -39,7 +40,10 @@ def render(title: str, sections: Sequence[Section]) -> str:
     )
     environment.filters["picture"] = _image
     template = environment.from_string(source)
-    return template.render(title=title, sections=sections, tables=Markup(tables.rstrip())) + "\n"
+    return (
+        template.render(title=title, sections=sections, explorer=explorer, tables=Markup(tables.rstrip()))
+        + "\n"
+    )
 
 
 def _own(name: str) -> str:
