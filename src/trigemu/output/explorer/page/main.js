@@ -9,7 +9,7 @@ import { asWritten, unpack } from "./engine/index.js";
 import { numbersOf } from "./everything.js";
 import { History } from "./history.js";
 import { Scheduler } from "./scheduler.js";
-import { firstPick, slotOf, thresholdAt, withHold, withHoldsSolved, withSlot, withTrigger } from "./state.js";
+import { firstPick, SLOTS, slotOf, thresholdAt, withHold, withHoldsSolved, withSlot, withTrigger } from "./state.js";
 import { menuText } from "./toml.js";
 import { ChangesView } from "./views/changes.js";
 import { DifferencesView } from "./views/differences.js";
@@ -28,13 +28,14 @@ class App {
   #history;
   #scheduler;
   #address = 0;
+  #seen = location.hash;
 
   constructor(data) {
     this.data = data;
     this.written = data.menus.map((_, m) => asWritten(data, m));
     this.calculator = new Calculator(data, this.written);
     this.budget = roundedUp(this.calculator.rates("A", this.written[0]).rate.hz);
-    this.#history = new History(decode(location.hash.slice(1), data, this.written, this.budget));
+    this.#history = new History(this.#fromAddress());
   }
 
   start(views) {
@@ -65,10 +66,18 @@ class App {
   /** Change the slot that the controls are of. Changes of one gesture are undone together. */
   change(slot, gesture = null) {
     const place = this.page.shown;
-    const solve = (of, name, hold) => this.calculator.solve(place, of, name, hold);
-    const solved = withHoldsSolved(this.menuOf(slot), slot, solve);
-    this.#history.push(withSlot(this.page, place, solved), gesture);
+    this.#history.push(withSlot(this.page, place, this.#solved(place, slot)), gesture);
     this.#show();
+  }
+
+  #solved(place, slot) {
+    const solve = (of, name, hold) => this.calculator.solve(place, of, name, hold);
+    return withHoldsSolved(this.menuOf(slot), slot, solve);
+  }
+
+  #fromAddress() {
+    const page = decode(location.hash.slice(1), this.data, this.written, this.budget);
+    return SLOTS.reduce((solved, place) => withSlot(solved, place, this.#solved(place, page.slots[place])), page);
   }
 
   changeTrigger(name, change, gesture = null) {
@@ -108,7 +117,8 @@ class App {
 
   /** Take the state of the address, if the user or a link changed it. */
   follow() {
-    const page = decode(location.hash.slice(1), this.data, this.written, this.budget);
+    this.#seen = location.hash;
+    const page = this.#fromAddress();
     if (encode(page, this.data, this.written) === this.#encoded) return;
     this.#history.push(page);
     this.#show();
@@ -121,7 +131,14 @@ class App {
   #show() {
     this.#scheduler.show(this.page);
     clearTimeout(this.#address);
-    this.#address = setTimeout(() => history.replaceState(null, "", `#${this.#encoded}`), ADDRESS_WAIT);
+    this.#address = setTimeout(() => this.#writeAddress(), ADDRESS_WAIT);
+  }
+
+  #writeAddress() {
+    if (location.hash === this.#seen) {
+      history.replaceState(null, "", `#${this.#encoded}`);
+      this.#seen = location.hash;
+    } else this.follow(); // it was changed while the page was busy
   }
 
   repaint() {

@@ -34,7 +34,7 @@ export class TriggersView {
   }
 
   key(page) {
-    return [page.slots[page.shown], page.pick, page.shown];
+    return [page.slots[page.shown], page.pick, page.shown, page.two];
   }
 
   paint(page) {
@@ -47,6 +47,7 @@ export class TriggersView {
     const groups = new Map(rates.groups.map((row) => [row.name, row]));
     for (const [name, cells] of this.#groupRows) paintRates(cells, groups.get(name));
     this.groupsRoot.hidden = !this.#groupRows.size;
+    this.root.classList.toggle("two", page.two);
   }
 
   #build(menu, number) {
