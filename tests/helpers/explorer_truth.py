@@ -76,7 +76,7 @@ def truth(
             for j, second in enumerate(names[: i + 1]):
                 found = rates.overlap[i, j], rates.overlap_error[i, j]
                 yield f"{place} overlap {first} {second}", tuple(map(float, found))
-        for signal, profiles in signals.items() if any(signals.values()) else ():
+        for signal, profiles in signals.items():
             yield from _efficiencies(place, menu, scores, signal, profiles)
     a, b = (replace(menu, name=place) for place, menu in zip("AB", slots, strict=True))
     found = compare(scores.emulation([a, b]))
@@ -90,14 +90,14 @@ def _efficiencies(
     place: str, menu: Menu, scores: Scores, signal: str, profiles: Sequence[Profile]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
     names = [trigger.name for trigger in menu.enabled]
-    measured = efficiencies([menu], scores.catalogue, [signal], list(profiles), triggers=names)
-    for profile, turnon in zip(profiles, measured.turnons, strict=True):
+    whole = Profile("met", (0.0, 1e6))  # of a page that has no turn-on
+    measured = efficiencies([menu], scores.catalogue, [signal], [whole, *profiles], triggers=names)
+    for curve in measured.turnons[0].curves:
+        overall = curve.overall
+        expected = (overall.value, overall.low, overall.high)
+        yield f"{place} efficiency {signal} {curve.trigger or 'menu'}", expected
+    for turnon in measured.turnons[1:]:
         for curve in turnon.curves:
-            of = curve.trigger or "menu"
-            overall = curve.overall
-            if profile is profiles[0]:
-                yield f"{place} efficiency {signal} {of}", (overall.value, overall.low, overall.high)
-            yield (
-                f"{place} turn-on {signal} {profile.observable} {of}",
-                tuple(float(v) for values in (curve.value, curve.low, curve.high) for v in values),
-            )
+            values = (*curve.value, *curve.low, *curve.high)
+            name = f"{place} turn-on {signal} {turnon.profile.observable} {curve.trigger or 'menu'}"
+            yield name, tuple(map(float, values))
