@@ -77,7 +77,8 @@ def truth(
                 found = rates.overlap[i, j], rates.overlap_error[i, j]
                 yield f"{place} overlap {first} {second}", tuple(map(float, found))
         for signal, profiles in signals.items():
-            yield from _efficiencies(place, menu, scores, signal, profiles)
+            other = slots[place == "A"]
+            yield from _efficiencies(place, menu, other, scores, signal, profiles)
     a, b = (replace(menu, name=place) for place, menu in zip("AB", slots, strict=True))
     found = compare(scores.emulation([a, b]))
     for d in found.differences:
@@ -87,17 +88,21 @@ def truth(
 
 
 def _efficiencies(
-    place: str, menu: Menu, scores: Scores, signal: str, profiles: Sequence[Profile]
+    place: str, menu: Menu, other: Menu, scores: Scores, signal: str, profiles: Sequence[Profile]
 ) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Of a menu, with its gains over another one."""
     names = [trigger.name for trigger in menu.enabled]
     whole = Profile("met", (0.0, 1e6))  # of a page that has no turn-on
-    measured = efficiencies([menu], scores.catalogue, [signal], [whole, *profiles], triggers=names)
-    for curve in measured.turnons[0].curves:
-        overall = curve.overall
-        expected = (overall.value, overall.low, overall.high)
-        yield f"{place} efficiency {signal} {curve.trigger or 'menu'}", expected
-    for turnon in measured.turnons[1:]:
+    pair = [replace(other, name="other"), replace(menu, name="this")]
+    measured = efficiencies(pair, scores.catalogue, [signal], [whole, *profiles], triggers=names)
+    for number, turnon in enumerate(measured.turnons):
         for curve in turnon.curves:
-            values = (*curve.value, *curve.low, *curve.high)
-            name = f"{place} turn-on {signal} {turnon.profile.observable} {curve.trigger or 'menu'}"
-            yield name, tuple(map(float, values))
+            of, overall = curve.trigger or "menu", curve.overall
+            if curve.menu == "other":
+                continue
+            if number == 0:
+                gain = overall.gain, overall.gain_error
+                yield f"{place} efficiency {signal} {of}", (overall.value, overall.low, overall.high, *gain)
+            else:
+                name = f"{place} turn-on {signal} {turnon.profile.observable} {of}"
+                yield name, tuple(map(float, (*curve.value, *curve.low, *curve.high)))

@@ -35,7 +35,7 @@ def _edges(column: Column) -> tuple[float, ...]:
     if column.written > 0:
         low, high = min(low, 0.0), max(high, _REACH * column.written)
     power = math.floor(math.log10((high - low) / _BINS))
-    width = next(f * 10.0**power for f in (1, 2, 5, 10) if f * 10.0**power * (_BINS - 1) >= high - low)
+    width = next(f * 10.0**power for f in (1, 2, 5, 10, 20) if f * 10.0**power * (_BINS - 1) >= high - low)
     if column.whole:
         width = max(width, 1.0)
     first, last = math.floor(low / width), math.ceil(high / width)

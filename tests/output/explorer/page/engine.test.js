@@ -1,5 +1,5 @@
-// The sums of the engine against plain loops over events. Node's own test runner; test_engine.py compares whole menus
-// with trigemu.
+// The sums of the engine against plain loops over events. Node's own test runner; test_engine.py compares
+// whole menus with trigemu.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -12,8 +12,21 @@ function random(seed) {
 }
 
 const trigger = (name, decision, more = {}) => ({
-  name, kind: "threshold", group: null, level: null, coherent: null, on: true, prescale: 1, factor: 1, decision, unit: "GeV",
-  seed: null, fixed: null, budget: null, fitted: false, ...more,
+  name,
+  kind: "threshold",
+  group: null,
+  level: null,
+  coherent: null,
+  on: true,
+  prescale: 1,
+  factor: 1,
+  decision,
+  unit: "GeV",
+  seed: null,
+  fixed: null,
+  budget: null,
+  fitted: false,
+  ...more,
 });
 
 /** A menu of two thresholds, the second prescaled, on n events of which up to four have one parent. */
@@ -26,15 +39,40 @@ function toy(n, seed = 1) {
   const scores = [0, 1].map(() => Uint8Array.from({ length: n }, () => pick(6)));
   const steps = [10, 20, 30, 40, 50];
   return {
-    scores: [{ name: "x", unit: "GeV", steps }, { name: "y", unit: "GeV", steps }],
+    scores: [
+      { name: "x", unit: "GeV", steps },
+      { name: "y", unit: "GeV", steps },
+    ],
     bits: [],
-    menus: [{ name: "toy", scale: 2, levels: [], order: ["X", "Y"], triggers: [
-      trigger("X", { score: 0, at: 2, first: 0, last: 4 }), trigger("Y", { score: 1, at: 1, first: 0, last: 4 }, { prescale: 4 }),
-    ], text: [], warnings: [] }],
+    menus: [
+      {
+        name: "toy",
+        scale: 2,
+        levels: [],
+        order: ["X", "Y"],
+        triggers: [
+          trigger("X", { score: 0, at: 2, first: 0, last: 4 }),
+          trigger("Y", { score: 1, at: 1, first: 0, last: 4 }, { prescale: 4 }),
+        ],
+        text: [],
+        warnings: [],
+      },
+    ],
     background: {
-      events: n, weights, weight: Uint16Array.from({ length: n }, () => pick(7)), first, scores, bits: [], cells: 0,
-      cell_events: new Uint32Array(0), cell_weight: new Float64Array(0), cell_square: new Float64Array(0),
-      cell_largest: new Float64Array(0), cell_scores: scores.map(() => new Uint8Array(0)), cell_bits: [], largest: 1,
+      events: n,
+      weights,
+      weight: Uint16Array.from({ length: n }, () => pick(7)),
+      first,
+      scores,
+      bits: [],
+      cells: 0,
+      cell_events: new Uint32Array(0),
+      cell_weight: new Float64Array(0),
+      cell_square: new Float64Array(0),
+      cell_largest: new Float64Array(0),
+      cell_scores: scores.map(() => new Uint8Array(0)),
+      cell_bits: [],
+      largest: 1,
     },
     signals: [],
   };
@@ -55,7 +93,8 @@ function brute({ background: { events, weights, weight, first, scores } }, [x, y
   return { hz, error: Math.sqrt(square + sum ** 2) };
 }
 
-const near = (found, expected) => assert.ok(Math.abs(found - expected) <= 1e-9 * Math.max(1, Math.abs(expected)), `${found} ${expected}`);
+const near = (found, expected) =>
+  assert.ok(Math.abs(found - expected) <= 1e-9 * Math.max(1, Math.abs(expected)), `${found} ${expected}`);
 
 function check(found, expected) {
   near(found.hz, expected.hz);
@@ -75,9 +114,18 @@ test("rates at any steps, one after the other", () => {
     const steps = ["X", "Y"].map((of) => state.triggers.get(of).step);
     const rates = engine.rates({ ...state, triggers: new Map(state.triggers) });
     check(rates.rate, brute(data, steps, either));
-    check(rates.triggers[0].unique, brute(data, steps, (x, y) => (x ? (y ? 0.75 : 1) : 0)));
-    check(rates.triggers[1].total, brute(data, steps, (x, y) => (y ? 0.25 : 0)));
-    check({ hz: rates.overlap.hz[1], error: rates.overlap.error[1] }, brute(data, steps, (x, y) => (x && y ? 0.25 : 0)));
+    check(
+      rates.triggers[0].unique,
+      brute(data, steps, (x, y) => (x ? (y ? 0.75 : 1) : 0)),
+    );
+    check(
+      rates.triggers[1].total,
+      brute(data, steps, (x, y) => (y ? 0.25 : 0)),
+    );
+    check(
+      { hz: rates.overlap.hz[1], error: rates.overlap.error[1] },
+      brute(data, steps, (x, y) => (x && y ? 0.25 : 0)),
+    );
   }
 });
 
@@ -87,8 +135,14 @@ test("a scan is the rates at each step", () => {
   const { steps, total, unique, rate } = engine.scan(asWritten(data, 0), "X");
   assert.deepEqual(steps, [0, 1, 2, 3, 4]);
   steps.forEach((step, i) => {
-    check({ hz: total.hz[i], error: total.error[i] }, brute(data, [step, 1], (x) => Number(x)));
-    check({ hz: unique.hz[i], error: unique.error[i] }, brute(data, [step, 1], (x, y) => (x ? (y ? 0.75 : 1) : 0)));
+    check(
+      { hz: total.hz[i], error: total.error[i] },
+      brute(data, [step, 1], (x) => Number(x)),
+    );
+    check(
+      { hz: unique.hz[i], error: unique.error[i] },
+      brute(data, [step, 1], (x, y) => (x ? (y ? 0.75 : 1) : 0)),
+    );
     check({ hz: rate.hz[i], error: rate.error[i] }, brute(data, [step, 1], either));
   });
   const wanted = total.hz[3] * 1.01;
@@ -104,7 +158,10 @@ test("differences are paired", () => {
   const { differences, gained } = engine.differences(a, b);
   const { scores } = data.background;
   const both = { ...data, background: { ...data.background, scores: [scores[0], scores[0]] } };
-  check(differences.find(({ what, quantity }) => what === "X" && quantity === "total"), brute(both, [2, 4], (x, y) => x - y));
+  check(
+    differences.find(({ what, quantity }) => what === "X" && quantity === "total"),
+    brute(both, [2, 4], (x, y) => x - y),
+  );
   assert.equal(gained[0].hz, 0);
   assert.ok(gained[1].hz > 0);
 });
@@ -115,14 +172,22 @@ test("a change of prescales and switches forgets what it has to", () => {
   const written = asWritten(data, 0);
   const first = engine.rates(written).rate;
   const other = new Map(written.triggers).set("Y", { ...written.triggers.get("Y"), prescale: 2 });
-  check(engine.rates({ menu: 0, triggers: other }).rate, brute(data, [2, 1], (x, y) => (x ? 1 : y ? 0.5 : 0)));
+  check(
+    engine.rates({ menu: 0, triggers: other }).rate,
+    brute(data, [2, 1], (x, y) => (x ? 1 : y ? 0.5 : 0)),
+  );
   const off = new Map(written.triggers).set("X", { ...written.triggers.get("X"), on: false });
-  check(engine.rates({ menu: 0, triggers: off }).rate, brute(data, [2, 1], (x, y) => (y ? 0.25 : 0)));
+  check(
+    engine.rates({ menu: 0, triggers: off }).rate,
+    brute(data, [2, 1], (x, y) => (y ? 0.25 : 0)),
+  );
   assert.deepEqual(engine.rates(written).rate, first);
 });
 
 test("a block is read wherever it lies in memory", () => {
-  const header = new TextEncoder().encode(JSON.stringify({ n: { dtype: "f64", at: 0, length: 2 }, b: { dtype: "bits", at: 16, length: 3 } }));
+  const header = new TextEncoder().encode(
+    JSON.stringify({ n: { dtype: "f64", at: 0, length: 2 }, b: { dtype: "bits", at: 16, length: 3 } }),
+  );
   const start = Math.ceil((4 + header.length) / 8) * 8;
   for (const shift of [0, 3]) {
     const bytes = new Uint8Array(new ArrayBuffer(shift + start + 24), shift);

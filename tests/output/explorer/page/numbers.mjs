@@ -1,5 +1,6 @@
-// What the page shows in some states, without a browser: node numbers.mjs BLOCK < ADDRESSES, each a line. Writes a line
-// of JSON for each: the numbers by name, as tests/helpers/explorer_truth.py names them, and the menus as TOML.
+// What the page shows in some states, without a browser: node numbers.mjs BLOCK < ADDRESSES, each a line.
+// Writes a line of JSON for each: the numbers by name, as tests/helpers/explorer_truth.py names them, and the
+// menus as TOML.
 
 import fs from "node:fs";
 import { decode } from "../../../../src/trigemu/output/explorer/page/address.js";

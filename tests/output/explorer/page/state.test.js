@@ -10,16 +10,33 @@ import { menuText } from "../../../../src/trigemu/output/explorer/page/toml.js";
 
 const triggers = [
   { name: "J & <b>", on: true, prescale: 1, decision: { score: 0, at: 1, first: 0, last: 2 }, fixed: null },
-  { name: "G", on: false, prescale: 10, decision: { score: 0, at: 2, first: 2, last: 2 }, fixed: "No other threshold is offered for it." },
+  {
+    name: "G",
+    on: false,
+    prescale: 10,
+    decision: { score: 0, at: 2, first: 2, last: 2 },
+    fixed: "No other threshold is offered for it.",
+  },
   { name: "off", on: true, prescale: null, decision: { bit: 0 }, fixed: "no score" },
 ];
-const text = ["# head\n", { trigger: "J & <b>", key: "budget", before: "total_rate_hz = ", value: "5", after: "", fitted_on: "toy" }, " # a comment\n",
-  { trigger: "G", key: "enabled", before: "enabled = ", value: "false", after: "" }, "\n", { trigger: "G", key: "prescale", before: "prescale = ", after: "\n" }];
+const text = [
+  "# head\n",
+  { trigger: "J & <b>", key: "budget", before: "total_rate_hz = ", value: "5", after: "", fitted_on: "toy" },
+  " # a comment\n",
+  { trigger: "G", key: "enabled", before: "enabled = ", value: "false", after: "" },
+  "\n",
+  { trigger: "G", key: "prescale", before: "prescale = ", after: "\n" },
+];
 const data = { menus: [{ name: "a;b", triggers, text }], scores: [{ steps: [20, 30.5, 1e-7] }] };
 const written = [asWritten(data, 0)];
 
 test("an address gives its state back", () => {
-  const page = decode("A=a%3Bb;J%20%26%20%3Cb%3E:t20,p3.5,s1350;G:on;off:off&B=a%3Bb&two&show=B&pick=G&budget=2000", data, written, 1);
+  const page = decode(
+    "A=a%3Bb;J%20%26%20%3Cb%3E:t20,p3.5,s1350;G:on;off:off&B=a%3Bb&two&show=B&pick=G&budget=2000",
+    data,
+    written,
+    1,
+  );
   assert.deepEqual(page.slots.A.triggers.get("J & <b>"), { on: true, step: 0, prescale: 3.5 });
   assert.deepEqual(page.slots.A.holds.get("J & <b>"), { quantity: "total", hz: 1350 });
   assert.equal(page.slots.A.triggers.get("off").on, false);
@@ -29,7 +46,13 @@ test("an address gives its state back", () => {
 
 test("what an address cannot say is ignored", () => {
   const as = decode("", data, written, 7);
-  for (const broken of ["A=none", "A=a%3Bb;K:t1;J%20%26%20%3Cb%3E:tNaN,p0,p-1,x;:", "%", "&&=&", "A=a%3Bb;G:t20,u5"]) {
+  for (const broken of [
+    "A=none",
+    "A=a%3Bb;K:t1;J%20%26%20%3Cb%3E:tNaN,p0,p-1,x;:",
+    "%",
+    "&&=&",
+    "A=a%3Bb;G:t20,u5",
+  ]) {
     assert.deepEqual(decode(broken, data, written, 7), as, broken);
   }
 });
@@ -66,8 +89,16 @@ test("a menu as written is its file; a changed one has thresholds in place of ra
 
 test("a spreadsheet takes no name for a formula", () => {
   const rate = { hz: 1.5, error: 0.5, events: 3, effective: 2.5, limit: null };
-  const rates = { rate, levels: [], groups: [], triggers: [{ name: "=1+1", total: rate, unique: { ...rate, limit: 2 }, share: rate }] };
-  const menu = { name: 'a "menu", so', triggers: [{ name: "=1+1", kind: "threshold", group: null, level: null }] };
+  const rates = {
+    rate,
+    levels: [],
+    groups: [],
+    triggers: [{ name: "=1+1", total: rate, unique: { ...rate, limit: 2 }, share: rate }],
+  };
+  const menu = {
+    name: 'a "menu", so',
+    triggers: [{ name: "=1+1", kind: "threshold", group: null, level: null }],
+  };
   const lines = ratesCsv(menu, () => ({ prescale: 2, threshold: 30 }), rates).split("\n");
   assert.ok(lines[1].startsWith("'=1+1,threshold,,,2,30,1.5,0.5,3,2.5,,"));
   assert.ok(lines[2].startsWith('"a ""menu"", so",menu,,,,,1.5'));

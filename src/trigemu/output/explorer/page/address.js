@@ -1,12 +1,22 @@
 // The state in the page's address, as in
 //     #A=full;J100:t105,p10;HT300:off,u1350&B=full-decade&two&show=B&pick=J100&budget=100000
-// Only what differs from the menu as written is there: t threshold, p prescale, on, off, u and s the unique and total
-// rate in Hz that is held. Thresholds are values, not steps, so that an address survives a table with other steps.
-// Whatever cannot be read is ignored.
+// Only what differs from the menu as written is there: t threshold, p prescale, on, off, u and s the unique
+// and total rate in Hz that is held. Thresholds are values, not steps, so that an address survives a table
+// with other steps. Whatever cannot be read is ignored.
 
 import {
-  SLOTS, changedTriggers, firstPage, firstPick, isMovable, nearestStep, prescaleOf, slotOf, thresholdAt, withHold,
-  withSlot, withTrigger,
+  SLOTS,
+  changedTriggers,
+  firstPage,
+  firstPick,
+  isMovable,
+  nearestStep,
+  prescaleOf,
+  slotOf,
+  thresholdAt,
+  withHold,
+  withSlot,
+  withTrigger,
 } from "./state.js";
 
 const HELD = { u: "unique", s: "total" };
@@ -30,7 +40,9 @@ function slotText(slot, data, written) {
   const changed = new Set([...changedTriggers(slot, written[slot.menu]), ...slot.holds.keys()]);
   const triggers = menu.triggers.filter((trigger) => changed.has(trigger.name));
   return [menu.name, ...triggers.map((trigger) => trigger.name)]
-    .map((name, i) => (i ? `${escaped(name)}:${changes(slot, data, triggers[i - 1], written)}` : escaped(name)))
+    .map((name, i) =>
+      i ? `${escaped(name)}:${changes(slot, data, triggers[i - 1], written)}` : escaped(name),
+    )
     .join(";");
 }
 
@@ -46,9 +58,15 @@ function changes(slot, data, trigger, written) {
   return found.join(",");
 }
 
-/** Escape a name. encodeURIComponent leaves some punctuation that mail programs take for the end of an address. */
+/**
+ * Escape a name. encodeURIComponent leaves some punctuation that mail programs take for the end of an
+ * address.
+ */
 function escaped(name) {
-  return encodeURIComponent(name).replace(/[!'()*.~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return encodeURIComponent(name).replace(
+    /[!'()*.~]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 }
 
 /**

@@ -1,5 +1,5 @@
-// The engine's answers for the slots of a page. Each slot has an engine of its own, which thus keeps the patterns of
-// that slot's last state; the last answers are kept, because several views ask for the same ones.
+// The engine's answers for the slots of a page. Each slot has an engine of its own, which thus keeps the
+// patterns of that slot's last state; the last answers are kept, because several views ask for the same ones.
 
 import { Engine } from "./engine/index.js";
 
@@ -53,15 +53,9 @@ export class Calculator {
     return this.engine(place).solve(slot, trigger, quantity, hz);
   }
 
-  efficiency(place, signal, slot) {
-    return this.engine(place).efficiency(signal, slot);
-  }
-
-  /** Efficiency of a menu as written; it is asked for after each change, and stays the same. */
-  writtenEfficiency(place, signal, menu) {
-    const key = `${signal} ${menu}`;
-    if (!this.#asWritten.has(key)) this.#asWritten.set(key, this.efficiency(place, signal, this.#written[menu]));
-    return this.#asWritten.get(key);
+  /** Efficiencies of a slot, with gains over another one. */
+  efficiency(place, signal, slot, other) {
+    return this.engine(place).efficiency(signal, slot, other);
   }
 
   turnon(place, signal, turnon, slot, trigger) {

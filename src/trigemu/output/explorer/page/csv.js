@@ -1,8 +1,13 @@
 // The rates of a state as CSV, with the columns of `trigemu run --csv` that the page has.
 
 const QUANTITIES = ["total", "unique", "share"];
-const NUMBERS = [["hz", "hz"], ["error_hz", "error"], ["events", "events"], ["effective_events", "effective"],
-  ["upper_limit_hz", "limit"]];
+const NUMBERS = [
+  ["hz", "hz"],
+  ["error_hz", "error"],
+  ["events", "events"],
+  ["effective_events", "effective"],
+  ["upper_limit_hz", "limit"],
+];
 
 /**
  * Return CSV with a line for each trigger that is on and each group, then for each level and the menu.
@@ -40,7 +45,10 @@ function whole(name, kind, rate, columns) {
   return [...line, ...Array(columns - line.length).fill(null)];
 }
 
-/** Quote a cell where it needs it; a text that a spreadsheet would take for a formula gets a leading apostrophe. */
+/**
+ * Quote a cell where it needs it; a text that a spreadsheet would take for a formula gets a leading
+ * apostrophe.
+ */
 function cell(value) {
   if (value == null) return "";
   const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);

@@ -3,7 +3,8 @@
 /**
  * Make an element.
  * @param {string} tag
- * @param {object} options attributes by name; also `text`, and `on`: listeners by event. Absent (null, undefined,
+ * @param {object} options attributes by name; also `text`, and `on`: listeners by event. Absent (null,
+ * undefined,
  *   false) attributes are left out, true gives an empty one
  * @param {...(Node|string)} children
  */
@@ -11,8 +12,10 @@ export function el(tag, options = {}, ...children) {
   const node = document.createElement(tag);
   for (const [key, value] of Object.entries(options)) {
     if (key === "text") node.textContent = value;
-    else if (key === "on") for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
-    else if (value !== null && value !== undefined && value !== false) node.setAttribute(key, value === true ? "" : value);
+    else if (key === "on")
+      for (const [event, listener] of Object.entries(value)) node.addEventListener(event, listener);
+    else if (value !== null && value !== undefined && value !== false)
+      node.setAttribute(key, value === true ? "" : value);
   }
   node.append(...children);
   return node;
@@ -23,17 +26,38 @@ export function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
-/** Set the value of a field that the user is not typing into. */
+/** Set the value of a field, unless the user types into it. */
 export function setValue(field, value) {
-  if (field !== document.activeElement && field.value !== value) field.value = value;
+  if (!isTyped(field) && field.value !== value) field.value = value;
 }
 
-/** Make a table of columns {label, align: "l"|"r"}; the labels are repeated beside the cells on narrow screens. */
+/** Whether the user changed a field and did not leave it yet. */
+export function isTyped(field) {
+  return typed === field;
+}
+
+let typed = null;
+addEventListener("input", ({ target }) => (typed = target.type === "number" ? target : null), {
+  capture: true,
+});
+for (const end of ["change", "focusout"]) addEventListener(end, () => (typed = null), { capture: true });
+
+/**
+ * Make a table of columns {label, align: "l"|"r"}; the labels are repeated beside the cells on narrow
+ * screens.
+ */
 export function makeTable(columns, label) {
-  const head = el("tr", {}, ...columns.map((column) => el("th", { scope: "col", class: column.align, text: column.label })));
+  const head = el(
+    "tr",
+    {},
+    ...columns.map((column) => el("th", { scope: "col", class: column.align, text: column.label })),
+  );
   const body = el("tbody");
-  const root = el("div", { class: "scroll", role: "region", "aria-label": label, tabindex: "0" },
-    el("table", {}, el("thead", {}, head), body));
+  const root = el(
+    "div",
+    { class: "scroll", role: "region", "aria-label": label, tabindex: "0" },
+    el("table", {}, el("thead", {}, head), body),
+  );
   return { root, body };
 }
 
@@ -60,5 +84,10 @@ export function download(name, content, type) {
 
 /** Return a name that every file system takes. */
 export function fileStem(text) {
-  return text.replace(/[^\w.+-]+/g, "_").replace(/^[_.]+|[_.]+$/g, "").slice(0, 100) || "trigemu";
+  return (
+    text
+      .replace(/[^\w.+-]+/g, "_")
+      .replace(/^[_.]+|[_.]+$/g, "")
+      .slice(0, 100) || "trigemu"
+  );
 }

@@ -9,11 +9,19 @@ export function numbersOf(data, engine, slots) {
   for (const place of ["A", "B"]) {
     for (const [name, numbers] of ratesOf(engine.rates(slots[place]))) found[`${place} ${name}`] = numbers;
     data.signals.forEach((signal, s) => {
-      for (const [name, numbers] of efficienciesOf(engine, signal, s, slots[place])) found[`${place} ${name}`] = numbers;
+      for (const [name, numbers] of efficienciesOf(
+        engine,
+        signal,
+        s,
+        slots[place],
+        slots[place === "A" ? "B" : "A"],
+      ))
+        found[`${place} ${name}`] = numbers;
     });
   }
   const { differences, gained } = engine.differences(slots.A, slots.B);
-  for (const { what, quantity, hz, error } of differences) found[`difference ${what} ${quantity}_hz`] = [hz, error];
+  for (const { what, quantity, hz, error } of differences)
+    found[`difference ${what} ${quantity}_hz`] = [hz, error];
   found["gained A B"] = [gained[0].hz, gained[0].error];
   found["gained B A"] = [gained[1].hz, gained[1].error];
   return found;
@@ -25,7 +33,10 @@ function* ratesOf({ rate, levels, triggers, groups, overlap }) {
     yield [`level ${level.name}`, ofRate(level.rate)];
     yield [`rejection ${level.name}`, [level.rejection ?? 0, level.rejectionError ?? 0]];
   }
-  for (const [kind, rows] of [["trigger", triggers], ["group", groups]]) {
+  for (const [kind, rows] of [
+    ["trigger", triggers],
+    ["group", groups],
+  ]) {
     for (const row of rows) {
       for (const quantity of ["total", "unique", "share"]) {
         yield [`${kind} ${row.name} ${quantity}`, ofRate(row[quantity])];
@@ -42,11 +53,12 @@ function* ratesOf({ rate, levels, triggers, groups, overlap }) {
   }
 }
 
-function* efficienciesOf(engine, signal, s, slot) {
-  const { menu, triggers } = engine.efficiency(s, slot);
+function* efficienciesOf(engine, signal, s, slot, other) {
+  const { menu, triggers } = engine.efficiency(s, slot, other);
   const names = [null, ...Object.keys(triggers)];
   for (const name of names) {
-    yield [`efficiency ${signal.name} ${name ?? "menu"}`, ofInterval(name === null ? menu : triggers[name])];
+    const of = name === null ? menu : triggers[name];
+    yield [`efficiency ${signal.name} ${name ?? "menu"}`, [...ofInterval(of), of.gain.value, of.gain.error]];
   }
   for (const [t, { observable }] of signal.turnons.entries()) {
     for (const name of names) {

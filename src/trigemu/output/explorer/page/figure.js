@@ -5,9 +5,20 @@ import { download, el, fileStem, setText } from "./dom.js";
 import { short } from "./numbers.js";
 
 /** Petroff's ten colours (arXiv:2107.02270), made for colour-blind readers; the report has the same. */
-export const COLOURS = [
-  "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6", "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
+const COLOURS = [
+  "#3f90da",
+  "#ffa90e",
+  "#bd1f01",
+  "#94a4a2",
+  "#832db6",
+  "#a96b59",
+  "#e76300",
+  "#b9ac70",
+  "#717581",
+  "#92dadd",
 ];
+/** Those of up to three lines, which are clear on white and on black. */
+export const LINES = [COLOURS[0], COLOURS[1], COLOURS[6]];
 /** Line styles, so that lines differ not only in colour. */
 export const DASHES = ["none", "6 4", "8 3 2 3", "2 3"];
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
@@ -31,10 +42,19 @@ export class Figure {
 
   constructor(label) {
     const save = (kind) =>
-      el("button", { type: "button", class: "small", text: kind, "aria-label": `Save the plot as ${kind}: ${label}`,
-        on: { click: () => this.#save(kind) } });
-    this.root = el("figure", { "aria-label": label }, this.#place,
-      el("figcaption", {}, this.#caption, el("span", { class: "buttons" }, save("SVG"), save("PNG"))));
+      el("button", {
+        type: "button",
+        class: "small",
+        text: kind,
+        "aria-label": `Save the plot as ${kind}: ${label}`,
+        on: { click: () => this.#save(kind) },
+      });
+    this.root = el(
+      "figure",
+      { "aria-label": label },
+      this.#place,
+      el("figcaption", {}, this.#caption, el("span", { class: "buttons" }, save("SVG"), save("PNG"))),
+    );
   }
 
   get place() {
@@ -52,7 +72,11 @@ export class Figure {
    * @param {string} name of files, without ending
    */
   draw(options, caption, name) {
-    const svg = Plot.plot({ width: this.width, ...options, style: { fontFamily: FONT, fontSize: `${FONT_SIZE}px` } });
+    const svg = Plot.plot({
+      width: this.width,
+      ...options,
+      style: { fontFamily: FONT, fontSize: `${FONT_SIZE}px` },
+    });
     svg.querySelector("style")?.remove(); // style.css has its rules: the page forbids styles that come in later
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", caption);
@@ -156,5 +180,11 @@ function svgElement(tag, attributes) {
 
 /** Return a logarithmic axis of rates in Hz with plain labels: 1k, 10k, and between where there is room. */
 export function rateAxis(low, high) {
-  return { type: "log", domain: [low, high], tickFormat: short, ticks: high > 1000 * low ? 5 : 8, label: "rate [Hz]" };
+  return {
+    type: "log",
+    domain: [low, high],
+    tickFormat: short,
+    ticks: high > 1000 * low ? 5 : 8,
+    label: "rate [Hz]",
+  };
 }

@@ -4,12 +4,21 @@ import { decode, encode } from "./address.js";
 import { Calculator } from "./calculator.js";
 import { ratesCsv } from "./csv.js";
 import { readData } from "./dataset.js";
-import { download, el, fileStem } from "./dom.js";
+import { download, el, fileStem, isTyped } from "./dom.js";
 import { asWritten, unpack } from "./engine/index.js";
 import { numbersOf } from "./everything.js";
 import { History } from "./history.js";
 import { Scheduler } from "./scheduler.js";
-import { firstPick, SLOTS, slotOf, thresholdAt, withHold, withHoldsSolved, withSlot, withTrigger } from "./state.js";
+import {
+  firstPick,
+  SLOTS,
+  slotOf,
+  thresholdAt,
+  withHold,
+  withHoldsSolved,
+  withSlot,
+  withTrigger,
+} from "./state.js";
 import { menuText } from "./toml.js";
 import { ChangesView } from "./views/changes.js";
 import { DifferencesView } from "./views/differences.js";
@@ -20,7 +29,10 @@ import { SignalsView } from "./views/signals.js";
 import { TriggersView } from "./views/triggers.js";
 import { TurnonView } from "./views/turnon.js";
 
-/** Milliseconds after a change until it is in the address: browsers allow no more than a hundred changes in ten seconds. */
+/**
+ * Milliseconds after a change until it is in the address: browsers allow no more than a hundred changes in
+ * ten seconds.
+ */
 const ADDRESS_WAIT = 200;
 
 /** What views read and call. */
@@ -77,7 +89,10 @@ class App {
 
   #fromAddress() {
     const page = decode(location.hash.slice(1), this.data, this.written, this.budget);
-    return SLOTS.reduce((solved, place) => withSlot(solved, place, this.#solved(place, page.slots[place])), page);
+    return SLOTS.reduce(
+      (solved, place) => withSlot(solved, place, this.#solved(place, page.slots[place])),
+      page,
+    );
   }
 
   changeTrigger(name, change, gesture = null) {
@@ -161,7 +176,7 @@ class App {
       const { step, prescale } = slot.triggers.get(name);
       const trigger = menu.triggers.find((of) => of.name === name);
       const threshold = "score" in trigger.decision ? thresholdAt(this.data, trigger, step) : null;
-      return { prescale: Number.isFinite(prescale) ? prescale : null, threshold };
+      return { prescale: Number.isFinite(prescale) ? prescale * trigger.factor : null, threshold };
     };
     return ratesCsv(menu, settings, this.calculator.rates(place, slot));
   }
@@ -182,7 +197,7 @@ function roundedUp(hz) {
 }
 
 function onKey(app, event) {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || isTyped(event.target)) return;
   const key = event.key.toLowerCase();
   if (key === "y" || (key === "z" && event.shiftKey)) app.redo();
   else if (key === "z") app.undo();
@@ -198,8 +213,14 @@ async function start() {
     const header = new HeaderView(app);
     const triggers = new TriggersView(app);
     const views = [
-      header, triggers, new ScanView(app), new ChangesView(app, triggers, header), new TurnonView(app),
-      new SignalsView(app), new DifferencesView(app), new OverlapView(app),
+      header,
+      triggers,
+      new ScanView(app),
+      new ChangesView(app, triggers, header),
+      new TurnonView(app),
+      new SignalsView(app),
+      new DifferencesView(app),
+      new OverlapView(app),
     ];
     const roots = views.filter((view) => !view.isPart).map((view) => view.root);
     place.replaceChildren(...roots, header.notes);
@@ -217,7 +238,9 @@ async function start() {
     };
   } catch (error) {
     const old = typeof DecompressionStream === "undefined";
-    const said = old ? "This browser is too old: it cannot unpack the data." : `The page is damaged: ${error.message}`;
+    const said = old
+      ? "This browser is too old: it cannot unpack the data."
+      : `The page is damaged: ${error.message}`;
     place.replaceChildren(el("p", { role: "alert", text: said }));
   }
 }

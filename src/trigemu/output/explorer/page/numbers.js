@@ -3,8 +3,18 @@
 import { fixed, general, powerOfTen } from "./pythonFormat.js";
 
 /** Units with their scales, descending; smaller values have the last one. */
-export const HZ = [["MHz", 1e6], ["kHz", 1e3], ["Hz", 1], ["mHz", 1e-3]];
-const PREFIXES = [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1]];
+export const HZ = [
+  ["MHz", 1e6],
+  ["kHz", 1e3],
+  ["Hz", 1],
+  ["mHz", 1e-3],
+];
+const PREFIXES = [
+  ["G", 1e9],
+  ["M", 1e6],
+  ["k", 1e3],
+  ["", 1],
+];
 /** Enough to write 40 MHz / 1 Hz without an exponent. */
 const PRESCALE_DIGITS = 8;
 

@@ -1,5 +1,6 @@
 // Numbers as Python's format() writes them: the exact value of a float is rounded, and a tie goes to the even
-// digit. JavaScript's toFixed and toPrecision take a tie upwards: 2.5 would be "3" where the command line has "2".
+// digit. JavaScript's toFixed and toPrecision take a tie upwards: 2.5 would be "3" where the command line has
+// "2".
 
 const view = new DataView(new ArrayBuffer(8));
 const FRACTION_BITS = 52n;
@@ -33,7 +34,8 @@ function special(x) {
 }
 
 /**
- * Format a number with a fixed number of decimals, as `f"{x:z.2f}"`; negative decimals round to tens, hundreds, ….
+ * Format a number with a fixed number of decimals, as `f"{x:z.2f}"`; negative decimals round to tens,
+ * hundreds, ….
  * @param {number} x
  * @param {number} decimals
  * @returns {string}
@@ -44,7 +46,10 @@ export function fixed(x, decimals) {
   return (x < 0 && n ? "-" : "") + placed(n, decimals);
 }
 
-/** Return the digits of x rounded to so many, as an integer, and its power of ten. x must be finite and not 0. */
+/**
+ * Return the digits of x rounded to so many, as an integer, and its power of ten. x must be finite and not
+ * 0.
+ */
 function significant(x, digits) {
   const power = Number(x.toExponential().split("e")[1]);
   const n = scaled(x, digits - 1 - power);

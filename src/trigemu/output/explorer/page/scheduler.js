@@ -1,12 +1,16 @@
-// Repaints what changed, once in a frame. A drag gives more changes than frames: the last one before a frame counts.
+// Repaints what changed, once in a frame. A drag gives more changes than frames: the last one before a frame
+// counts.
 
-/** Frames in a row with new numbers after which the other views are painted too, although the user still drags. */
+/**
+ * Frames in a row with new numbers after which the other views are painted too, although the user still
+ * drags.
+ */
 const LONGEST_WAIT = 4;
 
 /**
- * Views are {first, root, key(page), paint(page)}. Those that are `first` hold the numbers, which are painted in the
- * frame after a change; the others, if they can be seen, in this frame or the next, the rest when nothing else is left.
- * A view is painted only if its key, an array, changed.
+ * Views are {first, root, key(page), paint(page)}. Those that are `first` hold the numbers, which are painted
+ * in the frame after a change; the others, if they can be seen, in this frame or the next, the rest when
+ * nothing else is left. A view is painted only if its key, an array, changed.
  */
 export class Scheduler {
   #views;
@@ -76,7 +80,8 @@ export class Scheduler {
     if (this.#changedAt !== null) this.#measure();
     this.#waited = numbers.length ? this.#waited + 1 : LONGEST_WAIT;
     if (this.#waited >= LONGEST_WAIT) this.#paintOthers();
-    if (this.#views.some((view) => this.#stale(view))) this.#request();
+    const left = this.#views.filter((view) => this.#stale(view));
+    if (left.some((view) => view.first || this.#seen.has(view) || this.#idle.length)) this.#request();
     else this.#idle.splice(0).forEach((resolve) => setTimeout(resolve));
   }
 
@@ -84,7 +89,9 @@ export class Scheduler {
     this.#waited = 0;
     const stale = this.#views.filter((view) => !view.first && this.#stale(view));
     const seen = stale.filter((view) => this.#seen.has(view));
-    for (const view of seen.length ? seen : stale.slice(0, 1)) this.#paintView(view);
+    // what cannot be seen is painted only if somebody waits for all views
+    const wanted = seen.length || !this.#idle.length ? seen : stale.slice(0, 1);
+    wanted.forEach((view) => this.#paintView(view));
   }
 
   /** Measure the time from the change until the browser has painted: a message comes after the frame. */

@@ -1,8 +1,8 @@
-// What a user can change, as immutable values. A slot is one state of a menu, {menu, triggers, holds}: `menu` is its
-// number, `triggers` a Map of name → {on, step, prescale}, as the engine takes it, `holds` a Map of
-// name → {quantity: "unique"|"total", hz}: rates that the trigger's threshold is solved for after each change.
-// A page is {slots: {A, B}, two, shown, pick, budget}: whether both slots are shown, which of them the controls
-// change, the selected trigger, and the budget of the menu rate in Hz.
+// What a user can change, as immutable values. A slot is one state of a menu, {menu, triggers, holds}: `menu`
+// is its number, `triggers` a Map of name → {on, step, prescale}, as the engine takes it, `holds` a Map of
+// name → {quantity: "unique"|"total", hz}: rates that the trigger's threshold is solved for after each
+// change. A page is {slots: {A, B}, two, shown, pick, budget}: whether both slots are shown, which of them
+// the controls change, the selected trigger, and the budget of the menu rate in Hz.
 
 export const SLOTS = ["A", "B"];
 /** Largest prescale that the page accepts; 40 MHz / 1 mHz is below it. */
@@ -29,7 +29,9 @@ export function firstPick(menu) {
 
 /** Whether the threshold of a trigger has more than one offered step. */
 export function isMovable(trigger) {
-  return trigger.fixed === null && "score" in trigger.decision && trigger.decision.last > trigger.decision.first;
+  return (
+    trigger.fixed === null && "score" in trigger.decision && trigger.decision.last > trigger.decision.first
+  );
 }
 
 /** Return the threshold of a trigger at a step, in its unit. */
@@ -74,8 +76,8 @@ export function withSlot(page, place, slot) {
 }
 
 /**
- * Solve the thresholds of held triggers, in the order of the menu. One threshold moves the unique rates of others,
- * so that this is repeated a few times.
+ * Solve the thresholds of held triggers, in the order of the menu. One threshold moves the unique rates of
+ * others, so that this is repeated a few times.
  * @param {object} menu
  * @param {object} slot
  * @param {(slot, name: string, hold: object) => {step: number|null}} solve
@@ -89,7 +91,8 @@ export function withHoldsSolved(menu, slot, solve) {
     for (const { name } of held) {
       if (!solved.triggers.get(name).on) continue;
       const { step } = solve(solved, name, slot.holds.get(name));
-      if (step !== null && step !== solved.triggers.get(name).step) solved = withTrigger(solved, name, { step });
+      if (step !== null && step !== solved.triggers.get(name).step)
+        solved = withTrigger(solved, name, { step });
     }
     if (solved === before) break;
   }

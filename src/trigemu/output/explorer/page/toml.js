@@ -1,4 +1,5 @@
-// A state as a menu in TOML: the file it is from, with comments and order kept, in which changed keys are replaced.
+// A state as a menu in TOML: the file it is from, with comments and order kept, in which changed keys are
+// replaced.
 
 import { changedTriggers, slotOf, thresholdAt } from "./state.js";
 

@@ -1,11 +1,12 @@
 // With which probabilities the enabled triggers of a menu accept an event: prescales, coherent sets, seeds.
 //
-// The triggers that fire fall into parts that accept independently of each other. Without seeds, a part is the
-// triggers that share a prescale counter. Triggers that seeds connect are one part: given the counters of those that
-// are read, each of its outcomes has a probability, and everything else is independent.
+// The triggers that fire fall into parts that accept independently of each other. Without seeds, a part is
+// the triggers that share a prescale counter. Triggers that seeds connect are one part: given the counters of
+// those that are read, each of its outcomes has a probability, and everything else is independent.
 //
 // A part is {places, counters, outcomes, totals}: the places of its triggers in the menu, the number of the
-// counter of each, the outcomes {p, accept} with the acceptance of each trigger, and the acceptance over all outcomes.
+// counter of each, the outcomes {p, accept} with the acceptance of each trigger, and the acceptance over all
+// outcomes.
 
 import { compiled, namesIn } from "./menu.js";
 
@@ -44,9 +45,19 @@ export class Acceptance {
       const counter = on ? counterOf(trigger) : `off ${name}`;
       const reads = on && trigger.seed ? namesIn(trigger.seed).map((other) => use.get(other)) : [];
       const accepted = new Set();
-      const seed = on && trigger.seed ? compiled(trigger.seed, (other) => accepted.has(use.get(other))) : null;
+      const seed =
+        on && trigger.seed ? compiled(trigger.seed, (other) => accepted.has(use.get(other))) : null;
       const share = on ? 1 / prescale : 1;
-      this.#nodes.push({ u, place: on ? place : -1, counter, reads, accepted, seed, share, never: prescale === Infinity });
+      this.#nodes.push({
+        u,
+        place: on ? place : -1,
+        counter,
+        reads,
+        accepted,
+        seed,
+        share,
+        never: prescale === Infinity,
+      });
       if (read.has(name)) this.#read.add(counter);
     });
     const free = new Map();
@@ -56,12 +67,16 @@ export class Acceptance {
       const member = { u: use.get(trigger.name), place: trigger.place, share: 1 / trigger.prescale };
       free.set(counter, [...(free.get(counter) ?? []), member]);
     }
-    this.#free = [...free.values()].map((members) => ({ members, alone: members.length > 1 ? null : freePart(members) }));
+    this.#free = [...free.values()].map((members) => ({
+      members,
+      alone: members.length > 1 ? null : freePart(members),
+    }));
   }
 
   /**
    * Return the parts that may accept an event.
-   * @param {(u: number) => boolean} fires the decision of a used trigger with a score or a bit, by its order of use
+   * @param {(u: number) => boolean} fires the decision of a used trigger with a score or a bit, by its order
+   * of use
    */
   parts(fires) {
     const own = this.#own;
@@ -101,17 +116,25 @@ export class Acceptance {
     };
   }
 
-  /** The outcomes of the counters that are read: of each its probability, and with which each node then accepts. */
+  /**
+   * The outcomes of the counters that are read: of each its probability, and with which each node then
+   * accepts.
+   */
   #outcomes(nodes) {
     let outcomes = [{ p: 1, lowest: new Map() }];
     for (const counter of new Set(nodes.map((node) => node.counter))) {
       if (!this.#read.has(counter)) continue;
-      const shares = nodes.filter((node) => node.counter === counter && node.share < 1).map((node) => node.share);
+      const shares = nodes
+        .filter((node) => node.counter === counter && node.share < 1)
+        .map((node) => node.share);
       const edges = [1, ...[...new Set(shares)].sort((a, b) => b - a), 0];
       outcomes = outcomes.flatMap(({ p, lowest }) =>
-        edges.slice(0, -1).map((top, k) => ({ p: p * (top - edges[k + 1]), lowest: new Map(lowest).set(counter, top) })),
+        edges
+          .slice(0, -1)
+          .map((top, k) => ({ p: p * (top - edges[k + 1]), lowest: new Map(lowest).set(counter, top) })),
       );
-      if (outcomes.length > MAX_OUTCOMES) throw new Error("too many prescaled seeds fire together for exact rates");
+      if (outcomes.length > MAX_OUTCOMES)
+        throw new Error("too many prescaled seeds fire together for exact rates");
     }
     return outcomes.map(({ p, lowest }) => ({ p, accept: accepted(nodes, lowest) }));
   }
@@ -161,13 +184,16 @@ function components(nodes) {
 
 /** Whether the triggers of a part share one counter, that no seed reads. */
 function isSimple({ outcomes, counters }) {
-  return outcomes.length === 1 && (counters.length === 1 || counters.every((counter) => counter === counters[0]));
+  return (
+    outcomes.length === 1 && (counters.length === 1 || counters.every((counter) => counter === counters[0]))
+  );
 }
 
 /** Return the largest acceptance among the triggers of a part in a set, given an outcome, except one. */
 function largest({ places }, accept, inside, except = -1) {
   let best = 0;
-  for (let k = 0; k < places.length; k++) if (k !== except && inside[places[k]] && accept[k] > best) best = accept[k];
+  for (let k = 0; k < places.length; k++)
+    if (k !== except && inside[places[k]] && accept[k] > best) best = accept[k];
   return best;
 }
 
@@ -193,11 +219,15 @@ export function hitOf(part, inside) {
   return certain ? 1 : hit;
 }
 
-/** The probability that none of the triggers of a part in a set accepts: products, as 1 − `hitOf` is less exact. */
+/**
+ * The probability that none of the triggers of a part in a set accepts: products, as 1 − `hitOf` is less
+ * exact.
+ */
 export function missedOf(part, inside) {
   if (isSimple(part)) return 1 - largest(part, part.outcomes[0].accept, inside);
   return part.outcomes.reduce(
-    (sum, { p, accept }) => sum + bestOf(part, accept, inside).reduce((product, best) => product * (1 - best), p),
+    (sum, { p, accept }) =>
+      sum + bestOf(part, accept, inside).reduce((product, best) => product * (1 - best), p),
     0,
   );
 }

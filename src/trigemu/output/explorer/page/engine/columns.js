@@ -1,5 +1,6 @@
-// The fractions of an event that each rate of a menu counts, as a row of columns with few entries: the menu, its
-// levels, each trigger and group (total, unique, share, covered = total − unique); and those of pairs of triggers.
+// The fractions of an event that each rate of a menu counts, as a row of columns with few entries: the menu,
+// its levels, each trigger and group (total, unique, share, covered = total − unique); and those of pairs of
+// triggers.
 
 import { Acceptance, aloneInPart, bothInPart, eitherOf, missedOf } from "./acceptance.js";
 
@@ -71,7 +72,10 @@ export class Rows {
     this.#levels = menu.levels.map((level) => menu.inside((trigger) => (trigger.level ?? "") === level));
     this.#groups = menu.groups.map((group) => {
       const inside = menu.inside((trigger) => trigger.group === group);
-      const level = Math.max(this.#levels.findIndex((of) => of.some((on, i) => on && inside[i])), 0);
+      const level = Math.max(
+        this.#levels.findIndex((of) => of.some((on, i) => on && inside[i])),
+        0,
+      );
       return { inside, level, others: this.#levels[level].map((on, i) => on && !inside[i]) };
     });
     this.#accepted = new Accepted(menu.all.length, this.#levels);
@@ -101,18 +105,25 @@ export class Rows {
       const own = places.filter((place) => inside[place]);
       if (!own.length) return;
       const share = own.reduce((sum, place) => sum + accepted.share(place), 0);
-      addRates(entries, layout.group(g), eitherOf(parts, inside), either[level] - eitherOf(parts, others), share);
+      addRates(
+        entries,
+        layout.group(g),
+        eitherOf(parts, inside),
+        either[level] - eitherOf(parts, others),
+        share,
+      );
     });
     return entries;
   }
 
-  /** Return the entries of the pairs of triggers, as `row` does. */
-  pairs(fires) {
-    const parts = this.#acceptance.parts(fires);
+  /** Return the entries of the pairs of triggers, as `row` does. isShown: of which triggers, by place. */
+  pairs(fires, isShown) {
+    const parts = this.#acceptance.parts(fires).map((part) => withOnly(part, isShown));
     const found = [];
     parts.forEach((part, n) => {
       part.places.forEach((place, k) => {
-        for (let l = 0; l <= k; l++) found.push([this.layout.pair(place, part.places[l]), bothInPart(part, k, l)]);
+        for (let l = 0; l <= k; l++)
+          found.push([this.layout.pair(place, part.places[l]), bothInPart(part, k, l)]);
         for (const before of parts.slice(0, n)) {
           before.places.forEach((other, l) => {
             found.push([this.layout.pair(place, other), part.totals[k] * before.totals[l]]);
@@ -124,6 +135,14 @@ export class Rows {
     for (const [column, value] of found.sort((a, b) => a[0] - b[0])) entries.add(column, value);
     return entries;
   }
+}
+
+/** Return a part with only some of its triggers. */
+function withOnly(part, isShown) {
+  if (part.places.every((place) => isShown[place])) return part;
+  const only = (values) => values.filter((_, k) => isShown[part.places[k]]);
+  const outcomes = part.outcomes.map(({ p, accept }) => ({ p, accept: only(accept) }));
+  return { places: only(part.places), counters: only(part.counters), totals: only(part.totals), outcomes };
 }
 
 function addRates(entries, column, total, unique, share) {

@@ -1,5 +1,5 @@
-// Patterns of decisions, as numbers. A pattern has a bit for each trigger that is decided event by event, in some words
-// of 32 bits; number 0 is the pattern in which nothing fires.
+// Patterns of decisions, as numbers. A pattern has a bit for each trigger that is decided event by event, in
+// some words of 32 bits; number 0 is the pattern in which nothing fires.
 
 const EMPTY = -1;
 

@@ -2,9 +2,14 @@
 
 import { Rows, TOTAL, UNIQUE } from "./columns.js";
 
-const QUANTITIES = [["total", TOTAL], ["unique", UNIQUE]];
+const QUANTITIES = [
+  ["total", TOTAL],
+  ["unique", UNIQUE],
+];
 
-/** The compared rates of a menu: {what, quantity, column, place}; place: of a trigger, also one that is off. */
+/**
+ * The compared rates of a menu: {what, quantity, column, place}; place: of a trigger, also one that is off.
+ */
 function compared(menu, layout) {
   const levels = menu.hasLevels ? menu.levels : [];
   return [
@@ -28,7 +33,8 @@ export class DifferenceRows {
       const to = [];
       for (const { what, quantity, column, place } of compared(menu, rows.layout)) {
         const key = `${what} ${quantity}`;
-        if (!this.#labels.has(key)) this.#labels.set(key, { what, quantity, at: this.#labels.size, on: false });
+        if (!this.#labels.has(key))
+          this.#labels.set(key, { what, quantity, at: this.#labels.size, on: false });
         const label = this.#labels.get(key);
         label.on ||= place === undefined || menu.all[place].on;
         to[column] = label.at;
@@ -52,7 +58,9 @@ export class DifferenceRows {
     const menu = found[0] ?? 0; // the first label is the menu
     if (menu < 0) found[this.gained] = -menu;
     if (menu > 0) found[this.gained + 1] = menu;
-    const columns = Object.keys(found).map(Number).filter((column) => found[column] !== 0);
+    const columns = Object.keys(found)
+      .map(Number)
+      .filter((column) => found[column] !== 0);
     return { columns, values: columns.map((column) => found[column]) };
   }
 

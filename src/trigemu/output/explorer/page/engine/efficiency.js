@@ -1,11 +1,11 @@
 // Efficiencies of a signal's events, which have patterns as the background has.
 
 import { Rows, TOTAL } from "./columns.js";
-import { Efficiency } from "./intervals.js";
+import { Efficiency, Gain } from "./intervals.js";
 import { parentsOf, PatternRows } from "./sums.js";
 
-/** Return, for each event of a signal, the accepted fraction of the menu (name null) or of a trigger: a function. */
-function accepted(menu, patterns) {
+/** Return a function of a trigger's name, null for the menu, that gives one of an event: the accepted fraction. */
+function accepted({ menu, patterns }) {
   const rows = new Rows(menu);
   const decisions = patterns.decisionsOf(menu);
   const known = new PatternRows((number) => rows.row(decisions(number)));
@@ -20,31 +20,41 @@ function accepted(menu, patterns) {
   };
 }
 
-/** Sum events in bins; bin: the bin of an event, of `bins`, or undefined for none. */
-function inBins(table, fraction, bins, bin) {
-  const found = Array.from({ length: bins }, () => new Efficiency());
+/** Add events to sums in bins. bin: the bin of an event, undefined for none. of: what is added of an event. */
+function addTo(sums, table, bin, of) {
   const parents = parentsOf(table);
   for (let parent = 0; parent + 1 < parents.length; parent++) {
     for (let i = parents[parent]; i < parents[parent + 1]; i++) {
-      found[bin(i)]?.add(table.weights[table.weight[i]], fraction(i));
+      sums[bin(i)]?.add(table.weights[table.weight[i]], of(i));
     }
-    found.forEach((of) => of.endParent());
+    sums.forEach((sum) => sum.endParent());
   }
-  return found;
+  return sums.map((sum) => sum.result());
 }
 
-/** Return the efficiencies of a menu and of its enabled triggers on a signal. */
-export function efficiencies(table, menu, patterns) {
-  const of = accepted(menu, patterns);
-  const result = (name) => inBins(table, of(name), 1, () => 0)[0].result();
+/**
+ * Return the efficiencies of a menu and of its enabled triggers on a signal, and their gains over another menu.
+ * now, other: {menu, patterns}.
+ */
+export function efficiencies(table, now, other) {
+  const [of, before] = [now, other].map(accepted);
+  function result(name) {
+    const fraction = of(name);
+    const reference = name === null || other.menu.triggers.has(name) ? before(name) : () => 0;
+    const difference = (event) => fraction(event) - reference(event);
+    const [efficiency] = addTo([new Efficiency()], table, () => 0, fraction);
+    const [gain] = addTo([new Gain()], table, () => 0, difference);
+    return { ...efficiency, gain };
+  }
   return {
     menu: result(null),
-    triggers: Object.fromEntries(menu.enabled.map(({ name }) => [name, result(name)])),
+    triggers: Object.fromEntries(now.menu.enabled.map(({ name }) => [name, result(name)])),
   };
 }
 
 /** Return the efficiencies in the bins of a turn-on, of the menu (trigger null) or of an enabled trigger. */
-export function turnonBins(table, { edges, bin }, menu, patterns, trigger) {
-  const found = inBins(table, accepted(menu, patterns)(trigger), edges.length - 1, (i) => bin[i]);
-  return found.map((of) => ({ ...of.result(), events: of.events }));
+export function turnonBins(table, { edges, bin }, now, trigger) {
+  const sums = Array.from({ length: edges.length - 1 }, () => new Efficiency());
+  const found = addTo(sums, table, (i) => bin[i], accepted(now)(trigger));
+  return found.map((of, b) => ({ ...of, events: sums[b].events }));
 }

@@ -12,12 +12,19 @@ import { unpack } from "./unpack.js";
 
 export { asWritten, unpack };
 
+/**
+ * Overlaps are of so many triggers, those with the largest rates: a matrix of hundreds is neither read nor
+ * fast.
+ */
+const MOST_PAIRS = 60;
+
 /** Keeps what is known of patterns between calls. */
 export class Engine {
   #data;
   #parents;
   #patterns = new Map();
   #rows = new Map();
+  #shown = new Map();
 
   constructor(data) {
     this.#data = data;
@@ -34,13 +41,17 @@ export class Engine {
   }
 
   /**
-   * Rows of patterns, kept while they hold: if a switch or a prescale changes, those of patterns in which that trigger
-   * fires are made anew. make: functions of a pattern's number, by name.
+   * Rows of patterns, kept while they hold: if a switch or a prescale changes, those of patterns in which
+   * that trigger fires are made anew. make: functions of a pattern's number, by name.
    */
   #rowsOf(key, menus, patterns, make) {
     const kept = this.#rows.get(key);
     const rows = kept?.rows ?? {};
-    const bits = kept ? menus.flatMap((menu, slot) => menu.changedFrom(kept.menus[slot]).map(({ name }) => patterns.bit(name, slot))) : [];
+    const bits = kept
+      ? menus.flatMap((menu, slot) =>
+          menu.changedFrom(kept.menus[slot]).map(({ name }) => patterns.bit(name, slot)),
+        )
+      : [];
     if (kept && !bits.length) return rows;
     const { dictionary } = patterns;
     const isStale = (number) => bits.some((bit) => bit === undefined || dictionary.has(number, bit));
@@ -59,38 +70,58 @@ export class Engine {
     const made = new Rows(menu);
     const { rows, pairs } = this.#rowsOf(key, [menu], patterns, {
       rows: (number) => made.row(decisions(number)),
-      pairs: (number) => made.pairs(decisions(number)),
+      pairs: (number) => made.pairs(decisions(number), this.#shown.get(state.menu)),
     });
     return { menu, patterns, layout: made.layout, rows, pairs };
   }
 
   /**
-   * Rates of a menu in a state. A rate is {hz, error, events, effective, limit}: Hz, its error in Hz, the number of
-   * events, the effective number, and the upper limit in Hz if there is no event, else null. The overlap is summed when
-   * it is asked for.
+   * Rates of a menu in a state. A rate is {hz, error, events, effective, limit}: Hz, its error in Hz, the
+   * number of events, the effective number, and the upper limit in Hz if there is no event, else null. The
+   * overlap is summed when it is asked for.
    * @returns {{rate, levels, triggers, groups, overlap}}
    */
   rates(state) {
     const { menu, patterns, layout, rows, pairs } = this.#prepared(state);
     const { sums, largest } = this.#sums(patterns, rows, menu.halved);
+    const found = ratesFrom(menu, layout, sumColumns(sums, rows, layout.length), largest);
+    const isShown = this.#shownPairs(state.menu, menu, found.triggers);
     let overlap = null;
     return {
-      ...ratesFrom(menu, layout, sumColumns(sums, rows, layout.length), largest),
+      ...found,
       get overlap() {
-        overlap ??= overlapFrom(menu, layout, sumColumns(sums, pairs, layout.pairs));
+        overlap ??= overlapFrom(menu, layout, sumColumns(sums, pairs, layout.pairs), isShown);
         return overlap;
       },
     };
   }
 
+  /** Whether pairs have a trigger, by place: it stays the same for a menu, whatever its rate becomes. */
+  #shownPairs(number, menu, triggers) {
+    if (!this.#shown.has(number)) {
+      const largest = [...triggers].sort((a, b) => b.total.hz - a.total.hz).slice(0, MOST_PAIRS);
+      const names = new Set(largest.map(({ name }) => name));
+      const all = menu.all.length <= MOST_PAIRS;
+      this.#shown.set(
+        number,
+        menu.all.map(({ name }) => all || names.has(name)),
+      );
+    }
+    return this.#shown.get(number);
+  }
+
   #sums(patterns, rows, halved) {
     const { background } = this.#data;
     const of = weightsOf(background, halved);
-    return { sums: sumPatterns(background, this.#parents, patterns, of, rows.isEmpty(0)), largest: of.largest };
+    return {
+      sums: sumPatterns(background, this.#parents, patterns, of, rows.isEmpty(0)),
+      largest: of.largest,
+    };
   }
 
   /**
-   * Differences a − b of the rates of two states in Hz, with paired errors, and what b accepts beyond a, and a beyond b.
+   * Differences a − b of the rates of two states in Hz, with paired errors, and what b accepts beyond a, and
+   * a beyond b.
    * @returns {{differences: {what, quantity, hz, error}[], gained: {hz, error}[]}}
    */
   differences(a, b) {
@@ -101,13 +132,18 @@ export class Engine {
     const { rows } = this.#rowsOf(key, menus, patterns, {
       rows: (number) => made.row(decisions.map((of) => of(number))),
     });
-    const { sums } = this.#sums(patterns, rows, menus.some((menu) => menu.halved));
+    const { sums } = this.#sums(
+      patterns,
+      rows,
+      menus.some((menu) => menu.halved),
+    );
     return made.result(sumColumns(sums, rows, made.length));
   }
 
   /**
    * Rates against the threshold of a trigger, at each of its steps, as if it were on.
-   * @returns {{steps: number[], thresholds: number[], total, unique, rate}} the last three {hz, error} in Hz, by step
+   * @returns {{steps: number[], thresholds: number[], total, unique, rate}} the last three {hz, error} in Hz,
+   * by step
    */
   scan(state, trigger) {
     const triggers = new Map(state.triggers);
@@ -123,7 +159,8 @@ export class Engine {
 
   /**
    * The offered step at which a rate of a trigger ("total" or "unique") is nearest to some Hz.
-   * @returns {{step: number|null, hz: number}} step: null if the rate is nowhere as large; then hz is the largest
+   * @returns {{step: number|null, hz: number}} step: null if the rate is nowhere as large; then hz is the
+   * largest
    */
   solve(state, trigger, quantity, hz) {
     const found = this.scan(state, trigger);
@@ -137,22 +174,30 @@ export class Engine {
     return { step: found.steps[best], hz: rates[best] };
   }
 
-  /** Efficiencies {value, low, high} of the menu and its triggers on a signal: {menu, triggers: {name: …}}. */
-  efficiency(signal, state) {
-    const { table, menu, patterns } = this.#signal(signal, state);
-    return efficiencies(table, menu, patterns);
-  }
-
-  /** Efficiencies {value, low, high, events} in the bins of a turn-on, of the menu (trigger null) or a trigger. */
-  turnon(signal, turnon, state, trigger) {
-    const { table, menu, patterns } = this.#signal(signal, state);
-    return turnonBins(table, this.#data.signals[signal].turnons[turnon], menu, patterns, trigger);
-  }
-
-  #signal(signal, state) {
+  /**
+   * Efficiencies {value, low, high, gain: {value, error}} of the menu and its triggers on a signal; the gain
+   * is over another state.
+   * @returns {{menu, triggers: Object<string, object>}}
+   */
+  efficiency(signal, state, other) {
     const { table } = this.#data.signals[signal];
+    return efficiencies(table, this.#signal(signal, state, "now"), this.#signal(signal, other, "other"));
+  }
+
+  /**
+   * Efficiencies {value, low, high, events} in the bins of a turn-on, of the menu (trigger null) or of a
+   * trigger.
+   */
+  turnon(signal, turnon, state, trigger) {
+    const { table, turnons } = this.#data.signals[signal];
+    return turnonBins(table, turnons[turnon], this.#signal(signal, state, "now"), trigger);
+  }
+
+  /** A menu and the patterns of a signal's events, in one of two places, which keep the last state each. */
+  #signal(signal, state, place) {
     const menu = new Menu(this.#data, state);
-    const { patterns } = this.#patternsOf(`signal ${signal}`, table, [menu], [state.menu]);
-    return { table, menu, patterns };
+    const { table } = this.#data.signals[signal];
+    const { patterns } = this.#patternsOf(`signal ${signal} ${place}`, table, [menu], [state.menu]);
+    return { menu, patterns };
   }
 }

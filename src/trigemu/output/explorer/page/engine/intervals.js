@@ -1,5 +1,5 @@
-// Efficiencies of weighted events and their intervals, as `trigemu efficiency` gives them: Wilson's interval for
-// n = ε (1 − ε) / Var events of weight 1 (Wilson, JASA 22, 209).
+// Efficiencies of weighted events and their intervals, as `trigemu efficiency` gives them: Wilson's interval
+// for n = ε (1 − ε) / Var events of weight 1 (Wilson, JASA 22, 209).
 
 /** Sums over the events of a bin. Events of one parent are added one after the other. */
 export class Efficiency {
@@ -45,8 +45,11 @@ export class Efficiency {
     const lost = (this.#weight - this.#passed) / total;
     const [passed, mixed, weight] = this.#shared;
     const square =
-      lost ** 2 * this.#squarePassed + value ** 2 * (this.#square - this.#squarePassed) +
-      passed - 2 * value * mixed + value ** 2 * weight;
+      lost ** 2 * this.#squarePassed +
+      value ** 2 * (this.#square - this.#squarePassed) +
+      passed -
+      2 * value * mixed +
+      value ** 2 * weight;
     const variance = Math.max(square, 0) / total ** 2;
     if (this.#signs[0] && this.#signs[1] && variance > 0) {
       return { value, low: value - Math.sqrt(variance), high: value + Math.sqrt(variance) };
@@ -54,6 +57,40 @@ export class Efficiency {
     const known = value * lost > 0 && variance > 0;
     const effective = known ? (value * lost) / variance : total ** 2 / (this.#square + weight);
     return { value, ...wilson(value, effective) };
+  }
+}
+
+/** The difference of two efficiencies on the same events, from the differences of their accepted fractions. */
+export class Gain {
+  // Σ w, Σ w d, and with w²: Σ w², Σ w² d, Σ w² d²; the last three by parent
+  #sums = [0, 0, 0, 0, 0];
+  #parent = [0, 0];
+
+  /** Add an event of weight w whose accepted fractions differ by d. */
+  add(w, d) {
+    this.#parent[0] += w;
+    this.#parent[1] += w * d;
+  }
+
+  /** End a parent. */
+  endParent() {
+    const [weight, difference] = this.#parent;
+    const sums = this.#sums;
+    sums[0] += weight;
+    sums[1] += difference;
+    sums[2] += weight ** 2;
+    sums[3] += weight * difference;
+    sums[4] += difference ** 2;
+    this.#parent.fill(0);
+  }
+
+  /** Return {value, error}; NaN without events. */
+  result() {
+    const [weight, difference, weight2, mixed, difference2] = this.#sums;
+    const total = weight || NaN;
+    const value = difference / total;
+    const square = difference2 - 2 * value * mixed + value ** 2 * weight2;
+    return { value, error: Math.sqrt(Math.max(square, 0)) / total };
   }
 }
 

@@ -27,12 +27,14 @@ export function compiled(expression, of) {
   const [[operation, given]] = Object.entries(expression);
   const operands = (Array.isArray(given) ? given : [given]).map((operand) => compiled(operand, of));
   if (operation === "not") return () => !operands[0]();
-  return operation === "and" ? () => operands.every((operand) => operand()) : () => operands.some((operand) => operand());
+  return operation === "and"
+    ? () => operands.every((operand) => operand())
+    : () => operands.some((operand) => operand());
 }
 
 /**
- * A menu in one state. Its triggers have `on` and `step` of the state, `prescale`, with the factor that a kind has of its
- * own, and `place`, their number.
+ * A menu in one state. Its triggers have `on` and `step` of the state, `prescale`, with the factor that a
+ * kind has of its own, and `place`, their number.
  */
 export class Menu {
   constructor(data, state) {
@@ -48,19 +50,23 @@ export class Menu {
     this.triggers = new Map(this.all.map((trigger) => [trigger.name, trigger]));
     this.enabled = this.all.filter((trigger) => trigger.on);
     this.used = this.#used(entry.order);
-    // each trigger that is decided event by event has its own bit, so that a moved threshold moves no other bit
+    // each trigger that is decided event by event has its own bit, so that a moved threshold moves no other
+    // bit
     this.deciding = this.used.filter(({ decision }) => "score" in decision || "bit" in decision);
     this.halved = this.used.some((trigger) => trigger.fitted);
     this.groups = [...new Set(this.all.map(({ group }) => group).filter(Boolean))];
   }
 
-  /** The triggers whose decisions are needed: enabled ones, and those that they read. Each comes after those. */
+  /**
+   * The triggers whose decisions are needed: enabled ones, and those that they read. Each comes after those.
+   */
   #used(order) {
     const needed = new Set(this.enabled.map((trigger) => trigger.name));
     for (const name of [...order].reverse()) {
       const { seed, decision } = this.triggers.get(name);
       if (!needed.has(name)) continue;
-      for (const read of [seed, decision.logic]) if (read) namesIn(read).forEach((other) => needed.add(other));
+      for (const read of [seed, decision.logic])
+        if (read) namesIn(read).forEach((other) => needed.add(other));
     }
     return order.filter((name) => needed.has(name)).map((name) => this.triggers.get(name));
   }

@@ -1,5 +1,5 @@
-// The pattern of each row of a table, for menus in some state. If a threshold moves, only its bit is decided anew, and
-// only rows in which it changed get another pattern.
+// The pattern of each row of a table, for menus in some state. If a threshold moves, only its bit is decided
+// anew, and only rows in which it changed get another pattern.
 
 import { Dictionary } from "./dictionary.js";
 
@@ -79,7 +79,8 @@ export class Patterns {
   update(menus) {
     const decisions = Array(this.#decisions.length).fill("");
     menus.forEach((menu, slot) => {
-      for (const { name, decision, step } of menu.deciding) decisions[this.bit(name, slot)] = { ...decision, step };
+      for (const { name, decision, step } of menu.deciding)
+        decisions[this.bit(name, slot)] = { ...decision, step };
     });
     this.#parts.forEach((part, p) => {
       let any = false;
@@ -98,13 +99,19 @@ export class Patterns {
     return this.#bit.get(`${slot} ${name}`);
   }
 
-  /** Return a function of a pattern's number that gives a function: whether a used trigger fires, by order of use. */
+  /**
+   * Return a function of a pattern's number that gives a function: whether a used trigger fires, by order of
+   * use.
+   */
   decisionsOf(menu, slot = 0) {
     const bits = menu.used.map(({ name }) => this.bit(name, slot));
     return (number) => (u) => this.dictionary.has(number, bits[u]);
   }
 
-  /** Number the patterns of all rows again; return true, as what is known of patterns has to be forgotten too. */
+  /**
+   * Number the patterns of all rows again; return true, as what is known of patterns has to be forgotten
+   * too.
+   */
   #forget() {
     this.dictionary = new Dictionary(this.#width);
     this.#parts.forEach((part, p) => part.renumber(this.#width, this.dictionary, this.#changed[p].fill(1)));

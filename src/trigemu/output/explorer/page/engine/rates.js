@@ -22,7 +22,13 @@ export function ratesFrom(menu, layout, sums, heaviest) {
     if (!events) return { hz: 0, error: 0, events: 0, effective: 0, limit: ZERO_EVENTS_LIMIT * most };
     const hz = sums.hz[column] * scale;
     const variance = sums.variance[column] * scale ** 2;
-    return { hz, error: Math.sqrt(variance), events, effective: variance ? hz ** 2 / variance : 0, limit: null };
+    return {
+      hz,
+      error: Math.sqrt(variance),
+      events,
+      effective: variance ? hz ** 2 / variance : 0,
+      limit: null,
+    };
   }
 
   /** A / B of two columns and its error; the variance of their difference gives their covariance. */
@@ -66,8 +72,9 @@ export function ratesFrom(menu, layout, sums, heaviest) {
 }
 
 /** Return the rates that two triggers accept together from the sums of pairs, and errors: row by row. */
-export function overlapFrom(menu, layout, sums) {
-  const { enabled, scale } = menu;
+export function overlapFrom(menu, layout, sums, isShown) {
+  const { scale } = menu;
+  const enabled = menu.enabled.filter(({ place }) => isShown[place]);
   const columns = enabled.flatMap(({ place }) => enabled.map((other) => layout.pair(place, other.place)));
   return {
     names: enabled.map((trigger) => trigger.name),

@@ -1,7 +1,7 @@
 // Rates against the threshold of one trigger, all of its steps in one pass.
 //
-// An event has the trigger's bit at the first `c` of the steps. Its fraction of a rate is one number there and another
-// at the others, so that the sum of a parent changes only at the c of its events.
+// An event has the trigger's bit at the first `c` of the steps. Its fraction of a rate is one number there
+// and another at the others, so that the sum of a parent changes only at the c of its events.
 
 import { TOTAL, UNIQUE } from "./columns.js";
 import { weightsOf } from "./sums.js";
@@ -66,13 +66,23 @@ export function scanOf(table, parents, patterns, rows, layout, menu, name) {
       if (off) steps.add(c, n, of.cellWeight[i] * off, of.cellSquare[i] * off ** 2);
     });
   }
-  addEvents(found, { table, parents, weights: of.weights, number: patterns.events.number, values, n,
-    reach: (i) => reach(patterns.events.scores[score][i]) });
+  addEvents(found, {
+    table,
+    parents,
+    weights: of.weights,
+    number: patterns.events.number,
+    values,
+    n,
+    reach: (i) => reach(patterns.events.scores[score][i]),
+  });
   const [total, unique, rate] = found.map((steps) => steps.result(menu.scale));
   return { total, unique, rate };
 }
 
-/** A function of a pattern's number: the fractions of the columns without and with a bit, two for each column. */
+/**
+ * A function of a pattern's number: the fractions of the columns without and with a bit, two for each
+ * column.
+ */
 function fractionsOf(patterns, rows, bit, columns) {
   const known = [];
   return (number) => {
@@ -101,7 +111,9 @@ function addEvents(found, { table, parents, weights, number, values, n, reach })
   }
 }
 
-/** Add the events of one parent: their sum is constant between the steps at which one of them ceases to fire. */
+/**
+ * Add the events of one parent: their sum is constant between the steps at which one of them ceases to fire.
+ */
 function addParent(steps, events, k, n) {
   let sum = 0;
   let some = false;

@@ -1,10 +1,12 @@
-// Σ w f and its variance for columns of fractions f. Events that were made from one parent enter the variance with the
-// square of their sum; the weights of those with equal patterns are summed first.
+// Σ w f and its variance for columns of fractions f. Events that were made from one parent enter the variance
+// with the square of their sum; the weights of those with equal patterns are summed first.
 
 /** The most entries that are kept, of old states too. */
 const MOST_ENTRIES = 4_000_000;
 
-/** The entries (column, fraction) of patterns, in ascending order of columns, each found when it is needed. */
+/**
+ * The entries (column, fraction) of patterns, in ascending order of columns, each found when it is needed.
+ */
 export class PatternRows {
   #make;
   #start = new Int32Array(1024);
@@ -19,7 +21,10 @@ export class PatternRows {
     this.#start.fill(-1);
   }
 
-  /** Take another function, and forget the entries of some patterns, or of all where there are too many old ones. */
+  /**
+   * Take another function, and forget the entries of some patterns, or of all where there are too many old
+   * ones.
+   */
   renew(make, isStale) {
     this.#make = make;
     const full = this.#used > MOST_ENTRIES;
@@ -100,7 +105,8 @@ export function weightsOf(table, halved) {
  * Sum the weights of a table by the pattern of its rows.
  * @param {object} of the weights that count (`weightsOf`)
  * @param {boolean} idle whether events in which nothing fires are left out, as nothing accepts them
- * @returns {{weight, square, events, largest, pairs}} by pattern: Σ w, the sum of (Σ w)² of each parent, the number of
+ * @returns {{weight, square, events, largest, pairs}} by pattern: Σ w, the sum of (Σ w)² of each parent, the
+ * number of
  *   events, the largest |w|; pairs: the sums of products of the Σ w of two patterns of one parent
  */
 export function sumPatterns(table, parents, patterns, of, idle) {
@@ -154,8 +160,8 @@ function addEvents({ weight, square, events, largest, pairs }, table, parents, w
 }
 
 /**
- * Return Σ w f of columns, its variance, the number of events with f ≠ 0 and the largest w f, Float64Array(columns)
- * each, from the sums by pattern.
+ * Return Σ w f of columns, its variance, the number of events with f ≠ 0 and the largest w f,
+ * Float64Array(columns) each, from the sums by pattern.
  * @returns {{hz, variance, events, largest}}
  */
 export function sumColumns(sums, rows, columns) {

@@ -5,7 +5,8 @@ const TYPES = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, f64: Float64
 /**
  * Read a block. The arrays are views of its bytes.
  * @param {Uint8Array} bytes
- * @returns {object} the header with typed arrays in place of what it says of them; bits stay packed, element i
+ * @returns {object} the header with typed arrays in place of what it says of them; bits stay packed, element
+ * i
  *   being bit i & 7 of byte i >> 3
  */
 export function unpack(bytes) {

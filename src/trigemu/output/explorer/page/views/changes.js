@@ -1,5 +1,5 @@
-// The last column of the table of triggers: changes from the menu as written, or the rates of the other of two states.
-// It is painted after the rates.
+// The last column of the table of triggers: changes from the menu as written, or the rates of the other of
+// two states. It is painted after the rates.
 
 import { formatRate, signedRate } from "../numbers.js";
 import { changedTriggers } from "../state.js";
@@ -33,7 +33,9 @@ export class ChangesView {
 
   #paintChanges(differences) {
     const label = "change of total";
-    const totals = new Map(differences.filter(({ quantity }) => quantity === "total").map((of) => [of.what, of]));
+    const totals = new Map(
+      differences.filter(({ quantity }) => quantity === "total").map((of) => [of.what, of]),
+    );
     this.#triggers.nameLast(label);
     for (const [name, row] of this.#triggers.rows) {
       const { hz, error } = totals.get(name) ?? { hz: 0, error: 0 };

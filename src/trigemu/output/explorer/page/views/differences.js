@@ -3,7 +3,11 @@
 import { el, makeRow, makeTable, setText } from "../dom.js";
 import { inUnit, signedRate } from "../numbers.js";
 
-const COLUMNS = [{ label: "", align: "l" }, { label: "total or rate", align: "r" }, { label: "unique", align: "r" }];
+const COLUMNS = [
+  { label: "", align: "l" },
+  { label: "total or rate", align: "r" },
+  { label: "unique", align: "r" },
+];
 
 export class DifferencesView {
   first = false;
@@ -14,7 +18,13 @@ export class DifferencesView {
 
   constructor(app) {
     this.#app = app;
-    this.root = el("section", { class: "differences", "aria-label": "differences" }, this.#title, this.#gained, this.#table.root);
+    this.root = el(
+      "section",
+      { class: "differences", "aria-label": "differences" },
+      this.#title,
+      this.#gained,
+      this.#table.root,
+    );
   }
 
   key(page) {
@@ -23,17 +33,24 @@ export class DifferencesView {
 
   paint(page) {
     const { calculator, slot } = this.#app;
-    const found = page.two ? calculator.between(page.slots.B, page.slots.A) : calculator.fromWritten(page.shown, slot);
+    const found = page.two
+      ? calculator.between(page.slots.B, page.slots.A)
+      : calculator.fromWritten(page.shown, slot);
     setText(this.#title, page.two ? "B − A" : "Differences from the menu as written");
     const [lost, gained] = found.gained;
     const [more, less] = page.two ? ["B", "A"] : ["this state", "the menu as written"];
-    setText(this.#gained, `Accepted by ${more} and not by ${less}: ${inUnit(gained.hz, gained.error)}; the other way round: ${inUnit(lost.hz, lost.error)}.`);
+    setText(
+      this.#gained,
+      `Accepted by ${more} and not by ${less}: ${inUnit(gained.hz, gained.error)}; the other way round: ${inUnit(lost.hz, lost.error)}.`,
+    );
     const rows = new Map();
     for (const { what, quantity, hz, error } of found.differences) {
       if (!rows.has(what)) rows.set(what, ["", ""]);
       rows.get(what)[quantity === "unique" ? 1 : 0] = signedRate(hz, error);
     }
-    const changed = [...rows].filter(([what, texts]) => what === "menu" || texts.some((text) => text !== "0" && text !== ""));
+    const changed = [...rows].filter(
+      ([what, texts]) => what === "menu" || texts.some((text) => text !== "0" && text !== ""),
+    );
     this.#table.body.replaceChildren(...changed.map(([what, texts]) => makeRow(COLUMNS, [what, ...texts])));
   }
 }

@@ -1,4 +1,5 @@
-// The head of the page: which menu, the rate of the menu against a budget, levels, and the controls of the state.
+// The head of the page: which menu, the rate of the menu against a budget, levels, and the controls of the
+// state.
 
 import { el, setText, setValue } from "../dom.js";
 import { formatRate, inUnit, rejectionText, short, signedRate } from "../numbers.js";
@@ -17,17 +18,31 @@ export class HeaderView {
   constructor(app) {
     this.#app = app;
     const { menus, catalogue, trigemu } = app.data;
-    this.root = el("header", {},
-      el("div", { class: "bar" },
+    this.root = el(
+      "header",
+      {},
+      el(
+        "div",
+        { class: "bar" },
         el("h1", { text: menus.map((menu) => menu.name).join(", ") }),
-        el("p", { class: "soft", text: `sample ${catalogue} · trigemu ${trigemu}` })),
+        el("p", { class: "soft", text: `sample ${catalogue} · trigemu ${trigemu}` }),
+      ),
       el("div", { class: "bar" }, ...this.#stateControls(), ...this.#saveControls()),
-      this.#rateBox());
+      this.#rateBox(),
+    );
     this.notes = el("footer", { class: "soft" });
   }
 
   key(page) {
-    return [page.slots.A, page.slots.B, page.two, page.shown, page.budget, this.#app.canUndo, this.#app.canRedo];
+    return [
+      page.slots.A,
+      page.slots.B,
+      page.two,
+      page.shown,
+      page.budget,
+      this.#app.canUndo,
+      this.#app.canRedo,
+    ];
   }
 
   #button(name, label, click) {
@@ -39,13 +54,19 @@ export class HeaderView {
   #stateControls() {
     const app = this.#app;
     const menus = app.data.menus.map((menu, m) => el("option", { value: String(m), text: menu.name }));
-    const choose = el("select", { "aria-label": "menu", on: { change: () => app.chooseMenu(Number(choose.value)) } }, ...menus);
+    const choose = el(
+      "select",
+      { "aria-label": "menu", on: { change: () => app.chooseMenu(Number(choose.value)) } },
+      ...menus,
+    );
     this.#parts.choose = choose;
     return [
       ...(menus.length > 1 ? [el("label", {}, "menu ", choose)] : []),
       this.#button("Undo", "Undo (Ctrl+Z)", () => app.undo()),
       this.#button("Redo", "Redo (Ctrl+Shift+Z)", () => app.redo()),
-      this.#button("Reset", "The menu as it is written", () => app.change(slotOf(app.written[app.slot.menu]))),
+      this.#button("Reset", "The menu as it is written", () =>
+        app.change(slotOf(app.written[app.slot.menu])),
+      ),
       this.#button("Two states", "Keep two states, A and B, side by side", () => this.#toggleTwo()),
       this.#button("A", "Controls change state A", () => app.show({ shown: "A" })),
       this.#button("B", "Controls change state B", () => app.show({ shown: "B" })),
@@ -64,7 +85,14 @@ export class HeaderView {
   #toggleTwo() {
     const { page } = this.#app;
     const slots = page.two ? page.slots : { A: page.slots.A, B: page.slots.A };
-    this.#app.show({ two: !page.two, shown: page.two ? "A" : "B", slots: page.two ? { A: this.#app.slot, B: this.#app.slot } : slots }, true);
+    this.#app.show(
+      {
+        two: !page.two,
+        shown: page.two ? "A" : "B",
+        slots: page.two ? { A: this.#app.slot, B: this.#app.slot } : slots,
+      },
+      true,
+    );
   }
 
   #copy() {
@@ -73,8 +101,14 @@ export class HeaderView {
   }
 
   #rateBox() {
-    const field = el("input", { type: "number", min: "0", step: "any", class: "rate", "aria-label": "budget of the menu rate in kHz",
-      on: { change: () => this.#setBudget(Number(field.value)) } });
+    const field = el("input", {
+      type: "number",
+      min: "0",
+      step: "any",
+      class: "rate",
+      "aria-label": "budget of the menu rate in kHz",
+      on: { change: () => this.#setBudget(Number(field.value)) },
+    });
     const parts = this.#parts;
     parts.budget = field;
     parts.rate = el("output", { class: "big" });
@@ -85,11 +119,16 @@ export class HeaderView {
     parts.other = el("p", { class: "soft" });
     parts.half = el("p", { class: "soft" });
     parts.levels = el("p");
-    return el("section", { class: "menu-rate", "aria-label": "rate of the menu" },
+    return el(
+      "section",
+      { class: "menu-rate", "aria-label": "rate of the menu" },
       el("p", {}, parts.rate, " ", parts.change, parts.spoken),
       el("div", { class: "gauge", "aria-hidden": "true" }, parts.fill),
       el("p", {}, el("label", {}, "budget ", field, " kHz"), ": ", parts.over),
-      parts.levels, parts.other, parts.half);
+      parts.levels,
+      parts.other,
+      parts.half,
+    );
   }
 
   #setBudget(kHz) {
@@ -109,12 +148,20 @@ export class HeaderView {
     parts.fill.classList.toggle("over", part > 1);
     const left = page.budget - rate.hz;
     setText(parts.over, left < 0 ? `over the budget by ${inUnit(-left, 0)}` : `${inUnit(left, 0)} left`);
-    setText(parts.levels, levels.map((level) => {
-      const rejection = rejectionText(level);
-      return `${level.name} ${formatRate(level.rate)}${rejection && ` (rejection ${rejection})`}`;
-    }).join(" · "));
+    setText(
+      parts.levels,
+      levels
+        .map((level) => {
+          const rejection = rejectionText(level);
+          return `${level.name} ${formatRate(level.rate)}${rejection && ` (rejection ${rejection})`}`;
+        })
+        .join(" · "),
+    );
     const other = page.shown === "A" ? "B" : "A";
-    setText(parts.other, page.two ? `${other}: ${formatRate(app.calculator.rates(other, page.slots[other]).rate)}` : "");
+    setText(
+      parts.other,
+      page.two ? `${other}: ${formatRate(app.calculator.rates(other, page.slots[other]).rate)}` : "",
+    );
     this.#paintControls(page);
     this.#paintNotes();
     clearTimeout(this.#timer);
@@ -125,7 +172,10 @@ export class HeaderView {
 
   /** Show the change from the menu as written; it is computed after the rates. */
   paintChange({ hz, error }, isWritten) {
-    setText(this.#parts.change, isWritten ? "as written" : `${signedRate(hz, error)} from the menu as written`);
+    setText(
+      this.#parts.change,
+      isWritten ? "as written" : `${signedRate(hz, error)} from the menu as written`,
+    );
   }
 
   #paintControls(page) {

@@ -1,6 +1,7 @@
-// Which triggers accept the same events: of the events of the trigger of a row, the part that another accepts too.
+// Which triggers accept the same events: of the events of the trigger of a row, the part that another accepts
+// too.
 
-import { el } from "../dom.js";
+import { el, setText } from "../dom.js";
 import { inUnit, shortPercent } from "../numbers.js";
 
 export class OverlapView {
@@ -9,12 +10,29 @@ export class OverlapView {
   #table = el("table", { class: "matrix" });
   #names = "";
   #cells = [];
+  #note = el("span");
 
   constructor(app) {
     this.#app = app;
-    this.root = el("section", { class: "overlap", "aria-label": "overlap" }, el("h2", { text: "Overlap" }),
-      el("p", { class: "soft", text: "Of the rate of the trigger of a row, the percentage that the trigger of a column accepts too; the title of a cell has the rate." }),
-      el("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "overlap of triggers" }, this.#table));
+    this.#table.addEventListener("pointerover", (event) => this.#name(event.target));
+    this.root = el(
+      "section",
+      { class: "overlap", "aria-label": "overlap" },
+      el("h2", { text: "Overlap" }),
+      el(
+        "p",
+        {
+          class: "soft",
+          text: "Of the rate of the trigger of a row, the percentage that the trigger of a column accepts too; the title of a cell has the rate. ",
+        },
+        this.#note,
+      ),
+      el(
+        "div",
+        { class: "scroll", role: "region", tabindex: "0", "aria-label": "overlap of triggers" },
+        this.#table,
+      ),
+    );
   }
 
   key(page) {
@@ -23,6 +41,11 @@ export class OverlapView {
 
   paint(page) {
     const { names, hz, error } = this.#app.calculator.rates(page.shown, this.#app.slot).overlap;
+    const all = this.#app.menuOf(this.#app.slot).triggers.length;
+    setText(
+      this.#note,
+      all > names.length ? `The ${names.length} triggers with the largest rates are shown.` : "",
+    );
     if (this.#names !== names.join("\n")) this.#build(names);
     const n = names.length;
     for (let i = 0; i < n; i++) {
@@ -33,16 +56,36 @@ export class OverlapView {
         const text = own > 0 ? shortPercent(part) : "";
         if (cell.textContent !== text) cell.textContent = text;
         cell.style.setProperty("--part", part.toFixed(2));
-        cell.title = `${names[i]} and ${names[j]}: ${inUnit(hz[i * n + j], error[i * n + j])}`;
       }
     }
+  }
+
+  /** Give a cell that is pointed at its title. */
+  #name(cell) {
+    const at = this.#cells.indexOf(cell);
+    if (at < 0) return;
+    const { names, hz, error } = this.#app.calculator.rates(this.#app.page.shown, this.#app.slot).overlap;
+    const [i, j] = [Math.floor(at / names.length), at % names.length];
+    cell.title = `${names[i]} and ${names[j]}: ${inUnit(hz[at], error[at])}`;
   }
 
   #build(names) {
     this.#names = names.join("\n");
     this.#cells = names.flatMap(() => names.map(() => el("td")));
-    const head = el("tr", {}, el("th"), ...names.map((name) => el("th", { scope: "col" }, el("span", { text: name }))));
-    const rows = names.map((name, i) => el("tr", {}, el("th", { scope: "row", text: name }), ...this.#cells.slice(i * names.length, (i + 1) * names.length)));
+    const head = el(
+      "tr",
+      {},
+      el("th"),
+      ...names.map((name) => el("th", { scope: "col" }, el("span", { text: name }))),
+    );
+    const rows = names.map((name, i) =>
+      el(
+        "tr",
+        {},
+        el("th", { scope: "row", text: name }),
+        ...this.#cells.slice(i * names.length, (i + 1) * names.length),
+      ),
+    );
     this.#table.replaceChildren(el("thead", {}, head), el("tbody", {}, ...rows));
   }
 }

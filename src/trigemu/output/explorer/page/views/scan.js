@@ -2,11 +2,15 @@
 /* global Plot */
 
 import { el, setText } from "../dom.js";
-import { COLOURS, DASHES, Figure, legend, rateAxis } from "../figure.js";
+import { DASHES, Figure, LINES, legend, rateAxis } from "../figure.js";
 import { inUnit, thresholdText } from "../numbers.js";
 import { isMovable, nearestStep, thresholdAt } from "../state.js";
 
-const QUANTITIES = [["total", "total"], ["unique", "unique"], ["rate", "menu"]];
+const QUANTITIES = [
+  ["total", "total"],
+  ["unique", "unique"],
+  ["rate", "menu"],
+];
 /** Rates below this part of the largest one are not drawn. */
 const LOWEST = 1e-4;
 
@@ -25,12 +29,30 @@ export class ScanView {
   constructor(app) {
     this.#app = app;
     const option = (value) => el("option", { value, text: value });
-    this.#quantity = el("select", { "aria-label": "which rate", on: { change: () => this.#fill() } }, option("unique"), option("total"));
-    this.#rate = el("input", { type: "number", min: "0", step: "any", class: "rate", "aria-label": "rate in Hz" });
+    this.#quantity = el(
+      "select",
+      { "aria-label": "which rate", on: { change: () => this.#fill() } },
+      option("unique"),
+      option("total"),
+    );
+    this.#rate = el("input", {
+      type: "number",
+      min: "0",
+      step: "any",
+      class: "rate",
+      "aria-label": "rate in Hz",
+    });
     this.#keep = el("button", { type: "button", text: "Keep", on: { click: () => this.#hold() } });
     const find = el("button", { type: "button", text: "Find threshold", on: { click: () => this.#solve() } });
     this.#controls = el("p", { class: "bar" }, this.#quantity, this.#rate, "Hz", find, this.#keep);
-    this.root = el("section", { class: "scan", "aria-label": "trigger at hand" }, this.#title, this.#controls, this.#said, this.#figure.root);
+    this.root = el(
+      "section",
+      { class: "scan", "aria-label": "trigger at hand" },
+      this.#title,
+      this.#controls,
+      this.#said,
+      this.#figure.root,
+    );
     this.#figure.place.addEventListener("click", (event) => this.#moveTo(this.#figure.valueAt(event, "x")));
   }
 
@@ -59,7 +81,11 @@ export class ScanView {
     if (!wanted) return setText(this.#said, "Give a rate above 0 Hz.");
     const { name } = this.#trigger;
     const { step, hz } = calculator.solve(page.shown, slot, name, wanted);
-    if (step === null) return setText(this.#said, `The ${wanted.quantity} rate is at most ${inUnit(hz, 0)} at the thresholds offered.`);
+    if (step === null)
+      return setText(
+        this.#said,
+        `The ${wanted.quantity} rate is at most ${inUnit(hz, 0)} at the thresholds offered.`,
+      );
     setText(this.#said, `Nearest: ${inUnit(hz, 0)}.`);
     return this.#app.changeTrigger(name, { step });
   }
@@ -98,17 +124,23 @@ export class ScanView {
     const { calculator, page, slot } = this.#app;
     const of = `${slot.menu} ${page.pick} ${this.#quantity.value}`;
     if (this.#filled === of) return;
-    this.#filled = of;
-    if (hold) this.#quantity.value = hold.quantity;
+    const wanted = hold ?? this.#trigger.budget;
+    if (wanted && !this.#filled.startsWith(`${slot.menu} ${page.pick} `))
+      this.#quantity.value = wanted.quantity;
+    this.#filled = `${slot.menu} ${page.pick} ${this.#quantity.value}`;
     const rates = calculator.rates(page.shown, slot).triggers.find(({ name }) => name === page.pick);
-    const hz = hold?.hz ?? rates?.[this.#quantity.value].hz;
+    const hz = wanted?.quantity === this.#quantity.value ? wanted.hz : rates?.[this.#quantity.value].hz;
     this.#rate.value = hz ? String(Number(hz.toPrecision(4))) : "";
   }
 
   #draw(trigger, scan, slot) {
     const { data } = this.#app;
-    const lines = QUANTITIES.map(([key, label], k) => ({ label, colour: COLOURS[k], dash: DASHES[k],
-      points: scan.thresholds.map((x, i) => ({ x, y: scan[key].hz[i], error: scan[key].error[i] })) }));
+    const lines = QUANTITIES.map(([key, label], k) => ({
+      label,
+      colour: LINES[k],
+      dash: DASHES[k],
+      points: scan.thresholds.map((x, i) => ({ x, y: scan[key].hz[i], error: scan[key].error[i] })),
+    }));
     const all = lines.flatMap(({ points }) => points.map(({ y }) => y)).filter((y) => y > 0);
     if (!all.length) return this.#figure.say("No event passes at these thresholds.");
     const high = 1.6 * Math.max(...all);
@@ -118,24 +150,46 @@ export class ScanView {
     const written = thresholdAt(data, trigger, trigger.decision.at);
     const clip = (y) => Math.min(Math.max(y, low), high);
     const caption = `${trigger.name}: rates against its threshold; now ${thresholdText(now)}, as written ${thresholdText(written)} ${trigger.unit}`;
-    return this.#figure.draw({
-      height: 300, marginTop: height + 8, marginLeft: 56, marginBottom: 40,
-      x: { label: `threshold${trigger.unit && ` [${trigger.unit}]`}`, domain: [scan.thresholds[0], scan.thresholds.at(-1)] },
-      y: rateAxis(low, high),
-      marks: [
-        mark,
-        Plot.gridY({ strokeOpacity: 0.12 }),
-        ...lines.flatMap(({ points, colour, dash }) => {
-          const drawn = points.filter(({ y }) => y > 0);
-          return [
-            Plot.areaY(drawn, { x: "x", y1: (p) => clip(p.y - p.error), y2: (p) => clip(p.y + p.error), fill: colour, fillOpacity: 0.25 }),
-            Plot.lineY(drawn, { x: "x", y: (p) => clip(p.y), stroke: colour, strokeWidth: 2, strokeDasharray: dash === "none" ? null : dash }),
-          ];
-        }),
-        Plot.ruleX([written], { strokeOpacity: 0.4, strokeDasharray: "3 3" }),
-        Plot.ruleX([now], { strokeWidth: 1.5 }),
-        Plot.frame({ strokeOpacity: 0.4 }),
-      ],
-    }, caption, `scan_${trigger.name}`);
+    return this.#figure.draw(
+      {
+        height: 300,
+        marginTop: height + 8,
+        marginLeft: 56,
+        marginBottom: 40,
+        x: {
+          label: `threshold${trigger.unit && ` [${trigger.unit}]`}`,
+          domain: [scan.thresholds[0], scan.thresholds.at(-1)],
+        },
+        y: rateAxis(low, high),
+        marks: [
+          mark,
+          Plot.gridY({ strokeOpacity: 0.12 }),
+          ...lines.flatMap(({ points, colour, dash }) => {
+            const drawn = points.filter(({ y }) => y > 0);
+            return [
+              Plot.areaY(drawn, {
+                x: "x",
+                y1: (p) => clip(p.y - p.error),
+                y2: (p) => clip(p.y + p.error),
+                fill: colour,
+                fillOpacity: 0.25,
+              }),
+              Plot.lineY(drawn, {
+                x: "x",
+                y: (p) => clip(p.y),
+                stroke: colour,
+                strokeWidth: 2,
+                strokeDasharray: dash === "none" ? null : dash,
+              }),
+            ];
+          }),
+          Plot.ruleX([written], { strokeOpacity: 0.4, strokeDasharray: "3 3" }),
+          Plot.ruleX([now], { strokeWidth: 1.5 }),
+          Plot.frame({ strokeOpacity: 0.4 }),
+        ],
+      },
+      caption,
+      `scan_${trigger.name}`,
+    );
   }
 }

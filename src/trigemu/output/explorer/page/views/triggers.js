@@ -1,4 +1,5 @@
-// The table of triggers: a switch, a threshold and a prescale of each, with its rates; below, those of groups.
+// The table of triggers: a switch, a threshold and a prescale of each, with its rates; below, those of
+// groups.
 
 import { el, makeRow, makeTable, setText, setValue } from "../dom.js";
 import { eventsText, formatRate, percent, prescaleText, thresholdText } from "../numbers.js";
@@ -7,11 +8,19 @@ import { isMovable, nearestStep, prescaleOf, thresholdAt } from "../state.js";
 /** Number of triggers from which on a filter is shown. */
 const MANY = 20;
 const COLUMNS = [
-  { label: "trigger", align: "l" }, { label: "threshold", align: "l" }, { label: "prescale", align: "l" },
-  { label: "total", align: "r" }, { label: "unique", align: "r" }, { label: "unique / total", align: "r" },
-  { label: "share", align: "r" }, { label: "events", align: "r" }, { label: "change of total", align: "r" },
+  { label: "trigger", align: "l" },
+  { label: "threshold", align: "l" },
+  { label: "prescale", align: "l" },
+  { label: "total", align: "r" },
+  { label: "unique", align: "r" },
+  { label: "unique / total", align: "r" },
+  { label: "share", align: "r" },
+  { label: "events", align: "r" },
+  { label: "change of total", align: "r" },
 ];
-const GROUP_COLUMNS = [COLUMNS[0], ...COLUMNS.slice(3, 8)].map((column, i) => (i ? column : { ...column, label: "group" }));
+const GROUP_COLUMNS = [COLUMNS[0], ...COLUMNS.slice(3, 8)].map((column, i) =>
+  i ? column : { ...column, label: "group" },
+);
 
 export class TriggersView {
   first = true;
@@ -25,12 +34,21 @@ export class TriggersView {
 
   constructor(app) {
     this.#app = app;
-    this.#filter = el("input", { type: "search", "aria-label": "show triggers of this name or group", placeholder: "name or group",
-      on: { input: () => this.#applyFilter() } });
+    this.#filter = el("input", {
+      type: "search",
+      "aria-label": "show triggers of this name or group",
+      placeholder: "name or group",
+      on: { input: () => this.#applyFilter() },
+    });
     this.#filter.hidden = true;
     this.groupsRoot = el("div", {}, el("h2", { text: "Groups" }), this.#groups.root);
-    this.root = el("section", { class: "triggers", "aria-label": "triggers" },
-      el("div", { class: "bar" }, el("h2", { text: "Triggers" }), this.#filter), this.#table.root, this.groupsRoot);
+    this.root = el(
+      "section",
+      { class: "triggers", "aria-label": "triggers" },
+      el("div", { class: "bar" }, el("h2", { text: "Triggers" }), this.#filter),
+      this.#table.root,
+      this.groupsRoot,
+    );
   }
 
   key(page) {
@@ -43,7 +61,8 @@ export class TriggersView {
     if (this.#menu !== slot.menu) this.#build(app.menuOf(slot), slot.menu);
     const rates = app.calculator.rates(page.shown, slot);
     const byName = new Map(rates.triggers.map((row) => [row.name, row]));
-    for (const [name, row] of this.rows) row.paint(slot.triggers.get(name), byName.get(name), slot.holds.get(name), page.pick === name);
+    for (const [name, row] of this.rows)
+      row.paint(slot.triggers.get(name), byName.get(name), slot.holds.get(name), page.pick === name);
     const groups = new Map(rates.groups.map((row) => [row.name, row]));
     for (const [name, cells] of this.#groupRows) paintRates(cells, groups.get(name));
     this.groupsRoot.hidden = !this.#groupRows.size;
@@ -81,8 +100,13 @@ function rateCells() {
 
 function paintRates(cells, row) {
   const texts = row
-    ? [formatRate(row.total), formatRate(row.unique), row.uniqueFraction ? `${percent(row.uniqueFraction[0])} %` : "",
-      formatRate(row.share), eventsText(row.total)]
+    ? [
+        formatRate(row.total),
+        formatRate(row.unique),
+        row.uniqueFraction ? `${percent(row.uniqueFraction[0])} %` : "",
+        formatRate(row.share),
+        eventsText(row.total),
+      ]
     : ["off", "", "", "", ""];
   cells.forEach((cell, i) => setText(cell, texts[i]));
 }
@@ -103,31 +127,85 @@ class TriggerRow {
     this.#trigger = trigger;
     const { name, group } = trigger;
     this.text = `${name} ${group ?? ""}`.toLowerCase();
-    this.#on = el("input", { type: "checkbox", "aria-label": `${name} is on`,
-      on: { change: () => app.changeTrigger(name, { on: this.#on.checked }) } });
-    this.#name = el("button", { type: "button", class: "name", text: name, title: `${trigger.kind}${group ? `, group ${group}` : ""}`,
-      on: { click: () => app.show({ pick: name }) } });
-    this.#prescale = el("input", { type: "number", min: "1", step: "any", class: "prescale", "aria-label": `prescale of ${name}`,
-      on: { change: () => this.#setPrescale() } });
+    this.#on = el("input", {
+      type: "checkbox",
+      "aria-label": `${name} is on`,
+      on: { change: () => app.changeTrigger(name, { on: this.#on.checked }) },
+    });
+    this.#name = el("button", {
+      type: "button",
+      class: "name",
+      text: name,
+      title: `${trigger.kind}${group ? `, group ${group}` : ""}`,
+      on: { click: () => app.show({ pick: name }) },
+    });
+    this.#prescale = el("input", {
+      type: "number",
+      min: "1",
+      step: "any",
+      class: "prescale",
+      "aria-label": `prescale of ${name}`,
+      on: { change: () => this.#setPrescale() },
+    });
     this.root = makeRow(COLUMNS, [
-      el("span", { class: "pick" }, this.#on, this.#name), this.#threshold(), this.#prescale, ...this.#cells, this.#last,
+      el("span", { class: "pick" }, this.#on, this.#name),
+      this.#threshold(),
+      this.#prescale,
+      ...this.#cells,
+      this.#last,
     ]);
   }
 
   #threshold() {
     const { name, decision, unit, fixed } = this.#trigger;
     if (!isMovable(this.#trigger)) {
-      const value = "score" in decision ? `${thresholdText(thresholdAt(this.#app.data, this.#trigger, decision.at))} ${unit} ` : "";
-      return el("span", { class: "soft", title: fixed, text: `${value}fixed`, "aria-label": `${name}: fixed. ${fixed}` });
+      const value =
+        "score" in decision
+          ? `${thresholdText(thresholdAt(this.#app.data, this.#trigger, decision.at))} ${unit} `
+          : "";
+      return el("span", {
+        class: "soft",
+        title: fixed,
+        text: `${value}fixed`,
+        "aria-label": `${name}: fixed. ${fixed}`,
+      });
     }
     const move = (step) => this.#app.changeTrigger(name, { step }, `threshold ${name}`);
     const end = () => this.#app.endGesture();
-    this.#slider = el("input", { type: "range", min: String(decision.first), max: String(decision.last), step: "1",
-      "aria-label": `threshold of ${name}`, on: { input: () => move(Number(this.#slider.value)), change: end, pointerup: end } });
-    this.#number = el("input", { type: "number", step: "any", class: "threshold", "aria-label": `threshold of ${name}${unit && ` in ${unit}`}`,
-      on: { change: () => this.#setThreshold() } });
+    this.#slider = el("input", {
+      type: "range",
+      min: String(decision.first),
+      max: String(decision.last),
+      step: "1",
+      "aria-label": `threshold of ${name}`,
+      on: { input: () => move(Number(this.#slider.value)), change: end, pointerup: end },
+    });
+    this.#number = el("input", {
+      type: "number",
+      step: "any",
+      class: "threshold",
+      "aria-label": `threshold of ${name}${unit && ` in ${unit}`}`,
+      on: { change: () => this.#setThreshold(), keydown: (event) => this.#stepBy(event) },
+    });
     this.#slider.addEventListener("pointerdown", () => this.#app.show({ pick: name }));
-    return el("span", { class: "mover" }, this.#slider, this.#number, el("span", { class: "unit", text: unit }));
+    return el(
+      "span",
+      { class: "mover" },
+      this.#slider,
+      this.#number,
+      el("span", { class: "unit", text: unit }),
+    );
+  }
+
+  /** The arrow keys move by a step, which may be more or less than 1. */
+  #stepBy(event) {
+    const by = { ArrowUp: 1, ArrowDown: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const { first, last } = this.#trigger.decision;
+    const step = this.#app.slot.triggers.get(this.#trigger.name).step + by;
+    if (step >= first && step <= last) this.#app.changeTrigger(this.#trigger.name, { step });
+    this.#restore();
   }
 
   #setThreshold() {

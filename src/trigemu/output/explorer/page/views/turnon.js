@@ -2,7 +2,7 @@
 /* global Plot */
 
 import { el } from "../dom.js";
-import { COLOURS, Figure, legend } from "../figure.js";
+import { Figure, legend, LINES } from "../figure.js";
 
 export class TurnonView {
   first = false;
@@ -10,33 +10,64 @@ export class TurnonView {
   #figure = new Figure("efficiency");
   #signal;
   #observable;
+  #pick = null;
 
   constructor(app) {
     this.#app = app;
     const { signals } = app.data;
     const repaint = () => app.repaint();
-    this.#signal = el("select", { "aria-label": "signal", on: { change: () => this.#choose(repaint) } },
-      ...signals.map((signal, s) => el("option", { value: String(s), text: signal.title })));
+    this.#signal = el(
+      "select",
+      { "aria-label": "signal", on: { change: () => this.#choose(repaint) } },
+      ...signals.map((signal, s) => el("option", { value: String(s), text: signal.title })),
+    );
     this.#observable = el("select", { "aria-label": "observable", on: { change: repaint } });
-    this.root = el("section", { class: "turnon", "aria-label": "turn-on" },
-      el("div", { class: "bar" }, el("h2", { text: "Turn-on" }), this.#signal, this.#observable), this.#figure.root);
+    this.root = el(
+      "section",
+      { class: "turnon", "aria-label": "turn-on" },
+      el("div", { class: "bar" }, el("h2", { text: "Turn-on" }), this.#signal, this.#observable),
+      this.#figure.root,
+    );
     this.#choose(() => {});
   }
 
   #choose(then) {
     const { turnons = [] } = this.#app.data.signals[Number(this.#signal.value)] ?? {};
-    this.#observable.replaceChildren(...turnons.map(({ observable }, t) => el("option", { value: String(t), text: observable })));
+    this.#observable.replaceChildren(
+      ...turnons.map(({ observable }, t) => el("option", { value: String(t), text: observable })),
+    );
     this.root.hidden = !turnons.length;
     then();
   }
 
+  /** Show the observable that a trigger cuts on, once it is chosen. */
+  #follow(pick) {
+    if (this.#pick === pick) return;
+    this.#pick = pick;
+    const { data, slot } = this.#app;
+    const trigger = this.#app.menuOf(slot).triggers.find(({ name }) => name === pick);
+    const score = data.scores[trigger?.decision.score]?.name;
+    const at = data.signals[Number(this.#signal.value)].turnons.findIndex(
+      ({ observable }) => observable === score,
+    );
+    if (at >= 0) this.#observable.value = String(at);
+  }
+
   key(page) {
-    return [page.slots[page.shown], page.pick, page.shown, this.#signal.value, this.#observable.value, this.#figure.width];
+    return [
+      page.slots[page.shown],
+      page.pick,
+      page.shown,
+      this.#signal.value,
+      this.#observable.value,
+      this.#figure.width,
+    ];
   }
 
   paint(page) {
     if (this.root.hidden) return;
     const { calculator, data, slot } = this.#app;
+    this.#follow(page.pick);
     const [s, t] = [Number(this.#signal.value), Number(this.#observable.value)];
     const signal = data.signals[s];
     const { observable, unit, edges } = signal.turnons[t];
@@ -45,25 +76,43 @@ export class TurnonView {
       { label: "menu", bins: calculator.turnon(page.shown, s, t, slot, null) },
       { label: "menu as written", bins: calculator.writtenTurnon(page.shown, s, t, slot.menu) },
       ...(isOn ? [{ label: page.pick, bins: calculator.turnon(page.shown, s, t, slot, page.pick) }] : []),
-    ].map((curve, k) => ({ ...curve, colour: COLOURS[k] }));
+    ].map((curve, k) => ({ ...curve, colour: LINES[k] }));
     const { mark, height } = legend(curves, this.#figure.width);
     const title = `${signal.title}${signal.condition ? `, ${signal.condition}` : ""}`;
-    this.#figure.draw({
-      height: 300, marginTop: height + 8, marginLeft: 50, marginBottom: 40,
-      x: { label: `${observable}${unit && ` [${unit}]`}`, domain: [edges[0], edges.at(-1)] },
-      y: { label: "efficiency", domain: [0, 1.03], ticks: 6 },
-      marks: [
-        mark,
-        Plot.gridY({ strokeOpacity: 0.12 }),
-        ...curves.flatMap(({ bins, colour }, k) => this.#marks(bins, edges, colour, 3 * (k - 1))),
-        Plot.frame({ strokeOpacity: 0.4 }),
-      ],
-    }, `Efficiency for ${title} against ${observable}, with intervals at 68 %`, `turnon_${signal.name}_${observable}`);
+    this.#figure.draw(
+      {
+        height: 300,
+        marginTop: height + 8,
+        marginLeft: 50,
+        marginBottom: 40,
+        x: { label: `${observable}${unit && ` [${unit}]`}`, domain: [edges[0], edges.at(-1)] },
+        y: { label: "efficiency", domain: [0, 1.03], ticks: 6 },
+        marks: [
+          mark,
+          Plot.gridY({ strokeOpacity: 0.12 }),
+          ...curves.flatMap(({ bins, colour }, k) => this.#marks(bins, edges, colour, 3 * (k - 1))),
+          Plot.frame({ strokeOpacity: 0.4 }),
+        ],
+      },
+      `Efficiency for ${title} against ${observable}, with intervals at 68 %`,
+      `turnon_${signal.name}_${observable}`,
+    );
   }
 
-  /** An efficiency and its interval in each bin. dx: by how many pixels they are moved, so that none hides another. */
+  /**
+   * An efficiency and its interval in each bin. dx: by how many pixels they are moved, so that none hides
+   * another.
+   */
   #marks(bins, edges, stroke, dx) {
-    const points = bins.map(({ value, low, high }, i) => ({ x: (edges[i] + edges[i + 1]) / 2, x1: edges[i], x2: edges[i + 1], value, low, high }))
+    const points = bins
+      .map(({ value, low, high }, i) => ({
+        x: (edges[i] + edges[i + 1]) / 2,
+        x1: edges[i],
+        x2: edges[i + 1],
+        value,
+        low,
+        high,
+      }))
       .filter(({ value }) => Number.isFinite(value));
     return [
       Plot.ruleX(points, { x: "x", y1: "low", y2: "high", stroke, strokeWidth: 1.5, dx }),
