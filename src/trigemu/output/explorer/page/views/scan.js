@@ -165,7 +165,7 @@ export class ScanView {
           mark,
           Plot.gridY({ strokeOpacity: 0.12 }),
           ...lines.flatMap(({ points, colour, dash }) => {
-            const drawn = points.filter(({ y }) => y > 0);
+            const drawn = points.filter(({ y }) => y >= low);
             return [
               Plot.areaY(drawn, {
                 x: "x",
