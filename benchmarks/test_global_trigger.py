@@ -1,5 +1,5 @@
 """The CMS Level-1 menu of 2016, 257 algorithms, on its test vector over and over: decisions and patterns on
-one core, and what reading the text takes."""
+one core, and what reading the text takes beside its bytes alone."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from trigemu.menus.importers.cms_l1 import import_cms_l1
 from trigemu.samples import CMSVector, catalogue_of
 
 Record = Callable[[BenchmarkFixture, int], None]
+VECTOR = "TestVector_L1Menu_Collisions2016_v8.txt.xz"
 #: Of the vector, one after the other.
 ORBITS = 36
 
@@ -32,7 +33,7 @@ def menu(tmp_path_factory: pytest.TempPathFactory) -> trigemu.Menu:
 @pytest.fixture(scope="module")
 def vector(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("vector") / "vector.txt"
-    packed = real_file("cms_l1", "TestVector_L1Menu_Collisions2016_v8.txt.xz").read_bytes()
+    packed = real_file("cms_l1", VECTOR).read_bytes()
     file.write_bytes(lzma.decompress(packed) * ORBITS)
     return file
 
@@ -52,7 +53,29 @@ def test_decisions(benchmark: BenchmarkFixture, record: Record, menu: trigemu.Me
     record(benchmark, sample.entries)
 
 
-@pytest.mark.benchmark(group="CMS Level-1 vector from disk")
+@pytest.mark.benchmark(group="CMS Level-1 vector from disk", warmup=True, warmup_iterations=1)
+def test_reading_bytes(benchmark: BenchmarkFixture, record: Record, vector: Path) -> None:
+    """The bytes of the text, and nothing else."""
+    assert benchmark(vector.read_bytes)
+    record(benchmark, 3564 * ORBITS)
+
+
+@pytest.mark.benchmark(group="CMS Level-1 vector from disk", warmup=True, warmup_iterations=1)
 def test_reading(benchmark: BenchmarkFixture, record: Record, vector: Path) -> None:
     assert benchmark(lambda: CMSVector(str(vector)).entries) == 3564 * ORBITS
     record(benchmark, 3564 * ORBITS)
+
+
+@pytest.mark.benchmark(group="CMS Level-1 vector, one orbit in xz", warmup=True, warmup_iterations=1)
+def test_decompressing(benchmark: BenchmarkFixture, record: Record) -> None:
+    """The decompression alone, which no reading can do without."""
+    packed = real_file("cms_l1", VECTOR).read_bytes()
+    assert benchmark(lambda: lzma.decompress(packed))
+    record(benchmark, 3564)
+
+
+@pytest.mark.benchmark(group="CMS Level-1 vector, one orbit in xz", warmup=True, warmup_iterations=1)
+def test_reading_xz(benchmark: BenchmarkFixture, record: Record) -> None:
+    file = str(real_file("cms_l1", VECTOR))
+    assert benchmark(lambda: CMSVector(file).entries) == 3564
+    record(benchmark, 3564)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import lzma
 import math
 import pickle
@@ -16,9 +15,7 @@ from hypothesis import strategies as st
 from l1_toys import calorimeter, jet, muon, vector_line
 from real_data import real_file
 
-from trigemu import TrigemuError
 from trigemu.samples import catalogue_of
-from trigemu.samples.formats import cms_vector
 from trigemu.samples.formats.cms_vector import ORBIT, CMSVector
 from trigemu.samples.formats.source import ReadEvents
 from trigemu.support.errors import SampleError
@@ -223,29 +220,3 @@ def test_the_vector_of_2016_is_an_orbit_and_decodes_as_by_hand() -> None:
     stored = source.read_stored(0, 3564, ["0", "99", "511"])
     for name, fired in stored.items():
         assert fired.tolist() == [bool(int(line[-2], 16) >> int(name) & 1) for line in lines]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"1 " * 10_000, r"line 1 has more than 2000 characters"),
-        (b"# a\n" + b"0" * 3000 + b"\n", r"line 2 has more than 2000 characters"),
-        (b"# a\n" * 3000, r"is longer than 10000 bytes when decompressed"),
-    ],
-)
-def test_a_text_is_decompressed_within_limits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes, message: str
-) -> None:
-    monkeypatch.setattr(cms_vector, "LONGEST_LINE", 2000)
-    monkeypatch.setattr(cms_vector, "LARGEST_TEXT", 10_000)
-    monkeypatch.setattr(cms_vector, "_PART", 1000)
-    (tmp_path / "a.txt.xz").write_bytes(lzma.compress(content))
-    with pytest.raises(TrigemuError, match=message):
-        assert CMSVector(str(tmp_path / "a.txt.xz")).entries
-
-
-@pytest.mark.parametrize("part", [1, 7, 1000, 2**20])
-def test_lines_are_those_of_the_text(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
-    monkeypatch.setattr(cms_vector, "_PART", part)
-    for text in (b"", b"a", b"a\n", b"\n\na\r\nb\n", b"a\n\nb", b"a\r\n\r\nb\n\n"):
-        assert list(cms_vector._lines(io.BytesIO(text))) == list(enumerate(text.splitlines(), 1))

@@ -24,16 +24,15 @@ decisions are those before prescales.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice
-from typing import IO, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.samples.events import Collection, Need
+from trigemu.samples.formats.cms_text import DIGITS, decoded
 from trigemu.samples.formats.cms_words import (
     FURTHER_SUM_BITS,
     OBJECT_BITS,
@@ -45,29 +44,11 @@ from trigemu.samples.formats.cms_words import (
     columns_of,
 )
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.support import Array, BoolArray, IntArray, SampleError, excerpt
-
-DigitArray = npt.NDArray[np.uint8]
-#: Lines with their numbers.
-_Lines = Sequence[tuple[int, bytes]]
+from trigemu.support import Array, BoolArray, IntArray
 
 #: Bunch crossings in one LHC orbit.
 ORBIT = 3564
 ALGORITHMS = 512
-#: Of a crossing number, which is kept in 64 bits.
-_NUMBER_DIGITS = 18
-#: Lines that are decoded together.
-_BLOCK = 4096
-#: The decompressed bytes of a file, which are held in memory: 900 000 crossings.
-LARGEST_TEXT = 2**30
-#: The longest line has 652 characters, and some more for blanks.
-LONGEST_LINE = 2**16
-#: Bytes that are read together.
-_PART = 2**20
-#: Hexadecimal digit → its value; any other character → 255.
-_DIGITS = np.full(256, 255, np.uint8)
-for _value, _digit in enumerate("0123456789abcdef"):
-    _DIGITS[[ord(_digit), ord(_digit.upper())]] = _value
 
 
 @dataclass(frozen=True)
@@ -115,12 +96,14 @@ class CMSVector(Source):
     def recognises(cls, beginning: Beginning) -> bool:
         """Text of hexadecimal digits alone."""
         digits = b"".join(beginning.start.split())
-        return bool(digits) and bool((_DIGITS[np.frombuffer(digits, np.uint8)] < 16).all())
+        return bool(digits) and bool((DIGITS[np.frombuffer(digits, np.uint8)] < 16).all())
 
     @cached_property
     def _crossings(self) -> _Crossings:
         with self._stream(compression="infer") as stream:
-            return _decoded(_lines(stream))
+            widths, number, words = decoded(stream, {n: of.widths for n, of in _LAYOUTS.items()})
+        layout = next(of for of in _LAYOUTS.values() if of.widths == widths)
+        return _Crossings(layout, number, _by_kind(words, layout))
 
     @property
     def entries(self) -> int:
@@ -169,113 +152,12 @@ class CMSVector(Source):
         return ReadEvents(np.ones(stop - start), crossings.number[start:stop], rows, collections, scalars)
 
 
-def _lines(stream: IO[bytes]) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines with their numbers, from 1, within the limits of their length and of the whole."""
-    at, size, rest = 0, 0, b""
-    while part := stream.read(_PART):
-        size += len(part)
-        if size > LARGEST_TEXT:
-            raise SampleError(f"is longer than {LARGEST_TEXT} bytes when decompressed: divide it")
-        *lines, rest = (rest + part).split(b"\n")
-        for line in chain.from_iterable(whole.splitlines() or [b""] for whole in lines):
-            at += 1
-            _check_length(at, line)
-            yield at, line
-        _check_length(at + 1, rest)
-    yield from enumerate(rest.splitlines(), at + 1)
-
-
-def _check_length(at: int, line: bytes) -> None:
-    if len(line) > LONGEST_LINE:
-        raise SampleError(f"line {at} has more than {LONGEST_LINE} characters: this is not a test vector")
-
-
-def _decoded(lines: Iterator[tuple[int, bytes]]) -> _Crossings:
-    """Decode all lines; a SampleError names the line, and the column if there is one."""
-    numbered = ((at, line) for at, line in lines if line.strip() and line[:1] not in b"|#")
-    blocks = iter(lambda: list(islice(numbered, _BLOCK)), [])
-    head = next(blocks, None)
-    if head is None:
-        raise SampleError("has no crossings")
-    at, first = head[0][0], head[0][1].split()
-    if len(first) not in _LAYOUTS:
-        expected = " or ".join(map(str, _LAYOUTS))
-        raise SampleError(f"line {at}: {len(first)} columns, expected {expected}")
-    layout = _LAYOUTS[len(first)]
-    numbers, words = [], []
-    for part in chain([head], blocks):
-        number, digits = _regular(part, layout) or _any_shape(part, layout)
-        numbers.append(number)
-        words.append(_words(digits, layout))
-    number = np.concatenate(numbers)
-    return _Crossings(
-        layout, number, {name: np.concatenate([part[name] for part in words]) for name in words[0]}
-    )
-
-
-def _regular(numbered: _Lines, layout: _Layout) -> tuple[IntArray, DigitArray] | None:
-    """Return crossing numbers int64[n] and the digits uint8[n, digits] of all other columns. This fast path
-    requires single blanks at the same positions in all lines; otherwise, or for anything but digits, it
-    returns None."""
-    lines = [line.rstrip() for _, line in numbered]
-    start = lines[0].find(b" ")
-    ends = start + np.cumsum([width + 1 for width in layout.widths])
-    if not 1 <= start <= _NUMBER_DIGITS or {len(line) for line in lines} != {int(ends[-1])}:
-        return None
-    octets = np.frombuffer(b"".join(lines), np.uint8).reshape(len(lines), -1)
-    blank = np.zeros(octets.shape[1], np.bool_)
-    blank[[start, *ends[:-1]]] = True
-    digits = _DIGITS[octets[:, ~blank]]
-    if (octets[:, blank] != ord(" ")).any() or digits.max() == 255 or digits[:, :start].max() > 9:
-        return None
-    return digits[:, :start] @ 10 ** np.arange(start)[::-1], digits[:, start:]
-
-
-def _any_shape(numbered: _Lines, layout: _Layout) -> tuple[IntArray, DigitArray]:
-    """Decode line by line, for any spacing; raise SampleError for the first mistake."""
-    numbers = []
-    rows = []
-    for at, line in numbered:
-        number, *columns = line.split()
-        if tuple(map(len, columns)) != layout.widths:
-            raise SampleError(f"line {at}: {_misfit(columns, layout.widths)}")
-        if not number.isdigit() or len(number) > _NUMBER_DIGITS:
-            raise SampleError(
-                f"line {at}, column 1: {_quoted(number)} is not a crossing number: expected 1 to "
-                f"{_NUMBER_DIGITS} digits"
-            )
-        digits = _DIGITS[np.frombuffer(b"".join(columns), np.uint8)]
-        if digits.max() == 255:
-            column = int(np.searchsorted(np.cumsum(layout.widths), digits.argmax(), side="right"))
-            raise SampleError(
-                f"line {at}, column {column + 2}: {_quoted(columns[column])} is not hexadecimal"
-            )
-        numbers.append(int(number))
-        rows.append(digits)
-    return np.array(numbers), np.stack(rows)
-
-
-def _misfit(columns: Sequence[bytes], widths: Sequence[int]) -> str:
-    if len(columns) != len(widths):
-        return f"{len(columns) + 1} columns, the lines before have {len(widths) + 1}"
-    pairs = zip(columns, widths, strict=True)
-    number, text, width = next((i, c, w) for i, (c, w) in enumerate(pairs, 2) if len(c) != w)
-    return f"column {number} has {len(text)} digits, expected {width}"
-
-
-def _quoted(text: bytes) -> str:
-    return repr(excerpt(text.decode(errors="replace")))
-
-
-def _words(digits: DigitArray, layout: _Layout) -> dict[str, U64Array]:
-    """Return uint64[n, words] by kind."""
-    ends = np.cumsum([8 * 16, sum(layout.widths[8:-3]), 64, 128])
-    muons, calorimeters, *bits, _ = np.split(digits, ends, axis=1)
-    external, algorithms = (_packed(part, 16) for part in bits)
-    split = np.cumsum([layout.egamma, layout.tau, layout.jet])
-    egamma, tau, jet, sums = np.split(_packed(calorimeters, 8), split, axis=1)
+def _by_kind(words: U64Array, layout: _Layout) -> dict[str, U64Array]:
+    """Return views uint64[n, words] by kind."""
+    counts = [8, layout.egamma, layout.tau, layout.jet, layout.sums, 4, 8]
+    muon, egamma, tau, jet, sums, external, algorithms, _ = np.split(words, np.cumsum(counts), axis=1)
     return {
-        "muon": _packed(muons, 16),
+        "muon": muon,
         "egamma": egamma,
         "tau": tau,
         "jet": jet,
@@ -283,12 +165,6 @@ def _words(digits: DigitArray, layout: _Layout) -> dict[str, U64Array]:
         "external": external[:, ::-1],  # the digits begin with the highest bits
         "algorithms": algorithms[:, ::-1],
     }
-
-
-def _packed(digits: DigitArray, width: int) -> U64Array:
-    """Pack digits uint8[n, words * width] into uint64[n, words]."""
-    octets = np.ascontiguousarray(digits[:, ::2] << 4 | digits[:, 1::2])
-    return octets.view(f">u{width // 2}").astype(np.uint64)
 
 
 def _scalar(crossings: _Crossings, name: str) -> IntArray:
