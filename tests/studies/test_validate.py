@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from l1_toys import jet, muon, vector_line
 from toys import menu_from
 
-from trigemu.samples import Catalogue, catalogue_of, open_catalogue
-from trigemu.studies.validate import SHOWN, DecisionCheck, check_decisions
+from trigemu.samples import Catalogue, Entries, catalogue_of, open_catalogue
+from trigemu.samples.formats.cms_vector import ORBIT
+from trigemu.studies.validate import DecisionCheck, check_decisions
+from trigemu.studies.validation_task import SHOWN
 from trigemu.support import Engine
 from trigemu.support.errors import TrigemuError
 
@@ -249,6 +251,68 @@ def test_neighbouring_crossings_are_shown_too(tmp_path: Path) -> None:
     (difference,) = result.triggers[-1].first
     assert (difference.entry, difference.emulated, difference.events.core) == (1, True, slice(1, 2))
     assert difference.events.collections["jet"].columns["pt"].tolist() == [20.5, 20.0, 3.5, 19.5]
+
+
+@given(st.integers(1, 9), st.integers(1, 2), st.sampled_from([1, 4, 60]), st.booleans(), st.integers(0, 3))
+def test_crossings_at_the_ends_are_not_compared(
+    tmp_path_factory: pytest.TempPathFactory, n: int, margin: int, chunk: int, stored: bool, inject: int
+) -> None:
+    """As a loop counts them; a flip is never one of them, and always found."""
+    folder = tmp_path_factory.mktemp("ends")
+    events = toy_events(n, n)
+    lines = [
+        vector_line(i, jets=list(map(jet, jets)), algorithms=stored << 4)
+        for i, (jets, _) in enumerate(events)
+    ]
+    (folder / "v.txt").write_text("\n".join(lines))
+    menu = menu_from(folder, NEIGHBOUR.replace("-1", f"-{margin}"))
+    catalogue, engine = catalogue_of(folder / "v.txt"), Engine(chunk_events=chunk)
+    inside = range(margin, n - margin)
+    if not inside:
+        with pytest.raises(TrigemuError, match=f"crossings up to {margin} before and after"):
+            check_decisions(menu, catalogue, executor=engine)
+        return
+    fires = [any(pt >= 40 for pt in events[i - margin][0]) for i in inside]
+    result = check_decisions(menu, catalogue, executor=engine)
+    (trigger,) = result.triggers
+    assert (trigger.margin, trigger.not_compared) == (margin, n - len(inside))
+    assert trigger.agree == fires.count(stored)
+    assert trigger.differ == len(inside) - trigger.agree
+    assert [d.entry for d in trigger.first] == [
+        i for i, on in zip(inside, fires, strict=True) if on != stored
+    ][:SHOWN]
+    if inject <= len(inside):
+        again = check_decisions(menu, catalogue, inject=inject, executor=engine)
+        assert (again.found, again.triggers[0].not_compared) == (inject, trigger.not_compared)
+
+
+def test_files_have_ends_each_and_orbits_none(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, NEIGHBOUR)
+    for name in ("a.txt", "b.txt"):
+        write(tmp_path, toy_events(1, 5), name=name)
+    (trigger,) = check_decisions(menu, catalogue_file(tmp_path, "a.txt", "b.txt")).triggers
+    assert (trigger.not_compared, trigger.agree + trigger.differ) == (4, 6)
+    (tmp_path / "o.txt").write_text("\n".join(map(vector_line, range(ORBIT))))
+    (trigger,) = check_decisions(menu, catalogue_of(tmp_path / "o.txt")).triggers
+    assert (trigger.not_compared, trigger.agree) == (0, ORBIT)
+
+
+def test_only_the_entries_asked_for_count(tmp_path: Path) -> None:
+    """Two crossings within the file have all neighbours; the first of the file has not."""
+    write(tmp_path, toy_events(1, 9), name="a.txt")
+    menu, whole = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_file(tmp_path, "a.txt")
+    for start, stop, ends in ((4, 6, 0), (0, 2, 1)):
+        result = check_decisions(menu, whole.limited_to(Entries("a.txt", 0, start, stop)), inject=4)
+        assert (result.crossings, result.found) == (2, 4)
+        assert [trigger.not_compared for trigger in result.triggers] == [0, 0, 0, ends]
+
+
+def test_events_may_be_said_not_to_be_consecutive(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, MENU + NEIGHBOUR)
+    result = check_decisions(menu, catalogue_of(write(tmp_path, toy_events(3, 9))), consecutive=False)
+    assert "are not consecutive crossings" in str(result["J20_before"].skipped)
+    assert [trigger.name for trigger in result.skipped] == ["J20_before"]
+    assert {trigger.name for trigger in result.compared} == set(BITS)
 
 
 def test_a_sample_without_neighbours_is_the_reason(tmp_path: Path) -> None:

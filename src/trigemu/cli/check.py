@@ -35,6 +35,13 @@ from trigemu.triggers import search_path
     default=0,
     help="Flip this many stored decisions, to test that they are found.",
 )
+@click.option("--strict", is_flag=True, help="End with status 1 also if triggers are skipped.")
+@click.option(
+    "--not-consecutive",
+    is_flag=True,
+    help="The events are not consecutive crossings, although their numbers are: triggers that look at "
+    "neighbouring crossings are skipped.",
+)
 @click.pass_context
 def check(
     context: click.Context,
@@ -45,10 +52,12 @@ def check(
     json_file: Path | None,
     decisions: Path | str | None,
     inject: int,
+    strict: bool,
+    not_consecutive: bool,
 ) -> None:
     """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue).
 
-    The exit status is 1 if any decision differs.
+    The exit status is 1 if any decision differs; with --strict also if a trigger is skipped.
     """
     files = on_disk(json_file)
     check_outputs(files, (menu, sample, decisions))
@@ -60,7 +69,14 @@ def check(
         with events_bar(catalogue.samples, engine) as advance:
             result = without_bad_files(
                 catalogue,
-                lambda good: check_decisions(read, good, inject=inject, executor=engine, progress=advance),
+                lambda good: check_decisions(
+                    read,
+                    good,
+                    inject=inject,
+                    consecutive=not not_consecutive,
+                    executor=engine,
+                    progress=advance,
+                ),
             )
     present([output_check.check_table(result)], [(json_file, lambda: output_check.as_json(result))])
-    context.exit(1 if result.differ else 0)
+    context.exit(1 if result.differ or (strict and result.skipped) else 0)

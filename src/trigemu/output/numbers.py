@@ -83,3 +83,8 @@ def threshold_label(menu: Menu, name: str, label: str) -> str:
     """Return the label of the axis of a threshold, with its unit. label: how the trigger's name is shown."""
     unit = unit_of_threshold(menu, menu.trigger(name))
     return f"threshold of {label} [{unit}]" if unit else f"threshold of {label}"
+
+
+def count(number: int, what: str) -> str:
+    """Return `1 trigger` or `3 triggers`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -13,13 +13,14 @@ from trigemu.samples.catalogue import (
     LeftOut,
     without_bad_files,
 )
+from trigemu.samples.consecutive import not_consecutive
 from trigemu.samples.events import Collection, Events, Need, event_starts, first_nan, make_events
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
 from trigemu.samples.formats.source import Source
 from trigemu.samples.given import SamplesLike, samples_of
 from trigemu.samples.locations import opened
-from trigemu.samples.margins import join_events
+from trigemu.samples.margins import entries_with_neighbours, join_events
 from trigemu.samples.memory import sample_in_memory
 from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
 from trigemu.samples.opening import catalogue_of, open_catalogue
@@ -52,6 +53,7 @@ __all__ = [
     "SamplesLike",
     "Source",
     "catalogue_of",
+    "entries_with_neighbours",
     "event_starts",
     "events_from_awkward",
     "first_nan",
@@ -60,6 +62,7 @@ __all__ = [
     "is_quarter",
     "join_events",
     "make_events",
+    "not_consecutive",
     "open_catalogue",
     "opened",
     "other_half",

@@ -32,6 +32,17 @@ def around(
     return ranges, slice(margin, margin + stop - start)
 
 
+def entries_with_neighbours(
+    neighbours: Literal["none", "line", "orbit"], entries: int, margin: int
+) -> tuple[int, int]:
+    """Return the range of entries that have `margin` crossings before and after them; those of a file whose
+    entries are unrelated have none that are missed."""
+    if neighbours != "line":
+        return 0, entries
+    first = min(margin, entries)
+    return first, max(first, entries - margin)
+
+
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
     """Concatenate events with the same columns."""
     first = parts[0]

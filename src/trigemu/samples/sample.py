@@ -107,6 +107,11 @@ class Sample:
         return all(source.neighbours != "none" for source in self.sources)
 
     @property
+    def stored(self) -> frozenset[str]:
+        """The names of the recorded decisions that all files have."""
+        return frozenset.intersection(*(frozenset(source.stored) for source in self.sources))
+
+    @property
     def has_parents(self) -> bool:
         """Whether several events may originate from the same generated interaction."""
         return any(source.has_parents for source in self.sources)

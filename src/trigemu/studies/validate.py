@@ -4,23 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from trigemu.counting import raw_decisions
-from trigemu.decisions import Plan, decide, lacks, lacks_neighbours, make_plan
-from trigemu.emulation import Chunk, Job, Progress, over_samples
+from trigemu.decisions import lacks, lacks_neighbours, make_plan
+from trigemu.emulation import Job, Progress, over_samples
 from trigemu.menus import Menu, MenuLike, Trigger, menu_of
-from trigemu.samples import Catalogue, Events, Need, SamplesLike, samples_of
-from trigemu.support import IntArray, Named, Shown, TrigemuError
+from trigemu.samples import Catalogue, Events, Need, SamplesLike, not_consecutive, samples_of
+from trigemu.studies.validation_task import (
+    Count,
+    Range,
+    Tally,
+    positions_at_ends,
+    positions_to_flip,
+    ranges_of,
+    stored_name,
+)
+from trigemu.support import Named, Shown, TrigemuError
 from trigemu.triggers import Compiled, Context, Kind, Random
-
-#: The number of differing events that are kept for each trigger.
-SHOWN = 3
-#: The seed of `inject`, so that every run flips the same decisions.
-_SEED = 20161026
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,11 @@ class Checked:
         The first events that differ.
     skipped : str or None
         Why the trigger was not checked; None if it was.
+    margin : int
+        How many crossings before and after an event the trigger looks at.
+    not_compared : int
+        The number of events that are not compared, because they are so close to an end of their file that
+        some of these crossings are not in it.
     """
 
     name: str
@@ -74,6 +81,8 @@ class Checked:
     only_stored: int = 0
     first: tuple[Disagreement, ...] = ()
     skipped: str | None = None
+    margin: int = 0
+    not_compared: int = 0
 
     @property
     def differ(self) -> int:
@@ -92,7 +101,7 @@ class DecisionCheck(Shown, Named[Checked]):
     catalogue : Catalogue
         The samples.
     crossings : int
-        The number of events.
+        The number of events that were processed.
     triggers : tuple of Checked
         The enabled triggers of the menu, in its order.
     injected : int
@@ -112,6 +121,21 @@ class DecisionCheck(Shown, Named[Checked]):
         return "trigger", {trigger.name: trigger for trigger in self.triggers}
 
     @property
+    def compared(self) -> tuple[Checked, ...]:
+        """The triggers that were compared."""
+        return tuple(trigger for trigger in self.triggers if trigger.skipped is None)
+
+    @property
+    def skipped(self) -> tuple[Checked, ...]:
+        """The triggers that could not be compared."""
+        return tuple(trigger for trigger in self.triggers if trigger.skipped is not None)
+
+    @property
+    def differing(self) -> tuple[Checked, ...]:
+        """The triggers that differ on at least one event."""
+        return tuple(trigger for trigger in self.triggers if trigger.differ)
+
+    @property
     def differ(self) -> int:
         """The number of differing decisions of all triggers."""
         return sum(trigger.differ for trigger in self.triggers)
@@ -122,6 +146,7 @@ def check_decisions(
     catalogue: SamplesLike,
     *,
     inject: int = 0,
+    consecutive: bool = True,
     executor: Any = None,
     progress: Progress | None = None,
 ) -> DecisionCheck:
@@ -136,6 +161,9 @@ def check_decisions(
         one.
     inject : int
         The number of stored decisions to flip, as a test that the check finds them.
+    consecutive : bool
+        Whether events with consecutive crossing numbers are consecutive crossings. If not, triggers that look
+        at neighbouring crossings cannot be checked.
     executor, progress
         As in `emulate`.
 
@@ -149,7 +177,10 @@ def check_decisions(
         If no trigger can be checked, or there are fewer decisions than are to be flipped.
     """
     menu, catalogue = menu_of(menu), samples_of(catalogue, executor=executor)
-    reasons = {trigger.name: _reason(menu, trigger, catalogue) for trigger in menu.enabled}
+    if not consecutive:
+        catalogue = not_consecutive(catalogue)
+    ranges = ranges_of(catalogue)
+    reasons = {trigger.name: _reason(menu, trigger, catalogue, ranges) for trigger in menu.enabled}
     checked = [trigger for trigger in menu.enabled if reasons[trigger.name] is None]
     if not checked:
         name, reason = next(iter(reasons.items()))
@@ -158,36 +189,44 @@ def check_decisions(
     plan = make_plan([part])
     for sample in catalogue.samples:
         plan.check(sample)
-    crossings = sum(sample.entries for sample in catalogue.samples)
-    task = _Count(part, tuple(checked), _slots(inject, crossings, len(checked)), _first_crossings(catalogue))
+    crossings = sum(place.stop - place.start for place in ranges)
+    at_ends = positions_at_ends(ranges, [_margin(_compiled(menu, trigger)[1]) for trigger in checked])
+    flipped = positions_to_flip(inject, crossings * len(checked), at_ends)
+    before = {(place.sample, place.source): place.before - place.start for place in ranges}
+    task = Count(part, tuple(checked), flipped, at_ends, before)
     job = Job((part,), plan, catalogue)
     tally = task.merge([*over_samples(catalogue.samples, job, task, executor, progress)])
-    results = {t.name: _checked(part, t, tally.of(n), catalogue) for n, t in enumerate(checked)}
+    not_compared = np.bincount(at_ends % len(checked), minlength=len(checked)).tolist()
+    results = {
+        t.name: _checked(part, t, tally.of(n), not_compared[n], catalogue) for n, t in enumerate(checked)
+    }
     triggers = (results.get(name) or Checked(name, skipped=reason) for name, reason in reasons.items())
     return DecisionCheck(menu, catalogue, crossings, tuple(triggers), inject, tally.found)
 
 
-def stored_name(trigger: Trigger) -> str:
-    """Return the name of the recorded decisions of a trigger in samples."""
-    return trigger.name if trigger.stored is None else trigger.stored
-
-
-def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue) -> str | None:
+def _reason(menu: Menu, trigger: Trigger, catalogue: Catalogue, ranges: Sequence[Range]) -> str | None:
     """Return why a trigger cannot be checked, or None if it can."""
     of = menu.with_inputs([trigger.name])
     if any(isinstance(part.description, Random) for part in of):
         return "it is random"
     if open_ := next((part for part in of if part.budget and not part.solution), None):
         return f"the threshold of {open_.name!r} is not known: run trigemu calibrate first"
+    needs, compiled = _compiled(menu, trigger)
     for sample in catalogue.samples:
-        if any(stored_name(trigger) not in source.stored for source in sample.sources):
+        if stored_name(trigger) not in sample.stored:
             return f"sample {sample.name!r} has no stored decision {stored_name(trigger)!r}"
-        needs, compiled = _compiled(menu, trigger)
         reasons = [lacks_neighbours(sample, part) for part in compiled]
         reasons += [lacks(sample, need) for need in sorted(needs)]
         if lacking := next(filter(None, reasons), None):
             return lacking
+    margin = _margin(compiled)
+    if not any(start < stop for start, stop in (place.comparable(margin) for place in ranges)):
+        return f"it looks at crossings up to {margin} before and after, which no crossing here has"
     return None
+
+
+def _margin(compiled: Sequence[Compiled]) -> int:
+    return max((part.margin for part in compiled), default=0)
 
 
 def _compiled(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
@@ -199,98 +238,21 @@ def _compiled(menu: Menu, trigger: Trigger) -> tuple[set[Need], list[Compiled]]:
     return context.needs, compiled
 
 
-def _first_crossings(catalogue: Catalogue) -> dict[tuple[int, int], int]:
-    """Return the number of events before each file, by the numbers of its sample and of the file."""
-    files = [(s.number, n, f.entries) for s in catalogue.samples for n, f in enumerate(s.sources)]
-    before = accumulate((entries for *_, entries in files), initial=0)
-    return {(sample, number): at for (sample, number, _), at in zip(files, before, strict=False)}
-
-
-def _slots(inject: int, crossings: int, triggers: int) -> IntArray:
-    """Return the positions of the decisions to flip, counted event by event."""
-    if inject > crossings * triggers:
-        raise TrigemuError(f"{inject} decisions to flip: only {crossings * triggers} decisions are checked")
-    chosen = np.random.default_rng(_SEED).choice(crossings * triggers, inject, replace=False)
-    return np.sort(chosen)
-
-
-@dataclass(frozen=True)
-class _Tally:
-    """Numbers of differing decisions of t triggers.
-
-    only_emulated, only_stored: int64[t]. first: int64[k, 5], the first events that differ: the number of the
-    trigger, those of sample and file, the entry, and whether the emulated decision is positive. found: how
-    many of the flipped decisions were noticed.
-    """
-
-    only_emulated: IntArray
-    only_stored: IntArray
-    first: IntArray
-    found: int
-    events: int
-
-    def of(self, trigger: int) -> _Tally:
-        """Return the numbers of one trigger."""
-        rows = self.first[self.first[:, 0] == trigger]
-        one = slice(trigger, trigger + 1)
-        return _Tally(self.only_emulated[one], self.only_stored[one], rows, self.found, self.events)
-
-
-@dataclass(frozen=True)
-class _Count:
-    """The task that compares the decisions of a chunk. slots: int64[k], the positions of the decisions to
-    flip. first: the number of events before each file."""
-
-    menu: Menu
-    triggers: tuple[Trigger, ...]
-    slots: IntArray
-    first: Mapping[tuple[int, int], int]
-    classes: ClassVar[tuple[type, ...]] = (_Tally,)
-
-    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Tally:
-        raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
-        names = [stored_name(trigger) for trigger in self.triggers]
-        read = chunk.file.read_stored(chunk.start, chunk.stop, names)
-        emulated = np.column_stack([raw[trigger.name] for trigger in self.triggers])
-        stored = np.column_stack([read[name] for name in names])
-        start = (self.first[chunk.sample, chunk.source] + chunk.start) * len(names)
-        begin, end = np.searchsorted(self.slots, [start, start + chunk.size * len(names)])
-        rows, columns = np.divmod(self.slots[begin:end] - start, len(names))
-        before = emulated[rows, columns] != stored[rows, columns]
-        stored[rows, columns] ^= True
-        differ = emulated != stored
-        first = [
-            [number, chunk.sample, chunk.source, chunk.start + row, emulated[row, number]]
-            for number in np.flatnonzero(differ.any(axis=0))
-            for row in np.flatnonzero(differ[:, number])[:SHOWN]
-        ]
-        return _Tally(
-            (differ & emulated).sum(axis=0),
-            (differ & stored).sum(axis=0),
-            np.array(first, np.int64).reshape(-1, 5),
-            int((differ[rows, columns] != before).sum()),
-            len(stored),
-        )
-
-    def merge(self, parts: Sequence[_Tally]) -> _Tally:
-        first = np.concatenate([part.first for part in parts])
-        kept = [np.flatnonzero(first[:, 0] == number)[:SHOWN] for number in range(len(self.triggers))]
-        return _Tally(
-            np.sum([part.only_emulated for part in parts], axis=0),
-            np.sum([part.only_stored for part in parts], axis=0),
-            first[np.sort(np.concatenate(kept))],
-            sum(part.found for part in parts),
-            sum(part.events for part in parts),
-        )
-
-
-def _checked(menu: Menu, trigger: Trigger, tally: _Tally, catalogue: Catalogue) -> Checked:
+def _checked(menu: Menu, trigger: Trigger, tally: Tally, not_compared: int, catalogue: Catalogue) -> Checked:
     only_emulated, only_stored = int(tally.only_emulated[0]), int(tally.only_stored[0])
     needs, compiled = _compiled(menu, trigger)
-    margin = max((part.margin for part in compiled), default=0)
+    margin = _margin(compiled)
     first = (_difference(catalogue, needs, margin, *row) for row in tally.first[:, 1:].tolist())
-    agree = tally.events - only_emulated - only_stored
-    return Checked(trigger.name, agree, only_emulated, only_stored, tuple(first))
+    agree = tally.events - not_compared - only_emulated - only_stored
+    return Checked(
+        trigger.name,
+        agree,
+        only_emulated,
+        only_stored,
+        tuple(first),
+        margin=margin,
+        not_compared=not_compared,
+    )
 
 
 def _difference(

@@ -48,7 +48,6 @@ def printed(result: DecisionCheck) -> list[str]:
 def test_what_is_printed(result: DecisionCheck) -> None:
     assert printed(result) == [
         "trigger  agree  only emulated  only stored",
-        "A           10              0            0",
         "B            8              1            1",
         "",
         "B, only emulated: event 4 (a.root, entry 12)",
@@ -60,7 +59,7 @@ def test_what_is_printed(result: DecisionCheck) -> None:
         "    external_0: 0x8000000000000000",
         "",
         "Skipped: C: it is random.",
-        "1 of 2 triggers agree on all of 10 crossings.",
+        "3 triggers, 10 crossings: 2 compared, 1 agree, 1 differ, 1 skipped.",
         "1 of 2 flipped decisions were found.",
     ]
 
@@ -81,14 +80,39 @@ def test_neighbouring_crossings_are_told_apart(result: DecisionCheck) -> None:
     ]
 
 
+def test_skipped_and_left_out_crossings_are_told(result: DecisionCheck) -> None:
+    """Rows that agree are counted, and triggers with one reason are named together."""
+    triggers = (
+        Checked("A", agree=8, margin=1, not_compared=2),
+        Checked("B", agree=6, margin=2, not_compared=4),
+        Checked("C", agree=6, margin=2, not_compared=4),
+        Checked("D", agree=9, only_stored=1, margin=1),
+        Checked("E", skipped="it is random"),
+        Checked("F", skipped="it is random"),
+    )
+    assert printed(replace(result, triggers=triggers, injected=0)) == [
+        "trigger  agree  only emulated  only stored",
+        "D            9              0            1",
+        "",
+        "D: differences of triggers that look at neighbouring crossings mean nothing if the events are not",
+        "consecutive crossings; if so, check with --not-consecutive.",
+        "Skipped: E, F: it is random.",
+        "Not compared: 2 crossings of each of A, at the ends of files, where they look at crossings that are",
+        "not in the file.",
+        "Not compared: 4 crossings of each of B, C, at the ends of files, where they look at crossings that",
+        "are not in the file.",
+        "6 triggers, 10 crossings: 4 compared, 3 agree, 1 differ, 2 skipped.",
+    ]
+
+
 def test_what_is_written(result: DecisionCheck) -> None:
-    nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0}
+    nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0, "not_compared": 0}
     assert json.loads(as_json(result)) == {
         "crossings": 10,
         "left_out": None,
         "triggers": [
             {"name": "A", **nothing, "agree": 10, "skipped": None},
-            {"name": "B", "agree": 8, "only_emulated": 1, "only_stored": 1, "skipped": None},
+            {"name": "B", **nothing, "agree": 8, "only_emulated": 1, "only_stored": 1, "skipped": None},
             {"name": "C", **nothing, "skipped": "it is random"},
         ],
     }

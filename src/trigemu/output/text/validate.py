@@ -9,6 +9,7 @@ import numpy as np
 from rich.console import RenderableType
 
 from trigemu.output.documents import in_json, left_out
+from trigemu.output.numbers import count
 from trigemu.output.text.terminal import Page, Table, plain
 from trigemu.samples import Events
 from trigemu.studies import Checked, DecisionCheck
@@ -27,6 +28,7 @@ def as_json(result: DecisionCheck) -> str:
             "only_emulated": trigger.only_emulated,
             "only_stored": trigger.only_stored,
             "skipped": trigger.skipped,
+            "not_compared": trigger.not_compared,
         }
         for trigger in result.triggers
     ]
@@ -36,16 +38,31 @@ def as_json(result: DecisionCheck) -> str:
 
 def check_table(result: DecisionCheck) -> RenderableType:
     """Return what `trigemu check` prints."""
+    tables = [_table(result)] if result.differing else []
+    details = [line for trigger in result.differing for line in _differences(trigger)]
+    names = [name for table in tables for name in table.names()]
+    lines = [*details, *([""] if tables else []), *_notes(result)]
+    return Page([*tables, *(plain(line, names=names) for line in lines)])
+
+
+def summary(result: DecisionCheck) -> str:
+    """Return how many triggers were compared, agree, differ, and were skipped."""
+    compared, differ = len(result.compared), len(result.differing)
+    whole = f"{count(len(result.triggers), 'trigger')}, {count(result.crossings, 'crossing')}"
+    skipped = len(result.skipped)
+    return f"{whole}: {compared} compared, {compared - differ} agree, {differ} differ, {skipped} skipped"
+
+
+def _table(result: DecisionCheck) -> Table:
+    """Return the numbers of the triggers that differ."""
     table = Table()
     table.add_column("trigger", "name")
     for name in ("agree", "only emulated", "only stored"):
         table.add_column(name)
-    for trigger in result.triggers:
-        if trigger.skipped is None:
-            counts = (trigger.agree, trigger.only_emulated, trigger.only_stored)
-            table.add_row(trigger.name, *map(str, counts), style="bold red" if trigger.differ else "")
-    details = [line for trigger in result.triggers for line in _differences(trigger)]
-    return Page([table, *(plain(line, names=table.names()) for line in (*details, *_notes(result)))])
+    for trigger in result.differing:
+        counts = (trigger.agree, trigger.only_emulated, trigger.only_stored)
+        table.add_row(trigger.name, *map(str, counts), style="bold red")
+    return table
 
 
 def _differences(trigger: Checked) -> Iterator[str]:
@@ -84,14 +101,22 @@ def _number(value: Array | np.generic) -> str:
 
 
 def _notes(result: DecisionCheck) -> Iterator[str]:
-    yield ""
-    for trigger in result.triggers:
-        if trigger.skipped is not None:
-            yield f"Skipped: {trigger.name}: {trigger.skipped}."
-    checked = [trigger for trigger in result.triggers if trigger.skipped is None]
-    same = sum(not trigger.differ for trigger in checked)
+    if doubted := [trigger.name for trigger in result.differing if trigger.margin]:
+        yield (
+            f"{', '.join(doubted)}: differences of triggers that look at neighbouring crossings mean nothing "
+            f"if the events are not consecutive crossings; if so, check with --not-consecutive."
+        )
+    for reason in dict.fromkeys(trigger.skipped for trigger in result.skipped):
+        names = ", ".join(trigger.name for trigger in result.skipped if trigger.skipped == reason)
+        yield f"Skipped: {names}: {reason}."
+    for number in sorted({trigger.not_compared for trigger in result.compared} - {0}):
+        names = ", ".join(trigger.name for trigger in result.compared if trigger.not_compared == number)
+        yield (
+            f"Not compared: {count(number, 'crossing')} of each of {names}, at the ends of files, where they "
+            f"look at crossings that are not in the file."
+        )
     if result.catalogue.left_out:
         yield f"Warning: {result.catalogue.left_out_text}."
-    yield f"{same} of {len(checked)} triggers agree on all of {result.crossings} crossings."
+    yield f"{summary(result)}."
     if result.injected:
         yield f"{result.found} of {result.injected} flipped decisions were found."

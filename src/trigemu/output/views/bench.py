@@ -9,8 +9,9 @@ from rich.console import RenderableType
 
 import trigemu.output.text.costs as written
 from trigemu import __version__
+from trigemu.output.numbers import count
 from trigemu.output.views.trigger_cost import rows_of
-from trigemu.output.views.view import View, count, name, of_json
+from trigemu.output.views.view import View, name, of_json
 from trigemu.studies import Bench
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from rich.console import RenderableType
 
 import trigemu.output.text.rates_in_bins as written
 from trigemu import __version__
-from trigemu.output.views.view import Histograms, View, count, name, of_json
+from trigemu.output.numbers import count
+from trigemu.output.views.view import Histograms, View, name, of_json
 from trigemu.studies import BinnedRates
 
 if TYPE_CHECKING:

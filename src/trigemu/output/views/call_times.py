@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import RenderableType
 
+from trigemu.output.numbers import count
 from trigemu.output.text.terminal import Table
-from trigemu.output.views.view import Histograms, View, count
+from trigemu.output.views.view import Histograms, View
 from trigemu.studies import Histogram
 
 if TYPE_CHECKING:

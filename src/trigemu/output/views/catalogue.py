@@ -9,7 +9,8 @@ from rich.console import RenderableType
 
 import trigemu.output.text.samples as written
 from trigemu.output.documents import in_json
-from trigemu.output.views.view import View, count, name, of_json
+from trigemu.output.numbers import count
+from trigemu.output.views.view import View, name, of_json
 from trigemu.samples import Catalogue
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from rich.console import RenderableType
 
 import trigemu.output.text.prescale_columns as written
 from trigemu import __version__
+from trigemu.output.numbers import count
 from trigemu.output.text.rates import row
-from trigemu.output.views.view import View, count, name, of_json
+from trigemu.output.views.view import View, name, of_json
 from trigemu.rates import ColumnRates
 
 if TYPE_CHECKING:

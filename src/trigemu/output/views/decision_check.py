@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 
 import trigemu.output.text.validate as written
-from trigemu.output.views.view import View, count, name, of_json
+from trigemu.output.views.view import View, name, of_json
 from trigemu.studies import DecisionCheck
 
 if TYPE_CHECKING:
@@ -19,11 +19,7 @@ class _DecisionCheck(View[DecisionCheck]):
     index = ("name",)
 
     def line(self, result: DecisionCheck) -> str:
-        checked = [trigger for trigger in result.triggers if trigger.skipped is None]
-        same = sum(not trigger.differ for trigger in checked)
-        crossings = count(result.crossings, "crossing")
-        triggers = count(len(checked), "trigger")
-        return f"of {name(result.menu.name)}: {same} of {triggers} agree on all of {crossings}"
+        return f"of {name(result.menu.name)}: {written.summary(result)}"
 
     def tables(self, result: DecisionCheck) -> RenderableType:
         return written.check_table(result)
@@ -39,10 +35,9 @@ class _DecisionCheck(View[DecisionCheck]):
         from trigemu.output.figures.decisions import draw_decisions
         from trigemu.output.figures.style import shown
 
-        checked = [trigger for trigger in result.triggers if trigger.skipped is None]
-        labels = shown(trigger.name for trigger in checked)
+        labels = shown(trigger.name for trigger in result.compared)
         keys = {"agree": "agree", "only_emulated": "only emulated", "only_stored": "only stored"}
-        counts = {label: [getattr(t, key) for t in checked] for key, label in keys.items()}
+        counts = {label: [getattr(t, key) for t in result.compared] for key, label in keys.items()}
         yield draw_decisions(list(labels.values()), counts)
 
 

@@ -10,8 +10,8 @@ from rich.console import RenderableType
 
 import trigemu.output.text.exclusive as written
 from trigemu.output.documents import in_json
-from trigemu.output.numbers import in_unit
-from trigemu.output.views.view import View, count, name, of_json
+from trigemu.output.numbers import count, in_unit
+from trigemu.output.views.view import View, name, of_json
 from trigemu.studies import ExclusiveRates
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from rich.console import RenderableType
 
 import trigemu.output.text.rates as written
 from trigemu import __version__
-from trigemu.output.numbers import format_rate
-from trigemu.output.views.view import View, count, name, of_json
+from trigemu.output.numbers import count, format_rate
+from trigemu.output.views.view import View, name, of_json
 from trigemu.rates import MenuRates
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from trigemu.output.numbers import in_unit
+from trigemu.output.numbers import count, in_unit
 from trigemu.output.text.terminal import Page, Table
-from trigemu.output.views.view import Histograms, View, count, name
+from trigemu.output.views.view import Histograms, View, name
 from trigemu.studies import Spectrum
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from rich.console import RenderableType
 
 import trigemu.output.text.threshold_scan as written
 from trigemu import __version__
-from trigemu.output.views.view import View, count, name, of_json
+from trigemu.output.numbers import count
+from trigemu.output.views.view import View, name, of_json
 from trigemu.studies import Scan
 from trigemu.support import TrigemuError
 

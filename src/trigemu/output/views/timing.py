@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import RenderableType
 
 import trigemu.output.text.costs as written
+from trigemu.output.numbers import count
 from trigemu.output.text.terminal import Table
-from trigemu.output.views.view import View, count
+from trigemu.output.views.view import View
 from trigemu.studies import Timing
 
 if TYPE_CHECKING:

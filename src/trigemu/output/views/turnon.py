@@ -10,7 +10,8 @@ from rich.console import RenderableType
 
 import trigemu.output.text.efficiency as written
 from trigemu.output.documents import in_json
-from trigemu.output.views.view import Histograms, View, count, name, of_json
+from trigemu.output.numbers import count
+from trigemu.output.views.view import Histograms, View, name, of_json
 from trigemu.studies import Profile, Turnon
 
 if TYPE_CHECKING:

@@ -78,8 +78,3 @@ def of_json(text: str) -> Any:
 def name(text: str) -> str:
     """Return a name for a line."""
     return repr(excerpt(text, _LONGEST))
-
-
-def count(number: int, what: str) -> str:
-    """Return `1 trigger` or `3 triggers`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
