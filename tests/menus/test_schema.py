@@ -223,7 +223,7 @@ def test_a_kind_that_began_as_a_copy(tmp_path: Path) -> None:
 def test_it_describes_kinds_for_an_editor() -> None:
     schema = menu_schema()
     variants = schema["properties"]["trigger"]["items"]["oneOf"]
-    kinds = ["threshold", "combination", "anomaly", "external", "logic", "random"]
+    kinds = ["threshold", "combination", "anomaly", "external", "stored", "logic", "random"]
     assert [v["title"] for v in variants] == kinds
     assert all(v["description"] for v in variants)
     assert '"null"' not in json.dumps(schema)

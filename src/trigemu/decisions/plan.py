@@ -16,7 +16,7 @@ import numpy as np
 
 from trigemu.menus import MenusLike, Trigger, menus_of
 from trigemu.observables import Derivation, Workspace, lowest_pt
-from trigemu.samples import Catalogue, Events, Need, Sample, first_nan
+from trigemu.samples import Catalogue, Events, Need, Sample, decision_in, first_nan
 from trigemu.support import (
     BoolArray,
     FloatArray,
@@ -164,6 +164,8 @@ def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
 
 def lacks(sample: Sample, need: Need) -> str | None:
     """Return a message if a sample lacks a column, with the closest name that it has; else None."""
+    if (decision := decision_in(need)) is not None:
+        return _lacks_stored(sample, decision)
     (collection, column), schema = need, sample.schema
     known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
     offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
@@ -176,6 +178,15 @@ def lacks(sample: Sample, need: Need) -> str | None:
         return None
     why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""
     return f"sample {sample.name!r} has no {what}{why}"
+
+
+def _lacks_stored(sample: Sample, name: str) -> str | None:
+    """Return a message if a sample lacks a stored decision, with the closest name that it has; else None."""
+    stored = sample.stored
+    if name in stored:
+        return None
+    hint = nearest(name, stored) if stored else "; it stores none"
+    return f"sample {sample.name!r} has no stored decision {name!r}{hint}"
 
 
 def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> Plan:

@@ -11,7 +11,7 @@ import numpy as np
 
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
-from trigemu.samples import Events, event_starts
+from trigemu.samples import Events, decision_in, event_starts
 from trigemu.support import Array, BoolArray, IntArray, SampleError, delta_phi, inlined, kernel, nearest
 
 T = TypeVar("T")
@@ -86,9 +86,11 @@ class Workspace:
         return self.once(("rows", derivation), lambda: np.arange(count))
 
     def scalar(self, name: str) -> Array:
-        """Return a column with one value per event; raise SampleError if the sample lacks it."""
+        """Return a column with one value per event; raise SampleError if the sample lacks it. Events that are
+        not read by a sample have stored decisions under their own names."""
+        scalars = self.events.scalars
         try:
-            return self.events.scalars[name]
+            return scalars[name] if name in scalars else scalars[decision_in(("", name)) or name]
         except KeyError:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
 

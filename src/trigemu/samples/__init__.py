@@ -28,6 +28,7 @@ from trigemu.samples.recorded import with_decisions
 from trigemu.samples.sample import INTERACTIONS, Sample
 from trigemu.samples.sealing import seal_catalogue
 from trigemu.samples.split import EVALUATION, HALF_NAMES, TRAINING, half_of, is_quarter, other_half
+from trigemu.samples.stored import decision_in, stored_need
 
 __all__ = [
     "EVALUATION",
@@ -53,6 +54,7 @@ __all__ = [
     "SamplesLike",
     "Source",
     "catalogue_of",
+    "decision_in",
     "entries_with_neighbours",
     "event_starts",
     "events_from_awkward",
@@ -69,6 +71,7 @@ __all__ = [
     "sample_in_memory",
     "samples_of",
     "seal_catalogue",
+    "stored_need",
     "with_decisions",
     "without_bad_files",
 ]

@@ -13,6 +13,7 @@ from trigemu.samples.events import Events, Need, make_events
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.margins import around, join_events
 from trigemu.samples.normalise import SampleTable
+from trigemu.samples.stored import decision_in
 from trigemu.support import (
     SampleError,
     TrigemuError,
@@ -153,8 +154,10 @@ class Sample:
         return join_events([self._read(file, *rows, wanted) for rows in ranges], core)
 
     def _read(self, file: Source, start: int, stop: int, needs: tuple[Need, ...]) -> Events:
+        stored = {name: column for column in needs if (name := decision_in(column)) is not None}
         with naming(self.name, file.path):
-            columns = file.read(start, stop, needs)
+            columns = file.read(start, stop, tuple(need for need in needs if need not in stored.values()))
+            decisions = file.read_stored(start, stop, stored) if stored else {}
         own = columns.weight if self.weighted else np.ones(stop - start)
         weight = np.multiply(own, self.hz_per_weight, dtype=np.float64)
         if self.per_interactions:
@@ -163,7 +166,7 @@ class Sample:
             self.name,
             weight,
             columns.collections,
-            columns.scalars,
+            {**columns.scalars, **{stored[name][1]: fired for name, fired in decisions.items()}},
             id=columns.id,
             parent=columns.parent,
             first=start,

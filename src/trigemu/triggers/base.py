@@ -35,7 +35,7 @@ from trigemu.observables import (
     parse_condition,
     parse_observable,
 )
-from trigemu.samples import Events, Need
+from trigemu.samples import Events, Need, stored_need
 from trigemu.support import BoolArray, FloatArray, TomlTable, read_bounded, wrong_type
 from trigemu.triggers.extent import Extent, Span
 from trigemu.triggers.models.precision import TreeModel
@@ -129,6 +129,12 @@ class Context:
         for column in columns:
             self.needs.update(column_needs(derivation.base, derivation.column(column)))
         return derivation
+
+    def stored(self, name: str) -> str:
+        """Request a stored decision of the sample, and return the name of its column, which is 0 or 1."""
+        need = stored_need(name)
+        self.needs.add(need)
+        return need[1]
 
     def scalar(self, name: str) -> str:
         """Request a column of the sample with one value per event, and return its name."""

@@ -6,6 +6,7 @@ from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.external import External
 from trigemu.triggers.logic import Logic
 from trigemu.triggers.random import Random
+from trigemu.triggers.stored import Stored
 from trigemu.triggers.threshold import Threshold
 
 KINDS: dict[str, type[Kind] | type[BitKind]] = {
@@ -13,6 +14,7 @@ KINDS: dict[str, type[Kind] | type[BitKind]] = {
     "combination": Combination,
     "anomaly": Anomaly,
     "external": External,
+    "stored": Stored,
     "logic": Logic,
     "random": Random,
 }

@@ -1,0 +1,51 @@
+"""`stored`: a decision that a sample stores, such as that of the trigger when the events were recorded.
+
+    decision = "L1_SingleMu22"      # its name in the sample; a number in test vectors of CMS: "0" … "511"
+
+Beside emulated triggers it gives their overlap with the recorded ones, and a menu of such triggers the rates
+of the recorded menu. In recorded data it may be the decision after prescales, as in NanoAOD.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from trigemu.observables import Constant, Relation, Scalar, Workspace
+from trigemu.support import BoolArray
+from trigemu.triggers.base import Compiled, Context, Kind
+from trigemu.triggers.extent import Extent
+
+
+class Stored(Kind, frozen=True):
+    """The trigger kind `stored`: it fires if the sample has stored that a trigger fired.
+
+    Attributes
+    ----------
+    decision : str
+        The name of the stored decision.
+    """
+
+    decision: str
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not self.decision:
+            yield "decision", "decision = '': expected the name of a stored decision"
+
+    def compile(self, context: Context) -> CompiledStored:
+        return CompiledStored(context.stored(self.decision))
+
+    def extent(self, context: Context) -> Extent:
+        return Extent(conditions=(self.compile(context),))
+
+
+@dataclass(frozen=True)
+class CompiledStored(Compiled):
+    column: str
+    cut: None = None
+
+    def evaluate(self, work: Workspace) -> BoolArray:
+        return self.single().evaluate(work)
+
+    def single(self) -> Relation:
+        return Relation("!=", Scalar(self.column), Constant(0.0))
