@@ -200,3 +200,83 @@ def test_pairs_at_the_same_place_decide_as_recorded_in_2018(tmp_path: Path, trig
         0,
         True,
     )
+
+
+def test_all_pairs_of_a_folder(folder: Path, trigemu: Command) -> None:
+    (folder / "menu.txt").write_text((folder / "vector.txt").read_text())
+    names = ("m.csv", "m.html", "m.json")
+    written = ("--csv", names[0], "--html", names[1], "--json", names[2])
+    status, said = trigemu("check", "--all", ".", *written)
+    assert (status, "menu.xml on menu.txt: differs: L1_Jet20 on 1 of 3 crossings." in said) == (1, True)
+    assert "Without a counterpart of the same name: vector.txt." in said
+    rows = (folder / "m.csv").read_text().splitlines()
+    assert [row.split(",")[:8] for row in rows[1:]] == [
+        [name, "menu.txt", "4", "0", "4", "3", "1", "0"] for name in ("menu.toml", "menu.xml")
+    ]
+    pairs = json.loads((folder / "m.json").read_text())["pairs"]
+    assert [(pair["menu"], len(pair["triggers"])) for pair in pairs] == [("menu.toml", 4), ("menu.xml", 4)]
+    assert "L1_Jet20" in (folder / "m.html").read_text()
+
+
+def test_what_was_not_compared_fails_if_asked(folder: Path, trigemu: Command) -> None:
+    (folder / "menu.toml").unlink()
+    write_menu(folder, EXPRESSIONS | {"L1_AXO": "AXO[AXO-MODEL_v5]"})
+    (folder / "menu.txt").write_text((folder / "vector.txt").read_text().replace("b 0", "a 0"))
+    assert trigemu("check", "--all", ".")[0] == 0
+    status, said = trigemu("check", "--all", ".", "--strict")
+    assert (status, "menu.xml on menu.txt: left out of the import: " in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected MENU and SAMPLE, or --all FOLDER"),
+        (["menu.toml"], "expected MENU and SAMPLE, or --all FOLDER"),
+        (["menu.toml", "--all", "."], "--all takes no MENU and SAMPLE"),
+        (["--all", ".", "--inject", "1"], "--all takes no MENU and SAMPLE, no --decisions and no --inject"),
+        (["menu.toml", "vector.txt", "--csv", "x.csv"], "--csv and --html are for --all FOLDER"),
+        (["menu.toml", "vector.txt", "--html", "x.html"], "--csv and --html are for --all FOLDER"),
+        (["--all", "nowhere"], "'nowhere' does not exist"),
+        (["--all", "menu.toml"], "'menu.toml' is a file"),
+        (["--all", "."], "no menu and vector belong together"),
+    ],
+)
+def test_arguments_that_do_not_fit(
+    folder: Path, trigemu: Command, arguments: list[str], message: str
+) -> None:
+    status, said = trigemu("check", *arguments)
+    assert (status, message in " ".join(said.split())) == (2, True)
+    assert not (folder / "x.csv").exists()
+
+
+def test_all_problems_are_told_and_nothing_is_written(folder: Path, trigemu: Command) -> None:
+    (folder / "menu.txt").write_text("1 2 3\n")
+    (folder / "other.toml").write_text("x = ")
+    (folder / "other.txt").write_text((folder / "vector.txt").read_text())
+    before = sorted(folder.iterdir())
+    status, said = trigemu("check", "--all", ".", "--csv", "m.csv", "--html", "m.html")
+    assert status == 2
+    assert said.count("line 1: 3 columns, expected 48 or 60") == 2
+    assert "other.toml" in said
+    assert sorted(folder.iterdir()) == before
+
+
+def test_an_input_is_not_written(folder: Path, trigemu: Command) -> None:
+    (folder / "menu.txt").write_text((folder / "vector.txt").read_text())
+    for option in ("--csv", "--html", "--json"):
+        status, said = trigemu("check", "--all", ".", option, "menu.txt")
+        assert (status, "menu.txt" in said) == (2, True)
+    assert trigemu("check", "--all", ".", "--csv", "m", "--html", "m")[0] == 2
+
+
+def test_the_menus_of_cms(tmp_path: Path, trigemu: Command) -> None:
+    table = tmp_path / "m.csv"
+    folder = real_file("cms_l1")
+    assert trigemu("check", "--all", str(folder), "--csv", str(table))[0] == 1
+    rows = [row.split(",")[2:8] for row in table.read_text().splitlines()[1:]]
+    assert rows == [
+        ["257", "0", "257", "257", "0", "0"],
+        ["264", "0", "264", "264", "0", "0"],
+        ["343", "0", "343", "341", "2", "0"],
+        ["449", "16", "449", "448", "1", "0"],
+    ]

@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 import trigemu
 from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
+from trigemu.cli.outputs import Document, check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
+from trigemu.menus import Menu
 from trigemu.output.text import validate as output_check
+from trigemu.output.text import validation_pairs as output_pairs
 from trigemu.samples import with_decisions, without_bad_files
+from trigemu.studies import CheckedPair, DecisionCheck, find_pairs, read_menu_of
 from trigemu.studies import check_decisions as check_decisions
-from trigemu.support import check_outputs
+from trigemu.support import TrigemuError, check_outputs, listed
 from trigemu.triggers import search_path
 
 
+@dataclass(frozen=True)
+class _Comparison:
+    """How decisions are compared, as the options say."""
+
+    processing: Processing
+    decisions: Path | str | None
+    inject: int
+    consecutive: bool
+
+    def result(self, menu: Menu, sample: Path | str, files: Sequence[Path]) -> DecisionCheck:
+        """Compare a menu with a sample. files: the outputs, none of which may be an input."""
+        with self.processing.opened(sample) as (engine, catalogue):
+            if self.decisions is not None:
+                catalogue = with_decisions(catalogue, self.decisions, executor=engine)
+            check_inputs(files, [menu], catalogue)
+            with events_bar(catalogue.samples, engine) as advance:
+                return without_bad_files(
+                    catalogue,
+                    lambda good: check_decisions(
+                        menu,
+                        good,
+                        inject=self.inject,
+                        consecutive=self.consecutive,
+                        executor=engine,
+                        progress=advance,
+                    ),
+                )
+
+
 @click.command()
-@options.menu
-@click.argument("sample", type=options.Location())
+@click.argument("menu", type=click.Path(path_type=Path), required=False)
+@click.argument("sample", type=options.Location(), required=False)
 @processing
 @options.plugin_path
 @options.json_file
@@ -35,18 +69,31 @@ from trigemu.triggers import search_path
     default=0,
     help="Flip this many stored decisions, to test that they are found.",
 )
-@click.option("--strict", is_flag=True, help="End with status 1 also if triggers are skipped.")
+@click.option(
+    "--strict", is_flag=True, help="End with status 1 also if triggers are skipped, or left out of an import."
+)
 @click.option(
     "--not-consecutive",
     is_flag=True,
     help="The events are not consecutive crossings, although their numbers are: triggers that look at "
     "neighbouring crossings are skipped.",
 )
+@click.option(
+    "--all",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Check every menu in this folder (XML of CMS, or TOML) on every test vector (.txt) whose name is "
+    "the same up to its version, such as L1Menu_A_v8.xml and TestVector_L1Menu_A_v8.txt.",
+)
+@click.option(
+    "--csv", "csv_file", type=Document(), help="With --all: write the table as CSV; -: instead of the tables."
+)
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
 @click.pass_context
 def check(
     context: click.Context,
-    menu: Path,
-    sample: Path | str,
+    menu: Path | None,
+    sample: Path | str | None,
     processing: Processing,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
@@ -54,29 +101,66 @@ def check(
     inject: int,
     strict: bool,
     not_consecutive: bool,
+    folder: Path | None,
+    csv_file: Path | None,
+    html_file: Path | None,
 ) -> None:
-    """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue).
+    """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue), or those of all
+    menus in a folder with those in their test vectors.
 
     The exit status is 1 if any decision differs; with --strict also if a trigger is skipped.
     """
-    files = on_disk(json_file)
-    check_outputs(files, (menu, sample, decisions))
-    read = trigemu.read_menu(menu, search_path(plugin_path))
-    with processing.opened(sample) as (engine, catalogue):
-        if decisions is not None:
-            catalogue = with_decisions(catalogue, decisions, executor=engine)
-        check_inputs(files, [read], catalogue)
-        with events_bar(catalogue.samples, engine) as advance:
-            result = without_bad_files(
-                catalogue,
-                lambda good: check_decisions(
-                    read,
-                    good,
-                    inject=inject,
-                    consecutive=not not_consecutive,
-                    executor=engine,
-                    progress=advance,
-                ),
-            )
-    present([output_check.check_table(result)], [(json_file, lambda: output_check.as_json(result))])
-    context.exit(1 if result.differ or (strict and result.skipped) else 0)
+    comparison = _Comparison(processing, decisions, inject, not not_consecutive)
+    folders = search_path(plugin_path)
+    if folder is not None:
+        if menu is not None or decisions is not None or inject:
+            raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
+        pairs = _check_all(folder, comparison, folders, json_file, csv_file, html_file)
+        fails = any(pair.result.differ or (strict and not pair.is_complete) for pair in pairs)
+    else:
+        if menu is None or sample is None:
+            raise click.UsageError("expected MENU and SAMPLE, or --all FOLDER")
+        if csv_file or html_file:
+            raise click.UsageError("--csv and --html are for --all FOLDER")
+        files = on_disk(json_file)
+        check_outputs(files, (menu, sample, decisions))
+        result = comparison.result(trigemu.read_menu(menu, folders), sample, files)
+        present([output_check.check_table(result)], [(json_file, lambda: output_check.as_json(result))])
+        fails = bool(result.differ or (strict and result.skipped))
+    context.exit(1 if fails else 0)
+
+
+def _check_all(
+    folder: Path,
+    comparison: _Comparison,
+    plugin_path: Sequence[Path],
+    json_file: Path | None,
+    csv_file: Path | None,
+    html_file: Path | None,
+) -> list[CheckedPair]:
+    """Check the pairs of a folder, and write and print the results of all."""
+    pairs, alone = find_pairs(folder)
+    files = on_disk(json_file, csv_file, html_file)
+    check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
+    checked, problems = [], []
+    for pair in pairs:
+        try:
+            menu, left_out = read_menu_of(pair, plugin_path)
+            checked.append(CheckedPair(pair, left_out, comparison.result(menu, pair.vector, files)))
+        except TrigemuError as error:
+            problems.append(error)
+    if problems:
+        raise TrigemuError(listed(problems))
+
+    def page() -> str:
+        from trigemu.output.report.validation_pairs import validation_page
+
+        return validation_page(checked, alone)
+
+    documents = [
+        (json_file, lambda: output_pairs.as_json(checked)),
+        (csv_file, lambda: output_pairs.as_csv(checked)),
+        (html_file, page),
+    ]
+    present([output_pairs.pairs_table(checked, alone)], documents)
+    return checked

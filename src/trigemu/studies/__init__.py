@@ -35,6 +35,7 @@ from trigemu.studies.timing.draw import draw_events
 from trigemu.studies.timing.first import FirstDecision, first_decision
 from trigemu.studies.turnon_bins import SignalBins, signal_bins
 from trigemu.studies.validate import Checked, DecisionCheck, Disagreement, check_decisions
+from trigemu.studies.validation_pairs import CheckedPair, Pair, find_pairs, read_menu_of
 
 __all__ = [
     "Asking",
@@ -44,6 +45,7 @@ __all__ = [
     "Category",
     "Change",
     "Checked",
+    "CheckedPair",
     "Common",
     "Comparison",
     "Contents",
@@ -60,6 +62,7 @@ __all__ = [
     "Met",
     "Observable",
     "Overall",
+    "Pair",
     "Profile",
     "ProfileSet",
     "Profiles",
@@ -82,12 +85,14 @@ __all__ = [
     "draw_events",
     "efficiencies",
     "exclusive_rates",
+    "find_pairs",
     "first_decision",
     "parse_bins",
     "parse_scan",
     "parse_values",
     "passes_over_events",
     "profiles_beside",
+    "read_menu_of",
     "read_profiles",
     "sample_spectra",
     "scan",

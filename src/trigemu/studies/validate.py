@@ -89,6 +89,11 @@ class Checked:
         """The number of events on which the two decisions differ."""
         return self.only_emulated + self.only_stored
 
+    @property
+    def compared(self) -> int:
+        """The number of events on which they were compared."""
+        return self.agree + self.differ
+
 
 @dataclass(frozen=True, repr=False)
 class DecisionCheck(Shown, Named[Checked]):

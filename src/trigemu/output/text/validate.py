@@ -100,12 +100,17 @@ def _number(value: Array | np.generic) -> str:
     return f"{value:.6g}" if isinstance(value, np.floating) else str(value)
 
 
-def _notes(result: DecisionCheck) -> Iterator[str]:
+def doubts(result: DecisionCheck) -> Iterator[str]:
+    """Yield a line on differing triggers that look at neighbouring crossings, if there are any."""
     if doubted := [trigger.name for trigger in result.differing if trigger.margin]:
         yield (
             f"{', '.join(doubted)}: differences of triggers that look at neighbouring crossings mean nothing "
             f"if the events are not consecutive crossings; if so, check with --not-consecutive."
         )
+
+
+def _notes(result: DecisionCheck) -> Iterator[str]:
+    yield from doubts(result)
     for reason in dict.fromkeys(trigger.skipped for trigger in result.skipped):
         names = ", ".join(trigger.name for trigger in result.skipped if trigger.skipped == reason)
         yield f"Skipped: {names}: {reason}."
