@@ -81,7 +81,7 @@ class _Comparison:
 @click.option(
     "--all",
     "folder",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    type=click.Path(path_type=Path, file_okay=False),
     help="Check every menu in this folder (XML of CMS, or TOML) on every test vector (.txt) whose name is "
     "the same up to its version, such as L1Menu_A_v8.xml and TestVector_L1Menu_A_v8.txt.",
 )
@@ -148,9 +148,9 @@ def _check_all(
             menu, left_out = read_menu_of(pair, plugin_path)
             checked.append(CheckedPair(pair, left_out, comparison.result(menu, pair.vector, files)))
         except TrigemuError as error:
-            problems.append(error)
+            problems.append(str(error))
     if problems:
-        raise TrigemuError(listed(problems))
+        raise TrigemuError(listed([*dict.fromkeys(problems)]))
 
     def page() -> str:
         from trigemu.output.report.validation_pairs import validation_page
