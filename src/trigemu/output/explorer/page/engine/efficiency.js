@@ -5,7 +5,7 @@ import { Efficiency, Gain } from "./intervals.js";
 import { parentsOf, PatternRows } from "./sums.js";
 
 /** Return a function of a trigger's name, null for the menu, that gives one of an event: the accepted fraction. */
-function accepted({ menu, patterns }) {
+export function acceptedBy(menu, patterns) {
   const rows = new Rows(menu);
   const decisions = patterns.decisionsOf(menu);
   const known = new PatternRows((number) => rows.row(decisions(number)));
@@ -34,13 +34,12 @@ function addTo(sums, table, bin, of) {
 
 /**
  * Return the efficiencies of a menu and of its enabled triggers on a signal, and their gains over another menu.
- * now, other: {menu, patterns}.
+ * now, other: {menu, accepted}, accepted being that of `acceptedBy`.
  */
 export function efficiencies(table, now, other) {
-  const [of, before] = [now, other].map(accepted);
   function result(name) {
-    const fraction = of(name);
-    const reference = name === null || other.menu.triggers.has(name) ? before(name) : () => 0;
+    const fraction = now.accepted(name);
+    const reference = name === null || other.menu.triggers.has(name) ? other.accepted(name) : () => 0;
     const difference = (event) => fraction(event) - reference(event);
     const [efficiency] = addTo([new Efficiency()], table, () => 0, fraction);
     const [gain] = addTo([new Gain()], table, () => 0, difference);
@@ -55,6 +54,6 @@ export function efficiencies(table, now, other) {
 /** Return the efficiencies in the bins of a turn-on, of the menu (trigger null) or of an enabled trigger. */
 export function turnonBins(table, { edges, bin }, now, trigger) {
   const sums = Array.from({ length: edges.length - 1 }, () => new Efficiency());
-  const found = addTo(sums, table, (i) => bin[i], accepted(now)(trigger));
+  const found = addTo(sums, table, (i) => bin[i], now.accepted(trigger));
   return found.map((of, b) => ({ ...of, events: sums[b].events }));
 }

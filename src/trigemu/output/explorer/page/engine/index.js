@@ -2,7 +2,7 @@
 
 import { Rows } from "./columns.js";
 import { DifferenceRows } from "./differences.js";
-import { efficiencies, turnonBins } from "./efficiency.js";
+import { acceptedBy, efficiencies, turnonBins } from "./efficiency.js";
 import { asWritten, Menu } from "./menu.js";
 import { Patterns } from "./patterns.js";
 import { overlapFrom, ratesFrom } from "./rates.js";
@@ -25,6 +25,7 @@ export class Engine {
   #patterns = new Map();
   #rows = new Map();
   #shown = new Map();
+  #accepted = new Map();
 
   constructor(data) {
     this.#data = data;
@@ -193,11 +194,15 @@ export class Engine {
     return turnonBins(table, turnons[turnon], this.#signal(signal, state, "now"), trigger);
   }
 
-  /** A menu and the patterns of a signal's events, in one of two places, which keep the last state each. */
+  /** A menu and what it accepts of a signal's events, in one of two places, which keep the last state each. */
   #signal(signal, state, place) {
-    const menu = new Menu(this.#data, state);
-    const { table } = this.#data.signals[signal];
-    const { patterns } = this.#patternsOf(`signal ${signal} ${place}`, table, [menu], [state.menu]);
-    return { menu, patterns };
+    const at = `signal ${signal} ${place}`;
+    if (this.#accepted.get(at)?.state !== state) {
+      const menu = new Menu(this.#data, state);
+      const { table } = this.#data.signals[signal];
+      const { patterns } = this.#patternsOf(at, table, [menu], [state.menu]);
+      this.#accepted.set(at, { state, menu, accepted: acceptedBy(menu, patterns) });
+    }
+    return this.#accepted.get(at);
   }
 }

@@ -147,7 +147,7 @@ export class HeaderView {
     parts.fill.style.width = `${Math.min(100, (100 * part) / 1.25)}%`; // the budget is at four fifths of the gauge
     parts.fill.classList.toggle("over", part > 1);
     const left = page.budget - rate.hz;
-    setText(parts.over, left < 0 ? `over the budget by ${inUnit(-left, 0)}` : `${inUnit(left, 0)} left`);
+    setText(parts.over, budgetText(left, page.budget));
     setText(
       parts.levels,
       levels
@@ -207,4 +207,10 @@ export class HeaderView {
     this.#said = text;
     this.notes.replaceChildren(...notes.map((note) => el("p", { text: note })));
   }
+}
+
+/** Say how far a rate is from its budget. left: what is left of it in Hz. */
+function budgetText(left, budget) {
+  if (Math.abs(left) < 1e-6 * budget) return "at the budget";
+  return left < 0 ? `over the budget by ${inUnit(-left, 0)}` : `${inUnit(left, 0)} left`;
 }
