@@ -53,8 +53,14 @@ phi = { bins = 144 }
 pt = { first = 0.0, step = 0.5, bins = 511 }
 eta = { step = 0.010875 }
 phi = { bins = 576 }
-[integer.digits]
-muon-muon = { delta = 3, mass = 1, pt = 1, trigonometry = 3, two_body_pt = 1, two_body_trigonometry = 8 }
+[integer.digits.muon-muon]
+delta = 3
+mass = 1
+pt = 1
+trigonometry = 3
+inverse_dr = 5
+two_body_pt = 1
+two_body_trigonometry = 8
 [objects.jet]
 from = "jet"
 pt = { min = 20 }
@@ -191,7 +197,7 @@ def test_ways_to_cut(validator: jsonschema.Draft202012Validator, tmp_path: Path,
         ("pt = { first = 0.0, step = 0.5, bins = 2046 }", ""),
         ("step = 0.0435", "step = 0"),
         ("phi = { bins = 144 }", "phi = { bins = 1.5 }"),
-        ("muon-muon = {", "muonmuon = {"),
+        ("digits.muon-muon]", "digits.muonmuon]"),
         ("delta = 3", "delta = 10"),
         ("delta = 3", "dleta = 3"),
         ('levels = ["L1", "HLT"]', 'levels = "L1"'),

@@ -106,6 +106,8 @@ class Digits(TomlTable, frozen=True):
         Digits of pT in a mass.
     trigonometry : int or None
         Digits of cosh and cos in a mass.
+    inverse_dr : int or None
+        Digits of 1/ΔR², in the ratio of a mass and a distance.
     two_body_pt : int or None
         Digits of pT and its limits, in the pT of a pair.
     two_body_trigonometry : int or None
@@ -116,6 +118,7 @@ class Digits(TomlTable, frozen=True):
     mass: _Digits | None = None
     pt: _Digits | None = None
     trigonometry: _Digits | None = None
+    inverse_dr: _Digits | None = None
     two_body_pt: _Digits | None = None
     two_body_trigonometry: _Digits | None = None
 

@@ -38,7 +38,8 @@ SCALES = {
 }
 DIGITS = {
     frozenset(pair): Digits(
-        delta=3, mass=1, pt=1, trigonometry=trigonometry, two_body_pt=1, two_body_trigonometry=3
+        **{"delta": 3, "mass": 1, "pt": 1, "trigonometry": trigonometry, "inverse_dr": 5},
+        **{"two_body_pt": 1, "two_body_trigonometry": 3},
     )
     for pair, trigonometry in ((("muon", "jet"), 4), (("muon",), 4), (("jet",), 3), (("jet", "etm"), 3))
 }
@@ -96,6 +97,11 @@ class Hardware:
         cos = fixed(math.cos(self.phi_step * self.dphi_bins()), digits)
         return self.pt(0, of) * self.pt(1, of) * (cosh - cos)
 
+    def half_mass_squared_over_dr_squared(self) -> int:
+        half = self.half_mass_squared()
+        dr2 = (self.eta_step * self.deta_bins()) ** 2 + (self.phi_step * self.dphi_bins()) ** 2
+        return half * fixed(1 / dr2, 5) // 10**5 if half else 0
+
     def pair_pt(self) -> int:
         angles = [self.phi_step * self.position(which, "phi") for which in (0, 1)]
         x, y = ([fixed(of(angle), 3) for angle in angles] for of in (math.cos, math.sin))
@@ -118,9 +124,12 @@ def passes(cut: str, hardware: Hardware, low: float, high: float) -> bool:
         return lower(low * low, 3) * 1000 <= hardware.dr() <= upper(high * high, 3) * 1000
     if cut == "pair_pt":
         return lower(low * low, 1) * 10**7 <= hardware.pair_pt() <= upper(high * high, 1) * 10**7
-    half = hardware.half_mass_squared(
-        "upt" if cut == "mass_upt" else "pt", transverse=cut == "transverse_mass"
-    )
+    if cut == "mass_over_dr":
+        half = hardware.half_mass_squared_over_dr_squared()
+    else:
+        half = hardware.half_mass_squared(
+            "upt" if cut == "mass_upt" else "pt", transverse=cut == "transverse_mass"
+        )
     assert hardware.digits.trigonometry
     return half >= 0 and in_mass(half, low, high, hardware.digits.trigonometry)
 
@@ -164,6 +173,7 @@ CUTS = {
     "transverse_mass": 20.0,
     "pair_pt": 20.0,
     "mass_upt": 80.0,
+    "mass_over_dr": 25.0,
 }
 OF_TWO = list(itertools.product(("muon", "jet"), repeat=2))
 

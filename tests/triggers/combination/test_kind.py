@@ -46,6 +46,7 @@ PAIR: dict[str, Callable[[Object, Object], float]] = {
     "dphi": lambda a, b: abs(math.remainder(a["phi"] - b["phi"], 2 * math.pi)),
     "dz0": lambda a, b: abs(a["z0"] - b["z0"]),
     "mass_upt": lambda a, b: mass(a, b, "upt"),
+    "mass_over_dr": lambda a, b: mass(a, b) / distance(a, b),
     "pair_pt": lambda a, b: abs(cmath.rect(a["pt"], a["phi"]) + cmath.rect(b["pt"], b["phi"])),
     # 4 pT pT′ sin²(Δφ/2)
     "transverse_mass": lambda a, b: (
@@ -83,10 +84,16 @@ def passes(o: Object, leg: Leg) -> bool:
     return all(any(in_window(name, w) for w in of) for name, of in windows.items())
 
 
-def pair_passes(chosen: tuple[Object, ...], pair: Pair) -> bool:
+def pair_passes(chosen: tuple[Object, ...], pair: Pair, of_legs: list[list[Object]]) -> bool:
     a, b = chosen[pair.legs[0]], chosen[pair.legs[1]]
     cuts = [(of(a, b), getattr(pair, name)) for name, of in PAIR.items()]
-    outside = [(PAIR[name](a, b), getattr(pair, f"outside_{name}")) for name in ("dr", "deta", "dphi")]
+    first, last = sorted(pair.legs)
+    others = [o for o in of_legs[last] if o is not chosen[first]] if pair.every else [chosen[last]]
+    outside = [
+        (PAIR[name](chosen[first], other), getattr(pair, f"outside_{name}"))
+        for name in ("dr", "deta", "dphi")
+        for other in others
+    ]
     return (
         charges_pass((a, b), pair.charge)
         and all(inside(value, cut) for value, cut in cuts if cut)
@@ -110,12 +117,13 @@ def brute_force(events: list[Event], number: int, kind: Combination) -> bool:
         at = number + leg.crossing
         return [o for o in objects(events[at], leg.object) if passes(o, leg)] if 0 <= at < len(events) else []
 
+    of_legs = [candidates(leg) for leg in kind.legs]
     return any(
         len({id(o) for o in chosen}) == len(chosen)
         and charges_pass(chosen, kind.charge)
-        and all(pair_passes(chosen, pair) for pair in kind.pairs)
+        and all(pair_passes(chosen, pair, of_legs) for pair in kind.pairs)
         and (kind.mass3 is None or inside(mass_of_all(chosen), kind.mass3))
-        for chosen in itertools.product(*map(candidates, kind.legs))
+        for chosen in itertools.product(*of_legs)
     )
 
 
@@ -169,6 +177,11 @@ def combinations(draw: st.DrawFn, least: int = 1, most: int = 4) -> Combination:
     ):
         if numbers is None:
             continue
+        apart = {
+            "outside_dr": draw(ranges((0.4, 1.0), (2.0, 3.0))),
+            "outside_deta": draw(ranges((1.0,), (0.2,))),
+            "outside_dphi": draw(ranges((2.0,), (0.3,))),
+        }
         pairs.append(
             Pair(
                 legs=numbers,
@@ -178,12 +191,12 @@ def combinations(draw: st.DrawFn, least: int = 1, most: int = 4) -> Combination:
                 dphi=draw(ranges((0.2, 1.0), (2.0, 3.0))),
                 dz0=draw(ranges((0.1, 0.5), (1.0, 3.0))),
                 mass_upt=draw(ranges((4.0,), (60.0,))),
+                mass_over_dr=draw(ranges((5.0, 10.0), (30.0,))),
                 pair_pt=draw(ranges((10.0, 20.0), (40.0,))),
                 transverse_mass=draw(ranges((5.0, 15.0), (40.0,))),
-                outside_dr=draw(ranges((0.4, 1.0), (2.0, 3.0))),
-                outside_deta=draw(ranges((1.0,), (0.2,))),
-                outside_dphi=draw(ranges((2.0,), (0.3,))),
                 charge=draw(CHARGE),
+                every=any(apart.values()) and draw(st.booleans()),
+                **apart,  # type: ignore[arg-type]
             )
         )
     mass3 = draw(ranges((10.0,), (60.0,))) if len(legs) == 3 else None
@@ -254,6 +267,13 @@ def test_very_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert list(kind.mistakes()) == [("pairs", "3 pairs: at most 2 are allowed")]
 
 
+def test_every_needs_something_to_keep_apart() -> None:
+    pairs = (Pair(legs=(0, 1), dr=Range(min=0.4), every=True),)
+    kind = Combination(legs=(Leg(object="muon"),) * 2, pairs=pairs)
+    message = "pairs[0].every: expected outside_dr, outside_deta or outside_dphi beside it"
+    assert list(kind.mistakes()) == [(("pairs", 0, "every"), message)]
+
+
 @settings(max_examples=30)
 @given(st.permutations(range(6)), st.integers(0, 5))
 def test_six_legs_that_only_one_choice_fits(fires: Fires, order: list[int], wrong: int) -> None:
@@ -296,6 +316,8 @@ def cut(**cuts: Any) -> Combination:
         cut(transverse_mass=Range(min=20.0)),
         cut(mass_upt=Range(max=15.0)),
         cut(outside_dr=Range(max=2.5)),
+        cut(outside_dr=Range(max=0.8), every=True),
+        cut(mass_over_dr=Range(min=12.0)),
         cut(outside_deta=Range(min=0.5)),
         cut(outside_dphi=Range(min=0.5, max=2.0)),
         Combination(legs=(Leg(object="muon"),) * 3, charge="opposite"),

@@ -5,11 +5,12 @@ bin. Derived quantities are rounded to d decimal digits and kept as integers, x(
 
     Δη(delta), Δφ(delta), ΔR² = Δη(delta)² + Δφ(delta)²
     M²/2 = P1(pt) · P2(pt) · (cosh Δη(trigonometry) − cos Δφ(trigonometry)), P in the middle of its bin
+    (M/ΔR)²/2 = ⌊M²/2 · I / 10^d⌋, I = (1/ΔR²)(d), d = inverse_dr
     pT² of both = (P1² + P2²) · 10^2q + 2 · P1 · P2 · (cos φ1(q) · cos φ2(q) + sin φ1(q) · sin φ2(q)),
                   P with two_body_pt digits, q = two_body_trigonometry
 
 Limits are rounded outwards to their own number of digits, in double precision, as menu compilers do. Two
-objects at the same (η, φ) have a mass of 0, which passes an upper limit.
+objects at the same (η, φ) have a mass of 0, which passes an upper limit; so is their M/ΔR.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from trigemu.observables import Digits, LinearScale, Scale, needed
 from trigemu.support import FloatArray, TrigemuError, inlined, kernel
 
 #: Quantities of a pair, in integers and in floating point (`pairs`).
-(DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT) = range(3, 11)
+(DETA, DPHI, DZ0, DR, TRANSVERSE, PAIR_PT, MASS, MASS_UPT, MASS_OVER_DR) = range(3, 12)
 
 # The numbers that the kernels read for a pair. Converted positions are factor · index + offset.
 (ETA_STEP, ETA_1, ETA_OFFSET_1, ETA_2, ETA_OFFSET_2) = range(5)
 (PHI_STEP, PHI_BINS, PHI_1, PHI_OFFSET_1, PHI_2, PHI_OFFSET_2) = range(5, 11)
 (PT_FIRST_1, PT_STEP_1, PT_BINS_1, PT_FIRST_2, PT_STEP_2, PT_BINS_2) = range(11, 17)
-#: 10^digits of Δη and Δφ, of pT, of trigonometric functions, and of the factor on limits.
+#: 10^digits of Δη and Δφ, or of 1/ΔR², of pT, of trigonometric functions, and of the factor on limits.
 (DELTA, PT, TRIGONOMETRY, LIMIT) = range(17, 21)
 #: Lengths of the tables of cosh and cos that follow, for masses.
 (COSHES, COSINES) = range(21, 23)
@@ -48,7 +49,7 @@ def pair_numbers(
     """Return the numbers that the kernels read for a pair, except the tables. Raises TrigemuError that names
     what [integer] lacks."""
     numbers = [0.0] * NUMBERS
-    if quantity in (DETA, DR, MASS, MASS_UPT):
+    if quantity in (DETA, DR, MASS, MASS_UPT, MASS_OVER_DR):
         numbers[ETA_STEP : ETA_OFFSET_2 + 1] = _eta(names, scales)
     if quantity != DETA:
         numbers[PHI_STEP : PHI_OFFSET_2 + 1] = _phi(names, scales)
@@ -62,6 +63,8 @@ def pair_numbers(
     else:
         mass, pt, trigonometry = needed(of, names, "mass", "pt", "trigonometry")
         limit = 2 * pt + trigonometry - mass
+        if quantity == MASS_OVER_DR:
+            (delta,) = needed(of, names, "inverse_dr")
     numbers[DELTA : LIMIT + 1] = [10.0**digits for digits in (delta, pt, trigonometry, limit)]
     if quantity >= TRANSVERSE:
         column = "upt" if quantity == MASS_UPT else "pt"
@@ -211,7 +214,12 @@ def pair_quantity(
     last_cosh, last_cos = r[at + COSHES] - 1.0, r[at + COSINES] - 1.0
     cosh = r[at + NUMBERS + np.int64(0.0 if quantity == TRANSVERSE else min(d_eta, last_cosh))]
     cos = r[at + NUMBERS + np.int64(last_cosh + 1.0 + max(0.0, min(d_phi, last_cos)))]
-    return p1 * p2 * np.int64(cosh - cos)
+    half_mass2 = p1 * p2 * np.int64(cosh - cos)
+    if quantity != MASS_OVER_DR or half_mass2 == 0:
+        return half_mass2
+    dr2 = (r[at + ETA_STEP] * d_eta) ** 2 + (r[at + PHI_STEP] * d_phi) ** 2
+    inverse, power = np.int64(math.floor(r[at + DELTA] / dr2 + 0.5)), np.int64(r[at + DELTA])
+    return half_mass2 // power * inverse + half_mass2 % power * inverse // power  # the product may overflow
 
 
 @kernel

@@ -35,7 +35,17 @@ from trigemu.observables import (
 from trigemu.support import BoolArray, FloatArray, IntArray, Key, TomlTable, TrigemuError, kernel
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.combination.legs import CompiledLeg, Rung, candidates, fillable, nested, rungs_of
-from trigemu.triggers.combination.pairs import COLUMNS, OF_ALL, Charge, Cut, Pair, Together, all_pass, passes
+from trigemu.triggers.combination.pairs import (
+    COLUMNS,
+    OF_ALL,
+    OUTSIDE_EVERY,
+    Charge,
+    Cut,
+    Pair,
+    Together,
+    all_pass,
+    passes,
+)
 from trigemu.triggers.extent import Choice, Extent
 
 MAX_LEGS = 12
@@ -110,6 +120,9 @@ class Combination(Kind, frozen=True):
             if first == second or not all(0 <= leg < len(self.legs) for leg in pair.legs):
                 allowed = f"two different ones of 0 … {len(self.legs) - 1}"
                 yield ("pairs", i, "legs"), f"pairs[{i}].legs = [{first}, {second}]: expected {allowed}"
+            if pair.every and not pair.keeps_apart:
+                message = "expected outside_dr, outside_deta or outside_dphi beside it"
+                yield ("pairs", i, "every"), f"pairs[{i}].every: {message}"
         if self.charge and len(self.legs) == 1:
             yield "charge", "charge: expected two legs or more"
         if self.mass3 and len(self.legs) != 3:
@@ -147,6 +160,8 @@ class Combination(Kind, frozen=True):
 
     def extent(self, context: Context) -> Extent:
         compiled = self.compile(context)
+        if any(cut.every for cut in compiled.cuts):  # looser legs may mean more vetoes
+            return Extent(conditions=(compiled,))
         return Extent(choices=(Choice(compiled.legs, compiled.cuts),))
 
     def _twins(self) -> Iterator[int]:
@@ -154,8 +169,12 @@ class Combination(Kind, frozen=True):
         other leg, or −1. Their objects are tried in one order only, which halves the search."""
 
         def asked(exchanged: dict[int, int]) -> Counter[tuple[tuple[int, ...], Pair]]:
-            legs = ((sorted(exchanged.get(leg, leg) for leg in pair.legs), pair) for pair in self.pairs)
-            return Counter((tuple(pair), msgspec.structs.replace(cuts, legs=(0, 1))) for pair, cuts in legs)
+            found: Counter[tuple[tuple[int, ...], Pair]] = Counter()
+            for pair in self.pairs:
+                legs = [exchanged.get(leg, leg) for leg in sorted(pair.legs)]
+                between = tuple(legs if pair.every else sorted(legs))
+                found[between, msgspec.structs.replace(pair, legs=(0, 1))] += 1
+            return found
 
         for second, leg in enumerate(self.legs):
             before = (first for first in range(second - 1, -1, -1) if self.legs[first] == leg)
@@ -222,13 +241,11 @@ class CompiledCombination(Compiled):
 
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the trigger as arrays. int64[legs, 2]: for each leg, a number for its collection, and its
-        twin. int64[c, 5]: for each cut, its two legs, the quantity, whether `outside`, and the start of its
+        twin. int64[c, 5]: for each cut, its two legs, the quantity, its side, and the start of its
         numbers. float64[k]: these numbers."""
         bases = [leg.objects.base for leg in self.legs]
         begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
-        cuts = [
-            (*cut.legs, cut.quantity, int(cut.outside), at) for cut, at in zip(self.cuts, begin, strict=False)
-        ]
+        cuts = [(*cut.legs, cut.quantity, cut.side, at) for cut, at in zip(self.cuts, begin, strict=False)]
         numbers = [number for cut in self.cuts for number in cut.numbers]
         return (
             np.array([(bases.index(name), twin) for name, twin in zip(bases, self.twins, strict=True)]),
@@ -328,8 +345,16 @@ def search(
                     other = chosen[cuts[p, 0]]
                     if cuts[p, 2] & OF_ALL:
                         fits = all_pass(cuts[p, 2], objects, chosen, legs, numbers, cuts[p, 4])
-                    else:
-                        fits = passes(cuts[p, 2], cuts[p, 3], objects, other, i, numbers, cuts[p, 4])
+                        continue
+                    first, last = i, i + 1
+                    if cuts[p, 3] == OUTSIDE_EVERY:
+                        first, last = starts[leg, s], starts[leg, s + 1]
+                    for k in range(first, last):
+                        itself = (
+                            of_legs[leg, 0] == of_legs[cuts[p, 0], 0] and objects[0, k] == objects[0, other]
+                        )
+                        if fits and not itself:
+                            fits = passes(cuts[p, 2], cuts[p, 3], objects, other, k, numbers, cuts[p, 4])
             if not fits:
                 chosen[leg] += 1
             elif leg == legs - 1:

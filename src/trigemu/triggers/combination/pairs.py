@@ -28,7 +28,17 @@ from trigemu.support import (
     pair_mass,
 )
 from trigemu.triggers.combination import integer
-from trigemu.triggers.combination.integer import DETA, DPHI, DR, DZ0, MASS, MASS_UPT, PAIR_PT, TRANSVERSE
+from trigemu.triggers.combination.integer import (
+    DETA,
+    DPHI,
+    DR,
+    DZ0,
+    MASS,
+    MASS_OVER_DR,
+    MASS_UPT,
+    PAIR_PT,
+    TRANSVERSE,
+)
 
 #: Columns of an object that kernels see, besides its row, in this order.
 COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt")
@@ -36,8 +46,12 @@ COLUMNS = ("pt", "eta", "phi", "z0", "charge", "upt")
 
 # Quantities of a pair.
 (SAME, OPPOSITE) = range(2)
-#: The quantities 3 to 10 are in `integer`; this offset marks those computed in integers.
+#: The quantities 3 to 11 are in `integer`; this offset marks those computed in integers.
 _INTEGER = 64
+# How the limits of a pair's quantity are meant.
+(INSIDE, OUTSIDE, OUTSIDE_EVERY) = range(3)
+#: The names of the ranges that a quantity must not be in begin with this.
+OUTSIDE_NAMES = "outside_"
 # Quantities of all objects, evaluated when the last one is chosen.
 OF_ALL = 32
 (NOT_ALL_SAME, MASS3) = range(OF_ALL, OF_ALL + 2)
@@ -57,6 +71,8 @@ class Pair(TomlTable, frozen=True):
         The mass of the pair, in GeV.
     mass_upt : Range or None
         The same with the column `upt` in place of pT.
+    mass_over_dr : Range or None
+        The mass divided by the distance in (η, φ), in GeV.
     transverse_mass : Range or None
         The transverse mass, in GeV.
     pair_pt : Range or None
@@ -71,11 +87,15 @@ class Pair(TomlTable, frozen=True):
         A range that the quantity must not be in.
     charge : {"opposite", "same"} or None
         The signs of the two.
+    every : bool
+        Whether the `outside_…` ranges hold for every object that could fill the later leg, not only for the
+        one chosen for it: any that overlaps vetoes.
     """
 
     legs: tuple[int, int]
     mass: Range | None = None
     mass_upt: Range | None = None
+    mass_over_dr: Range | None = None
     transverse_mass: Range | None = None
     pair_pt: Range | None = None
     dr: Range | None = None
@@ -86,6 +106,12 @@ class Pair(TomlTable, frozen=True):
     outside_deta: Range | None = None
     outside_dphi: Range | None = None
     charge: Charge | None = None
+    every: bool = False
+
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether there is a range that a quantity must not be in."""
+        return any(name.startswith(OUTSIDE_NAMES) for name, _ in _asked(self))
 
 
 class _Quantity(NamedTuple):
@@ -106,6 +132,7 @@ _QUANTITIES = {
     "pair_pt": _Quantity(PAIR_PT, ("pt", "phi")),
     "mass": _Quantity(MASS, ("pt", "eta", "phi")),
     "mass_upt": _Quantity(MASS_UPT, ("upt", "eta", "phi")),
+    "mass_over_dr": _Quantity(MASS_OVER_DR, ("pt", "eta", "phi")),
 }
 _SIGNS = {"same": SAME, "opposite": OPPOSITE}
 _OF_MASS = ("pt", "eta", "phi")
@@ -114,12 +141,19 @@ _OF_MASS = ("pt", "eta", "phi")
 @dataclass(frozen=True)
 class Cut:
     """A cut on two legs, the smaller index first, or on all legs up to the second. numbers: read by the
-    kernel, beginning with the low and high limits. outside: the quantity must not be between the limits."""
+    kernel, beginning with the low and high limits. outside: the quantity must not be between the limits;
+    every: for no object that could fill the second leg."""
 
     legs: tuple[int, int]
     quantity: int
     numbers: tuple[float, ...] = (-math.inf, math.inf)
     outside: bool = False
+    every: bool = False
+
+    @property
+    def side(self) -> int:
+        """Return INSIDE, OUTSIDE or OUTSIDE_EVERY, as kernels read it."""
+        return OUTSIDE_EVERY if self.every else OUTSIDE if self.outside else INSIDE
 
 
 @dataclass(frozen=True)
@@ -154,7 +188,7 @@ class Together:
                 yield Cut((first, second), _SIGNS[pair.charge])
             for name, window in _asked(pair):
                 try:
-                    yield self._cut((first, second), name, window)
+                    yield self._cut((first, second), name, window, pair.every)
                 except TrigemuError as error:
                     raise TrigemuError(f"pairs[{number}].{name}: {error}") from None
         last = len(self.bases) - 1
@@ -168,12 +202,12 @@ class Together:
             except TrigemuError as error:
                 raise TrigemuError(f"mass3: {error}") from None
 
-    def _cut(self, legs: tuple[int, int], name: str, window: Range) -> Cut:
-        quantity, outside = _QUANTITIES[name].quantity, name.startswith("outside_")
+    def _cut(self, legs: tuple[int, int], name: str, window: Range, every: bool) -> Cut:
+        quantity, outside = _QUANTITIES[name].quantity, name.startswith(OUTSIDE_NAMES)
         if quantity == DZ0 or not self._in_integers(legs):
-            return Cut(legs, quantity, window.span(), outside)
+            return Cut(legs, quantity, window.span(), outside, outside and every)
         numbers = self._in_hardware(legs, window, quantity)
-        return Cut(legs, quantity + _INTEGER, tuple(numbers), outside)
+        return Cut(legs, quantity + _INTEGER, tuple(numbers), outside, outside and every)
 
     def _in_integers(self, legs: tuple[int, ...]) -> bool:
         named = [leg for leg in legs if self.scale(leg)]
@@ -214,7 +248,7 @@ def _asked(pair: Pair) -> Iterator[tuple[str, Range]]:
 
 
 @inlined
-def passes(quantity: int, outside: int, o: FloatArray, i: int, j: int, r: FloatArray, at: int) -> bool:
+def passes(quantity: int, side: int, o: FloatArray, i: int, j: int, r: FloatArray, at: int) -> bool:
     """Whether candidates i and j pass a cut. o: their rows and `COLUMNS`, as lines; r[at]: its first
     number."""
     if quantity <= OPPOSITE:
@@ -222,7 +256,7 @@ def passes(quantity: int, outside: int, o: FloatArray, i: int, j: int, r: FloatA
         return bool(product > 0) if quantity == SAME else bool(product < 0)
     if quantity < _INTEGER:
         inside = bool(r[at] <= _quantity(quantity, o, i, j) <= r[at + 1])
-        return inside != (outside != 0)
+        return inside == (side == INSIDE)
     of = quantity - _INTEGER
     pt = _UPT if of == MASS_UPT else _PT
     value = integer.pair_quantity(
@@ -231,7 +265,7 @@ def passes(quantity: int, outside: int, o: FloatArray, i: int, j: int, r: FloatA
     if value < 0 and (of >= MASS or of == TRANSVERSE):
         return False  # from a pT below 0, in the lowest bin of some scales
     inside = integer.within(value, r[at], r[at + 1], r[at + 2 + integer.LIMIT])
-    return inside != (outside != 0)
+    return inside == (side == INSIDE)
 
 
 @kernel
@@ -250,7 +284,11 @@ def _quantity(quantity: int, o: FloatArray, i: int, j: int) -> float:
         x = momentum_x(o[_PT, i], o[_PHI, i]) + momentum_x(o[_PT, j], o[_PHI, j])
         return math.hypot(x, momentum_y(o[_PT, i], o[_PHI, i]) + momentum_y(o[_PT, j], o[_PHI, j]))
     pt = _UPT if quantity == MASS_UPT else _PT
-    return pair_mass(o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j])
+    mass = pair_mass(o[pt, i], o[_ETA, i], o[_PHI, i], o[pt, j], o[_ETA, j], o[_PHI, j])
+    if quantity != MASS_OVER_DR:
+        return mass
+    distance = delta_r(o[_ETA, i], o[_PHI, i], o[_ETA, j], o[_PHI, j])
+    return mass / distance if distance > 0.0 else math.sqrt(o[pt, i] * o[pt, j])  # the limit at 0
 
 
 @kernel
