@@ -11,6 +11,7 @@ CUTS: dict[str, tuple[str, float, float, str]] = {
     "MU-QLTY_SNGL": ("QLTY", 0, 0, "12,13,14,15"),
     "MU-QLTY_OPEN": ("QLTY", 0, 0, "4,5,6,7,8,9,10,11,12,13,14,15"),
     "MU-ETA_1p2": ("ETA", -1.2016875, 1.2016875, ""),
+    "MU-ETA_NEG_er1p2": ("ETA", -1.2016875, -1.9846875, ""),
     "MU-PHI_TOP": ("PHI", math.pi / 6, 5 * math.pi / 6, ""),
     "MU-PHI_BOTTOM": ("PHI", 7 * math.pi / 6, 11 * math.pi / 6, ""),
     "MU-PHI_RIGHT": ("PHI", 11 * math.pi / 6, math.pi / 6, ""),
@@ -36,7 +37,11 @@ CUTS: dict[str, tuple[str, float, float, str]] = {
     "MASS_MIN_40": ("MASS", 40, 151982.0, ""),
     "MASS_MAX_12": ("MASS", 0, 12, ""),
     "MASSUPT_3_8": ("MASSUPT", 3, 8, ""),
+    "MASSDR_4": ("MASSDR", 4, 0, ""),
     "TBPT_20": ("TBPT", 20, 0, ""),
+    "AXO-MODEL_v5": ("MODEL", 0, 0, "v5"),
+    "AXO-SCORE_Tight": ("SCORE", 3318, 0, ""),
+    "CICADA-CSCORE_50": ("CSCORE", 50, 0, ""),
 }
 EXTERNALS = {"BPTX_AND.v0": 32, "BPTX_OR": 35, "CASTOR_2": 200}
 _STEPS = {"MU": 0.010875}
@@ -65,6 +70,7 @@ def _scales() -> Iterator[tuple[str, str, float, list[tuple[float, float, int]]]
             yield object_, "PHI", 2 * math.pi / turns, _uniform(0.0, 2 * math.pi / turns, turns)
     yield "MU", "UPT", 1.0, _uniform(0.0, 1.0, 255)
     yield "MBT0HFP", "COUNT", 1.0, _uniform(0.0, 1.0, 15)
+    yield "ZDCP", "ET", 1.0, _uniform(0.0, 1.0, 40)
 
 
 def _scale(object_: str, kind: str, step: float, bins: Sequence[tuple[float, float, int]]) -> str:
@@ -82,6 +88,7 @@ def _scale(object_: str, kind: str, step: float, bins: Sequence[tuple[float, flo
 def _precisions() -> Iterator[str]:
     types = ("MU", "EG", "TAU", "JET", "ETM", "HTM")
     kinds = {"Delta": 3, "Mass": 1, "MassPt": 1, "Math": 3, "TwoBodyPt": 1, "TwoBodyPtMath": 3}
+    kinds |= {"InverseDeltaRMath": 5}
     for i, first in enumerate(types):
         for second in types[i:]:
             for kind, digits in kinds.items():

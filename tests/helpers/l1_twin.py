@@ -21,8 +21,11 @@ Crossing = dict[str, list[Word] | int]
 
 @dataclass
 class Twin:
+    """any_overlap_vetoes: of all objects of the last leg, not only of the chosen one."""
+
     menu: XMLMenu
     crossings: Sequence[Crossing]
+    any_overlap_vetoes: bool = False
 
     def fires(self, term: Term, cuts: dict[str, Cut], at: int) -> bool:
         match term:
@@ -69,7 +72,7 @@ class Twin:
         bits = 9 if kind == "MU" else 8
         for low, high, number in self.menu.scales[kind, cut.type].edges:
             after, before = low > cut.minimum - 1e-6, high < cut.maximum + 1e-6
-            wraps = cut.minimum > cut.maximum
+            wraps = cut.minimum > cut.maximum  # φ, and η whose codes wrap
             if (after or before) if wraps else (after and before):
                 signed = number - 2**bits if number >= 2 ** (bits - 1) else number
                 inside.append(signed if cut.type == "ETA" else number)
@@ -78,19 +81,25 @@ class Twin:
     def _function(
         self, name: str, legs: Sequence[Object], own: Sequence[Cut], cuts: dict[str, Cut], at: int
     ) -> bool:
-        for chosen in itertools.product(*(self._selected(leg, cuts, at) for leg in legs)):
+        every = [self._selected(leg, cuts, at) for leg in legs]
+        for chosen in itertools.product(*every):
             places = {(leg.type, leg.crossing, o["SLICE"]) for leg, o in zip(legs, chosen, strict=True)}
-            if len(places) == len(legs) and all(self._together(name, legs, chosen, cut) for cut in own):
+            vetoing = every[-1] if self.any_overlap_vetoes else [chosen[-1]]
+            if len(places) == len(legs) and all(
+                self._together(name, legs, chosen, vetoing, cut) for cut in own
+            ):
                 return True
         return False
 
-    def _together(self, name: str, legs: Sequence[Object], chosen: Sequence[Word], cut: Cut) -> bool:
+    def _together(
+        self, name: str, legs: Sequence[Object], chosen: Sequence[Word], vetoing: Sequence[Word], cut: Cut
+    ) -> bool:
         if cut.type == "CHGCOR":
             charges = [o["charge"] for o in chosen]
             return 0 not in charges and (len(set(charges)) == 1) == (cut.data == "ls")
         if cut.type.startswith("ORM"):
             last = Pair(self.menu, legs[0].type, legs[-1].type)
-            near = (last.inside(cut.type[3:], cut, o, chosen[-1], name) for o in chosen[:-1])
+            near = (last.inside(cut.type[3:], cut, o, veto, name) for o in chosen[:-1] for veto in vetoing)
             return not any(near)
         if name == "mass_inv_3":
             pair = Pair(self.menu, legs[0].type, legs[1].type)
@@ -163,6 +172,12 @@ class Pair:
     def inside(self, kind: str, cut: Cut, a: Word, b: Word, function: str) -> bool:
         if kind == "MASS":
             return self.in_mass(cut, self.half_mass2(a, b, function.startswith("mass_trv")))
+        if kind == "MASSDR":
+            p, d = self.digits("Mass"), self.digits("InverseDeltaRMath")
+            unit = 10 ** (2 * self.digits("MassPt") + self.digits("Math") - p)
+            half, square = self.half_mass2(a, b), self._deta(a, b) ** 2 + self._dphi(a, b) ** 2
+            ratio = half * fixed(1 / square, d) if half else 0
+            return ratio >= lower(cut.minimum**2 * 0.5, p) * unit * 10**d
         if kind == "TBPT":
             p, q = self.digits("TwoBodyPt"), self.digits("TwoBodyPtMath")
             return self._pt2(a, b) >= lower(cut.minimum**2, p) * 10 ** (p + 2 * q)

@@ -70,7 +70,7 @@ def test_what_there_is_instead_is_named(tmp_path: Path) -> None:
 
 
 def test_a_menu_is_read_or_imported(tmp_path: Path) -> None:
-    xml = write_menu(tmp_path, {"L1_Jet20": "JET20", "L1_AXO": "AXO[AXO-MODEL_v5]"})
+    xml = write_menu(tmp_path, {"L1_Jet20": "JET20", "L1_AXO": "AXO"})
     packed = xml.with_suffix(".xml.xz")
     packed.write_bytes(lzma.compress(xml.read_bytes()))
     for file in (xml, packed):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,10 +15,12 @@ from trigemu.cli.outputs import Document, check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.menus import Menu
+from trigemu.menus.importers.cms_l1 import LeftOut
+from trigemu.menus.importers.cms_l1_conditions import AsEmulated
 from trigemu.output.text import validate as output_check
 from trigemu.output.text import validation_pairs as output_pairs
 from trigemu.samples import with_decisions, without_bad_files
-from trigemu.studies import CheckedPair, DecisionCheck, find_pairs, read_menu_of
+from trigemu.studies import CheckedPair, DecisionCheck, Pair, find_pairs, read_menu_of
 from trigemu.studies import check_decisions as check_decisions
 from trigemu.support import TrigemuError, check_outputs, listed
 from trigemu.triggers import search_path
@@ -89,6 +92,8 @@ class _Comparison:
     "--csv", "csv_file", type=Document(), help="With --all: write the table as CSV; -: instead of the tables."
 )
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
+@options.mass_limit
+@options.any_overlap_vetoes
 @click.pass_context
 def check(
     context: click.Context,
@@ -104,6 +109,8 @@ def check(
     folder: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
+    mass_limit: bool,
+    any_overlap_vetoes: bool,
 ) -> None:
     """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue), or those of all
     menus in a folder with those in their test vectors.
@@ -115,13 +122,19 @@ def check(
     if folder is not None:
         if menu is not None or decisions is not None or inject:
             raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
-        pairs = _check_all(folder, comparison, folders, json_file, csv_file, html_file)
+        read = functools.partial(
+            read_menu_of, plugin_path=folders, as_emulated=AsEmulated(mass_limit, any_overlap_vetoes)
+        )
+        pairs = _check_all(folder, comparison, read, json_file, csv_file, html_file)
         fails = any(pair.result.differ or (strict and not pair.is_complete) for pair in pairs)
     else:
         if menu is None or sample is None:
             raise click.UsageError("expected MENU and SAMPLE, or --all FOLDER")
-        if csv_file or html_file:
-            raise click.UsageError("--csv and --html are for --all FOLDER")
+        if csv_file or html_file or mass_limit or any_overlap_vetoes:
+            raise click.UsageError(
+                "--csv, --html, --mass-limit and --any-overlap-vetoes are for --all FOLDER; "
+                "`trigemu import cms-l1` takes the last two"
+            )
         files = on_disk(json_file)
         check_outputs(files, (menu, sample, decisions))
         result = comparison.result(trigemu.read_menu(menu, folders), sample, files)
@@ -133,19 +146,20 @@ def check(
 def _check_all(
     folder: Path,
     comparison: _Comparison,
-    plugin_path: Sequence[Path],
+    read: Callable[[Pair], tuple[Menu, tuple[LeftOut, ...]]],
     json_file: Path | None,
     csv_file: Path | None,
     html_file: Path | None,
 ) -> list[CheckedPair]:
-    """Check the pairs of a folder, and write and print the results of all."""
+    """Check the pairs of a folder, and write and print the results of all. read: returns the menu of a pair,
+    and what its import left out."""
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
     checked, problems = [], []
     for pair in pairs:
         try:
-            menu, left_out = read_menu_of(pair, plugin_path)
+            menu, left_out = read(pair)
             checked.append(CheckedPair(pair, left_out, comparison.result(menu, pair.vector, files)))
         except TrigemuError as error:
             problems.append(str(error))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from trigemu.cli import options
 from trigemu.cli.console import say
 from trigemu.support import check_outputs, write_text
 
@@ -22,12 +23,15 @@ def import_() -> None:
 @import_.command("cms-l1")
 @click.argument("menu", type=click.Path(path_type=Path))
 @output
-def cms_l1(menu: Path, file: Path) -> None:
+@options.mass_limit
+@options.any_overlap_vetoes
+def cms_l1(menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool) -> None:
     """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
     from trigemu.menus.importers.cms_l1 import import_cms_l1
+    from trigemu.menus.importers.cms_l1_conditions import AsEmulated
 
     check_outputs([file], [menu])
-    imported = import_cms_l1(menu)
+    imported = import_cms_l1(menu, AsEmulated(mass_limit, any_overlap_vetoes))
     write_text(file, imported.toml)
     for warning in imported.warnings:
         say(f"Warning: {warning}.")

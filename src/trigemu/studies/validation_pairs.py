@@ -11,10 +11,10 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from trigemu.menus import Menu, read_menu
 from trigemu.menus.importers.cms_l1 import LeftOut, import_cms_l1
+from trigemu.menus.importers.cms_l1_conditions import AsEmulated
 from trigemu.studies.validate import DecisionCheck
 from trigemu.support import TrigemuError, excerpt, is_file
 
@@ -97,15 +97,14 @@ def find_pairs(folder: Path) -> tuple[tuple[Pair, ...], tuple[Path, ...]]:
     return pairs, tuple(file for file in (*menus, *vectors) if file not in paired)
 
 
-def read_menu_of(pair: Pair, plugin_path: Sequence[Path] | None = None) -> tuple[Menu, tuple[LeftOut, ...]]:
+def read_menu_of(
+    pair: Pair, plugin_path: Sequence[Path] | None = None, as_emulated: AsEmulated | None = None
+) -> tuple[Menu, tuple[LeftOut, ...]]:
     """Return the menu of a pair, imported if it is XML, and the algorithms that the import left out."""
     if not _IMPORTED.fullmatch(pair.menu.name):
         return read_menu(pair.menu, plugin_path), ()
-    imported = import_cms_l1(pair.menu)
-    with TemporaryDirectory() as folder:
-        file = Path(folder, "menu.toml")
-        file.write_text(imported.toml, encoding="utf-8")
-        return replace(read_menu(file), path=pair.menu), imported.left_out
+    imported = import_cms_l1(pair.menu, as_emulated)
+    return replace(imported.menu, path=pair.menu), imported.left_out
 
 
 def _key(stem: str) -> str:

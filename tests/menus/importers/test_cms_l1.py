@@ -14,6 +14,7 @@ from l1_toys import write_menu
 from real_data import real_file
 
 from trigemu.menus.importers.cms_l1 import Imported, import_cms_l1
+from trigemu.support import TrigemuError, toml_text
 from trigemu.support.toml import TableError
 from trigemu.triggers.logic import parse_expression
 
@@ -128,13 +129,35 @@ def test_comments_say_what_the_xml_says(tmp_path: Path) -> None:
 
 def test_what_cannot_be_had_is_left_out_by_name(tmp_path: Path) -> None:
     made, triggers = imported(
-        tmp_path, {"L1_A": "MU3", "L1_AXO": "AXO[AXO-SCORE] AND MU0", "L1_Z": "ZDCP16 XOR MU0"}
+        tmp_path, {"L1_A": "MU3", "L1_AXO": "AXO AND MU0", "L1_C": "CICADA-1[CICADA-CSCORE_50]"}
     )
     assert list(triggers) == ["L1_A"]
-    assert [(out.name, out.index) for out in made.left_out] == [("L1_AXO", 1), ("L1_Z", 2)]
+    assert [(out.name, out.index) for out in made.left_out] == [("L1_AXO", 1), ("L1_C", 2)]
     lines = (tmp_path / "menu.xml").read_text().splitlines()
     assert all("<expression>" in lines[out.line - 1] for out in made.left_out)
     assert "# Left out: 1, L1_AXO (line " in made.toml
+
+
+def test_what_never_fires_and_what_vectors_do_not_hold_is_a_warning(tmp_path: Path) -> None:
+    axo = "AXO[AXO-MODEL_v5,AXO-SCORE_Tight]"
+    expressions = {"L1_A": axo, "L1_B": f"{axo} AND MU0", "L1_C": "HTM50 OR MU3", "L1_D": "ZDCP16"}
+    made, triggers = imported(tmp_path, expressions)
+    assert [re.sub(r"line \d+", "line …", warning) for warning in made.warnings] == [
+        "algorithm 'L1_C' (line …): HTM50 is the end of its scale, and never fires",
+        "AXO (L1_A and 1 more) is not in test vectors: give the sample what these triggers read, or write "
+        "triggers in their place",
+        "ZDCP (L1_D) is not in test vectors: give the sample what these triggers read, or write triggers in "
+        "their place",
+    ]
+    assert triggers["L1_A"]["observable"] == "axo_v5"
+
+
+def test_what_is_written_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _ = imported(tmp_path, {"L1_A": "MU3", "L1_B": "MU3 AND JET30"})
+    assert [trigger.name for trigger in made.menu.enabled] == ["L1_A", "L1_B"]
+    monkeypatch.setattr(toml_text, "table", lambda head, table: f"{head}\nname = 3\n")
+    with pytest.raises(TrigemuError, match=r"menu.xml: what it is converted to is no menu: .*name = 3"):
+        import_cms_l1(tmp_path / "menu.xml")
 
 
 def test_a_newer_grammar_is_a_warning(tmp_path: Path) -> None:

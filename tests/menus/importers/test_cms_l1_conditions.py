@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from l1_toys import write_menu
 
-from trigemu.menus.importers.cms_l1_conditions import InexpressibleError, Made, condition_table
+from trigemu.menus.importers.cms_l1_conditions import (
+    AsEmulated,
+    InexpressibleError,
+    Made,
+    condition_table,
+)
 from trigemu.menus.importers.cms_l1_grammar import Junction, parse
 from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.support.errors import TrigemuError
 
 PI = math.pi
+AS_THE_MENU_SAYS = AsEmulated()
 SINGLE = {"any_of": [12, 13, 14, 15]}
 
 
-def make(folder: Path, expression: str) -> Made:
+def make(folder: Path, expression: str, as_emulated: AsEmulated = AS_THE_MENU_SAYS) -> Made:
     menu = read_xml(write_menu(folder, [expression]))
     term = parse(expression)
     assert not isinstance(term, Junction)
-    return condition_table(menu, menu.algorithms[0], term)
+    return condition_table(menu, menu.algorithms[0], term, as_emulated)
 
 
 def legs(*parts: dict[str, Any]) -> dict[str, Any]:
@@ -193,12 +200,14 @@ def test_functions(
 
 def test_masses_of_2016_end_where_its_emulator_did(tmp_path: Path) -> None:
     """M²/2 up to 10⁶ GeV² in steps of 0.1 GeV², rounded up in doubles as that emulator does."""
-    made = make(tmp_path, "mass{JET30,JET30}[MASS_MIN_40]")
+    made = make(tmp_path, "mass{JET30,JET30}[MASS_MIN_40]", AsEmulated(mass_limit=True))
     maximum = made.table["pairs"][0]["mass"]["max"]
     assert math.ceil(maximum * maximum * 0.5 * 10.0) == 10**7
     assert math.ceil(math.nextafter(maximum, 2000) ** 2 * 0.5 * 10.0) > 10**7
     assert "151982.0 GeV" in made.note
-    assert make(tmp_path, "mass{JET30,JET30}[MASS_MAX_12]").note == ""
+    for expression in ("mass{JET30,JET30}[MASS_MAX_12]", "mass_inv{JET30,JET30}[MASS_MIN_40]"):
+        assert make(tmp_path, expression, AsEmulated(mass_limit=True)).note == ""
+    assert make(tmp_path, "mass{JET30,JET30}[MASS_MIN_40]").table["pairs"][0]["mass"]["max"] == 151982.0
 
 
 @pytest.mark.parametrize(
@@ -251,7 +260,7 @@ def test_cuts_that_mean_nothing(tmp_path: Path, cut: str, old: str, new: str, me
     term = parse(menu.algorithms[0].expression)
     assert not isinstance(term, Junction)
     with pytest.raises(TrigemuError, match=message):
-        condition_table(menu, menu.algorithms[0], term)
+        condition_table(menu, menu.algorithms[0], term, AS_THE_MENU_SAYS)
 
 
 def test_limits_the_wrong_way_round(tmp_path: Path) -> None:
@@ -261,12 +270,64 @@ def test_limits_the_wrong_way_round(tmp_path: Path) -> None:
     term = parse(menu.algorithms[0].expression)
     assert not isinstance(term, Junction)
     with pytest.raises(TrigemuError, match=r"minimum 1.0 is above maximum 0.5"):
-        condition_table(menu, menu.algorithms[0], term)
+        condition_table(menu, menu.algorithms[0], term, AS_THE_MENU_SAYS)
+
+
+@pytest.mark.parametrize("expression", ["AXO", "TOPO+1", "CICADA"])
+def test_what_is_not_known_is_left_out(tmp_path: Path, expression: str) -> None:
+    with pytest.raises(InexpressibleError):
+        make(tmp_path, expression)
 
 
 @pytest.mark.parametrize(
-    "expression", ["AXO", "TOPO", "ADT+1", "CICADA", "MUS2", "ZDCP16", "mass_inv_dr{MU0,MU0}"]
+    ("expression", "table"),
+    [
+        (
+            "AXO[AXO-MODEL_v5,AXO-SCORE_Tight]",
+            {"kind": "threshold", "observable": "axo_v5", "above": 3317.5},
+        ),
+        (
+            "CICADA[CICADA-CSCORE_50]",
+            {"kind": "threshold", "observable": "cicada", "above": 50 - 1 / 512},
+        ),
+        ("ADT+1", {"kind": "external", "word": "adt", "bit": 0, "crossing": 1}),
+        ("MUS2", {"kind": "external", "word": "shower", "bit": 4}),
+        ("ZDCP16", legs({"object": "zdcp", "pt": {"min": 16.0}})),
+    ],
 )
-def test_what_vectors_do_not_hold_is_left_out(tmp_path: Path, expression: str) -> None:
-    with pytest.raises(InexpressibleError):
-        make(tmp_path, expression)
+def test_what_vectors_do_not_hold_is_read_from_columns(
+    tmp_path: Path, expression: str, table: dict[str, Any]
+) -> None:
+    assert make(tmp_path, expression).table == table
+
+
+def test_thresholds_at_the_end_of_their_scale_are_never_reached(tmp_path: Path) -> None:
+    for expression in ("HTM50", "HTM.eq.50", "MBT0HFP15"):
+        assert make(tmp_path, expression).table["legs"][0]["pt"]["min"] == 1e9
+    assert make(tmp_path, "HTM49p5").table["legs"][0]["pt"] == {"min": 49.5}
+
+
+def test_windows_in_eta_wrap_around_as_their_codes_do(tmp_path: Path) -> None:
+    (leg,) = make(tmp_path, "MU0[MU-ETA_NEG_er1p2]").table["legs"]
+    assert leg["eta"] == [{"min": -1.2016875}, {"max": -1.9846875}]
+
+
+@pytest.mark.parametrize("cut", ["MU-INDEX_NEG", "MU-UPT_5"])
+def test_integers_the_wrong_way_round(tmp_path: Path, cut: str) -> None:
+    menu = read_xml(write_menu(tmp_path, [f"MU0[{cut}]"]))
+    (algorithm,) = menu.algorithms
+    turned = {cut: replace(algorithm.cuts[cut], maximum=1.0)}
+    term = parse(algorithm.expression)
+    assert not isinstance(term, Junction)
+    with pytest.raises(TrigemuError, match=r"minimum \d+ is above maximum \d+"):
+        condition_table(menu, replace(algorithm, cuts=turned), term, AS_THE_MENU_SAYS)
+
+
+def test_overlap_removal_of_the_chosen_object_or_of_every_one(tmp_path: Path) -> None:
+    expression = "comb_orm{EG20,EG20,JET30}[ORMDR_0p5]"
+    every = make(tmp_path, expression, AsEmulated(any_overlap_vetoes=True)).table["pairs"]
+    assert every == [
+        {"legs": [0, 2], "outside_dr": {"max": 0.5}, "every": True},
+        {"legs": [1, 2], "outside_dr": {"max": 0.5}, "every": True},
+    ]
+    assert all("every" not in pair for pair in make(tmp_path, expression).table["pairs"])

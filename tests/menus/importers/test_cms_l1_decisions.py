@@ -13,6 +13,7 @@ from l1_twin import Crossing, Twin, Word
 
 from trigemu import read_menu
 from trigemu.menus.importers.cms_l1 import import_cms_l1
+from trigemu.menus.importers.cms_l1_conditions import AsEmulated
 from trigemu.menus.importers.cms_l1_grammar import parse
 from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.samples import catalogue_of
@@ -40,6 +41,9 @@ EXPRESSIONS = [
     "mass_inv{MU0,MU0}[MASS_MAX_12,CHGCOR_OS]",
     "mass_inv{MU0,EG10}[MASS_MIN_40,TBPT_20]",
     "mass_trv{EG10,ETM10}[MASS_MIN_40]",
+    "mass_inv_dr{MU0,MU0}[MASSDR_4]",
+    "mass_inv_dr{MU0,EG10}[MASSDR_4]",
+    "MU0[MU-ETA_NEG_er1p2]",
     "mass_inv_3{MU0,MU0,MU0}[MASS_MAX_12]",
     "comb_orm{TAU10,TAU10,JET20}[ORMDR_0p5]",
     "mass_inv_orm{JET20,JET20,TAU10}[MASS_MIN_40,ORMDR_0p5]",
@@ -92,13 +96,13 @@ def toy_crossing(rng: random.Random) -> tuple[dict[str, list[int] | int], Crossi
     return line, twin
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_every_function_decides_as_the_twin(tmp_path: Path, seed: int) -> None:
+@pytest.mark.parametrize(("seed", "any_overlap_vetoes"), [(0, False), (1, False), (2, False), (2, True)])
+def test_every_function_decides_as_the_twin(tmp_path: Path, seed: int, any_overlap_vetoes: bool) -> None:
     rng = random.Random(seed)
     crossings = [toy_crossing(rng) for _ in range(150)]
     xml = write_menu(tmp_path, EXPRESSIONS)
     menu = read_xml(xml)
-    twin = Twin(menu, [words for _, words in crossings])
+    twin = Twin(menu, [words for _, words in crossings], any_overlap_vetoes)
     stored = [0] * len(crossings)
     for algorithm in menu.algorithms:
         term = parse(algorithm.expression)
@@ -111,9 +115,8 @@ def test_every_function_decides_as_the_twin(tmp_path: Path, seed: int) -> None:
         for i, ((line, _), bits) in enumerate(zip(crossings, stored, strict=True))
     ]
     (tmp_path / "vector.txt").write_text("\n".join(lines))
-    (tmp_path / "menu.toml").write_text(import_cms_l1(xml).toml)
     result = check_decisions(
-        read_menu(tmp_path / "menu.toml"),
+        import_cms_l1(xml, AsEmulated(any_overlap_vetoes=any_overlap_vetoes)).menu,
         catalogue_of(tmp_path / "vector.txt"),
         executor=Engine(chunk_events=40),
     )

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from trigemu.menus.format import FORMAT
-from trigemu.menus.importers.cms_l1_conditions import InexpressibleError, Made, condition_table
+from trigemu.menus.importers.cms_l1_conditions import (
+    AsEmulated,
+    InexpressibleError,
+    Made,
+    condition_table,
+)
 from trigemu.menus.importers.cms_l1_grammar import (
+    NOT_IN_VECTORS,
     OBJECTS,
     Condition,
     ExternalSignal,
@@ -26,8 +32,11 @@ from trigemu.menus.importers.cms_l1_grammar import (
     Term,
     parse,
 )
+from trigemu.menus.importers.cms_l1_objects import never_fires
 from trigemu.menus.importers.cms_l1_scales import Needed, integer_tables, other_scales, precision
 from trigemu.menus.importers.cms_l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
+from trigemu.menus.importers.written import read_back
+from trigemu.menus.menu import Menu
 from trigemu.observables import STANDARD
 from trigemu.support import TrigemuError, toml_text
 
@@ -49,22 +58,24 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import. toml: the text of the menu. algorithms: the number of algorithms in it.
-    conditions: the number of conditions of which algorithms with several are made."""
+    """The result of an import. toml: the text of the menu; menu: what it was read back as. algorithms: the
+    number of algorithms in it. conditions: the number of conditions of which algorithms with several are
+    made."""
 
     toml: str
+    menu: Menu
     algorithms: int
     conditions: int
     left_out: tuple[LeftOut, ...]
     warnings: tuple[str, ...]
 
 
-def import_cms_l1(path: Path) -> Imported:
+def import_cms_l1(path: Path, as_emulated: AsEmulated | None = None) -> Imported:
     """Read and convert a menu. TableError with all its mistakes, each with its line; TrigemuError if no
-    algorithm can be emulated."""
+    algorithm can be emulated. as_emulated: by default, nothing is done otherwise than the menu says."""
     menu = read_xml(path)
     mistakes = Mistakes(path)
-    assembly = _Assembly(menu, mistakes)
+    assembly = _Assembly(menu, mistakes, as_emulated or AsEmulated())
     for algorithm in menu.algorithms:
         assembly.add(algorithm)
     mistakes.finish()
@@ -73,10 +84,11 @@ def import_cms_l1(path: Path) -> Imported:
     text = "\n".join(assembly.text())
     return Imported(
         text,
+        read_back(text, path),
         len(assembly.algorithms),
         len(assembly.conditions),
         tuple(assembly.left_out),
-        (*_warnings(menu), *other_scales(menu, assembly.types())),
+        (*_warnings(menu), *other_scales(menu, assembly.types()), *assembly.warnings()),
     )
 
 
@@ -93,6 +105,7 @@ class _Assembly:
 
     menu: XMLMenu
     mistakes: Mistakes
+    as_emulated: AsEmulated
     algorithms: list[tuple[Algorithm, Made]] = field(default_factory=list)
     conditions: dict[str, tuple[str, Made]] = field(default_factory=dict)
     left_out: list[LeftOut] = field(default_factory=list)
@@ -108,15 +121,14 @@ class _Assembly:
     def _made(self, algorithm: Algorithm) -> Made:
         term = parse(algorithm.expression)
         if not isinstance(term, Junction):
-            return self._checked(condition_table(self.menu, algorithm, term))
-        parts = {
-            part: self._checked(condition_table(self.menu, algorithm, part)) for part in _conditions(term)
-        }
+            return self._converted(algorithm, term)
+        parts = {part: self._converted(algorithm, part) for part in _conditions(term)}
         names = {part: self._named(part, made) for part, made in parts.items()}
         joint = "\n" if len(parts) > 3 else " "
         return Made({"kind": "logic", "expression": _logic(term, names, joint)})
 
-    def _checked(self, made: Made) -> Made:
+    def _converted(self, algorithm: Algorithm, condition: Condition) -> Made:
+        made = condition_table(self.menu, algorithm, condition, self.as_emulated)
         for first, second, kinds in made.pairs:
             for kind in kinds:
                 precision(self.menu, first, second, kind)
@@ -134,6 +146,27 @@ class _Assembly:
                 unique = f"{name}_{number}"
             self.conditions[key] = (unique, made)
         return self.conditions[key][0]
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what the conditions of the converted algorithms need or never do."""
+        placeholders: dict[str, list[str]] = {}
+        for algorithm, _ in self.algorithms:
+            for condition in _conditions(parse(algorithm.expression)):
+                for asked in _objects_in(condition):
+                    if never_fires(self.menu, asked):
+                        yield (
+                            f"algorithm {algorithm.name!r} (line {algorithm.line}): {asked.type}"
+                            f"{asked.threshold} is the end of its scale, and never fires"
+                        )
+                names = [asked.type for asked in _objects_in(condition)]
+                for name in [*names, *([condition.name] if isinstance(condition, Signal) else [])]:
+                    if name in NOT_IN_VECTORS:
+                        placeholders.setdefault(name, []).append(algorithm.name)
+        for name, of in placeholders.items():
+            yield (
+                f"{name} ({_first(of)}) is not in test vectors: give the sample what these triggers read, or "
+                f"write triggers in their place"
+            )
 
     def text(self) -> Iterator[str]:
         menu = self.menu
@@ -190,6 +223,18 @@ def _conditions(term: Term) -> Iterator[Condition]:
             yield from _conditions(operand)
     else:
         yield term
+
+
+def _objects_in(condition: Condition) -> tuple[Object, ...]:
+    if isinstance(condition, Object):
+        return (condition,)
+    return condition.objects if isinstance(condition, Function) else ()
+
+
+def _first(names: Sequence[str]) -> str:
+    several = dict.fromkeys(names)
+    more = f" and {len(several) - 1} more" if len(several) > 1 else ""
+    return f"{names[0]}{more}"
 
 
 def _logic(term: Term, names: dict[Condition, str], joint: str = " ") -> str:

@@ -17,24 +17,28 @@ from typing import NoReturn
 
 from trigemu.support import MAX_EXCERPT, TrigemuError, nearest
 
-#: Types of objects, and their collections in this package; None: not in test vectors.
-OBJECTS: dict[str, str | None] = {
+#: Types of objects, and their collections in this package.
+OBJECTS: dict[str, str] = {
     **{"MU": "muon", "EG": "egamma", "TAU": "tau", "JET": "jet"},
     **{
         name: name.lower()
         for name in (
             *("ETT", "HTT", "ETM", "HTM", "ETMHF", "HTMHF", "ETTEM", "TOWERCOUNT"),
             *("MBT0HFP", "MBT0HFM", "MBT1HFP", "MBT1HFM", "ASYMET", "ASYMHT", "ASYMETHF", "ASYMHTHF"),
+            *("ZDCP", "ZDCM"),
         )
     },
-    **dict.fromkeys(("ZDCP", "ZDCM")),
 }
-#: Signals of one bit, and the word and bit of the sample that hold them; None: not in test vectors.
-SIGNALS: dict[str, tuple[str, int] | None] = {
+#: Signals of one bit, and the word and bit of the sample that hold them.
+SIGNALS: dict[str, tuple[str, int]] = {
     **{f"CENT{bit}": ("centrality", bit) for bit in range(8)},
-    **{name: ("shower", bit) for bit, name in enumerate(("MUS0", "MUS1", "MUSOOT0", "MUSOOT1"))},
-    **dict.fromkeys(("MUS2", "ADT", "AXO", "TOPO", "CICADA")),
+    **{name: ("shower", bit) for bit, name in enumerate(("MUS0", "MUS1", "MUSOOT0", "MUSOOT1", "MUS2"))},
+    "ADT": ("adt", 0),
 }
+#: Scores, and the smallest steps of them in hardware: integers, and 1/256 for CICADA's fixed-point number.
+SCORES = {"AXO": 1.0, "TOPO": 1.0, "CICADA": 1 / 256}
+#: What test vectors do not contain.
+NOT_IN_VECTORS = ("ZDCP", "ZDCM", "ADT", *SCORES)
 FUNCTIONS = (
     *("comb", "dist", "mass", "mass_inv", "mass_trv", "mass_inv_upt", "mass_inv_dr", "mass_inv_3"),
     *("comb_orm", "dist_orm", "mass_inv_orm", "mass_trv_orm"),
@@ -64,7 +68,7 @@ class Object:
 
 @dataclass(frozen=True)
 class Signal:
-    """A signal of one bit. name: a key of SIGNALS."""
+    """A signal of one bit, or a score. name: a key of SIGNALS or SCORES."""
 
     name: str
     crossing: int
@@ -103,7 +107,7 @@ _BLANK = re.compile(r"\s*")
 _WORD = re.compile(r"[A-Za-z0-9_.]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 _OBJECT = re.compile(rf"({'|'.join(OBJECTS)})(\.[a-z]{{2}}\.)?(\d{{1,9}}(?:p\d{{1,9}})?)(?![A-Za-z0-9_.])")
-_SIGNAL = re.compile(rf"({'|'.join(SIGNALS)})(?![A-Za-z0-9_.])")
+_SIGNAL = re.compile(rf"({'|'.join((*SIGNALS, *SCORES))})(?![A-Za-z0-9_.])")
 _CUT = re.compile(r"[A-Za-z0-9_.+-]+")
 _CROSSING = re.compile(r"[+-]\d{1,9}(?!\d)")
 _OPERATIONS = ("OR", "XOR", "AND")
@@ -230,7 +234,8 @@ class _Reader:
         letters = max((known for known in OBJECTS if name[0].startswith(known)), key=len, default="")
         if letters:
             return f"{name[0]!r}: expected a threshold after {letters}, as in {letters}10 or {letters}3p5"
-        return f"unknown object {name[0]!r}{nearest(name[0].rstrip('0123456789p'), {*OBJECTS, *SIGNALS})}"
+        known = {*OBJECTS, *SIGNALS, *SCORES}
+        return f"unknown object {name[0]!r}{nearest(name[0].rstrip('0123456789p'), known)}"
 
     def crossing(self) -> int:
         found = self.take(_CROSSING)

@@ -17,6 +17,7 @@ _DIGITS = {
     "Mass": "mass",
     "MassPt": "pt",
     "Math": "trigonometry",
+    "InverseDeltaRMath": "inverse_dr",
     "TwoBodyPt": "two_body_pt",
     "TwoBodyPtMath": "two_body_trigonometry",
 }
@@ -29,9 +30,11 @@ Needed = tuple[str, str, frozenset[str]]
 def edge_of(menu: XMLMenu, object_: str, kind: str, bin_: int, side: int) -> float:
     """Return the lower (side 0) or upper edge of a bin of a scale, given by position, in the columns of
     samples. This is the double of the XML; if the scale begins elsewhere, as in 2015, it is the edge of the
-    same integer."""
+    same integer, unless test vectors have no such objects."""
     *ends, number = menu.scales[object_, kind].edges[bin_]
-    column, step = _column_edge(str(OBJECTS[object_]), kind, number + side)
+    if OBJECTS[object_] not in SCALES:
+        return ends[side]
+    column, step = _column_edge(OBJECTS[object_], kind, number + side)
     return ends[side] if abs(ends[side] - column) < _SAME * step else column
 
 
@@ -74,7 +77,7 @@ def integer_tables(menu: XMLMenu, needed: Iterable[Needed]) -> dict[str, dict[st
             pairs.setdefault(f"{OBJECTS[one]}-{OBJECTS[other]}", {})[_DIGITS[kind]] = digits
     if not pairs:
         return {}
-    return {**{str(OBJECTS[name]): _scale(menu, name) for name in sorted(types)}, "digits": pairs}
+    return {**{OBJECTS[name]: _scale(menu, name) for name in sorted(types)}, "digits": pairs}
 
 
 def precision(menu: XMLMenu, first: str, second: str, kind: str) -> tuple[tuple[str, str], int]:

@@ -32,6 +32,8 @@ from trigemu.menus.importers.cms_phase2_objects import (
     read_scalings,
     sorted_windows,
 )
+from trigemu.menus.importers.written import read_back
+from trigemu.menus.menu import Menu
 from trigemu.support import Document, Key, TrigemuError, quoted, toml_text
 from trigemu.triggers import MAX_LEGS
 
@@ -41,10 +43,11 @@ _KEYS = ("cross_masks",)
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import. toml: the text of the menu. seeds: their number. objects: the number of object
-    definitions that they use."""
+    """The result of an import. toml: the text of the menu; menu: what it was read back as. seeds: their
+    number. objects: the number of object definitions that they use."""
 
     toml: str
+    menu: Menu
     seeds: int
     objects: int
     warnings: tuple[str, ...]
@@ -79,7 +82,7 @@ def import_cms_phase2(path: Path, objects: Path, scalings: Path | None = None) -
     scaled = {leg.name for seed in seeds for leg in _offline(seed)}
     constants = {name: read_scalings(used[name], scalings) for name in scaled}
     text = "\n".join(_text(document, seeds, used, constants))
-    return Imported(text, len(seeds), len(used), tuple(reader.warnings))
+    return Imported(text, read_back(text, path), len(seeds), len(used), tuple(reader.warnings))
 
 
 def _offline(seed: _Seed) -> Iterator[Identified]:

@@ -15,11 +15,11 @@ Columns are separated by blanks; lines that begin with | or # are headers.
      1     1   algorithms, 128    → the stored decisions "0" … "511"
      1     1   final OR           (not read)
 
-In parentheses: only with 60 columns. The same holds for shower_0, whose bits 0 … 3 are bit 61 of the muons 0,
-2, 4, 6. Every collection also has the hardware integers `hw_pt`, `hw_eta`, `hw_phi`, and `slot`, the position
-in the line. A word of zero is not an object; sums and counts are always present. pT is the lower edge of its
-bin in GeV; η and φ are the centres of their bins. Vectors are produced with all prescales at 1, so the stored
-decisions are those before prescales.
+In parentheses: only with 60 columns. The same holds for shower_0, whose bits 0 … 4 are bit 61 of the muons 0,
+2, 4, 6, 3. Every collection also has the hardware integers `hw_pt`, `hw_eta`, `hw_phi`, and `slot`, the
+position in the line. A word of zero is not an object; sums and counts are always present. pT is the lower
+edge of its bin in GeV; η and φ are the centres of their bins. Vectors are produced with all prescales at 1,
+so the stored decisions are those before prescales.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ from trigemu.support import Array, BoolArray, IntArray
 
 #: Bunch crossings in one LHC orbit.
 ORBIT = 3564
+#: The muons whose bit 61 is a bit of shower_0, in their order.
+_SHOWERS = (0, 2, 4, 6, 3)
 ALGORITHMS = 512
 
 
@@ -172,6 +174,6 @@ def _scalar(crossings: _Crossings, name: str) -> IntArray:
         sums = crossings.words["sums"]
         return bits_of(sums[:, 4], (28, 4)) | bits_of(sums[:, 5], (28, 4)) << 4
     if name == "shower_0":
-        muons = crossings.words["muon"]
-        return bits_of(muons[:, :8:2], (61, 1)) @ (1 << np.arange(4))
+        muons = crossings.words["muon"][:, _SHOWERS]
+        return bits_of(muons, (61, 1)) @ (1 << np.arange(len(_SHOWERS)))
     return crossings.words["external"][:, int(name.removeprefix("external_"))].astype(np.int64)
