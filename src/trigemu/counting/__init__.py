@@ -4,7 +4,14 @@ in: decision bits, weights
 out: `PatternTable`, `Acceptance`, the fraction of each rate (`quantities`)
 """
 
-from trigemu.counting.acceptance import Acceptance, Part, acceptances, pairs_between, raw_decisions
+from trigemu.counting.acceptance import (
+    Acceptance,
+    Pairs,
+    Part,
+    acceptances,
+    pairs_between,
+    raw_decisions,
+)
 from trigemu.counting.coherent import Sets
 from trigemu.counting.exact import LIMBS
 from trigemu.counting.pair_sums import PairSums
@@ -31,6 +38,7 @@ __all__ = [
     "Covariance",
     "Label",
     "PairSums",
+    "Pairs",
     "Parents",
     "Part",
     "PatternTable",

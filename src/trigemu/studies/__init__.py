@@ -6,6 +6,7 @@ out: one result per study, numbers only
 """
 
 from trigemu.studies.comparison import Change, Common, Comparison, Difference, Gain, compare
+from trigemu.studies.drifts import Drift, Gate, gate
 from trigemu.studies.efficiency import Efficiencies, Turnon, efficiencies
 from trigemu.studies.efficiency_profiles import (
     Category,
@@ -33,6 +34,7 @@ from trigemu.studies.timing.clock import Histogram, Timing
 from trigemu.studies.timing.costs import Asking, Bench, Timings, TriggerCost, bench
 from trigemu.studies.timing.draw import draw_events
 from trigemu.studies.timing.first import FirstDecision, first_decision
+from trigemu.studies.tolerances import Tolerance, Tolerances, TriggerTolerance, read_tolerances
 from trigemu.studies.turnon_bins import SignalBins, signal_bins
 from trigemu.studies.validate import Checked, DecisionCheck, Disagreement, check_decisions
 from trigemu.studies.validation_pairs import CheckedPair, Pair, find_pairs, read_menu_of
@@ -53,11 +55,13 @@ __all__ = [
     "DecisionCheck",
     "Difference",
     "Disagreement",
+    "Drift",
     "Efficiencies",
     "ExclusiveRate",
     "ExclusiveRates",
     "FirstDecision",
     "Gain",
+    "Gate",
     "Histogram",
     "Met",
     "Observable",
@@ -74,7 +78,10 @@ __all__ = [
     "Steps",
     "Timing",
     "Timings",
+    "Tolerance",
+    "Tolerances",
     "TriggerCost",
+    "TriggerTolerance",
     "Turnon",
     "bench",
     "binned_rates",
@@ -87,6 +94,7 @@ __all__ = [
     "exclusive_rates",
     "find_pairs",
     "first_decision",
+    "gate",
     "parse_bins",
     "parse_scan",
     "parse_values",
@@ -94,6 +102,7 @@ __all__ = [
     "profiles_beside",
     "read_menu_of",
     "read_profiles",
+    "read_tolerances",
     "sample_spectra",
     "scan",
     "shown_turnons",

@@ -29,6 +29,7 @@ VIEWS = {
     "DecisionCheck": "decision_check",
     "Efficiencies": "efficiencies",
     "ExclusiveRates": "exclusive_rates",
+    "Gate": "gate",
     "Histogram": "call_times",
     "MenuRates": "menu_rates",
     "Scan": "threshold_scan",
