@@ -82,5 +82,6 @@ def results_in(folder: Path) -> dict[str, Any]:
         bench.menu[1].histogram,
         trigemu.DecisionCheck(menu, catalogue, 10, checked),
         trigemu.sample_spectra(catalogue)[0],
+        trigemu.gate(menu, other, catalogue=catalogue),
     )
     return {type(result).__name__: result for result in made}

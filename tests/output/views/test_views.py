@@ -91,7 +91,8 @@ def test_a_plot_belongs_to_pyplot_and_has_labels(results: dict[str, Any], kind: 
 
 #: What an axis says; times have their units at the ticks.
 LABELS = dict.fromkeys(
-    ("Catalogue", "ColumnRates", "Comparison", "ExclusiveRates", "MenuRates", "TriggerRates"), r"rate \[Hz\]"
+    ("Catalogue", "ColumnRates", "Comparison", "ExclusiveRates", "Gate", "MenuRates", "TriggerRates"),
+    r"rate \[Hz\]",
 ) | {
     "Bench": "^latency of a single event$",
     "BinnedRates": r"^jet\[0\]\.pt \[GeV\]$",
@@ -156,6 +157,12 @@ def rows_of(kind: str, document: Any) -> list[dict[str, Any]]:
         return [*parts, *({"name": menu["name"]} | row for row in rows_of("TriggerCost", menu))]
     if kind == "Scan":
         return [dict(of_point(point)) for point in document["points"]]
+    if kind == "Gate":
+        keys = ("quantity", "old", "new", "accepted")
+        return [
+            {key: d[key] for key in keys} | {"what": " & ".join(d["triggers"]) or "menu"}
+            for d in document["drifts"]
+        ]
     if kind == "Histogram":
         return [
             {"low_ns": low, "calls": n}

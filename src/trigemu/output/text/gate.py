@@ -132,18 +132,13 @@ def as_junit(gate: Gate) -> str:
     )
     for drift in cases:
         case = ElementTree.SubElement(
-            suite, "testcase", classname=_printed(drift.what), name=drift.quantity, time="0"
+            suite, "testcase", classname=printable(drift.what), name=drift.quantity, time="0"
         )
         if not drift.accepted:
-            text = _printed(message(drift))
+            text = printable(message(drift))
             ElementTree.SubElement(case, "failure", message=text, type="drift").text = text
     if same:
         name = f"{same} overlaps that did not change"
         ElementTree.SubElement(suite, "testcase", classname="overlaps", name=name, time="0")
     ElementTree.indent(suite)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
-
-
-def _printed(text: str) -> str:
-    """Return a text without characters that XML does not have."""
-    return "".join(sign if sign not in "\ufffe\uffff" else "?" for sign in printable(text))
