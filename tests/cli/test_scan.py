@@ -57,6 +57,23 @@ def test_two_thresholds(place: Any, trigemu: Run, figure: str) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_a_leg_and_a_threshold(place: Any, trigemu: Run) -> None:
+    asked = ("scan", "menu.toml", "--trigger", "MU", "--vary", "legs[0].pt", "--values", "0:60:10")
+    status, text = trigemu(*asked, *ON_TOYS, *OUT, "--figure", "out.png", "--budget", "1e6")
+    assert status == 0, text
+    assert "MU legs[0].pt.min" in text
+    document = json.loads((place.folder / "out.json").read_text(), parse_constant=pytest.fail)
+    assert document["scanned"][0]["vary"] == "legs[0].pt.min"
+    hz = [point["menu"]["rate_hz"] for point in document["points"]]
+    assert hz == sorted(hz, reverse=True) != hz[::-1]
+    (leg,) = {entry["vary"] for entry in document["met"]}
+    assert f"is 1 MHz between {leg} = " in text
+    more = ("--trigger", "G", "--vary", "above", "--values", "10,12")
+    status, text = trigemu(*asked, *more, *ON_TOYS, *OUT, "--figure", "out.png")
+    assert status == 0, text
+    assert "MU legs[0].pt.min  G above" in text
+
+
 def test_a_scan_of_what_never_fires_is_drawn(place: Any, trigemu: Run) -> None:
     """Rates of zero and a single value have no logarithm and no width."""
     silent = SECOND.replace("12.0", "1e9")
@@ -73,6 +90,11 @@ def test_a_scan_of_what_never_fires_is_drawn(place: Any, trigemu: Run) -> None:
     [
         (("--trigger", "J3", "--values", "1:2:1"), "unknown trigger 'J3'; did you mean 'J30'?"),
         (("--trigger", "MU", "--values", "1:2:1"), "the kind 'combination' has no threshold to scan"),
+        (("--trigger", "MU", "--vary", "legs[9].pt", "--values", "1"), "legs[9]: legs has "),
+        (
+            ("--trigger", "MU", "--vary", "legs[0].pt", "--vary", "above", "--values", "1"),
+            "1 --trigger and 2 --vary",
+        ),
         (("--trigger", "J30", "--values", "2:1:1"), "values '2:1:1': expected FIRST:LAST:STEP"),
         (("--trigger", "J30"), "Missing option '--values'"),
         (("--trigger", "J30", "--trigger", "G", "--values", "1"), "2 --trigger and 1 --values: each"),

@@ -26,7 +26,8 @@ from trigemu.studies.comparison import compare
 from trigemu.studies.efficiency import Profile, efficiencies
 from trigemu.studies.exclusive import exclusive_rates
 from trigemu.studies.rates_in_bins import binned_rates
-from trigemu.studies.threshold_scan import Steps, scan
+from trigemu.studies.scan_steps import Steps
+from trigemu.studies.threshold_scan import scan
 
 Events = list[dict[str, Any]]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -18,12 +17,13 @@ from hypothesis import strategies as st
 from onnx_toys import linear, write_card
 from toys import engine, memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, MenuRates, TrigemuError, emulate, rates_of, read_menu
+from trigemu import Menu, MenuRates, TrigemuError, emulate, rates_of, read_menu, score_table
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.output.text import rates as output
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.threshold_scan import MAX_POINTS, Met, Scan, Steps, parse_values, scan, thresholds_met
+from trigemu.studies.scan_steps import Steps
+from trigemu.studies.threshold_scan import Met, Scan, scan, thresholds_met
 
 PLUGIN = """
 import numpy as np
@@ -253,6 +253,172 @@ def test_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
         check(read(tmp_path, 'fitted_on = "toy"'), [Steps("S", VALUES)], catalogue, executor=used)
 
 
+# ---- other numbers than thresholds
+
+#: Combinations to scan, with what reads them or shares things with them; NUMBERS are put in.
+VARIED = """
+[[trigger]]
+name = "D"
+kind = "combination"
+legs = [
+  {{ object = "jet", pt = {{ min = {lead} }}, eta = {{ abs_max = {eta} }} }},
+  {{ object = "jet", pt = {{ above = {second} }} }},
+]
+pairs = [{{ legs = [0, 1], mass = {{ min = 10, max = {mass} }}, outside_dr = {{ max = {dr} }} }}]
+{keys}
+[[trigger]]
+name = "TWIN"
+kind = "combination"
+legs = [
+  {{ object = "jet", pt = {{ min = 30 }}, eta = {{ abs_max = 2.0 }} }},
+  {{ object = "jet", pt = {{ above = 10 }} }},
+]
+pairs = [{{ legs = [0, 1], mass = {{ min = 10, max = 120 }}, outside_dr = {{ max = 0.5 }} }}]
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+above = {photon}
+prescale = 3
+coherent = "c"
+[[trigger]]
+name = "L"
+kind = "logic"
+expression = "D and not G"
+[[trigger]]
+name = "SEEDED"
+kind = "combination"
+legs = [{{ object = "muon" }}, {{ object = "muon" }}, {{ object = "muon" }}]
+mass3 = {{ max = {mass3} }}
+seed = "D or G"
+"""
+NUMBERS = {"lead": 30.0, "second": 10.0, "eta": 2.0, "mass": 120.0, "dr": 0.5, "photon": 12.0, "mass3": 90.0}
+#: Placeholder → the trigger that has it, and its path.
+PATHS = {
+    "lead": ("D", "legs[0].pt"),
+    "second": ("D", "legs[1].pt.above"),
+    "eta": ("D", "legs[0].eta"),
+    "mass": ("D", "pairs[0].mass.max"),
+    "dr": ("D", "pairs[0].outside_dr"),
+    "photon": ("G", None),
+    "mass3": ("SEEDED", "mass3"),
+}
+
+
+def with_numbers(folder: Path, keys: str = "", **changed: float) -> Menu:
+    return menu_from(folder, VARIED.format(**NUMBERS | changed, keys=keys))
+
+
+def check_varied(
+    folder: Path,
+    values: dict[str, tuple[float, ...]],
+    catalogue: Catalogue,
+    keys: str = "",
+    executor: Any = None,
+) -> Scan:
+    """Compare with runs of menus whose files have these numbers."""
+    menu = with_numbers(folder, keys)
+    steps = [Steps(PATHS[name][0], of, PATHS[name][1]) for name, of in values.items()]
+    found = scan(menu, steps, catalogue, executor=executor)
+    chosen = list(product(*values.values()))
+    assert len(found.points) == len(chosen)
+    for of, point in zip(chosen, found.points, strict=True):
+        other = with_numbers(folder, keys, **dict(zip(values, of, strict=True)))
+        separate = replace(menu, triggers=other.triggers)  # which has the same file
+        assert everything(point) == everything(rates_of(emulate([separate], catalogue)))
+    return found
+
+
+@pytest.mark.parametrize("keys", ["", "prescale = 4", 'coherent = "c"', 'seed = "G"'])
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [
+        ("lead", (6.0, 12.5, 20.0, 30.0, 44.0, 1e3)),
+        ("second", (5.0, 10.0, 17.0)),
+        ("eta", (0.5, 1.0, 2.0, 3.0)),
+        ("mass", (10.0, 40.0, 120.0, 300.0)),
+        ("dr", (0.1, 0.5, 2.0)),
+        ("mass3", (10.0, 50.0, 90.0)),
+    ],
+)
+def test_a_scan_of_any_number_equals_separate_runs(
+    tmp_path: Path, catalogue: Catalogue, name: str, of: tuple[float, ...], keys: str
+) -> None:
+    """Read by logic and as a seed, beside a trigger that is equal at one of the values."""
+    found = check_varied(tmp_path, {name: of}, catalogue, keys)
+    if not keys:
+        assert len({tuple(t.total.hz for t in point.triggers) for point in found.points}) > 1
+
+
+def test_planes_of_numbers(tmp_path: Path, catalogue: Catalogue) -> None:
+    """Two of one trigger, of two triggers, and a number and a threshold; three at once."""
+    for names in (("lead", "second"), ("mass", "mass3"), ("photon", "lead"), ("second", "photon", "dr")):
+        numbers = {name: (NUMBERS[name] * 0.7, NUMBERS[name], NUMBERS[name] * 1.4) for name in names}
+        check_varied(tmp_path, numbers, catalogue)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(0, 2**32),
+    st.dictionaries(
+        st.sampled_from(sorted(PATHS)),
+        st.lists(st.floats(10, 150), min_size=1, max_size=4, unique=True).map(lambda of: tuple(sorted(of))),
+        min_size=1,
+        max_size=2,
+    ),
+)
+def test_any_scan_of_numbers_equals_separate_runs(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, values: dict[str, tuple[float, ...]]
+) -> None:
+    samples = {"a": toy_events(seed, 60), "b": toy_events(seed + 1, 30)}
+    check_varied(tmp_path_factory.mktemp("scan"), values, memory_catalogue(samples))
+
+
+def test_workers_change_no_bit_of_a_scan_of_numbers(tmp_path: Path, catalogue: Catalogue) -> None:
+    with engine(70, 2) as used:
+        check_varied(tmp_path, {"lead": (10.0, 30.0), "photon": (8.0, 20.0)}, catalogue, executor=used)
+
+
+def test_budgets_of_others_are_solved_with_the_number_of_the_menu(tmp_path: Path) -> None:
+    catalogue = memory_catalogue({"a": [e | {"weight": 1.0} for e in toy_events(1, 600)]})
+    text = VARIED.format(**NUMBERS, keys="").replace("above = 12.0", "unique_rate_hz = 20.0")
+    menu = menu_from(tmp_path, text.replace(" and not G", "").replace(" or G", ""))
+    found = scan(menu, Steps("D", (20.0, 40.0), "legs[0].pt"), catalogue)
+    (solved,) = solve_budgets([menu], catalogue)
+    for lead, point in zip((20.0, 40.0), found.points, strict=True):
+        d = with_numbers(tmp_path, lead=lead).trigger("D")
+        triggers = tuple(d if trigger.name == "D" else trigger for trigger in solved.triggers)
+        separate = replace(solved, triggers=triggers)
+        assert everything(point) == everything(rates_of(emulate([separate], catalogue)))
+
+
+def test_values_that_contradict_the_menu_are_refused_before_events_are_read(tmp_path: Path) -> None:
+    (folder := tmp_path / "none").mkdir()
+    with pytest.raises(TrigemuError, match=r"menu\.toml:2: trigger 'D' with pairs.*\.max = 3: .*min"):
+        scan(with_numbers(tmp_path), Steps("D", (3.0, 20.0), "pairs[0].mass.max"), folder)
+
+
+def test_scores_have_no_other_numbers(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = with_numbers(tmp_path)
+    with pytest.raises(TrigemuError, match=r"D legs\[0\]\.pt\.min: .*: scan it on samples"):
+        scan(menu, Steps("D", (3.0,), "legs[0].pt"), score_table(menu, catalogue))
+
+
+def test_a_budget_is_met_between_values_of_a_leg(tmp_path: Path) -> None:
+    events = [e | {"weight": 1.0} for e in toy_events(1, 300)]
+    text = '[[trigger]]\nname = "D"\nkind = "combination"\nlegs = [{object = "jet"}, {object = "jet"}]\n'
+    values = (8.0, 16.0, 32.0)
+    found = scan(menu_from(tmp_path, text), Steps("D", values, "legs[0].pt"), memory_catalogue({"a": events}))
+    counts = [sum(len(e["jet"]) > 1 and e["jet"][0]["pt"] >= value for e in events) for value in values]
+    assert [point.rate.hz for point in found.points] == counts
+    budget = (counts[0] + counts[1]) / 2
+    for entry in thresholds_met(found, budget):
+        assert (entry.trigger, entry.vary, entry.low, entry.high) == ("D", "legs[0].pt.min", 8.0, 16.0)
+    rows = list(csv.DictReader(io.StringIO(output_scan.as_csv(found))))
+    assert [float(row["D legs[0].pt.min"]) for row in rows] == list(values)
+    assert "total rate is" in str(output_scan.scan_table(found, thresholds_met(found, budget)).notes)
+
+
 # ---- where a budget is met
 
 
@@ -289,60 +455,6 @@ def test_over_a_plane_the_menu_rate_is_met_along_the_last_trigger(tmp_path: Path
     assert all(entry.quantity == "rate_hz" for entry in thresholds_met(found, budget))
 
 
-# ---- what cannot be scanned
-
-
-@pytest.mark.parametrize(
-    ("steps", "message"),
-    [
-        ([Steps("SS", (1.0,))], r"unknown trigger 'SS'; did you mean 'S'\?"),
-        ([Steps("L", (1.0,))], r"menu\.toml:\d+: trigger 'L': the kind 'logic' has no threshold to scan"),
-        ([Steps("C", (1.0,))], "trigger 'C': the kind 'combination' has no threshold to scan"),
-        ([Steps("OFF", (1.0,))], "trigger 'OFF' is disabled"),
-        ([Steps("S", (1.0,)), Steps("S", (2.0,))], "trigger 'S' is scanned twice"),
-        ([Steps("S", (2.0, 1.0))], "trigger 'S': expected at least one value to scan, in ascending order"),
-        ([Steps("S", ())], "trigger 'S': expected at least one value"),
-        ([Steps("S", tuple(map(float, range(MAX_POINTS + 1))))], "10001 combinations of values: at most"),
-    ],
-)
-def test_what_cannot_be_scanned_is_named(
-    tmp_path: Path, catalogue: Catalogue, steps: list[Steps], message: str
-) -> None:
-    more = (
-        '[[trigger]]\nname = "C"\nkind = "combination"\nlegs = [{ object = "jet" }]\n'
-        '[[trigger]]\nname = "OFF"\nkind = "threshold"\nobservable = "met"\nabove = 1\nenabled = false\n'
-    )
-    with pytest.raises(TrigemuError, match=message):
-        scan(read(tmp_path, more=more), steps, catalogue)
-
-
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("60:75:5", (60.0, 65.0, 70.0, 75.0)),
-        ("60:74:5", (60.0, 65.0, 70.0)),
-        ("0:1:0.1", tuple(i / 10 for i in range(11))),
-        ("-1:1:1", (-1.0, 0.0, 1.0)),
-        ("5:5:1", (5.0,)),
-        ("3", (3.0,)),
-        ("3, 1,2,3", (1.0, 2.0, 3.0)),
-        ("1e3:2e3:500", (1000.0, 1500.0, 2000.0)),
-    ],
-)
-def test_values_are_what_a_menu_would_say(text: str, values: tuple[float, ...]) -> None:
-    assert parse_values(text) == values
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "a", "1:2", "1:2:0", "1:2:-1", "2:1:1", "1:2:3:4", "1,,2", "nan", "inf", "0:inf:1", "nan:1:1",
-     "0:1:1e-9", "0:1:nan", "1e999"],
-)  # fmt: skip
-def test_values_that_are_none(text: str) -> None:
-    with pytest.raises(TrigemuError, match=f"values {re.escape(repr(text))}: "):
-        parse_values(text)
-
-
 # ---- how it is written
 
 
@@ -351,8 +463,8 @@ def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> 
     found = scan(read(tmp_path), steps, catalogue)
     document = json.loads(output_scan.as_json(found, thresholds_met(found, 1.0), "1.2.3"))
     assert document["scanned"] == [
-        {"trigger": "S", "values": [20.0, 1e9]},
-        {"trigger": "G", "values": [10.0, 15.0, 20.0]},
+        {"trigger": "S", "values": [20.0, 1e9], "vary": None},
+        {"trigger": "G", "values": [10.0, 15.0, 20.0], "vary": None},
     ]
     assert [point["values"] for point in document["points"]][:2] == [[20.0, 10.0], [20.0, 15.0]]
     for point, expected in zip(document["points"], found.points, strict=True):
@@ -364,10 +476,3 @@ def test_json_and_csv_hold_every_point(tmp_path: Path, catalogue: Catalogue) -> 
     assert [float(row["G unique_error_hz"]) for row in rows] == [
         point.triggers[2].unique.error_hz for point in found.points
     ]
-
-
-@pytest.mark.parametrize("text", ["0:9e9:1e-9", "0:1e999999:1", "0:1:1e-999", "1," * MAX_POINTS + "1", "inf"])
-def test_absurd_values_are_refused_at_once(text: str) -> None:
-    with pytest.raises(TrigemuError) as caught:
-        parse_values(text)
-    assert len(str(caught.value)) < 1000

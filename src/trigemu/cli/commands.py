@@ -34,7 +34,7 @@ COMMANDS = {
     "run": ("run", "Run a MENU over samples and print each trigger's rates."),
     "compare": ("compare", "Compare MENUs, variants of each other, on the same events."),
     "gate": ("gate", "Compare the menu NEW with OLD on the same events, within..."),
-    "scan": ("scan", "Scan the rates of a MENU over the threshold of one..."),
+    "scan": ("scan", "Scan the rates of a MENU over a threshold, a leg or a..."),
     "rates-vs": ("rates_vs", "Print the rates of a MENU in bins of an OBSERVABLE, such..."),
     "efficiency": ("efficiency", "Measure efficiencies of MENUs on signal samples; gains..."),
     "bench": ("bench", "Measure the time per event of a MENU and of each of its..."),

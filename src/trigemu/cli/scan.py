@@ -14,7 +14,7 @@ from trigemu.cli.progress import events_bar
 from trigemu.emulation import read_scores
 from trigemu.output.text import threshold_scan as output_scan
 from trigemu.samples import Errors, without_bad_files
-from trigemu.studies import Steps, check_steps, parse_values, thresholds_met
+from trigemu.studies import Steps, parse_values, steps_of, thresholds_met
 from trigemu.studies import scan as scan_menu
 from trigemu.support import check_outputs
 from trigemu.triggers import search_path
@@ -24,7 +24,13 @@ from trigemu.triggers import search_path
 @options.menu
 @click.option("--trigger", "triggers", multiple=True, required=True, help="Trigger to scan; at most two.")
 @click.option(
-    "--values", multiple=True, required=True, help="Thresholds of each --trigger: 60:160:5 or 60,80,100."
+    "--vary",
+    multiple=True,
+    metavar="PATH",
+    help="What to vary of each --trigger, a number of its table such as legs[0].pt; default: the threshold.",
+)
+@click.option(
+    "--values", multiple=True, required=True, help="Values for each --trigger: 60:160:5 or 60,80,100."
 )
 @click.option(
     "--budget",
@@ -44,6 +50,7 @@ from trigemu.triggers import search_path
 def scan(
     menu: Path,
     triggers: tuple[str, ...],
+    vary: tuple[str, ...],
     values: tuple[str, ...],
     budgets: tuple[float, ...],
     catalogue: Path | str | None,
@@ -55,13 +62,14 @@ def scan(
     csv_file: Path | None,
     figure: Path | None,
 ) -> None:
-    """Scan the rates of a MENU over the threshold of one trigger, or over the plane of two."""
+    """Scan the rates of a MENU over a threshold, a leg or a window of one trigger, or the plane of two."""
     files = on_disk(json_file, csv_file, figure)
     check_outputs(files, (menu, catalogue, scores))
-    steps = _steps(triggers, values)
+    given = _steps(triggers, vary, values)
     read = trigemu.read_menu(menu, search_path(plugin_path))
-    check_steps(read, steps)
-    passes = 2 if any(trigger.name not in triggers for trigger in read.budgeted) else 1
+    steps = steps_of(read, given)
+    thresholds = {step.trigger for step in steps if not step.vary}
+    passes = 2 if any(trigger.name not in thresholds for trigger in read.budgeted) else 1
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
         check_inputs(files, [read], samples)
@@ -86,11 +94,20 @@ def scan(
     )
 
 
-def _steps(triggers: tuple[str, ...], values: tuple[str, ...]) -> list[Steps]:
+def _steps(triggers: tuple[str, ...], vary: tuple[str, ...], values: tuple[str, ...]) -> list[Steps]:
     if len(triggers) > 2:
         raise trigemu.TrigemuError(f"{len(triggers)} triggers: at most two can be scanned together")
     if len(triggers) != len(values):
         raise trigemu.TrigemuError(
             f"{len(triggers)} --trigger and {len(values)} --values: each trigger needs its values"
         )
-    return [Steps(name, parse_values(text)) for name, text in zip(triggers, values, strict=True)]
+    if vary and len(vary) != len(triggers):
+        raise trigemu.TrigemuError(
+            f"{len(triggers)} --trigger and {len(vary)} --vary: give one for each trigger, or none; "
+            f"a threshold is --vary above"
+        )
+    paths = vary or (None,) * len(triggers)
+    return [
+        Steps(name, parse_values(text), path)
+        for name, text, path in zip(triggers, values, paths, strict=True)
+    ]

@@ -19,6 +19,7 @@ from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read
 from trigemu.menus.read import read_menu
 from trigemu.menus.schema import menu_schema
 from trigemu.menus.units import unit_of_observable, unit_of_threshold
+from trigemu.menus.variation import number_path, with_values
 
 __all__ = [
     "ALL_COLUMNS",
@@ -35,10 +36,12 @@ __all__ = [
     "menu_of",
     "menu_schema",
     "menus_of",
+    "number_path",
     "own_prescale",
     "read_menu",
     "read_prescales",
     "unit_of_observable",
     "unit_of_threshold",
+    "with_values",
     "write_calibrated",
 ]

@@ -28,8 +28,9 @@ from trigemu.studies.report_contents import (
     profiles_beside,
     shown_turnons,
 )
+from trigemu.studies.scan_steps import Steps, parse_values, steps_of
 from trigemu.studies.spectra import Quantity, Spectrum, sample_spectra
-from trigemu.studies.threshold_scan import Met, Scan, Steps, check_steps, parse_values, scan, thresholds_met
+from trigemu.studies.threshold_scan import Met, Scan, scan, thresholds_met
 from trigemu.studies.timing.clock import Histogram, Timing
 from trigemu.studies.timing.costs import Asking, Bench, Timings, TriggerCost, bench
 from trigemu.studies.timing.draw import draw_events
@@ -86,7 +87,6 @@ __all__ = [
     "bench",
     "binned_rates",
     "check_decisions",
-    "check_steps",
     "collect_contents",
     "compare",
     "draw_events",
@@ -107,5 +107,6 @@ __all__ = [
     "scan",
     "shown_turnons",
     "signal_bins",
+    "steps_of",
     "thresholds_met",
 ]

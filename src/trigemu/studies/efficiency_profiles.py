@@ -39,7 +39,7 @@ from trigemu.observables import Scope, parse_condition, parse_observable, read_s
 from trigemu.samples import Catalogue
 from trigemu.studies.efficiency import Efficiencies, efficiencies
 from trigemu.studies.intervals import Profile
-from trigemu.studies.threshold_scan import parse_values
+from trigemu.studies.scan_steps import parse_values
 from trigemu.support import (
     Document,
     Key,

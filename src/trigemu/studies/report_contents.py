@@ -19,7 +19,8 @@ from trigemu.studies.comparison import Comparison, compare
 from trigemu.studies.efficiency import Efficiencies, efficiencies
 from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
 from trigemu.studies.exclusive import ExclusiveRates, exclusive_rates
-from trigemu.studies.threshold_scan import Scan, Steps, parse_values, scan
+from trigemu.studies.scan_steps import Steps, parse_values
+from trigemu.studies.threshold_scan import Scan, scan
 from trigemu.support import TrigemuError, load_toml, nearest
 
 #: A threshold that was found from a budget is scanned over this many of its errors, in this many steps, to

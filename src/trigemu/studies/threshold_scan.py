@@ -1,25 +1,27 @@
-"""Rates as a function of one or more thresholds, from one pass over the events.
+"""Rates as a function of one or more thresholds, or of other numbers of triggers, from one pass over the
+events.
 
-The axis of the pattern table counts how many of the scanned values the score of an event is above. The
-decision at each value is inserted afterwards, so that a scan agrees with separate runs to the last bit.
+For thresholds, the axis of the pattern table counts how many of the scanned values the score of an event is
+above; the decision at each value is inserted afterwards. A trigger whose other numbers are varied is decided
+at each of their values, beside the menu. Either way a scan agrees with separate runs to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from trigemu.decisions import Plan
 from trigemu.emulation import Emulation, Progress, Scores, emulate, solve_budgets
-from trigemu.menus import Menu, MenuLike, Trigger, menu_of
+from trigemu.menus import Menu, MenuLike, Trigger, menu_of, with_values
 from trigemu.observables import Workspace
 from trigemu.rates import MenuRates, TriggerRates, rates_of
 from trigemu.samples import Need, SamplesLike, samples_of
+from trigemu.studies.scan_steps import Steps, steps_of
 from trigemu.support import (
     BoolArray,
     FloatArray,
@@ -28,30 +30,12 @@ from trigemu.support import (
     Shown,
     TrigemuError,
     number_of,
-    numbers_of,
-    quoted,
     wrong_type,
 )
 from trigemu.triggers import ScoreKind
 
-#: The largest number of points of a scan; each needs a sum over all patterns.
-MAX_POINTS = 10_000
-
-
-@dataclass(frozen=True)
-class Steps:
-    """The values of one threshold in a scan.
-
-    Attributes
-    ----------
-    trigger : str
-        The name of the trigger.
-    values : tuple of float
-        The values of its threshold, ascending.
-    """
-
-    trigger: str
-    values: tuple[float, ...]
+#: A trigger and the values of its numbers that are varied.
+_Variant = tuple[str, tuple[float, ...]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,9 +46,9 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
     Attributes
     ----------
     steps : tuple of Steps
-        The scanned thresholds.
+        The scanned thresholds and other numbers.
     points : tuple of MenuRates
-        The rates at each combination of values, those of the last trigger varying fastest.
+        The rates at each combination of values, those of the last step varying fastest.
     """
 
     steps: tuple[Steps, ...]
@@ -76,7 +60,7 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
 
 @dataclass(frozen=True)
 class Met:
-    """A pair of neighbouring thresholds between which a rate meets a budget.
+    """A pair of neighbouring values between which a rate meets a budget.
 
     Attributes
     ----------
@@ -87,11 +71,13 @@ class Met:
     trigger : str
         The name of the scanned trigger.
     low, high : float
-        The two thresholds; equal if the budget is met exactly.
+        The two values; equal if the budget is met exactly.
     low_hz, high_hz : float
         The rates in Hz at `low` and `high`.
     at : tuple of (str, float)
-        The names and thresholds of the other scanned triggers.
+        The names (`Steps.name`) and values of what else is scanned.
+    vary : str or None
+        The number of the trigger that is scanned, None for its threshold.
     """
 
     budget_hz: float
@@ -102,6 +88,7 @@ class Met:
     low_hz: float
     high_hz: float
     at: tuple[tuple[str, float], ...] = ()
+    vary: str | None = None
 
 
 def scan(
@@ -112,7 +99,8 @@ def scan(
     executor: Any = None,
     progress: Progress | None = None,
 ) -> Scan:
-    """Compute the rates of a menu for several values of one or more thresholds.
+    """Compute the rates of a menu for several values of one or more thresholds, or of other numbers of its
+    triggers, such as the pT of a leg or the window of a pair.
 
     Rate budgets of other triggers are solved once, with the scanned triggers as the menu defines them.
 
@@ -121,7 +109,7 @@ def scan(
     menu : path or Menu
         The menu.
     steps : Steps or sequence of Steps
-        The triggers to scan, each with its values.
+        The triggers to scan, each with its values. Several numbers of one trigger are steps of their own.
     catalogue : path, Catalogue, Events, ak.Array, list of paths, Scores, or None
         The samples, as in `emulate`; or the scores of their events (`score_table`), of which no event is
         read again.
@@ -135,8 +123,8 @@ def scan(
     Raises
     ------
     TrigemuError
-        If a trigger is unknown, disabled, has no threshold or is given twice, if its values are not
-        ascending, or if there are too many combinations of values.
+        If a trigger is unknown, disabled, has no such number or is given twice, if its values are not
+        ascending or not allowed, or if there are too many combinations of values.
 
     Examples
     --------
@@ -144,61 +132,54 @@ def scan(
     >>> found = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 110.0)))
     >>> [f"{point.rate.hz / 1e3:.1f} kHz" for point in found.points]
     ['32.0 kHz', '14.9 kHz']
+    >>> leg = trigemu.Steps("MU5_E10", (5.0, 8.0), vary="legs[0].pt")
+    >>> [f"{rates.total.hz:.0f} Hz" for rates in trigemu.scan("menus/full.toml", leg)["MU5_E10"]]
+    ['1970 Hz', '638 Hz']
     """
-    menu, steps = menu_of(menu), _plain(steps)
-    check_steps(menu, steps)
-    axis = _Above(steps)
+    menu = menu_of(menu)
+    steps = steps_of(menu, steps)
+    dict(_variants(menu, steps))  # before a pass over the events: not all values may be allowed
+    axis = _Above(tuple(step for step in steps if step.vary is None))
     budgets = any(trigger.name not in axis.triggers for trigger in menu.budgeted)
     if isinstance(catalogue, Scores):
+        _refuse_varied(steps)
         if budgets:
             (menu,) = catalogue.solve_budgets(menu)
-        ready = _at_first(menu, steps)
+        ready = _at_first(menu, axis.steps)
         above = axis.number([catalogue.score(step.trigger, ready) for step in steps])
         emulation = catalogue.emulation(ready, bin=above, bins=axis.bins)
+        variants: dict[_Variant, Menu] = {}
     else:
         catalogue = samples_of(catalogue, executor=executor)
         if budgets:
             (menu,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
-        ready = _at_first(menu, steps)
-        emulation = emulate([ready], catalogue, axis=axis, executor=executor, progress=progress)
-    shapes = tuple(range(len(step.values)) for step in steps)
-    points = tuple(rates_of(_at(emulation, axis, chosen)) for chosen in product(*shapes))
+        ready = _at_first(menu, axis.steps)
+        variants = dict(_variants(ready, steps))
+        menus = [ready, *variants.values()]
+        emulation = emulate(
+            menus, catalogue, axis=axis if axis.steps else None, executor=executor, progress=progress
+        )
+    places = {variant: place for place, variant in enumerate(variants, start=1)}
+    at = _Points(emulation, axis, steps, places)
+    points = tuple(rates_of(at(values)) for values in product(*(step.values for step in steps)))
     return Scan(steps, points)
 
 
-def _plain(given: Steps | Sequence[Steps]) -> tuple[Steps, ...]:
-    """Return steps, given as one or several, with values that are tuples of numbers."""
-    every = [given] if isinstance(given, Steps) else given
-    if not isinstance(every, list | tuple) or not all(isinstance(step, Steps) for step in every):
-        raise wrong_type("the steps", given, "Steps(trigger, values), or a list of these")
-    return tuple(Steps(s.trigger, numbers_of(f"the values of {s.trigger!r}", s.values)) for s in every)
+def _refuse_varied(steps: Sequence[Steps]) -> None:
+    for step in steps:
+        if step.vary:
+            raise TrigemuError(
+                f"{step.name}: scores of events say nothing about other values of it: scan it on samples"
+            )
 
 
-def parse_values(text: str) -> tuple[float, ...]:
-    """Return the values of a text: `60:160:5` (first, last, step), or values separated by commas.
-    TrigemuError if the text is neither."""
-    try:
-        if ":" not in text:
-            parts = text.split(",")
-            if len(parts) > MAX_POINTS:
-                raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
-            values = [float(part) for part in parts]
-        else:
-            first, last, step = (Decimal(part) for part in text.split(":"))  # 0:1:0.1 holds 0.3
-            if not step > 0 or last < first:
-                raise ValueError
-            if (last - first) / step >= MAX_POINTS:  # before int(): it may have millions of digits
-                raise TrigemuError(f"values {quoted(text)}: more than {MAX_POINTS}")
-            steps = int((last - first) / step)
-            values = [float(first + step * i) for i in range(steps + 1)]
-    except (ValueError, ArithmeticError):
-        raise TrigemuError(
-            f"values {quoted(text)}: expected FIRST:LAST:STEP with FIRST ≤ LAST and STEP > 0, "
-            f"or VALUE,VALUE,…"
-        ) from None
-    if not np.isfinite(values).all():
-        raise TrigemuError(f"values {quoted(text)}: expected finite numbers")
-    return tuple(sorted(set(values)))
+def _variants(menu: Menu, steps: Sequence[Steps]) -> Iterator[tuple[_Variant, Menu]]:
+    """Yield each varied trigger at all combinations of its values, alone in a menu."""
+    for name in dict.fromkeys(step.trigger for step in steps if step.vary):
+        own = [step for step in steps if step.trigger == name]
+        for values in product(*(step.values for step in own)):
+            numbers = {str(step.vary): value for step, value in zip(own, values, strict=True)}
+            yield (name, values), with_values(menu, name, numbers).part([name])
 
 
 def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
@@ -231,12 +212,12 @@ def thresholds_met(scan: Scan, budget_hz: float) -> tuple[Met, ...]:
     n = len(last.values)
     found = []
     for number, chosen in enumerate(product(*(step.values for step in others))):
-        at = tuple((step.trigger, value) for step, value in zip(others, chosen, strict=True))
+        at = tuple((step.name, value) for step, value in zip(others, chosen, strict=True))
         points = scan.points[number * n : (number + 1) * n]
         for quantity, hz in quantities(points, last.trigger).items():
             if quantity == "rate_hz" or not others:
                 between = ((quantity, last.trigger, *pair) for pair in _between(last.values, hz, budget_hz))
-                found += [Met(budget_hz, *where, at=at) for where in between]
+                found += [Met(budget_hz, *where, at=at, vary=last.vary) for where in between]
     return tuple(found)
 
 
@@ -258,25 +239,6 @@ def _between(
             yield value, value, rate, rate
         elif i + 1 < len(values) and (rate - budget) * (hz[i + 1] - budget) < 0:
             yield value, values[i + 1], rate, hz[i + 1]
-
-
-def check_steps(menu: Menu, steps: Sequence[Steps]) -> None:
-    """Raise TrigemuError if a trigger cannot be scanned, or there are too many combinations of values."""
-    names = [step.trigger for step in steps]
-    for step in steps:
-        trigger = menu.trigger(step.trigger)
-        where = f"{trigger.place}: trigger {trigger.name!r}"
-        if not isinstance(trigger.description, ScoreKind):
-            raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no threshold to scan")
-        if not trigger.enabled:
-            raise TrigemuError(f"{where} is disabled: it has no rates to scan")
-        if names.count(step.trigger) > 1:
-            raise TrigemuError(f"{where} is scanned twice: give each trigger its values once")
-        if not step.values or any(high <= low for low, high in pairwise(step.values)):
-            raise TrigemuError(f"{where}: expected at least one value to scan, in ascending order")
-    points = int(np.prod([len(step.values) for step in steps]))
-    if points > MAX_POINTS:
-        raise TrigemuError(f"{points} combinations of values: at most {MAX_POINTS} can be scanned")
 
 
 def _at_first(menu: Menu, steps: Iterable[Steps]) -> Menu:
@@ -332,20 +294,41 @@ class _Above:
         return number // below % (len(self.steps[position].values) + 1) > value
 
 
-def _at(emulation: Emulation, axis: _Above, chosen: Sequence[int]) -> Emulation:
-    """Return the emulation with the thresholds at their chosen values. Each scanned trigger gets a bit of its
-    own, since in the plan it may share one with an identical trigger."""
-    (menu,), table, plan = emulation.menus, emulation.table, emulation.plan
-    number = emulation.bin
-    own = np.zeros((len(table), 1), np.uint64)
-    bits, triggers = dict(plan.bits[0]), {trigger.name: trigger for trigger in menu.triggers}
-    for position, (step, value) in enumerate(zip(axis.steps, chosen, strict=True)):
-        own[:, 0] |= axis.above(number, position, value).astype(np.uint64) << np.uint64(position)
-        bits[step.trigger] = 64 * table.words.shape[1] + position
-        triggers[step.trigger] = _cut(triggers[step.trigger], step.values[value])
-    return replace(
-        emulation,
-        menus=(replace(menu, triggers=tuple(triggers.values())),),
-        plan=replace(plan, bits=(bits,)),
-        table=replace(table, words=np.hstack([table.words, own])),
-    )
+@dataclass(frozen=True)
+class _Points:
+    """The emulation of a menu with the scanned numbers at their values. variants: which menu of the
+    emulation has a varied trigger."""
+
+    emulation: Emulation
+    axis: _Above
+    steps: tuple[Steps, ...]
+    variants: Mapping[_Variant, int]
+
+    def __call__(self, values: Sequence[float]) -> Emulation:
+        """Return it at some values, one of each step. Each trigger whose threshold is scanned gets a bit of
+        its own, since in the plan it may share one with an identical trigger."""
+        emulation, plan = self.emulation, self.emulation.plan
+        menu, bits, table = emulation.menus[0], dict(plan.bits[0]), emulation.table
+        number = emulation.bin
+        own = np.zeros((len(table), 1), np.uint64)
+        triggers = {trigger.name: trigger for trigger in menu.triggers}
+        of_triggers: dict[str, tuple[float, ...]] = {}
+        for step, value in zip(self.steps, values, strict=True):
+            if step.vary:
+                of_triggers[step.trigger] = (*of_triggers.get(step.trigger, ()), value)
+                continue
+            position = self.axis.steps.index(step)
+            above = self.axis.above(number, position, step.values.index(value))
+            own[:, 0] |= above.astype(np.uint64) << np.uint64(position)
+            bits[step.trigger] = 64 * table.words.shape[1] + position
+            triggers[step.trigger] = _cut(triggers[step.trigger], value)
+        for name, chosen in of_triggers.items():
+            place = self.variants[name, chosen]
+            bits[name] = plan.bits[place][name]
+            triggers[name] = emulation.menus[place].trigger(name)
+        return replace(
+            emulation,
+            menus=(replace(menu, triggers=tuple(triggers.values())),),
+            plan=replace(plan, bits=(bits,)),
+            table=replace(table, words=np.hstack([table.words, own])),
+        )

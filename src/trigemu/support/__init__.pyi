@@ -80,6 +80,7 @@ from .toml import (
 from .toml_keys import schemas
 from .toml_kinds import kind_of, refuse_other_kinds
 from .toml_lines import Key
+from .toml_paths import number_key, shown_path, with_numbers
 
 __all__ = [
     "CHUNK_EVENTS",
@@ -166,6 +167,7 @@ __all__ = [
     "nearest",
     "new_file",
     "new_folder",
+    "number_key",
     "number_of",
     "numbers_of",
     "own_cause",
@@ -184,10 +186,12 @@ __all__ = [
     "run_limited",
     "schemas",
     "show_with",
+    "shown_path",
     "splitmix64",
     "temporary_folder",
     "undisturbed",
     "undone",
+    "with_numbers",
     "without_clock",
     "worker_pool",
     "write_bytes",

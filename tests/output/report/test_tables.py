@@ -18,7 +18,7 @@ from trigemu.output.report.published import beside_references
 from trigemu.output.report.sections import sections
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference
 from trigemu.studies.report_contents import Contents, collect_contents, parse_scan, profiles_beside
-from trigemu.studies.threshold_scan import Steps
+from trigemu.studies.scan_steps import Steps
 
 HEAD = '[menu]\nname = "{}"\n'
 J30 = '[[trigger]]\nname = "J30"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {}\ngroup = "jets"\n'

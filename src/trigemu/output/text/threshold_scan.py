@@ -43,11 +43,9 @@ def _values(scan: Scan) -> Iterator[tuple[float, ...]]:
 
 def as_csv(scan: Scan) -> str:
     """Return CSV with a line per point: values, rates of the scanned triggers, of the levels and menu."""
-    names = [step.trigger for step in scan.steps]
-    columns = [f"{name} {quantity}" for name in names for quantity in COMPARED]
-    columns += [*(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
+    columns = _columns(scan)
     rates = [f"{column}_{key}" for column in columns for key in ("hz", "error_hz", "unseen")]
-    rows: list[list[object]] = [[*(f"{name} threshold" for name in names), *rates]]
+    rows: list[list[object]] = [[*_keys(scan), *rates]]
     for values, point in zip(_values(scan), scan.points, strict=True):
         every = [*_rates(scan, point), *_levels(point), point.rate]
         numbers = [n for rate in every for n in (rate.hz, rate.error_hz, in_cell(rate.unseen))]
@@ -57,20 +55,35 @@ def as_csv(scan: Scan) -> str:
 
 def rows(scan: Scan) -> Iterator[dict[str, Any]]:
     """Yield the numbers of a point by their keys in CSV, with upper limits and samples that are unseen."""
-    names = [step.trigger for step in scan.steps]
-    columns = [f"{name} {quantity}" for name in names for quantity in COMPARED]
-    columns += [*(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
     for values, point in zip(_values(scan), scan.points, strict=True):
-        row: dict[str, Any] = {f"{name} threshold": value for name, value in zip(names, values, strict=True)}
-        for column, rate in zip(columns, [*_rates(scan, point), *_levels(point), point.rate], strict=True):
+        row: dict[str, Any] = dict(zip(_keys(scan), values, strict=True))
+        for column, rate in zip(
+            _columns(scan), [*_rates(scan, point), *_levels(point), point.rate], strict=True
+        ):
             row |= rate_numbers(column, rate)
         yield row
+
+
+def _keys(scan: Scan) -> list[str]:
+    """Return the names of the columns of what is scanned."""
+    return [step.name if step.vary else f"{step.trigger} threshold" for step in scan.steps]
+
+
+def _columns(scan: Scan) -> list[str]:
+    """Return the names of the columns of rates: of the scanned triggers, of the levels and of the menu."""
+    own = [f"{name} {quantity}" for name in _scanned(scan) for quantity in COMPARED]
+    return [*own, *(f"{level} rate" for level in scan.points[0].menu.levels), "menu rate"]
+
+
+def _scanned(scan: Scan) -> list[str]:
+    """Return the names of the scanned triggers, each once."""
+    return list(dict.fromkeys(step.trigger for step in scan.steps))
 
 
 def _rates(scan: Scan, point: MenuRates) -> list[Rate]:
     """List the rates of each scanned trigger that variants are compared by."""
     own = {trigger.name: trigger.rates for trigger in point.triggers}
-    return [own[step.trigger][quantity] for step in scan.steps for quantity in COMPARED]
+    return [own[name][quantity] for name in _scanned(scan) for quantity in COMPARED]
 
 
 def _levels(point: MenuRates) -> list[Rate]:
@@ -82,7 +95,7 @@ def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
     table = Table()
     one = len(scan.steps) == 1
     for step in scan.steps:
-        table.add_column(f"{step.trigger} above", key=True)
+        table.add_column(step.name if step.vary else f"{step.trigger} above", key=True)
     for quantity in COMPARED if one else ():
         table.add_column(quantity)
     levels = scan.points[0].menu.levels
@@ -98,11 +111,12 @@ def scan_table(scan: Scan, met: Sequence[Met]) -> RenderableType:
 
 def _lines(met: Sequence[Met]) -> Iterator[str]:
     for entry in met:
-        where = f"at {entry.low:.10g}"
+        low = f"{entry.vary} = {entry.low:.10g}" if entry.vary else f"{entry.low:.10g}"
+        where = f"at {low}"
         if entry.low != entry.high:
             rates = f"{in_unit(entry.low_hz, 0.0)} and {in_unit(entry.high_hz, 0.0)}"
-            where = f"between {entry.low:.10g} and {entry.high:.10g}, where it is {rates}"
-        at = "".join(f" with {name} above {value:.10g}" for name, value in entry.at)
+            where = f"between {low} and {entry.high:.10g}, where it is {rates}"
+        at = "".join(f" with {name} at {value:.10g}" for name, value in entry.at)
         what = _NAMES[entry.quantity]
         yield f"{entry.trigger}: {what} is {in_unit(entry.budget_hz, 0.0)} {where}{at}."
 
@@ -119,7 +133,9 @@ def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
     from trigemu.output.figures.threshold_scan import draw_plane, draw_scan
 
     menu = scan.points[0].menu
-    labels = [threshold_label(menu, step.trigger, step.trigger) for step in scan.steps]
+    labels = [
+        step.name if step.vary else threshold_label(menu, step.trigger, step.trigger) for step in scan.steps
+    ]
     values = [np.array(step.values) for step in scan.steps]
     if len(scan.steps) == 1:
         name = scan.steps[0].trigger

@@ -25,9 +25,7 @@ class _Scan(View[Scan]):
     """A row has the thresholds of a point, the rates of their triggers, and those of levels and menu."""
 
     def line(self, result: Scan) -> str:
-        steps = ", ".join(
-            f"{name(step.trigger)} at {count(len(step.values), 'value')}" for step in result.steps
-        )
+        steps = ", ".join(f"{name(step.name)} at {count(len(step.values), 'value')}" for step in result.steps)
         return f"of {name(result.points[0].menu.name)}: {steps}"
 
     def tables(self, result: Scan) -> RenderableType:

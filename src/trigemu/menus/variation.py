@@ -1,0 +1,58 @@
+"""A trigger of a menu with other numbers in its table, as if its file had them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from trigemu.menus.compile_check import try_compile
+from trigemu.menus.menu import Menu, Trigger
+from trigemu.support import Document, TrigemuError, number_key, read_table, shown_path, with_numbers
+from trigemu.triggers import Kind
+
+
+def number_path(menu: Menu, name: str, path: str) -> str:
+    """Return the path of a number in the table of a trigger in full: `legs[0].pt.min` for `legs[0].pt`.
+
+    Raises
+    ------
+    TrigemuError
+        If the menu has no such trigger, its kind does not evaluate events, or its table has no such number.
+    """
+    trigger = menu.trigger(name)
+    where = f"{trigger.place}: trigger {name!r}"
+    if not isinstance(trigger.description, Kind):
+        raise TrigemuError(f"{where}: the kind {trigger.kind!r} has no numbers to vary")
+    try:
+        return shown_path(number_key(trigger.description, path))
+    except TrigemuError as error:
+        raise TrigemuError(f"{where}: {error}") from None
+
+
+def with_values(menu: Menu, name: str, values: Mapping[str, float]) -> Menu:
+    """Return a menu of which one trigger has other numbers in its table, given by their paths.
+
+    Raises
+    ------
+    TrigemuError
+        As `number_path`, and if a number is not allowed.
+    """
+    trigger = menu.trigger(name)
+    description = trigger.description
+    assert isinstance(description, Kind)
+    numbers = {number_key(description, path): value for path, value in values.items()}
+    table = with_numbers(description, numbers)
+    document = Document(menu.path, {}, {}, "")  # of mistakes
+    made = read_table(document, table, type(description), ("trigger", 0), "")
+    if made is not None:
+        try_compile(document, made, menu.scope, table, ("trigger", 0), "")
+    if made is None or document.problems:
+        said = ", ".join(f"{path} = {value:.10g}" for path, value in values.items())
+        mistake = document.problems[0].message
+        raise TrigemuError(f"{trigger.place}: trigger {name!r} with {said}: {mistake}")
+    return _with(menu, replace(trigger, description=made))
+
+
+def _with(menu: Menu, trigger: Trigger) -> Menu:
+    triggers = (trigger if other.name == trigger.name else other for other in menu.triggers)
+    return replace(menu, triggers=tuple(triggers))
