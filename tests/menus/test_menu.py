@@ -219,7 +219,8 @@ rate_hz = 50e6
         (
             18,
             "trigger 'A': unknown kind 'treshold'; did you mean 'threshold'? "
-            "(known: anomaly, combination, external, kindly, logic, random, stored, threshold)",
+            "(known: anomaly, combination, external, kindly, leg_threshold, logic, random, stored, "
+            "threshold)",
         ),
         (19, "trigger 'A': seed: 'B and (': cannot be read at column 7: '(' was never closed"),
         (25, "trigger 'B': above = nan: expected a finite number"),

@@ -229,7 +229,7 @@ def test_a_kind_that_began_as_a_copy(tmp_path: Path) -> None:
 def test_it_describes_kinds_for_an_editor() -> None:
     schema = menu_schema()
     variants = schema["properties"]["trigger"]["items"]["oneOf"]
-    kinds = ["threshold", "combination", "anomaly", "external", "stored", "logic", "random"]
+    kinds = ["threshold", "combination", "leg_threshold", "anomaly", "external", "stored", "logic", "random"]
     assert [v["title"] for v in variants] == kinds
     assert all(v["description"] for v in variants)
     assert '"null"' not in json.dumps(schema)
@@ -266,7 +266,7 @@ def test_each_kind_with_a_score_is_cut_by_one_of_three() -> None:
     """And the others by none."""
     keys = ["above", "unique_rate_hz", "total_rate_hz"]
     for variant in menu_schema()["properties"]["trigger"]["items"]["oneOf"]:
-        if variant["title"] in ("threshold", "anomaly"):
+        if variant["title"] in ("threshold", "leg_threshold", "anomaly"):
             assert variant["oneOf"] == [{"required": [key]} for key in keys]
             assert set(keys) <= set(variant["properties"])
         else:

@@ -11,6 +11,7 @@ import pytest
 
 from trigemu.decisions.plan import Plan, Slot, decide
 from trigemu.menus.menu import Trigger
+from trigemu.observables import Workspace
 from trigemu.observables.selections import ObjectTable, OverlapRemoval, Scope, Window, make_scope
 from trigemu.samples.events import Collection, Events, make_events
 from trigemu.triggers.base import Context, Kind
@@ -85,3 +86,10 @@ def fires(plain_events: list[Event], scope: Scope) -> Callable[..., list[bool]]:
         return [bool(word & np.uint64(1)) for word in words[:, 0]]
 
     return decisions
+
+
+@pytest.fixture(scope="session")
+def workspace_of(plain_events: list[Event]) -> Callable[[slice], Workspace]:
+    """A workspace of some of the events."""
+    whole = _as_events(plain_events)
+    return lambda rows: Workspace(whole[rows])

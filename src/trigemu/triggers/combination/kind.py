@@ -201,7 +201,8 @@ class CompiledCombination(Compiled):
         fired = fillable(work, self._rungs)
         if self.cuts or not nested(self._rungs):
             events = np.flatnonzero(fired)
-            fired[events] = self._search(work, events)
+            starts, _, objects = candidates(work, self.legs, events, COLUMNS)
+            fired[events] = self.search(work, events, starts, objects)
         return fired
 
     def single(self) -> CompiledCombination:
@@ -217,10 +218,8 @@ class CompiledCombination(Compiled):
         legs = (replace(leg, objects=without_soft_objects(leg.objects, lowest)) for leg in self.legs)
         return replace(self, legs=tuple(legs))
 
-    def _search(self, work: Workspace, events: IntArray) -> BoolArray:
-        """Search some events for a choice of objects, bool[s], in a table of the columns that the cuts
-        read."""
-        starts, objects = candidates(work, self.legs, events, COLUMNS)
+    def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
+        """Search some events for a choice among their candidates, bool[s]; see `legs.candidates`."""
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
         if (at := search(starts, objects, *self._arrays, chosen, fired, MATCH_AFTER, MAX_STEPS)) >= 0:

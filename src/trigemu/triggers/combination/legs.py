@@ -105,10 +105,11 @@ def fillable(work: Workspace, rungs: Sequence[Rung]) -> BoolArray:
 
 def candidates(
     work: Workspace, legs: Sequence[CompiledLeg], events: IntArray, columns: Sequence[str]
-) -> tuple[IntArray, FloatArray]:
+) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the objects that may fill the legs in s events: starts int64[legs, s + 1], the first object of
-    each event in a table float64[1 + columns, m], which holds their rows and the columns that are read. Legs
-    with the same requirements share a part of the table."""
+    each event in a table; int64[m], their positions in the collection of the leg; and the table
+    float64[1 + columns, m], which holds their rows in the sample and the columns that are read. Legs with the
+    same requirements share a part of the table."""
     read: dict[CompiledLeg, set[str]] = {}
     for leg in legs:
         read.setdefault(replace(leg, columns=frozenset()), set()).update(leg.columns)
@@ -131,7 +132,7 @@ def candidates(
         for line, column in enumerate(columns, start=1):
             if column in asked:
                 _fill(part[line], work.column(leg.objects, leg.column(column)), rows)
-    return starts, table
+    return starts, np.concatenate(chosen), table
 
 
 def _ladder(work: Workspace, rung: Rung) -> tuple[IntArray, Array]:

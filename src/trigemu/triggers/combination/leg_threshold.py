@@ -1,0 +1,170 @@
+"""`leg_threshold`: a combination of objects with a threshold on one of them, which a rate budget may solve.
+
+    legs = [ { object = "muon" }, { object = "muon", pt = { min = 3.0 } } ]
+    leg = 0                                   # the leg that has the threshold, the first by default
+    above = 8.0                               # or total_rate_hz = 2000, or unique_rate_hz
+
+The score of an event is the largest pT of an object that can fill the leg while others fill the other legs.
+It is above the threshold where a combination fires whose leg has `pt = { above = 8.0 }`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import msgspec
+import numpy as np
+
+from trigemu.observables import Column, Derivation, Range, Use, Window, Workspace
+from trigemu.support import FloatArray, IntArray, Key, kernel
+from trigemu.triggers.base import Compiled, Context, ScoreKind
+from trigemu.triggers.combination.kind import Combination, CompiledCombination, Leg
+from trigemu.triggers.combination.legs import candidates
+from trigemu.triggers.combination.pairs import COLUMNS, Charge, Pair
+from trigemu.triggers.extent import Extent
+
+
+class LegThreshold(ScoreKind, frozen=True):
+    """The trigger kind `leg_threshold`: a combination whose score is the largest pT of an object that can
+    fill one of its legs.
+
+    Attributes
+    ----------
+    legs : tuple of Leg
+        The objects, at most twelve.
+    pairs : tuple of Pair
+        Cuts on two legs.
+    charge : {"same", "opposite"} or None
+        Whether all legs have the same sign, or not all of them.
+    mass3 : Range or None
+        A range of the mass of three legs, in GeV.
+    leg : int
+        The number of the leg with the threshold, from 0.
+    column : str
+        The column that the threshold is on.
+    """
+
+    legs: tuple[Leg, ...]
+    pairs: tuple[Pair, ...] = ()
+    charge: Charge | None = None
+    mass3: Range | None = None
+    leg: Annotated[int, msgspec.Meta(ge=0)] = 0
+    column: str = "pt"
+
+    def mistakes(self) -> Iterator[tuple[str | Key, str]]:
+        yield from self._without_threshold().mistakes()
+        if self.leg >= len(self.legs):
+            yield "leg", f"leg = {self.leg}: expected one of 0 … {len(self.legs) - 1}"
+        elif self.column in self.legs[self.leg].windows:
+            message = f"the threshold of this leg is `above`, give it no window on {self.column}"
+            yield ("legs", self.leg, self.column), f"legs[{self.leg}].{self.column}: {message}"
+        for i, pair in enumerate(self.pairs):
+            if pair.every and self.leg == max(pair.legs):
+                message = f"leg {self.leg} has the threshold: objects below it cannot veto"
+                yield ("pairs", i, "every"), f"pairs[{i}].every: {message}"
+
+    def compile(self, context: Context) -> CompiledLegThreshold:
+        compiled = self._without_threshold().compile(context)
+        # The leg with the threshold is not exchanged with another one.
+        twins = (-1 if self.leg in (leg, twin) else twin for leg, twin in enumerate(compiled.twins))
+        column = context.objects(self.legs[self.leg].object, self.column).column(self.column)
+        return CompiledLegThreshold(replace(compiled, twins=tuple(twins)), self.leg, column, self.cut)
+
+    def cuts_on(self) -> Iterator[tuple[str, float | None]]:
+        yield from self._combination().cuts_on()
+
+    def extent(self, context: Context) -> Extent:
+        return self._combination().extent(context)
+
+    def _without_threshold(self) -> Combination:
+        return Combination(legs=self.legs, pairs=self.pairs, charge=self.charge, mass3=self.mass3)
+
+    def _combination(self) -> Combination:
+        """Return the combination that fires where the score is above the cut."""
+        leg = self.legs[self.leg]
+        windows = leg.windows | {self.column: Window(above=self.cut)}
+        legs = [*self.legs]
+        legs[self.leg] = msgspec.structs.replace(leg, windows=windows)
+        return msgspec.structs.replace(self._without_threshold(), legs=tuple(legs))
+
+
+@dataclass(frozen=True)
+class CompiledLegThreshold(Compiled):
+    """A compiled leg threshold. combination: without the threshold. column: what the threshold is on."""
+
+    combination: CompiledCombination
+    leg: int
+    column: Column
+    cut: float
+
+    @property
+    def margin(self) -> int:
+        return self.combination.margin
+
+    def evaluate(self, work: Workspace) -> FloatArray:
+        return self.score_above(work, -math.inf)
+
+    def score_above(self, work: Workspace, cut: float) -> FloatArray:
+        """Of events above the cut, try the object with the largest value, then the next one, until there are
+        others for the other legs."""
+        above = self._above(cut)
+        events = np.flatnonzero(above.evaluate(work))
+        starts, rows, objects = candidates(work, above.legs, events, COLUMNS)
+        own = starts[self.leg]
+        values = np.full(objects.shape[1], -np.inf)
+        of_leg = slice(own[0], own[-1])
+        values[of_leg] = work.column(above.legs[self.leg].objects, self.column)[rows[of_leg]]
+        falling = own[0] + np.lexsort((-values[of_leg], np.repeat(np.arange(len(events)), np.diff(own))))
+        score = np.full(len(work.events), -np.inf)
+        tried, waiting = own[:-1] - own[0], np.arange(len(events))
+        while len(waiting):
+            chosen = falling[tried[waiting]]
+            found = above.search(
+                work, events[waiting], *_with_one(starts, objects, waiting, self.leg, chosen)
+            )
+            score[events[waiting[found]]] = values[chosen[found]]
+            tried[waiting] += 1
+            waiting = waiting[~found]
+        return score
+
+    def single(self) -> CompiledCombination:
+        return self._above(self.cut)
+
+    def uses(self) -> Iterator[Use]:
+        yield from self._above(self.cut).uses()
+
+    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> CompiledLegThreshold:
+        return replace(self, combination=self.combination.without_soft_objects(lowest))
+
+    def _above(self, cut: float) -> CompiledCombination:
+        """Return the combination that fires where the score is above a cut."""
+        legs = [*self.combination.legs]
+        windows = (*legs[self.leg].windows, (self.column, Window(above=cut)))
+        legs[self.leg] = replace(legs[self.leg], windows=windows)
+        return replace(self.combination, legs=tuple(legs))
+
+
+@kernel
+def _with_one(
+    starts: IntArray, objects: FloatArray, events: IntArray, leg: int, chosen: IntArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the candidates of some events, as `candidates` does, of which one leg has a single one."""
+    legs, n = starts.shape[0], len(events)
+    begin = np.empty((legs, n + 1), np.int64)
+    total = 0
+    for of in range(legs):
+        for s in range(n):
+            begin[of, s] = total
+            total += 1 if of == leg else starts[of, events[s] + 1] - starts[of, events[s]]
+        begin[of, n] = total
+    table = np.empty((objects.shape[0], total))
+    for of in range(legs):
+        for s in range(n):
+            first = chosen[s] if of == leg else starts[of, events[s]]
+            for i in range(begin[of, s + 1] - begin[of, s]):
+                for line in range(objects.shape[0]):
+                    table[line, begin[of, s] + i] = objects[line, first + i]
+    return begin, table
