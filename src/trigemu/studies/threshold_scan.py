@@ -8,6 +8,7 @@ at each of their values, beside the menu. Either way a scan agrees with separate
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -318,7 +319,7 @@ class _Points:
                 of_triggers[step.trigger] = (*of_triggers.get(step.trigger, ()), value)
                 continue
             position = self.axis.steps.index(step)
-            above = self.axis.above(number, position, step.values.index(value))
+            above = self.axis.above(number, position, bisect_left(step.values, value))
             own[:, 0] |= above.astype(np.uint64) << np.uint64(position)
             bits[step.trigger] = 64 * table.words.shape[1] + position
             triggers[step.trigger] = _cut(triggers[step.trigger], value)
