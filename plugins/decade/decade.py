@@ -63,7 +63,7 @@ U = TypeVar("U")
 #: Tolerance on q: XGBoost stores the quantile as a float32.
 _SINGLE = 1e-6
 #: Number of events from which the trees take longer than handing them to another thread.
-MANY = 1536
+MANY = 1024
 #: Minimum number of events per block if two threads share the work: handing over takes about 0.1 ms.
 SHARED = 4096
 #: Maximum number of blocks: nothing can run in parallel with making the features of the first.
