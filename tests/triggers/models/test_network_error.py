@@ -9,8 +9,9 @@ import onnxruntime
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx import helper
 from onnx_graphs import random_graph
-from onnx_toys import autoencoder, linear
+from onnx_toys import autoencoder, linear, model
 
 from trigemu.triggers.models.network_code import NetworkCode, compiled_network
 from trigemu.triggers.models.network_error import error_of, largest_difference, score_function, trial_rows
@@ -66,6 +67,28 @@ def test_slopes_are_those_of_differences(seed: int) -> None:
         assert np.broadcast_to(given_row.slope, row.shape)[0, k] == pytest.approx(
             expected, rel=1e-4, abs=1e-5
         )
+
+
+@pytest.mark.parametrize("kind", ["Abs", "Relu", "ReduceL1", "ReduceL2"])
+def test_where_a_slope_jumps_the_larger_one_counts(kind: str) -> None:
+    """(a + b) − a − b is 0, of which float32 leaves a remainder."""
+    weights = {"first": np.array([0]), "second": np.array([1])}
+    nodes = [
+        helper.make_node("Gather", ["x", "first"], ["a"], axis=1),
+        helper.make_node("Gather", ["x", "second"], ["b"], axis=1),
+        helper.make_node("Add", ["a", "b"], ["sum"]),
+        helper.make_node("Sub", ["sum", "a"], ["about b"]),
+        helper.make_node("Sub", ["about b", "b"], ["nothing"]),
+        helper.make_node(kind, ["nothing"], ["y"], **({"axes": [1]} if kind.startswith("Reduce") else {})),
+    ]
+    content = model(nodes, weights, 2, output=("n", 1))
+    x = np.float32([[1, 1 / 3], [1, 1 / 7], [3, 0.1], [0, 0]])
+    score_of = score_function(rebuilt(content))
+    scores = [score_of(exact(row[np.newaxis])) for row in x]
+    found = in_float32(content, x, LEVELS.ORT_DISABLE_ALL)
+    assert [np.ravel(score.v)[0] for score in scores] == [0, 0, 0, 0]
+    assert (found > 0).any()
+    assert (found <= [error_of(score) for score in scores]).all()
 
 
 def test_a_sum_by_hand() -> None:

@@ -217,6 +217,10 @@ def _reduced(
     return rule
 
 
+def _sign(x: Any) -> Any:
+    return np.where(x < 0, -1.0, 1.0)
+
+
 def _of_sum(x: Any, n: float, axis: Any) -> Any:
     return (n + 2) * np.sum(x, axis=axis, keepdims=True)
 
@@ -295,7 +299,7 @@ def _taken(given: Given, attributes: Attributes) -> Value:
 
 
 RULES: dict[str, Rule] = {
-    "Abs": _unary(np.abs, lambda x, v: np.sign(x), 0.0),
+    "Abs": _unary(np.abs, lambda x, v: _sign(x), 0.0),
     "Add": _add,
     "BatchNormalization": _normalised,
     "Cast": _cast,
@@ -319,9 +323,11 @@ RULES: dict[str, Rule] = {
     "Neg": _unary(np.negative, lambda x, v: -1.0, 0.0),
     "Not": lambda given, a: Value(~given[0].v),
     "Pow": _power,
-    "ReduceL1": _reduced(lambda x, **k: np.sum(np.abs(x), **k), lambda x, v, n: np.sign(x), _of_sum),
+    "ReduceL1": _reduced(lambda x, **k: np.sum(np.abs(x), **k), lambda x, v, n: _sign(x), _of_sum),
     "ReduceL2": _reduced(
-        lambda x, **k: np.sqrt(np.sum(x * x, **k)), lambda x, v, n: np.where(v == 0, 0.0, x / v), _of_norm
+        lambda x, **k: np.sqrt(np.sum(x * x, **k)),
+        lambda x, v, n: np.where(v == 0, 1.0, x / np.where(v == 0, 1.0, v)),
+        _of_norm,
     ),
     "ReduceMax": _reduced(np.max, lambda x, v, n: x == v, lambda x, n, axis: 0.0 * _of_sum(x, n, axis)),
     "ReduceMean": _reduced(np.mean, lambda x, v, n: 1 / n, lambda x, n, axis: _of_sum(x, n, axis) / n),
@@ -333,7 +339,7 @@ RULES: dict[str, Rule] = {
     "ReduceSumSquare": _reduced(
         lambda x, **k: np.sum(x * x, **k), lambda x, v, n: 2 * x, lambda x, n, axis: _of_sum(x * x, n, axis)
     ),
-    "Relu": _unary(lambda x: np.maximum(x, 0.0), lambda x, v: x > 0, 0.0),
+    "Relu": _unary(lambda x: np.maximum(x, 0.0), lambda x, v: x >= 0, 0.0),
     "Reshape": _reshaped,
     "Sigmoid": _unary(lambda x: 1 / (1 + np.exp(-x)), lambda x, v: v * (1 - v), _FUNCTION),
     "Slice": _slice,
