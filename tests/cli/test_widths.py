@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console, Group
 
 import trigemu as package
-from trigemu.cli import outputs
+from trigemu.cli import bench, outputs
 from trigemu.cli.commands import cli
 from trigemu.cli.console import console
 
@@ -58,6 +58,8 @@ def page(shown: dict[str, list[Any]], place: Any, monkeypatch: pytest.MonkeyPatc
             kept.clear()
             with monkeypatch.context() as patch:
                 patch.setattr(outputs, "console", lambda: Kept())
+                # It starts processes that compile everything anew, for half a minute: test_bench.py does.
+                patch.setattr(bench, "first_decision", lambda *_: package.FirstDecision(12.3, 1.8, 43))
                 result = CliRunner().invoke(cli, COMMANDS[name], catch_exceptions=False)
             assert result.exit_code == 0, result.output
             shown[name] = list(kept)
