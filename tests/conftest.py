@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import gc
 import os
 
 from hypothesis import HealthCheck, settings
@@ -14,9 +13,3 @@ settings.register_profile(
     derandomize=bool(os.environ.get("CI")),
 )
 settings.load_profile("trigemu")
-
-
-def pytest_collection_finish() -> None:
-    """Keep what was collected, thousands of tests, out of every search for garbage."""
-    gc.collect()
-    gc.freeze()
