@@ -21,11 +21,11 @@ The card names the card of the score y, and the BDT that gives Y(x):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import msgspec
 import numpy as np
@@ -38,6 +38,7 @@ from trigemu.triggers import (
     CardTable,
     Compiled,
     Context,
+    FixedRow,
     InputBlock,
     ModelCall,
     ModelFile,
@@ -57,17 +58,10 @@ from .precision import predictor
 from .quantile import Quantile, load_trees
 from .single import SingleDecade
 
-T = TypeVar("T")
-U = TypeVar("U")
-
 #: Tolerance on q: XGBoost stores the quantile as a float32.
 _SINGLE = 1e-6
-#: Number of events from which the trees take longer than handing them to another thread.
-MANY = 1024
-#: Minimum number of events per block if two threads share the work: handing over takes about 0.1 ms.
-SHARED = 4096
-#: Maximum number of blocks: nothing can run in parallel with making the features of the first.
-_BLOCKS = 8
+#: Number of events from which on two threads are faster than one: they contend for Python between kernels.
+MANY = 4096
 
 
 class ScoreTable(TomlTable, frozen=True):
@@ -207,7 +201,9 @@ def _quantile(card: Card[DecadeCard], precision: PrecisionTable | None) -> Quant
     card.finish()
     if precision:
         fixed = precision.of(trees.ensemble)
-        trees = replace(trees, predict=predictor(fixed), interpreted="", address=0, fixed=fixed)
+        trees = replace(
+            trees, predict=predictor(fixed), interpreted="", row=partial(FixedRow, fixed), address=0
+        )
     return Quantile(inputs, table.sha256.lower(), trees, precision)
 
 
@@ -271,23 +267,26 @@ class CompiledDecade(Compiled):
         return self._both(asked, self.pool if len(asked.events) >= MANY else None)
 
     def _both(self, asked: Workspace, pool: Executor | None) -> tuple[FloatArray, FloatArray]:
-        """Return y and Y(x). While the network runs here, the pool makes the features of the next block and
-        runs the trees of this one."""
-        works = (
-            event_blocks(asked, max(SHARED, len(asked.events) // _BLOCKS)) if pool else event_blocks(asked)
-        )
-        quantiles: list[Callable[[], FloatArray]] = []
+        """Return y and Y(x). With a pool, it computes those of half of the events."""
+        if asked.has(self.scorer):  # y was made for another trigger
+            x, _ = self.quantile.inputs.evaluate(asked)
+            return self.scorer.scores(asked), self.quantile.predict(x)
+        halves = event_blocks(asked, -(-len(asked.events) // 2)) if pool else [asked]
+        others = [pool.submit(self._of_part, half) for half in halves[1:]] if pool else []
+        parts = [self._of_part(halves[0]), *(other.result() for other in others)]
+        y, quantile = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        return asked.once(self.scorer, lambda: y), quantile
+
+    def _of_part(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
+        quantiles: list[FloatArray] = []
 
         def features() -> Iterator[tuple[Features, BoolArray]]:
-            for made, complete, x in ahead(pool, self._features, works):
-                trees = partial(self.quantile.predict, x)
-                quantiles.append(pool.submit(trees).result if pool else trees)
+            for block in event_blocks(work):
+                made, complete, x = self._features(block)
+                quantiles.append(self.quantile.predict(x))
                 yield made, complete
 
-        y = asked.once(self.scorer, lambda: self.scorer.scores_of(features()))
-        if not quantiles:  # y was made for another trigger
-            quantiles.append(partial(self.quantile.predict, self.quantile.inputs.evaluate(asked)[0]))
-        return y, np.concatenate([quantile() for quantile in quantiles])
+        return self.scorer.scores_of(features()), np.concatenate(quantiles)
 
     def _features(self, work: Workspace) -> tuple[Features, BoolArray, Features]:
         """Return the inputs of the network, which events have all of them, and x."""
@@ -314,16 +313,3 @@ class CompiledDecade(Compiled):
             "parallel": lambda: score(self.pool),
             "bare_bdt": lambda: self.quantile.trees.predict(x),
         }
-
-
-def ahead(pool: Executor | None, function: Callable[[T], U], items: Sequence[T]) -> Iterator[U]:
-    """Yield function(item) for each item, computed on the pool while the previous result is in use."""
-    if pool is None:
-        yield from map(function, items)
-        return
-    made = function(items[0])
-    for following in items[1:]:
-        pending = pool.submit(function, following)
-        yield made
-        made = pending.result()
-    yield made

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import treelite
 
 from trigemu.observables import Features, Inputs
 from trigemu.support import FloatArray, TrigemuError, own_cause
-from trigemu.triggers import Ensemble, FixedEnsemble, PrecisionTable
+from trigemu.triggers import CellRow, Ensemble, FixedRow, PrecisionTable, cell_table
 
 from .library import Scores, build, interpret
 from .model_file import read_model
@@ -24,15 +24,16 @@ MAX_COMPILED = 20_000
 @dataclass(frozen=True)
 class Trees:
     """Boosted trees. predict: float32[n, d] → float32[n]. interpreted: why treelite's interpreter evaluates
-    them, "" if it does not. tau: the quantile they were trained for. ensemble: their nodes. address: that of
-    the compiled function, or 0. fixed: the trees in fixed point, if they are evaluated so."""
+    them, "" if it does not. tau: the quantile they were trained for. ensemble: their nodes. row: of look-up
+    tables, makes that for single events from their float32[d]. address: that of the compiled function, or
+    0."""
 
     predict: Callable[[Features], Scores | FloatArray]
     interpreted: str
     tau: float
     ensemble: Ensemble
+    row: Callable[[Features], CellRow | FixedRow] | None = None
     address: int = 0
-    fixed: FixedEnsemble | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class Quantile:
 
 @lru_cache(maxsize=32)
 def load_trees(content: bytes, features: int) -> Trees:
-    """Read and compile a BDT with this number of inputs; raise TrigemuError if it cannot be used."""
+    """Read a BDT with this number of inputs and make a table of it, or compile it if that would be too large;
+    raise TrigemuError if it cannot be used."""
     checked = read_model(content, features)
     try:
         model = treelite.frontend.from_xgboost_json(checked.json)
@@ -62,10 +64,12 @@ def load_trees(content: bytes, features: int) -> Trees:
         reason = " ".join(str(error).split())[:200]
         raise TrigemuError(f"is not a model that treelite can read ({reason})") from None
     ensemble = read_ensemble(model)
+    if cells := cell_table(ensemble):
+        return Trees(cells.predict, "", checked.tau, ensemble, partial(CellRow, cells))
     nodes = len(ensemble.feature)
     library = build(model, content) if nodes <= MAX_COMPILED else None
     if library:
-        return Trees(library.predict, "", checked.tau, ensemble, library.address)
+        return Trees(library.predict, "", checked.tau, ensemble, address=library.address)
     why = "no C compiler (gcc, clang or the variable CC)"
     if nodes > MAX_COMPILED:
         why = f"{nodes} nodes, of which at most {MAX_COMPILED} are compiled"

@@ -227,7 +227,7 @@ def _trees() -> Corpus:
         "20 000 trees": many,
     }
     for name, change in changes.items():
-        for way in ("compiled", "interpreted", "fixed"):
+        for way in ("table", "compiled", "interpreted", "fixed"):
             yield f"{name}, {way}", "quantile models", lambda change=change, way=way: case(change, way)
 
     def leaf() -> Files:

@@ -142,12 +142,15 @@ def test_the_largest_float32_is_none_of_them() -> None:
 
 
 def test_which_columns_of_another_model() -> None:
-    """Equal numbers with equal padding."""
+    """Equal numbers with equal padding; where there is none, 0 is written."""
     other = inputs(("met", None), ("jet[0].pt", 0.0), ("jet[1].pt", 1.0), ("n_jet", None))
-    found = inputs(("jet[1].pt", 1.0), ("met", None)).within(other)
+    mine = inputs(("jet[1].pt", 1.0), ("met", None), ("n_jet", 0.0), ("jet[0].pt", None))
+    found = mine.within(other)
     assert found is not None
-    assert found.tolist() == [2, 0]
-    for lacking in (("jet[1].pt", 0.0), ("met", 0.0), ("hard[0].pt", 0.0)):
+    assert found.tolist() == [2, 0, 3, 1]
+    work = workspace(EVENTS, np.full(120, 50.0))
+    assert (mine.evaluate(work)[0] == other.evaluate(work)[0][:, found]).all()
+    for lacking in (("jet[1].pt", 0.0), ("met", 1.0), ("hard[0].pt", 0.0)):
         assert inputs(("n_jet", None), lacking).within(other) is None
 
 

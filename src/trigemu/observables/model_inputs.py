@@ -45,7 +45,7 @@ class Inputs:
         """Return float32[n, k], never NaN, and bool[n], the events with all required values. Raises a
         SampleError that names event and input if a value is infinite."""
         features = np.empty((len(work.events), len(self)), np.float32)
-        features[:] = [padding or 0.0 for padding in self.padding]
+        features[:] = self._filled
         complete = np.ones(len(work.events), np.bool_)
         finite = [part.fill(work, features, complete) for part in self._parts]
         if not all(finite):
@@ -58,11 +58,16 @@ class Inputs:
         return features, complete
 
     def within(self, other: Inputs) -> IntArray | None:
-        """Return the columns int64[k] of another model's features that equal these; None if one is
-        missing."""
-        known = {key: at for at, key in enumerate(zip(other.numbers, other.padding, strict=True))}
-        found = [known.get(key, -1) for key in zip(self.numbers, self.padding, strict=True)]
+        """Return the columns int64[k] of another model's features that equal these, whatever events are
+        complete; None if one is missing."""
+        known = {key: at for at, key in enumerate(zip(other.numbers, other._filled, strict=True))}
+        found = [known.get(key, -1) for key in zip(self.numbers, self._filled, strict=True)]
         return None if -1 in found else np.array(found, np.int64)
+
+    @property
+    def _filled(self) -> tuple[float, ...]:
+        """What replaces missing values, also in events that are not complete."""
+        return tuple(padding or 0.0 for padding in self.padding)
 
     @cached_property
     def _parts(self) -> tuple[_Values | _Elements, ...]:

@@ -38,6 +38,7 @@ from .models.machine_code import CodeRecipe, build_library, last_words, open_lib
 from .models.network import Network
 from .models.precision import PrecisionTable, TreeModel, table_of
 from .models.single_row import Row, add_leaves, decided, score_at, score_of, settled_decision, tree_score
+from .models.tree_cells import CellRow, CellTable, cell_table
 from .models.trees import (
     MAX_DEPTH,
     MAX_NODES,
@@ -70,6 +71,8 @@ __all__ = [
     "BitKind",
     "Card",
     "CardTable",
+    "CellRow",
+    "CellTable",
     "CodeRecipe",
     "Compiled",
     "CompiledAnomaly",
@@ -102,6 +105,7 @@ __all__ = [
     "add_leaves",
     "available",
     "build_library",
+    "cell_table",
     "contents_of",
     "decided",
     "event_blocks",

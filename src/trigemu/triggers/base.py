@@ -255,8 +255,8 @@ class Native:
         The compiled network, its input, its output, and the size of that in bytes.
     tree_code, x, quantile : int
         The compiled trees, their input and memory for their score; tree_code = 0: none.
-    fixed, arguments : int
-        The function of a `FixedRow`, trees in fixed point, and its arguments; fixed = 0: none.
+    tables, arguments : int
+        The function of trees as look-up tables (`CellRow`, `FixedRow`), and its arguments; tables = 0: none.
     cut, near : float
         The cut, and the distance to it within which the score does not decide.
     """
@@ -268,7 +268,7 @@ class Native:
     tree_code: int
     x: int
     quantile: int
-    fixed: int
+    tables: int
     arguments: int
     cut: float
     near: float

@@ -15,6 +15,7 @@ from decade_toys import Models, train_quantile
 from toys import memory_catalogue, toy_events
 
 from trigemu import Catalogue
+from trigemu.triggers.models import tree_cells
 from trigemu.triggers.plugins import find
 
 ROOT = Path(__file__).parents[3]
@@ -55,7 +56,20 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def no_compiler(fresh_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def no_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """All trees have too many cells for a table: they are compiled."""
+    from trigemu_plugin_decade.quantile import load_trees
+
+    monkeypatch.setattr(tree_cells, "MAX_CELLS", 0)
+    load_trees.cache_clear()
+    yield
+    load_trees.cache_clear()
+
+
+@pytest.fixture
+def no_compiler(
+    fresh_cache: Path, no_tables: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
     from trigemu_plugin_decade.quantile import load_trees
 
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))

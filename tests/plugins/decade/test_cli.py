@@ -272,7 +272,7 @@ def test_run_without_the_plugin(place: Models, trigemu: Run, monkeypatch: pytest
 
 
 def test_a_compiler_that_fails(
-    place: Models, trigemu: Run, fresh_cache: Path, compiler: Callable[..., Any]
+    place: Models, trigemu: Run, fresh_cache: Path, no_tables: None, compiler: Callable[..., Any]
 ) -> None:
     compiler("echo sorry >&2; exit 1")
     status, text = trigemu("run", "menu.toml", "--samples", "catalogue.toml")

@@ -28,6 +28,7 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.observables.workspace import Workspace
 from trigemu.support import Engine, worker_pool
 from trigemu.support.toml import TableError
+from trigemu.triggers.anomaly import of_asked
 from trigemu.triggers.models.lanes import Lanes
 
 Events = list[dict[str, Any]]
@@ -121,9 +122,8 @@ def truth_asked(events: Events) -> list[bool]:
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two threads work on few events too, in blocks of 50."""
+    """Two threads work on few events too."""
     monkeypatch.setattr(decade, "MANY", 0)
-    monkeypatch.setattr(decade, "SHARED", 50)
 
 
 def test_parallel_and_sequential_give_the_same_bits(
@@ -148,17 +148,32 @@ def test_few_events_are_handed_to_no_one(models: Models, catalogue: Catalogue) -
     assert 100 < (kind.evaluate(Workspace(events)) > -np.inf).sum() < decade.MANY
 
 
-def test_the_quantile_has_a_thread_of_its_own(models: Models, catalogue: Catalogue, shared: None) -> None:
+def test_each_thread_has_half_of_the_events(models: Models, catalogue: Catalogue, shared: None) -> None:
     menu = models.menu()
     kind = compiled(menu)
-    threads: list[int] = []
-    trees = kind.quantile.trees
-    noted = replace(trees, predict=lambda x: [threads.append(threading.get_ident()), trees.predict(x)][1])
+    seen: list[tuple[bool, int]] = []
+    trees, main = kind.quantile.trees, threading.get_ident()
+    noted = replace(
+        trees, predict=lambda x: [seen.append((threading.get_ident() == main, len(x))), trees.predict(x)][1]
+    )
     for pool in (kind.pool, None):
         one = replace(kind, quantile=replace(kind.quantile, trees=noted), pool=pool)
         one.evaluate(Workspace(read_events(menu, catalogue)))
-    assert len(set(threads)) == 2 < len(threads)
-    assert threads[0] != threading.get_ident() == threads[-1]
+    *both, (alone, whole) = seen
+    assert sorted(both) == [(False, whole // 2), (True, -(-whole // 2))]
+    assert alone
+
+
+def test_a_score_that_is_there_is_not_made_again(models: Models, catalogue: Catalogue, shared: None) -> None:
+    menu = models.menu()
+    kind, work = compiled(menu), Workspace(read_events(menu, catalogue))
+    expected = kind.parts(Workspace(work.events))
+    asked, _ = of_asked(work, kind.requires)
+    y = kind.scorer.scores(asked)
+    found = kind.parts(work)
+    assert found.y is y
+    assert found.y.tobytes() == expected.y.tobytes()
+    assert found.quantile.tobytes() == expected.quantile.tobytes()
 
 
 def test_x_may_be_among_what_the_network_reads(
@@ -205,24 +220,6 @@ def test_its_stages(models: Models, catalogue: Catalogue) -> None:
         assert np.array_equal(features, kind.scorer.inputs.evaluate(Workspace(events))[0])
         assert np.array_equal(x, kind.quantile.inputs.evaluate(Workspace(events))[0])
         assert complete.all()
-
-
-def test_what_is_made_ahead_comes_in_order() -> None:
-    made: list[int] = []
-
-    def half(number: int) -> float:
-        made.append(number)
-        return 1 / (number - 3)
-
-    with ThreadPoolExecutor(1) as pool:
-        for given in (pool, None):
-            made.clear()
-            assert list(decade.ahead(given, half, [0, 1, 5])) == [-1 / 3, -1 / 2, 1 / 2]
-            assert made == [0, 1, 5]
-            found = decade.ahead(given, half, [1, 2, 3, 4])
-            assert [next(found), next(found)] == [-1 / 2, -1]
-            with pytest.raises(ZeroDivisionError):
-                next(found)
 
 
 @pytest.mark.parametrize("failing", ["network", "quantile"])
@@ -392,6 +389,7 @@ def test_without_a_compiler(
     """The same decisions, and one warning for all triggers."""
     text = MENU + MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
     menu = models.menu(text.removesuffix("above = 0.0\n") + "above = 0.3\n")
+    request.getfixturevalue("no_tables")
     kinds = [compiled(menu)]
     results = [rates_of(emulate([menu], catalogue))]
     request.getfixturevalue("no_compiler")

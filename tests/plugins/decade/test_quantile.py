@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import treelite
 import xgboost
 from decade_toys import train_quantile
 from trigemu_plugin_decade import library, quantile
@@ -40,21 +41,37 @@ def grid(features: int = 2) -> np.ndarray:
     ],
     ids=str,
 )
-@pytest.mark.parametrize("is_compiled", [True, False])
+@pytest.mark.parametrize("way", ["no_tables", "no_compiler", ""])
 def test_models_are_evaluated_as_xgboost_does(
-    kind: dict[str, Any], is_compiled: bool, request: pytest.FixtureRequest
+    kind: dict[str, Any], way: str, request: pytest.FixtureRequest
 ) -> None:
-    if not is_compiled:
-        request.getfixturevalue("no_compiler")
+    if way:
+        request.getfixturevalue(way)
     booster = train_quantile(2, **kind)
     trees = load_trees(content(booster), 2)
-    assert trees.interpreted == ("" if is_compiled else "no C compiler (gcc, clang or the variable CC)")
+    why = "no C compiler (gcc, clang or the variable CC)" if way == "no_compiler" else ""
+    assert trees.interpreted == why
+    assert [trees.address != 0, trees.row is not None] == [way == "no_tables", way == ""]
     assert trees.predict(grid()) == pytest.approx(booster.inplace_predict(grid()), rel=1e-6, abs=1e-6)
     assert trees.predict(grid()[:0]).shape == (0,)
 
 
+@pytest.mark.parametrize("trees", [1, 23, 150])
+def test_a_table_has_the_bits_of_the_interpreter(trees: int) -> None:
+    booster = train_quantile(2, trees=trees)
+    model = treelite.frontend.from_xgboost_json(content(booster).decode())
+    x = np.concatenate([grid(), library.edges(model, 2000)])
+    np.testing.assert_array_equal(load_trees(content(booster), 2).predict(x), library.interpret(model, x))
+
+
+def test_a_table_needs_no_compiler(fresh_cache: Path, compiler: Callable[[str], Path]) -> None:
+    compilations = compiler("exit 1")
+    assert load_trees(content(train_quantile(2)), 2).row
+    assert compilations.read_text() == ""
+
+
 def test_a_large_model_is_interpreted(
-    monkeypatch: pytest.MonkeyPatch, fresh_cache: Path, compiler: Callable[[str], Path]
+    monkeypatch: pytest.MonkeyPatch, fresh_cache: Path, no_tables: None, compiler: Callable[[str], Path]
 ) -> None:
     """One node too many: no compiler is started."""
     booster, compilations = train_quantile(2), compiler('exec gcc "$@"')
@@ -141,7 +158,7 @@ def test_what_is_no_quantile_regression(kind: str) -> None:
 
 
 def test_a_failure_is_not_remembered(
-    booster: xgboost.Booster, fresh_cache: Path, compiler: Callable[..., Path]
+    booster: xgboost.Booster, fresh_cache: Path, no_tables: None, compiler: Callable[..., Path]
 ) -> None:
     compiler("exit 1")
     with pytest.raises(TrigemuError, match="cannot compile"):
@@ -150,7 +167,9 @@ def test_a_failure_is_not_remembered(
     assert not load_trees(content(booster), 2).interpreted
 
 
-def test_it_is_compiled_in_no_more_than_one_place(booster: xgboost.Booster, fresh_cache: Path) -> None:
+def test_it_is_compiled_in_no_more_than_one_place(
+    booster: xgboost.Booster, fresh_cache: Path, no_tables: None
+) -> None:
     load_trees(content(booster), 2)
     assert library.build  # the folder is that of the environment, not of the user
     assert [file.suffix for file in fresh_cache.iterdir()] == [".so"]

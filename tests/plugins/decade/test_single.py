@@ -58,7 +58,8 @@ def test_the_whole_menu(models: Models, events: Events) -> None:
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 
-def test_a_row_of_the_trees(models: Models, events: Events) -> None:
+@pytest.mark.usefixtures("no_tables")
+def test_a_row_of_compiled_trees(models: Models, events: Events) -> None:
     trees = compiled(models.menu()).quantile.trees
     rows = np.random.default_rng(1).exponential(25, (500, 2)).astype(np.float32)
     rows[::3, 0] = 0
@@ -66,6 +67,13 @@ def test_a_row_of_the_trees(models: Models, events: Events) -> None:
     alone = [tree_score(trees.address, row.ctypes.data, result.ctypes.data) for row in rows]
     np.testing.assert_array_equal(alone, trees.predict(rows))
     np.testing.assert_allclose(alone, models.booster.inplace_predict(rows), rtol=1e-6)
+
+
+@pytest.mark.usefixtures("no_tables")
+def test_the_whole_menu_with_compiled_trees(models: Models, events: Events) -> None:
+    plan = make_plan([models.menu()])
+    assert plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees.address  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 
 @pytest.mark.usefixtures("no_compiler")

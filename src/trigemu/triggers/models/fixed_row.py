@@ -43,8 +43,8 @@ class FixedRow:
 
 @kernel
 def score_by(function: int, arguments: int) -> float:
-    """Call the function of a `FixedRow`: a kernel that had the trees in it would be long to compile, also
-    for menus without any."""
+    """Call the function of a `FixedRow` or a `CellRow`: a kernel that had the trees in it would be long to
+    compile, also for menus without any."""
     call_function(function, arguments)
     return carray(pointer(arguments), (1,), np.float64)[0]  # type: ignore[no-any-return]
 
