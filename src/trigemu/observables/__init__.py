@@ -25,7 +25,7 @@ from trigemu.observables.language import (
     parse_tree,
     quoting,
 )
-from trigemu.observables.model_inputs import Features, Inputs
+from trigemu.observables.model_inputs import Elements, Features, Inputs
 from trigemu.observables.pruning import Use, all_uses, ceiling, cheap, lowest_pt, without_soft_objects
 from trigemu.observables.selections import (
     STANDARD,
@@ -64,6 +64,7 @@ __all__ = [
     "Derivation",
     "Digits",
     "Element",
+    "Elements",
     "Features",
     "Inputs",
     "Integers",

@@ -47,7 +47,7 @@ class Inputs:
         features = np.empty((len(work.events), len(self)), np.float32)
         features[:] = self._filled
         complete = np.ones(len(work.events), np.bool_)
-        finite = [part.fill(work, features, complete) for part in self._parts]
+        finite = [part.fill(work, features, complete) for part in self.parts]
         if not all(finite):
             infinite = np.isinf(features)
             column = int(infinite.any(axis=0).argmax())
@@ -70,18 +70,18 @@ class Inputs:
         return tuple(padding or 0.0 for padding in self.padding)
 
     @cached_property
-    def _parts(self) -> tuple[_Values | _Elements, ...]:
-        """Groups of inputs that are written together."""
-        parts: list[_Values | _Elements] = []
+    def parts(self) -> tuple[Values | Elements, ...]:
+        """The inputs in groups that are written together."""
+        parts: list[Values | Elements] = []
         groups: dict[_Source, list[tuple[int, int, bool]]] = {}
         for at, (number, padding) in enumerate(zip(self.numbers, self.padding, strict=True)):
             if found := _element(number):
                 source, index = found
                 groups.setdefault(source, []).append((index, at, padding is None))
             else:
-                parts.append(_Values(number, at, padding is None))
+                parts.append(Values(number, at, padding is None))
         for source, members in groups.items():
-            parts.append(_Elements(*source, *map(np.array, zip(*sorted(members), strict=True))))
+            parts.append(Elements(*source, *map(np.array, zip(*sorted(members), strict=True))))
         return tuple(parts)
 
 
@@ -97,7 +97,7 @@ def _element(number: Number) -> tuple[_Source, int] | None:
 
 
 @dataclass(frozen=True)
-class _Values:
+class Values:
     """Any number, for column `at`. needed: whether an event without it is incomplete."""
 
     number: Number
@@ -110,9 +110,9 @@ class _Values:
 
 
 @dataclass(frozen=True)
-class _Elements:
+class Elements:
     """A column, or its Δφ to `phi`, for the objects number `index`, int64[i], ascending, written to the
-    columns `at`, int64[i]. needed: bool[i], as in `_Values`."""
+    columns `at`, int64[i]. needed: bool[i], as in `Values`."""
 
     of: Derivation
     column: Column

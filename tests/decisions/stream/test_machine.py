@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from stream_toys import events_of
 
 from trigemu.decisions.stream.machine import run
 from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
-from trigemu.observables.expressions import Arithmetic, Condition, Constant, Element, Relation, Scalar
+from trigemu.observables.expressions import (
+    Arithmetic,
+    Condition,
+    Constant,
+    Element,
+    Number,
+    Relation,
+    Scalar,
+)
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.selections import Derivation
+from trigemu.observables.vectors import MissingEt, ObjectVector, OfVectors
+from trigemu.observables.windows import Window
+from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import ModelCall
 
 EVENTS = events_of(4, 60)
 MET, PT = Scalar("met"), Element(Derivation("jet"), 1, "pt")
 SOFT = Relation("<", MET, Constant(20.0))
+HARD = Derivation("jet", windows=(("pt", Window(min=20.0)),))
 values = EVENTS.scalars["met"].astype(float)
 jets = EVENTS.collections["jet"]
 second = [
@@ -53,6 +67,34 @@ def test_models_that_are_asked_for() -> None:
             assert asks[3][1].tolist() == [met, pt]
     assert seen == {1, 3, 9, 15}
     assert not words.any()
+
+
+ELEMENTS = st.builds(
+    Element,
+    st.sampled_from([Derivation("jet"), Derivation("muon"), HARD]),
+    st.integers(0, 4),
+    st.sampled_from(["pt", "eta", "phi", "z0", "quality"]),
+)
+DELTA_PHI = st.builds(
+    lambda of, index, to: OfVectors("dphi", (ObjectVector(of, index), to)),
+    st.sampled_from([Derivation("jet"), HARD]),
+    st.integers(0, 3),
+    st.sampled_from([MissingEt(), ObjectVector(Derivation("muon"), 0)]),
+)
+PADDING = st.sampled_from([None, 0.0, -7.5])
+
+
+@given(st.lists(st.tuples(st.one_of(ELEMENTS, DELTA_PHI, st.just(MET)), PADDING), min_size=1, max_size=12))
+def test_inputs_are_those_of_batches(chosen: list[tuple[Number, float | None]]) -> None:
+    numbers, padding = zip(*chosen, strict=True)
+    inputs = Inputs(numbers, ("",) * len(numbers), padding)
+    expected, complete = inputs.evaluate(Workspace(EVENTS))
+    program, features = Program(EVENTS), np.full(len(numbers), np.nan, np.float32)
+    program.ask(0, 0, ModelCall(None, ((inputs, features),), lambda: 0))  # type: ignore[arg-type]
+    table = program.finish(np.zeros(1, np.uint64))
+    for event in range(len(EVENTS)):
+        assert run(table, event) == complete[event]
+        assert features.tobytes() == expected[event].tobytes()
 
 
 @pytest.mark.parametrize("event", [-1, 60, 2**62, -(2**62)])

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from stream_toys import CONDITION, NAMES, NUMBER, OBJECTS, events_of, streamed
 from toys import menu_from
 
-from trigemu import Plan, decide, make_plan
+from trigemu import Collection, Plan, Stream, TrigemuError, decide, make_events, make_plan
+from trigemu.decisions.stream import program
 from trigemu.observables.workspace import Workspace
+from trigemu.triggers.combination import kind
 
 EVENTS = events_of(3, 300)
 
@@ -162,6 +164,24 @@ def combinations(draw: st.DrawFn) -> str:
 def test_combinations(folder: Path, triggers: list[str], seed: int, n: int) -> None:
     events, plan = events_of(seed, n), plan_of(folder, *triggers)
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+
+
+def test_a_search_without_end_is_the_error_of_batches(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other crossing is decided all the same."""
+    for module in (kind, program):
+        monkeypatch.setattr(module, "MAX_STEPS", 1000)
+    counts = [2, 40]
+    n = sum(counts)
+    columns = {"pt": np.full(n, 9, "f4"), "eta": np.linspace(-2, 2, n, dtype="f4"), "phi": np.zeros(n, "f4")}
+    events = make_events("toy", np.ones(2), {"muon": Collection(np.cumsum([0, *counts]), columns)}, {})
+    leg = '{ object = "muon" }'
+    pairs = "pairs = [{ legs = [1, 2], mass = { min = 1e6 } }]"
+    plan = plan_of(folder, f'kind = "combination"\nlegs = [{leg}, {leg}, {leg}]\n{pairs}')
+    stream = Stream(plan, events)
+    stream.decide(0)
+    assert not stream.words.any()
+    with pytest.raises(TrigemuError, match="event 1: 40, 40, 40 objects for its legs need more than 1000"):
+        stream.decide(1)
 
 
 INTEGERS = """

@@ -212,6 +212,6 @@ class Assembly:
             do.FIRED: np.zeros(1, np.bool_),
         }
         numbers = (number for k in sorted(arrays) for number in (arrays[k].ctypes.data, len(arrays[k])))
-        table = np.array([len(self._events), *numbers], np.int64)
+        table = np.array([len(self._events), *numbers, 0], np.int64)
         self._arrays = [*arrays.values(), table]
         return int(table.ctypes.data)

@@ -16,6 +16,7 @@ from numba import carray, types
 
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.compute import compute
+from trigemu.decisions.stream.memory import floats, integers
 from trigemu.support import (
     FloatArray,
     IntArray,
@@ -27,17 +28,7 @@ from trigemu.support import (
     momentum_y,
     pointer,
 )
-from trigemu.triggers import CUT, LEG, MATCH_AFTER, MAX_STEPS, decided, search
-
-
-@kernel
-def _integers(table: IntArray, number: int) -> IntArray:
-    return carray(pointer(table[1 + 2 * number]), (table[2 + 2 * number],), np.int64)  # type: ignore[no-any-return]
-
-
-@kernel
-def _floats(table: IntArray, number: int) -> FloatArray:
-    return carray(pointer(table[1 + 2 * number]), (table[2 + 2 * number],), np.float64)  # type: ignore[no-any-return]
+from trigemu.triggers import decided
 
 
 @kernel
@@ -54,9 +45,30 @@ def _store(address: int, value: float, padding: float) -> int:
 
 
 @kernel
+def _fill(t: IntArray, i: IntArray) -> int:
+    """Write a column that begins at i[4], or its Δφ to register i[5], if that is not −1, of i[2] objects of
+    selection i[3]. The pool has the number of each object, the address of a float32 and the register of the
+    padding. Return as `_store`."""
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
+    r = floats(t, do.REGISTERS)
+    complete = 1
+    for k in range(i[1], i[1] + 3 * i[2], 3):
+        value = math.nan
+        if pool[k] < rows[i[3]]:
+            value = columns[i[4] + rows[i[3] + 1 + pool[k]]]
+            if i[5] >= 0:
+                value = delta_phi(value, r[i[5]])
+        stored = _store(pool[k + 1], value, r[pool[k + 2]])
+        if stored == do.REFUSED:
+            return do.REFUSED
+        complete &= stored
+    return complete
+
+
+@kernel
 def _sum(t: IntArray, i: IntArray) -> float:
     """Σ pT: the pool has (selection, column) pairs."""
-    pool, columns, rows = _integers(t, do.POOL), _floats(t, do.COLUMNS), _integers(t, do.ROWS)
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
     total = 0.0
     for k in range(i[2], i[2] + 2 * i[3], 2):
         for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
@@ -67,7 +79,7 @@ def _sum(t: IntArray, i: IntArray) -> float:
 @kernel
 def _missing(t: IntArray, i: IntArray) -> None:
     """−Σ px and −Σ py: the pool has (selection, column of pT, column of φ) triples."""
-    pool, columns, rows = _integers(t, do.POOL), _floats(t, do.COLUMNS), _integers(t, do.ROWS)
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
     px = py = 0.0
     for k in range(i[2], i[2] + 3 * i[3], 3):
         for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
@@ -75,14 +87,14 @@ def _missing(t: IntArray, i: IntArray) -> None:
             pt, phi = columns[pool[k + 1] + row], columns[pool[k + 2] + row]
             px -= momentum_x(pt, phi)
             py -= momentum_y(pt, phi)
-    r = _floats(t, do.REGISTERS)
+    r = floats(t, do.REGISTERS)
     r[i[1]], r[i[1] + 1] = px, py
 
 
 @kernel
 def _all(t: IntArray, i: IntArray, event: int) -> None:
     """Select all objects of a collection whose offsets begin at i[2], in the crossing that is i[3] later."""
-    offsets, rows = _integers(t, do.OFFSETS), _integers(t, do.ROWS)
+    offsets, rows = integers(t, do.OFFSETS), integers(t, do.ROWS)
     at = event + i[3]
     if at < 0 or at >= t[0]:
         rows[i[1]] = 0
@@ -116,8 +128,8 @@ def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> 
 def _within_windows(t: IntArray, i: IntArray) -> None:
     """Select the objects of selection i[2] that pass i[4] tests: the pool has (column, mode, first, second,
     what follows) for each."""
-    pool, columns, r = _integers(t, do.POOL), _floats(t, do.COLUMNS), _floats(t, do.REGISTERS)
-    rows = _integers(t, do.ROWS)
+    pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
+    rows = integers(t, do.ROWS)
     kept = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
         row = rows[n]
@@ -139,7 +151,7 @@ def _within_windows(t: IntArray, i: IntArray) -> None:
 def _in_either(t: IntArray, i: IntArray) -> None:
     """Select the objects of selection i[2] that are in any of the i[4] selections that the pool names, which
     are parts of it in the same order."""
-    pool, rows = _integers(t, do.POOL), _integers(t, do.ROWS)
+    pool, rows = integers(t, do.POOL), integers(t, do.ROWS)
     kept = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
         there = False
@@ -156,8 +168,8 @@ def _scaled(t: IntArray, i: IntArray) -> None:
     """Fill the column at i[1] for the objects of selection i[2] from pT, the column at i[3]: the pool has
     (selection, register of the slope, which the offset follows) for each of i[5] pieces. i[6]: round as
     float32."""
-    pool, columns, r = _integers(t, do.POOL), _floats(t, do.COLUMNS), _floats(t, do.REGISTERS)
-    rows = _integers(t, do.ROWS)
+    pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
+    rows = integers(t, do.ROWS)
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
         columns[i[1] + rows[n]] = 0.0
     for k in range(i[4], i[4] + 2 * i[5], 2):
@@ -175,7 +187,7 @@ def _scaled(t: IntArray, i: IntArray) -> None:
 def _clear(t: IntArray, i: IntArray) -> None:
     """Select the objects of selection i[2] that are not within dR of an object of i[3]; i[4:8]: the columns
     of η and φ."""
-    columns, rows, dr = _floats(t, do.COLUMNS), _integers(t, do.ROWS), _floats(t, do.REGISTERS)[i[8]]
+    columns, rows, dr = floats(t, do.COLUMNS), integers(t, do.ROWS), floats(t, do.REGISTERS)[i[8]]
     kept = i[1] + 1
     for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
         row = rows[n]
@@ -192,47 +204,10 @@ def _clear(t: IntArray, i: IntArray) -> None:
 
 
 @kernel
-def _choice(t: IntArray, i: IntArray) -> float:
-    """Whether any choice of objects fits a combination of i[3] legs and i[4] cuts.
-
-    The pool holds the collection and the twin of each leg, then for each leg its selection and columns (−1:
-    not read), then the cuts, whose numbers are the i[6] registers from i[5] on.
-    """
-    pool, columns, rows = _integers(t, do.POOL), _floats(t, do.COLUMNS), _integers(t, do.ROWS)
-    starts = _integers(t, do.STARTS).reshape(-1, 2)
-    objects = _floats(t, do.OBJECTS).reshape(do.LINES, -1)
-    legs, at = i[3], i[2] + LEG * i[3]
-    total = 0
-    for leg in range(legs):
-        selection = pool[at]
-        if rows[selection] == 0:
-            return 0.0
-        starts[leg, 0] = total
-        for n in range(selection + 1, selection + 1 + rows[selection]):
-            row = rows[n]
-            objects[0, total] = row
-            for line in range(1, do.LINES):
-                if pool[at + line] >= 0:
-                    objects[line, total] = columns[pool[at + line] + row]
-            total += 1
-        starts[leg, 1] = total
-        at += do.LINES
-    of_legs = pool[i[2] : i[2] + LEG * legs].reshape(-1, LEG)
-    cuts = pool[at : at + CUT * i[4]].reshape(-1, CUT)
-    numbers = _floats(t, do.REGISTERS)[i[5] : i[5] + i[6]]
-    fired = carray(pointer(t[1 + 2 * do.FIRED]), (1,), np.bool_)
-    fired[0] = False
-    chosen = _integers(t, do.CHOSEN)
-    if search(starts[:legs], objects, of_legs, cuts, numbers, chosen, fired, MATCH_AFTER, MAX_STEPS) >= 0:
-        raise RuntimeError("a choice of objects for the legs of a combination needs too many trials")
-    return 1.0 if fired[0] else 0.0
-
-
-@kernel
 def _called(t: IntArray, i: IntArray) -> bool:
     """Call the function at i[2] on the row of registers from i[1] on: the first i[4] are copies of those that
     the pool names, the result is at i[5]; it is NaN if one of them is. Return whether that worked."""
-    r, pool = _floats(t, do.REGISTERS), _integers(t, do.POOL)
+    r, pool = floats(t, do.REGISTERS), integers(t, do.POOL)
     complete = True
     for n in range(i[4]):
         value = r[pool[i[3] + n]]
@@ -245,21 +220,19 @@ def _called(t: IntArray, i: IntArray) -> bool:
 @kernel
 def _look(t: IntArray, i: IntArray, event: int) -> None:
     """Run an instruction that reads the columns and selections of the event."""
-    r, op = _floats(t, do.REGISTERS), i[0]
+    r, op = floats(t, do.REGISTERS), i[0]
     if op == do.SCALAR:
-        r[i[1]] = _floats(t, do.COLUMNS)[i[2] + event]
+        r[i[1]] = floats(t, do.COLUMNS)[i[2] + event]
     elif op == do.BIT:
         at = event + i[4]
         inside = 0 <= at < t[0]
-        r[i[1]] = np.int64(_floats(t, do.COLUMNS)[i[2] + at]) >> i[3] & 1 if inside else 0
+        r[i[1]] = np.int64(floats(t, do.COLUMNS)[i[2] + at]) >> i[3] & 1 if inside else 0
     elif op == do.COUNT:
-        r[i[1]] = _integers(t, do.ROWS)[i[2]]
+        r[i[1]] = integers(t, do.ROWS)[i[2]]
     elif op == do.SUM:
         r[i[1]] = _sum(t, i)
     elif op == do.MISSING:
         _missing(t, i)
-    elif op == do.CHOICE:
-        r[i[1]] = _choice(t, i)
     elif op == do.WINDOWS:
         _within_windows(t, i)
     elif op == do.CLEAR:
@@ -279,11 +252,11 @@ def run(address: int, event: int) -> int:
     t = carray(pointer(address), (do.TABLE,), np.int64)
     if event < 0 or event >= t[0]:
         return do.REFUSED
-    code, rows = _integers(t, do.CODE), _integers(t, do.ROWS)
-    r, columns = _floats(t, do.REGISTERS), _floats(t, do.COLUMNS)
+    code, rows = integers(t, do.CODE), integers(t, do.ROWS)
+    r, columns = floats(t, do.REGISTERS), floats(t, do.COLUMNS)
     decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
     decisions[:] = 0
-    asked = at = 0
+    first, asked, at = t[1 + 2 * do.CODE], 0, 0
     complete = 1
     while at < len(code):
         i = code[at : at + do.WIDTH]
@@ -293,20 +266,26 @@ def run(address: int, event: int) -> int:
             r[i[1]] = compute(op, i, r)
         elif op == do.ELEMENT:
             r[i[1]] = columns[i[4] + rows[i[2] + 1 + i[3]]] if i[3] < rows[i[2]] else math.nan
+        elif op == do.CHOICE:
+            t[do.INSTRUCTION] = first + 8 * (at - do.WIDTH)
+            fits = call_function(i[7], address)
+            if fits == do.REFUSED:
+                return do.REFUSED
+            r[i[1]] = fits
         elif op < do.SKIP:
             _look(t, i, event)
         elif op == do.SKIP:
             if r[i[1]] == 0.0:
                 at += do.WIDTH * i[2]
-        elif op == do.STORE:
-            stored = _store(i[1], r[i[2]], r[i[3]])
+        elif op <= do.FILL:
+            stored = _store(i[1], r[i[2]], r[i[3]]) if op == do.STORE else _fill(t, i)
             if stored == do.REFUSED:
                 return do.REFUSED
             complete &= stored
         elif op == do.ASK:
             fires = -1
             if complete and i[3] >= 0:
-                pool = _integers(t, do.POOL)
+                pool = integers(t, do.POOL)
                 fires = decided(pool[i[3] : i[3] + do.NATIVE], r[i[4]], r[i[4] + 1])
             if fires > 0:
                 decisions[i[2] // 64] |= np.uint64(1) << np.uint64(i[2] % 64)

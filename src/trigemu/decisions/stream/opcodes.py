@@ -18,7 +18,7 @@ WIDTH = 9
 # → the rows of one column.
 (SCALED,) = range(39, 40)
 # → outside.
-(SKIP, STORE, ASK, CALL, FIRE) = range(40, 45)
+(SKIP, STORE, FILL, ASK, CALL, FIRE) = range(40, 46)
 
 #: How a value is compared with a window: low ≤ v ≤ high, the same for |v|, φ that wraps around, one of some
 #: values, bits that must all be set.
@@ -32,9 +32,10 @@ TEST = 5
 NATIVE = 9
 
 #: The arrays, in the order of the table, which holds the number of events, then address and length of each
-#: array.
+#: array, then the address of the instruction that a function was called for.
 (CODE, POOL, REGISTERS, COLUMNS, OFFSETS, ROWS, DECISIONS, STARTS, OBJECTS, CHOSEN, FIRED) = range(11)
-TABLE = 23
+INSTRUCTION = 23
+TABLE = 24
 #: Lines of OBJECTS: row, pt, eta, phi, z0, charge, upt.
 LINES = 7
 

@@ -11,12 +11,14 @@ from typing import Any, cast
 
 from trigemu.decisions.stream import opcodes as do
 from trigemu.decisions.stream.assembly import HALF, Assembly, NoFormError
+from trigemu.decisions.stream.choice import chooser
 from trigemu.observables import (
     Arithmetic,
     Condition,
     Constant,
     Count,
     Element,
+    Elements,
     Features,
     Inputs,
     Junction,
@@ -33,6 +35,7 @@ from trigemu.observables import (
 )
 from trigemu.triggers import (
     COLUMNS,
+    MAX_STEPS,
     Compiled,
     CompiledCombination,
     CompiledExternal,
@@ -83,10 +86,18 @@ class Program(Assembly):
         self._code[at] = self._padded(do.SKIP, register, len(self._code) - at - 1)
 
     def _store(self, inputs: Inputs, features: Features) -> None:
-        for position, (number, padding) in enumerate(zip(inputs.numbers, inputs.padding, strict=True)):
-            stand_in = self.constant(math.nan if padding is None else padding)
-            address = features.ctypes.data + position * features.itemsize
-            self.add(do.STORE, address, self.register(number), stand_in)
+        address = features.ctypes.data
+        first = self.constant(*(math.nan if padding is None else padding for padding in inputs.padding))
+        for part in inputs.parts:
+            if not isinstance(part, Elements):
+                at = part.at
+                self.add(do.STORE, address + 4 * at, self.register(part.number), first + at)
+                continue
+            phi = -1 if part.phi is None else self.register(part.phi)
+            of, column = self.selection(part.of), self.column(part.of.base, part.column)
+            places = zip(part.index.tolist(), part.at.tolist(), strict=True)
+            pool = self.put(*(n for index, at in places for n in (index, address + 4 * at, first + at)))
+            self.add(do.FILL, pool, len(part.index), of, column, phi)
 
     def register(self, node: Number | Condition | Compiled) -> int:
         """Return the register of the value of a node."""
@@ -182,7 +193,8 @@ def _combination(program: Program, node: CompiledCombination) -> int:
         pool += [program.column(base, leg.column(c), at) if c in leg.columns else -1 for c in COLUMNS]
     pool += cuts.reshape(-1).tolist()
     first = program.constant(*numbers.tolist())
-    return program.compute(do.CHOICE, program.put(*pool), len(node.legs), len(cuts), first, len(numbers))
+    sizes = len(node.legs), len(cuts), first, len(numbers)
+    return program.compute(do.CHOICE, program.put(*pool), *sizes, chooser(), MAX_STEPS)
 
 
 def _external(program: Program, node: CompiledExternal) -> int:
