@@ -11,7 +11,8 @@ Exit status 3: an operator or a shape is not one of those that are known; the re
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 #: Operators of fully connected networks, and of what is around them.
@@ -138,13 +139,27 @@ def _known(kind: str) -> str | None:
 
 def source(model: Any) -> str:
     """Return the C of `void model(const float input[1][k], float output[…])`."""
+    import jinja2
     from emx_onnx_cgen import Compiler
     from emx_onnx_cgen.compiler import CompilerOptions
 
+    # It asks for the templates of all operators, 170 of them, which take a second to compile.
+    compiled = jinja2.Environment.get_template
+    jinja2.Environment.get_template = lambda *of: _Template(lambda: compiled(*of))  # type: ignore[assignment,method-assign]
     options = CompilerOptions(
         model_name="model", large_temp_threshold_bytes=0, large_weight_threshold=0, restrict_arrays=True
     )
     return str(Compiler(options).compile(model))
+
+
+class _Template:
+    """A template of jinja2 that is compiled when it is used."""
+
+    def __init__(self, compiled: Callable[[], Any]) -> None:
+        self._compiled = cache(compiled)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._compiled(), name)
 
 
 def bound(model: Any) -> str:
