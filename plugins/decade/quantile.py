@@ -24,15 +24,14 @@ MAX_COMPILED = 20_000
 @dataclass(frozen=True)
 class Trees:
     """Boosted trees. predict: float32[n, d] → float32[n]. interpreted: why treelite's interpreter evaluates
-    them, "" if it does not. tau: the quantile they were trained for. ensemble: their nodes. row: of look-up
-    tables, makes that for single events from their float32[d]. address: that of the compiled function, or
-    0."""
+    them, "" if it does not. tau: the quantile they were trained for. ensemble: their nodes. row: makes their
+    look-up tables for single events, if they have any. address: that of the compiled function, or 0."""
 
     predict: Callable[[Features], Scores | FloatArray]
     interpreted: str
     tau: float
     ensemble: Ensemble
-    row: Callable[[Features], CellRow | FixedRow] | None = None
+    row: Callable[[], CellRow | FixedRow] | None = None
     address: int = 0
 
 

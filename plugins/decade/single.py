@@ -27,15 +27,15 @@ class SingleDecade:
     def __init__(self, row: Row, trees: Trees, x: Features, cut: float, pool: Executor | None) -> None:
         self._x, self._pool = x, pool
         self._row, self.engine, self._settle = row, row.engine, (cut, row.near)
-        quantile, tables = np.zeros(1, np.float32), trees.row and trees.row(x)
+        quantile, tables = np.zeros(1, np.float32), trees.row and trees.row()
         self._kept = trees, quantile, tables  # keeps the memory at the addresses alive
         result, by = quantile.ctypes.data, (tables.function, tables.arguments) if tables else (0, 0)
         self._tree: Callable[[int], float]
         if trees.address:
             self._tree = lambda at: tree_score(trees.address, at, result)
-        elif tables:  # and below: of the event whose features were written last
-            self._tree = lambda at: score_by(*by)
-        else:  # without a C compiler
+        elif tables:
+            self._tree = lambda at: score_by(*by, at)
+        else:  # without a C compiler: of the event whose features were written last
             self._tree = lambda at: float(trees.predict(x[np.newaxis])[0])
         addresses = *row.addresses, trees.address, x.ctypes.data, result, *by
         self.native = Native(*addresses, *self._settle) if trees.address or tables else None

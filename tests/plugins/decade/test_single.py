@@ -122,7 +122,9 @@ def test_stages(models: Models, events: Events) -> None:
         "bare_onnxruntime",
         "bare_bdt",
     }
-    for number, event in enumerate(np.flatnonzero(parts.chosen)[:40].tolist()):
+    asked = np.flatnonzero(parts.chosen)[:40].tolist()
+    assert [stages["bare_bdt"](event) for event in asked] == parts.quantile[:40].tolist()
+    for number, event in enumerate(asked):
         stages["features"](event)
         stages["bare_onnxruntime"](event)
         y, quantile = parts.y[number], parts.quantile[number]

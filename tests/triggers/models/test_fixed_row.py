@@ -14,12 +14,8 @@ from trigemu.triggers.models.trees import FixedEnsemble, Precision
 
 
 def by_row(fixed: FixedEnsemble, x: np.ndarray) -> list[float]:
-    memory, found = np.empty(x.shape[1], np.float32), []
-    row = FixedRow(fixed, memory)
-    for values in x:
-        memory[:] = values
-        found.append(score_by(row.function, row.arguments))
-    return found
+    row = FixedRow(fixed)
+    return [score_by(row.function, row.arguments, values.ctypes.data) for values in x]
 
 
 def kinds(most: int) -> st.SearchStrategy[ApFixed]:

@@ -77,12 +77,9 @@ def test_searches_of_any_number_of_thresholds(number: int) -> None:
 
 def test_rows_are_those_of_batches() -> None:
     trees = random_trees(12, 4)
-    table, memory = table_of(trees), np.empty(3, np.float32)
-    row, found = CellRow(table, memory), []
-    x = np.concatenate([inputs(), next_to(trees, 1)])
-    for values in x:
-        memory[:] = values
-        found.append(score_by(row.function, row.arguments))
+    table, x = table_of(trees), np.concatenate([inputs(), next_to(trees, 1)])
+    row = CellRow(table)
+    found = [score_by(row.function, row.arguments, values.ctypes.data) for values in x]
     assert found == table.predict(x).tolist()
 
 

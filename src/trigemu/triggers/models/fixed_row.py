@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, types
 
-from trigemu.observables import Features
 from trigemu.support import Array, address_of, c_function, call_function, kernel, pointer
 from trigemu.triggers.models.fixed_point import in_range, quantise
 from trigemu.triggers.models.tree_lookup import add_leaves_of
@@ -20,10 +19,9 @@ _TABLE = 13
 
 
 class FixedRow:
-    """x: float32[d], the row. function, arguments: addresses for `score_by`; they are valid as long as the
-    object is kept."""
+    """function, arguments: addresses for `score_by`; they are valid as long as the object is kept."""
 
-    def __init__(self, fixed: FixedEnsemble, x: Features) -> None:
+    def __init__(self, fixed: FixedEnsemble) -> None:
         inputs, score, d = fixed.precision.input, fixed.precision.score, len(fixed.scales)
         factors = np.append(np.ldexp(1.0, np.array(fixed.scales) + inputs.fraction), score.step)
         memory: list[Array] = [np.zeros(d, np.int64), np.zeros(d, np.bool_), factors, np.zeros(1, np.int64)]
@@ -35,16 +33,17 @@ class FixedRow:
             memory += arrays
             numbers += [len(table.feature), len(table.cuts), len(table.first), table.masks.shape[1]]
             numbers += [array.ctypes.data for array in arrays]
-        self._kept = memory, np.array(numbers, np.int64), x
-        self._arguments = np.array([0, self._kept[1].ctypes.data, x.ctypes.data], np.int64)
+        self._kept = memory, np.array(numbers, np.int64)
+        self._arguments = np.array([0, self._kept[1].ctypes.data, 0], np.int64)
         self.arguments = int(self._arguments.ctypes.data)
         self.function = address_of(_of_arguments, types.intp(types.intp))
 
 
 @kernel
-def score_by(function: int, arguments: int) -> float:
-    """Call the function of a `FixedRow` or a `CellRow`: a kernel that had the trees in it would be long to
-    compile, also for menus without any."""
+def score_by(function: int, arguments: int, x: int) -> float:
+    """Call the function of a `FixedRow` or a `CellRow` for the float32 row at an address: a kernel that had
+    the trees in it would be long to compile, also for menus without any."""
+    carray(pointer(arguments), (3,), np.int64)[2] = x
     call_function(function, arguments)
     return carray(pointer(arguments), (1,), np.float64)[0]  # type: ignore[no-any-return]
 

@@ -162,5 +162,5 @@ def decided(code: IntArray, cut: float, near: float) -> int:
     if code[4] != 0:
         quantile = tree_score(code[4], code[5], code[6])
     elif code[7] != 0:
-        quantile = score_by(code[7], code[8])
+        quantile = score_by(code[7], code[8], code[5])
     return settled_decision(y, y - quantile, cut, near)

@@ -110,14 +110,15 @@ def _levels(cuts: Floats) -> list[Floats]:
 
 
 class CellRow:
-    """A table for one row at a time. x: float32[d], the row. function, arguments: addresses for `score_by`;
-    they are valid as long as the object is kept."""
+    """A table for one row at a time. function, arguments: addresses for `score_by`; they are valid as long as
+    the object is kept."""
 
-    def __init__(self, table: CellTable, x: Features) -> None:
+    def __init__(self, table: CellTable) -> None:
         arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
         numbers = [number for array in arrays for number in (len(array), array.ctypes.data)]
-        self._kept = arrays, np.array([len(x), *numbers], np.int64), x
-        self._arguments = np.array([0, self._kept[1].ctypes.data, x.ctypes.data], np.int64)
+        width = 1 + int(table.feature.max(initial=-1))
+        self._kept = arrays, np.array([width, *numbers], np.int64)
+        self._arguments = np.array([0, self._kept[1].ctypes.data, 0], np.int64)
         self.arguments = int(self._arguments.ctypes.data)
         self.function = address_of(_of_arguments, types.intp(types.intp))
 
