@@ -32,6 +32,21 @@ def test_a_page(place: Any, trigemu: Run) -> None:
     assert (place.folder / "menu.html").read_text() == page  # the same bytes
 
 
+def test_a_page_from_a_score_table_is_the_same(place: Any, trigemu: Run) -> None:
+    catalogue = (place.folder / "catalogue.toml").read_text()
+    place.write("catalogue.toml", catalogue + SIGNAL)
+    offered = ("menu.toml", *ON_TOYS, "--vary", "J30=20:60", "--signal", "signal")
+    assert trigemu("explore", *offered, "-o", "menu.html")[0] == 0
+    assert trigemu("scores", *offered, "-o", "scores.parquet")[0] == 0
+    from_scores = ("explore", "menu.toml", *ON_TOYS, "--scores", "scores.parquet", "-o", "other.html")
+    status, text = trigemu(*from_scores)
+    assert status == 0, text
+    assert (place.folder / "other.html").read_text() == (place.folder / "menu.html").read_text()
+    status, text = trigemu(*from_scores, "--vary", "J30=30:40")
+    assert status == 2
+    assert "scores.parquet has its own ranges of thresholds and signals" in " ".join(text.split())
+
+
 def test_a_menu_without_thresholds_has_a_page_too(place: Any, trigemu: Run) -> None:
     menu = place.write(
         "mu.toml", (place.folder / "menu.toml").read_text().partition("group")[2].partition("\n")[2]

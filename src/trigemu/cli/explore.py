@@ -25,6 +25,7 @@ from trigemu.triggers import search_path
 )
 @options.vary
 @options.signals
+@options.scores_file
 @options.samples
 @processing
 @options.plugin_path
@@ -33,6 +34,7 @@ def explore(
     file: Path,
     vary: dict[str, tuple[float, float]],
     signals: tuple[str, ...],
+    scores: Path | None,
     catalogue: Path | str | None,
     processing: Processing,
     plugin_path: tuple[Path, ...],
@@ -41,16 +43,25 @@ def explore(
 
     All rates, overlaps, differences and efficiencies follow. The page needs no server and no network.
     """
-    check_outputs([file], (*menus, catalogue))
+    if scores and (vary or signals):
+        raise trigemu.TrigemuError(
+            f"{scores} has its own ranges of thresholds and signals: give --vary and --signal to trigemu "
+            f"scores"
+        )
+    check_outputs([file], (*menus, catalogue, scores))
     read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
     with processing.opened(catalogue) as (engine, samples):
         check_inputs([file], read, samples)
-        with events_bar(samples_passed(read, samples, vary, signals), engine) as advance:
+        table = trigemu.read_scores(scores, read, samples) if scores else None
+        passed = samples_passed(read, samples, vary, signals)
+        if table:
+            passed = [samples.sample(name) for name in table.signals]
+        with events_bar(passed, engine) as advance:
             made = without_bad_files(
                 samples,
                 lambda good: explorer(
                     read,
-                    good,
+                    table or good,
                     trigemu.__version__,
                     vary=vary,
                     signals=signals,

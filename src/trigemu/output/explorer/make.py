@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trigemu.emulation import Progress, passes_to_score, score_table, solve_budgets
+from trigemu.emulation import Progress, Scores, passes_to_score, score_table, solve_budgets
 from trigemu.menus import Menu
 from trigemu.output.explorer.fit import all_enabled, page_data
 from trigemu.output.explorer.page import page_of
@@ -26,7 +26,7 @@ class Explorer:
 
 def explorer(
     menus: Sequence[Menu],
-    catalogue: Catalogue,
+    samples: Catalogue | Scores,
     version: str,
     *,
     vary: Mapping[str, tuple[float, float]] | None = None,
@@ -36,17 +36,21 @@ def explorer(
 ) -> Explorer:
     """Make the page of some menus.
 
+    samples: the events, or a score table of the menus, with ranges of thresholds and signals of its own.
     vary, signals, executor, progress: as `score_table` takes them. version: that of trigemu. TrigemuError if
     a request cannot be met, or the page would be too large.
     """
-    solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
-    scores = score_table(
-        all_enabled(solved), catalogue, vary=vary, signals=signals, executor=executor, progress=progress
-    )
-    profiles = turnon_profiles(scores, solved) if signals else ()
+    if isinstance(samples, Scores):
+        scores, solved = samples, samples.solve_budgets(menus)
+    else:
+        solved = solve_budgets(menus, samples, executor=executor, progress=progress)
+        scores = score_table(
+            all_enabled(solved), samples, vary=vary, signals=signals, executor=executor, progress=progress
+        )
+    profiles = turnon_profiles(scores, solved) if scores.signals else ()
     bins = {
-        name: signal_bins(solved[0], catalogue, name, profiles, executor=executor, progress=progress)
-        for name in signals
+        name: signal_bins(solved[0], scores.catalogue, name, profiles, executor=executor, progress=progress)
+        for name in scores.signals
     }
     data = page_data(solved, scores, bins, version)
     events = len(scores.table) + sum(map(len, scores.signals.values()))
