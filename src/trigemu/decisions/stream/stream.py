@@ -24,9 +24,10 @@ from trigemu.decisions.stream.assembly import NoFormError
 from trigemu.decisions.stream.machine import compile_machine, run, run_while
 from trigemu.decisions.stream.opcodes import REFUSED
 from trigemu.decisions.stream.program import Program
+from trigemu.observables import Condition
 from trigemu.samples import Events
 from trigemu.support import Words, wrong_type
-from trigemu.triggers import Model, ModelCall
+from trigemu.triggers import Compiled, Model, ModelCall
 
 #: The machine returns the requested models as the bits of an int64, whose sign is not available.
 _MAX_MODELS = 63
@@ -64,15 +65,16 @@ class Stream:
             raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions takes a menu")
         if not isinstance(events, Events):
             raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an array")
-        # It takes seconds the first time, as do models, which other programs compile.
+        # It takes seconds the first time, as do models, which other programs compile meanwhile.
         machine = Thread(target=compile_machine)
         machine.start()
+        forms = [slot.compiled.single() for slot in plan.slots]
         self._plan, self._events = plan, events
         self.words: Words = np.zeros(plan.words, np.uint64)
         self._program = Program(events)
         self._asked: list[tuple[int, ModelCall]] = []
         self._models: list[tuple[int, int, Model]] = []
-        self._others = [bit for bit in range(len(plan.slots)) if not self._add(bit)]
+        self._others = [bit for bit, form in enumerate(forms) if not self._add(bit, form)]
         for bit, asked in self._asked:
             self._add_model(bit, asked if native else replace(asked, native=None))
         slots = tuple(plan.slots[bit] for bit in self._others)
@@ -80,9 +82,8 @@ class Stream:
         self._table = self._program.finish(self.words)
         machine.join()
 
-    def _add(self, bit: int) -> bool:
+    def _add(self, bit: int, form: Condition | Compiled | ModelCall | None) -> bool:
         """Add the form of a slot for single events; return whether it has one."""
-        form = self._plan.slots[bit].compiled.single()
         if isinstance(form, ModelCall):
             self._asked.append((bit, form))
             return True
