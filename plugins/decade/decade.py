@@ -278,6 +278,7 @@ class CompiledDecade(Compiled):
         return asked.once(self.scorer, lambda: y), quantile
 
     def _of_part(self, work: Workspace) -> tuple[FloatArray, FloatArray]:
+        """Return y and Y(x), on this thread."""
         quantiles: list[FloatArray] = []
 
         def features() -> Iterator[tuple[Features, BoolArray]]:

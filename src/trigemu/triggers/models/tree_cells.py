@@ -15,7 +15,7 @@ import numpy.typing as npt
 from numba import carray, types
 
 from trigemu.observables import Features
-from trigemu.support import IntArray, address_of, c_function, inlined, kernel, pointer
+from trigemu.support import IntArray, address_of, c_function, kernel, pointer
 from trigemu.triggers.models.trees import Ensemble
 
 Floats = npt.NDArray[np.float32]
@@ -116,34 +116,11 @@ class CellRow:
     def __init__(self, table: CellTable) -> None:
         arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
         numbers = [number for array in arrays for number in (len(array), array.ctypes.data)]
-        width = 1 + int(table.feature.max(initial=-1))
-        self._kept = arrays, np.array([width, *numbers], np.int64)
-        self._arguments = np.array([0, self._kept[1].ctypes.data, 0], np.int64)
+        width, score = 1 + int(table.feature.max(initial=-1)), np.zeros(1, np.float32)
+        self._kept = np.array([width, score.ctypes.data, *numbers], np.int64), arrays, score
+        self._arguments = np.array([0, self._kept[0].ctypes.data, 0], np.int64)
         self.arguments = int(self._arguments.ctypes.data)
         self.function = address_of(_of_arguments, types.intp(types.intp))
-
-
-@inlined
-def _value(
-    x: Floats,
-    feature: IntArray,
-    stride: IntArray,
-    level: IntArray,
-    start: IntArray,
-    cuts: Floats,
-    values: Floats,
-) -> float:
-    cell = 0
-    for k in range(len(feature)):
-        value = x[feature[k]]
-        below = 0  # how many thresholds of a level are not above the value
-        for at in range(level[k], level[k + 1]):
-            first = start[at] + _WIDTH * below
-            below *= _WIDTH
-            for i in range(first, first + _WIDTH):
-                below += int(value >= cuts[i])
-        cell += stride[k] * below
-    return values[cell]  # type: ignore[no-any-return]
 
 
 @kernel
@@ -158,20 +135,33 @@ def _predict(
     scores: Floats,
 ) -> None:
     for row in range(len(x)):
-        scores[row] = _value(x[row], feature, stride, level, start, cuts, values)
+        cell = 0
+        for k in range(len(feature)):
+            value = x[row, feature[k]]
+            below = 0  # how many thresholds of a level are not above the value
+            for at in range(level[k], level[k + 1]):
+                first = start[at] + _WIDTH * below
+                below *= _WIDTH
+                for i in range(first, first + _WIDTH):
+                    below += int(value >= cuts[i])
+            cell += stride[k] * below
+        scores[row] = values[cell]
 
 
 @c_function
 def _of_arguments(arguments: int) -> int:
     at = carray(pointer(arguments), (3,), np.int64)
-    t = carray(pointer(at[1]), (13,), np.int64)
-    carray(pointer(arguments), (1,), np.float64)[0] = _value(
-        carray(pointer(at[2]), (t[0],), np.float32),
-        carray(pointer(t[2]), (t[1],), np.int64),
-        carray(pointer(t[4]), (t[3],), np.int64),
-        carray(pointer(t[6]), (t[5],), np.int64),
-        carray(pointer(t[8]), (t[7],), np.int64),
-        carray(pointer(t[10]), (t[9],), np.float32),
-        carray(pointer(t[12]), (t[11],), np.float32),
+    t = carray(pointer(at[1]), (14,), np.int64)
+    score = carray(pointer(t[1]), (1,), np.float32)
+    _predict(
+        carray(pointer(at[2]), (1, t[0]), np.float32),
+        carray(pointer(t[3]), (t[2],), np.int64),
+        carray(pointer(t[5]), (t[4],), np.int64),
+        carray(pointer(t[7]), (t[6],), np.int64),
+        carray(pointer(t[9]), (t[8],), np.int64),
+        carray(pointer(t[11]), (t[10],), np.float32),
+        carray(pointer(t[13]), (t[12],), np.float32),
+        score,
     )
+    carray(pointer(arguments), (1,), np.float64)[0] = score[0]
     return 1
