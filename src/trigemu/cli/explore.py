@@ -53,9 +53,11 @@ def explore(
     with processing.opened(catalogue) as (engine, samples):
         check_inputs([file], read, samples)
         table = trigemu.read_scores(scores, read, samples) if scores else None
-        passed = samples_passed(read, samples, vary, signals)
-        if table:
-            passed = [samples.sample(name) for name in table.signals]
+        passed = (
+            [samples.sample(name) for name in table.signals]
+            if table
+            else samples_passed(read, samples, vary, signals)
+        )
         with events_bar(passed, engine) as advance:
             made = without_bad_files(
                 samples,

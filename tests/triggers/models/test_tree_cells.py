@@ -92,6 +92,19 @@ def test_a_layout_and_a_number_of_rows_change_nothing() -> None:
     assert table.predict(x[:0]).shape == (0,)
 
 
+def test_nothing_beside_the_rows_is_read() -> None:
+    table = table_of(random_trees(12, 4))
+    for wrong in (inputs()[:, :2], inputs()[:, 0]):
+        with pytest.raises(ValueError, match="trees that read 3 features got an array"):
+            table.predict(wrong)
+
+
+def test_sums_may_overflow_as_those_of_the_interpreter_do() -> None:
+    trees = random_trees(12, 0)
+    huge = table_of(replace(trees, value=np.full(12, 3e38)))
+    assert huge.predict(inputs(3)).tolist() == [np.inf] * 3
+
+
 def test_a_threshold_between_two_single_numbers_separates_them() -> None:
     trees = random_trees(1, 1, 1, full=True)
     below = np.float32(0.1)

@@ -139,17 +139,22 @@ def _known(kind: str) -> str | None:
 
 def source(model: Any) -> str:
     """Return the C of `void model(const float input[1][k], float output[…])`."""
-    import jinja2
     from emx_onnx_cgen import Compiler
     from emx_onnx_cgen.compiler import CompilerOptions
 
-    # It asks for the templates of all operators, 170 of them, which take a second to compile.
-    compiled = jinja2.Environment.get_template
-    jinja2.Environment.get_template = lambda *of: _Template(lambda: compiled(*of))  # type: ignore[assignment,method-assign]
     options = CompilerOptions(
         model_name="model", large_temp_threshold_bytes=0, large_weight_threshold=0, restrict_arrays=True
     )
     return str(Compiler(options).compile(model))
+
+
+def _compile_templates_when_used() -> None:
+    """Have this program compile the templates that a network needs: emx-onnx-cgen asks for those of all
+    operators, 170 of them, which takes a second."""
+    import jinja2
+
+    compiled = jinja2.Environment.get_template
+    jinja2.Environment.get_template = lambda *of: _Template(lambda: compiled(*of))  # type: ignore[assignment,method-assign]
 
 
 class _Template:
@@ -175,6 +180,7 @@ def bound(model: Any) -> str:
 
 def main() -> int:
     try:
+        _compile_templates_when_used()
         model = rebuilt(sys.stdin.buffer.read())
         sys.stdout.write(source(model) + bound(model))
     except UnknownError as error:

@@ -47,8 +47,15 @@ class CellTable:
     cuts: Floats
     values: Floats
 
+    @property
+    def width(self) -> int:
+        """The number of inputs up to the last one that a tree splits on."""
+        return 1 + int(self.feature.max(initial=-1))
+
     def predict(self, x: Features) -> Floats:
         """Return the scores float32[n] of float32[n, d], none of which is NaN; releases the GIL."""
+        if x.ndim != 2 or x.shape[1] < self.width:
+            raise ValueError(f"trees that read {self.width} features got an array {x.shape}")
         scores = np.empty(len(x), np.float32)
         at = self.feature, self.stride, self.level, self.start, self.cuts, self.values
         _predict(np.ascontiguousarray(x, np.float32), *at, scores)
@@ -65,7 +72,8 @@ def cell_table(trees: Ensemble) -> CellTable | None:
     cells = math.prod(shape)
     if cells > MAX_CELLS or cells * trees.trees > _MAX_SUMS:
         return None
-    values = _sums(trees, feature, threshold, of_each)
+    with np.errstate(over="ignore", invalid="ignore"):  # as the interpreter adds them
+        values = _sums(trees, feature, threshold, of_each)
     searches = [_levels(cuts) for cuts in of_each]
     levels = [level for search in searches for level in search]
     return CellTable(
@@ -116,8 +124,8 @@ class CellRow:
     def __init__(self, table: CellTable) -> None:
         arrays = [np.ascontiguousarray(array) for array in vars(table).values()]
         numbers = [number for array in arrays for number in (len(array), array.ctypes.data)]
-        width, score = 1 + int(table.feature.max(initial=-1)), np.zeros(1, np.float32)
-        self._kept = np.array([width, score.ctypes.data, *numbers], np.int64), arrays, score
+        score = np.zeros(1, np.float32)
+        self._kept = np.array([table.width, score.ctypes.data, *numbers], np.int64), arrays, score
         self._arguments = np.array([0, self._kept[0].ctypes.data, 0], np.int64)
         self.arguments = int(self._arguments.ctypes.data)
         self.function = address_of(_of_arguments, types.intp(types.intp))
