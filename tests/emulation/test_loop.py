@@ -185,14 +185,19 @@ def test_what_was_fitted_on_a_sample_is_evaluated_on_one_half(
     assert (rates_of(emulation).half is None) == (half is None)
 
 
-def test_one_fitted_menu_puts_all_of_a_pass_on_the_half(tmp_path: Path) -> None:
-    """So that they can be compared event by event."""
+def test_a_fitted_menu_changes_no_bit_of_what_is_not_fitted(tmp_path: Path) -> None:
+    """Beside it in the same pass, or in the same menu."""
     catalogue = memory_catalogue({"a": even_events(1, 200)})
     plain = menu_from(tmp_path, PLAIN)
     fitted = menu_from(tmp_path, PLAIN + BUDGET)
     both = emulate([plain, fitted], catalogue)
-    assert rates_of(both, plain).triggers[0].total == rates_of(both, fitted).triggers[0].total
-    assert rates_of(both, plain).half == rates_of(both, fitted).half is not None
+    alone = rates_of(emulate([plain], catalogue))
+    assert rates_of(both, plain).triggers == alone.triggers
+    assert rates_of(both, fitted).triggers[0].total == alone.triggers[0].total
+    assert rates_of(both, plain).half is None
+    half = rates_of(both, fitted).half
+    assert half is not None
+    assert (half.number, half.triggers) == (1, ("B",))
 
 
 def test_a_menu_with_budgets_is_known_as_given_and_as_solved(tmp_path: Path) -> None:

@@ -69,19 +69,23 @@ def same(one: EventTable, other: EventTable) -> bool:
 
 
 def test_sums_are_the_rates_of_a_run(tmp_path: Path) -> None:
-    """With a budget, which counts one half of the background; the crossing rate of the menu is another."""
+    """With a budget, whose trigger is judged on one half; the crossing rate of the menu is another."""
     menu = menu_from(tmp_path, "[menu]\ncrossing_rate_hz = 80e6\n" + BUDGET)
     events = toy_events(1, 400)
     catalogue = memory_catalogue({"a": events[:150], "b": events[150:]}, signals={"s": toy_events(2, 50)})
     table, rates = event_table(menu, catalogue), run(menu, catalogue)
     found = table.arrays()
     assert [column.name for column in table.columns] == [*found]
-    for name in ("J", "M"):
-        total = math.fsum((found["weight"] * found[f"acceptance_{name}"]).tolist())
+    for name, weight in (("J", "weight_unseen"), ("M", "weight")):
+        total = math.fsum((found[weight] * found[f"acceptance_{name}"]).tolist())
         assert total == pytest.approx(rates[name].total.hz, rel=1e-15)
-    menu_rate = math.fsum((found["weight"] * found["acceptance"]).tolist())
+    without, accepted = found["unfitted_acceptance"], found["acceptance"]
+    menu_rate = math.fsum(
+        (found["weight"] * without + found["weight_unseen"] * (accepted - without)).tolist()
+    )
     assert menu_rate == pytest.approx(rates.rate.hz, rel=1e-15)
-    assert np.count_nonzero(found["weight"]) == len(evaluation_half(events[:150])) + len(
+    assert np.count_nonzero(found["weight"]) == 400
+    assert np.count_nonzero(found["weight_unseen"]) == len(evaluation_half(events[:150])) + len(
         [n for n in range(250) if is_evaluation(int(found["parent"][150 + n]))]
     )
     cut = rates.menu.trigger("J").description.cut  # type: ignore[union-attr]
@@ -110,7 +114,11 @@ def test_only_those_that_fire(tmp_path: Path) -> None:
     array = found.to_awkward()
     assert ak.fields(array) == [*everything]
     assert len(array) == wanted.sum()
-    assert {c.name: c.unit for c in found.columns if c.unit} == {"weight": "Hz", "score_M": "GeV"}
+    assert {c.name: c.unit for c in found.columns if c.unit} == {
+        "weight": "Hz",
+        "weight_unseen": "Hz",
+        "score_M": "GeV",
+    }
 
 
 @pytest.mark.parametrize(

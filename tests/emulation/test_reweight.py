@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections import defaultdict
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -23,6 +24,7 @@ from trigemu.output.text import rates as output
 from trigemu.samples.catalogue import Catalogue
 
 ROOT = Path(__file__).parents[2]
+RANDOM = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1000.0\n'
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 30\n'
 
 
@@ -38,26 +40,28 @@ def weights(catalogue: Catalogue) -> dict[str, list[float]]:
 
 def reweighted(
     samples: dict[str, list[dict[str, Any]]], mean: float
-) -> tuple[dict[str, list[dict[str, Any]]], float]:
-    """The events with their new weights, and what is missing, in plain Python."""
-    of_n = defaultdict(list)
-    for events in samples.values():
-        for event in events:
-            of_n[event["n_interaction"]].append(event["weight"])
-    total = math.fsum(w for part in of_n.values() for w in part)
-    enough = {
-        n: math.fsum(p) for n, p in of_n.items() if sum(p) ** 2 >= MIN_EFFECTIVE * sum(w * w for w in p)
-    }
-    covered = math.fsum(poisson(n, mean) for n in enough)
-
-    def factor(n: int) -> float:
-        return total * poisson(n, mean) / covered / enough[n] if n in enough else 0.0
-
+) -> tuple[dict[str, list[dict[str, Any]]], dict[int, int]]:
+    """The events with their new weights, and the range of each n, in plain Python."""
+    most = max(event["n_interaction"] for events in samples.values() for event in events)
+    ranges: list[list[int]] = [[]]
+    for n in range(most + 1):
+        ranges[-1].append(n)
+        inside = [e["weight"] for p in samples.values() for e in p if e["n_interaction"] in ranges[-1]]
+        if sum(inside) ** 2 >= MIN_EFFECTIVE * sum(w * w for w in inside) > 0:
+            ranges.append([])
+    left = ranges.pop()
+    ranges[-1] += left
+    of = {n: number for number, part in enumerate(ranges) for n in part}
+    there = [0.0] * len(ranges)
+    for event in (event for events in samples.values() for event in events):
+        there[of[event["n_interaction"]]] += event["weight"]
+    below = [0.0, *(sum(poisson(n, mean) for n in range(part[-1] + 1)) for part in ranges[:-1]), 1.0]
+    factor = [40e6 * (high - low) / w for (low, high), w in zip(pairwise(below), there, strict=True)]
     made = {
-        name: [event | {"weight": event["weight"] * factor(event["n_interaction"])} for event in events]
+        name: [e | {"weight": e["weight"] * factor[of[e["n_interaction"]]]} for e in events]
         for name, events in samples.items()
     }
-    return made, 1.0 - covered
+    return made, of
 
 
 @settings(max_examples=15)
@@ -68,7 +72,7 @@ def test_rates_are_those_of_events_weighted_in_a_loop(
     """Of several samples together; with an n that has too few events, or without one."""
     samples = {"a": crossings(seed, 150), "b": crossings(seed + 1, 60, most=3)}
     samples["b"] += alike(7, 3, 1e3) if rare else []
-    expected, missing = reweighted(samples, mean)
+    expected, of = reweighted(samples, mean)
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, 40e6))
     catalogue = at_pileup(crossing_catalogue(samples), mean)
@@ -76,25 +80,24 @@ def test_rates_are_those_of_events_weighted_in_a_loop(
         assert found == pytest.approx([event["weight"] for event in expected[name]], rel=1e-12)
         assert catalogue.sample(name).rate_hz == pytest.approx(math.fsum(found))
     everything = [w for part in weights(catalogue).values() for w in part]
-    assert math.fsum(everything) == pytest.approx(
-        math.fsum(event["weight"] for part in samples.values() for event in part), rel=1e-12
-    )
+    assert math.fsum(everything) == pytest.approx(40e6, rel=1e-12)
     pileup = catalogue.pileup
     assert pileup is not None
-    assert pileup.missing == pytest.approx(missing, abs=1e-12)
+    assert (pileup.factor, pileup.known) == (1.0, False)
     effective = math.fsum(everything) ** 2 / math.fsum(w * w for w in everything)
     assert pileup.effective_events == pytest.approx(effective)
     assert pileup.events == len(everything)
     by_loop = brute_force(expected, triggers, 1.0, 40e6)
     hz = rates_of(emulate([menu], catalogue)).rate
     assert hz.hz == pytest.approx(math.fsum(w * f for _, w, f in by_loop["menu"]), rel=1e-9)
-    n = [event["n_interaction"] for part in expected.values() for event in part]
-    assert hz.error_hz == pytest.approx(error_within(n, by_loop["menu"]), rel=1e-6, abs=1e-7 * (1 + hz.hz))
+    ranges = [of[event["n_interaction"]] for part in expected.values() for event in part]
+    assert hz.error_hz == pytest.approx(
+        error_within(ranges, by_loop["menu"]), rel=1e-6, abs=1e-7 * (1 + hz.hz)
+    )
 
 
 def error_within(n: list[int], entries: list[tuple[str, float, float]]) -> float:
-    """What crossings with n interactions weigh is given: only the fraction of them that is accepted
-    fluctuates."""
+    """What crossings of a range weigh is given: only the fraction of them that is accepted fluctuates."""
     squares = []
     for number in set(n):
         inside = [(w, f) for k, (_, w, f) in zip(n, entries, strict=True) if k == number]
@@ -111,10 +114,12 @@ def test_the_distribution_that_is_there_changes_nothing(mean: float, count: int)
     events = [event for n in covered for event in alike(n, count, 40e6 * poisson(n, mean))]
     catalogue = crossing_catalogue({"a": events})
     after = at_pileup(catalogue, mean)
-    assert weights(after)["a"] == pytest.approx(weights(catalogue)["a"], rel=1e-9)
+    # The last range has what is beyond it.
+    assert weights(after)["a"] == pytest.approx(weights(catalogue)["a"], rel=1e-9, abs=40e6 * 1e-12)
     assert after.pileup is not None
     assert after.pileup.effective_events == pytest.approx(after.pileup.effective_before)
-    assert after.pileup.sample_mean == pytest.approx(mean)
+    assert after.pileup.before == pytest.approx(mean)
+    assert after.pileup.after == pytest.approx(mean)
 
 
 @pytest.fixture(scope="module")
@@ -152,10 +157,66 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     assert made[0] == made[1]
 
 
+def with_mean(catalogue: Catalogue, mean: float) -> Catalogue:
+    """The catalogue, which gives the mean that it was made with."""
+    return replace(catalogue, table=msgspec.structs.replace(catalogue.table, mean_interactions=mean))
+
+
+def test_a_known_mean_gives_a_ratio(tmp_path: Path) -> None:
+    """R0 Σ w r f / Σ w r, r the ratio of two Poisson distributions, and its error by parent; a random trigger
+    has its rate."""
+    rng = np.random.default_rng(3)
+    events = [
+        alike(int(n), 1, 1.0)[0] | {"met": 50.0 * (rng.random() < 0.02 * n), "parent": i // 3}
+        for i, n in enumerate(rng.poisson(3.0, 900))
+    ]
+    menu = menu_from(tmp_path, MET + RANDOM)
+    catalogue = at_pileup(with_mean(crossing_catalogue({"a": events}), 3.0), 3.5)
+    assert catalogue.pileup is not None
+    rates = run(menu, catalogue)
+    w = np.array([math.exp(-0.5) * (3.5 / 3.0) ** event["n_interaction"] for event in events])
+    f = np.array([event["met"] > 30 for event in events])
+    hz = 40e6 * (w @ f) / w.sum()
+    assert catalogue.pileup.factor == pytest.approx(40e6 / w.sum(), rel=1e-12)
+    assert catalogue.pileup.before == 3.0
+    n = [event["n_interaction"] for event in events]
+    assert catalogue.pileup.after == pytest.approx(w @ n / w.sum())
+    assert math.fsum(weights(catalogue)["a"]) == pytest.approx(40e6, rel=1e-12)
+    assert rates["MET"].total.hz == pytest.approx(hz, rel=1e-12)
+    deviation = (w * (f - hz / 40e6)).reshape(-1, 3).sum(axis=1) * 40e6 / w.sum()
+    assert rates["MET"].total.error_hz == pytest.approx(math.sqrt(deviation @ deviation), rel=1e-9)
+    assert rates["R"].total.hz == pytest.approx(1000.0, rel=1e-12)
+    assert rates["R"].total.error_hz == 0.0
+    assert any("weights differ from the crossing rate" in warning for warning in rates.warnings) == (
+        abs(catalogue.pileup.factor - 1) > 0.01
+    )
+
+
+def test_rare_numbers_of_interactions_bias_no_rate(tmp_path: Path) -> None:
+    """Of crossings with 6 interactions on average at 4.5: mean over samples with a few of the rare ones.
+    Rates go with n, and with n (n − 1)."""
+    rng = np.random.default_rng(4)
+    menu = menu_from(
+        tmp_path, MET + MET.replace('"MET"', '"PAIR"').replace('"met"', '"met_phi"').replace("30", "1")
+    )
+    p, q, pulls = 0.02, 0.004, []
+    for _ in range(60):
+        n = rng.poisson(6.0, 1000)
+        single, pair = rng.random(1000) < p * n, rng.random(1000) < q * n * (n - 1)
+        events = [
+            alike(int(k), 1, 1.0)[0] | {"met": 50.0 * bool(a), "met_phi": 2.0 * bool(b)}
+            for k, a, b in zip(n, single, pair, strict=True)
+        ]
+        rates = run(menu, at_pileup(with_mean(crossing_catalogue({"a": events}), 6.0), 4.5))
+        expected = 40e6 * p * 4.5, 40e6 * q * 4.5**2
+        pulls.append([r.total.hz - e for r, e in zip(rates.triggers, expected, strict=True)])
+    mean, spread = np.mean(pulls, axis=0), np.std(pulls, axis=0) / math.sqrt(len(pulls))
+    assert (np.abs(mean) < 3 * spread + 0.01 * np.array(expected)).all()
+
+
 def test_jets_of_the_embedded_sample_go_with_the_pile_up() -> None:
     """About in proportion, since few crossings have two such jets from different interactions; and exactly
-    what its events give with the ratio of two Poisson distributions, without numbers of interactions that
-    have too few."""
+    what its events give with the ratio of two Poisson distributions over its sum."""
     menu, catalogue = read_menu(ROOT / "menus" / "primary.toml"), open_catalogue()
     before = run(menu, catalogue)
     made = catalogue.table.mean_interactions
@@ -163,15 +224,12 @@ def test_jets_of_the_embedded_sample_go_with_the_pile_up() -> None:
     read = [s.read(0, 0, s.entries, [("", "n_interaction")]) for s in catalogue.background]
     number = np.concatenate([events.scalars["n_interaction"] for events in read])
     weight = np.concatenate([events.weight for events in read])
-    sums, squares = (np.bincount(number, weight**power) for power in (1, 2))
-    enough = sums**2 >= np.maximum(MIN_EFFECTIVE * squares, 1e-300)
     for mean in (0.75 * made, 1.25 * made):
         moved = at_pileup(catalogue, mean)
-        covered = math.fsum(poisson(int(n), mean) for n in np.flatnonzero(enough))
-        factor = enough[number] * np.exp(made - mean) * (mean / made) ** number / covered
+        ratio = weight * np.exp(made - mean) * (mean / made) ** number
         for old, new in zip(before.triggers, run(menu, moved).triggers, strict=True):
             fired = np.concatenate([before.fired(old.name, sample=s.name) for s in catalogue.background])
-            assert new.total.hz == pytest.approx(float((weight * factor)[fired].sum()), rel=1e-3)
+            assert new.total.hz == pytest.approx(40e6 * float(ratio[fired].sum() / ratio.sum()), rel=1e-10)
             expected = old.total.hz * mean / made
             assert abs(new.total.hz - expected) < 0.02 * expected + 3 * new.total.error_hz
 

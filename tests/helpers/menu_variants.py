@@ -55,10 +55,8 @@ def variants(draw: st.DrawFn) -> list[Triggers]:
 class Variant:
     """Of each event, the fraction of each quantity that is accepted and the factor of the crossing rate."""
 
-    def __init__(
-        self, name: str, triggers: Triggers, rate: float, has: Any, events: Sequence[dict[str, Any]]
-    ) -> None:
-        self.name, self.scale = name, rate / 40e6
+    def __init__(self, triggers: Triggers, rate: float, has: Any, events: Sequence[dict[str, Any]]) -> None:
+        self.scale = rate / 40e6
         self.on = [t for t in triggers if t["enabled"]]
         seen = [event | {"jet": [jet for jet in event["jet"] if has(jet)]} for event in events]
         self.counters = [outcomes(event, triggers, rate) for event in seen]

@@ -189,6 +189,39 @@ def brute_force(
     return out
 
 
+def fitted_in(triggers: list[dict[str, Any]]) -> set[str]:
+    """T0, which `as_toml` calls fitted, and what reads it, if an enabled trigger needs it."""
+    found = {"T0"}
+    for t in sorted(triggers, key=lambda t: t["name"]):
+        if found & {*words(t.get("expression") or ""), *words(t["seed"] or "")}:
+            found.add(t["name"])
+    return found
+
+
+def judged(
+    samples: dict[str, list[dict[str, Any]]],
+    triggers: list[dict[str, Any]],
+    scale: float,
+    rate: float,
+    factors: dict[str, list[float]],
+) -> dict[str, list[tuple[str, float, float]]]:
+    """The same where T0 was fitted: f₀ + factor (f − f₀), with f₀ of the menu without what is fitted; nothing
+    where no event has f. factors: of each event."""
+    fitted = fitted_in(triggers)
+    everything = brute_force(samples, triggers, scale, rate)
+    without = brute_force(samples, [t for t in triggers if t["name"] not in fitted], scale, rate)
+    factor = [k for name in samples for k in factors[name]]
+    found = {}
+    for quantity, entries in everything.items():
+        before = [f for _, _, f in without[quantity]] if quantity in without else [0.0] * len(entries)
+        some = any(f for _, _, f in entries)
+        found[quantity] = [
+            (sample, w, f0 + k * (f - f0) if some else 0.0)
+            for (sample, w, f), f0, k in zip(entries, before, factor, strict=True)
+        ]
+    return found
+
+
 def of_pattern(counters: Counters, triggers: list[dict[str, Any]]) -> Iterator[tuple[str, Fraction]]:
     on = [t for t in triggers if t["enabled"]]
     either = partial(any_of, counters)

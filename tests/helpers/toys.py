@@ -88,6 +88,15 @@ def is_evaluation(parent: int) -> bool:
     return (z ^ z >> 31) >= 2**63
 
 
+def factors(events: Sequence[dict[str, Any]]) -> list[float]:
+    """With which factor each event counts what fitted triggers change: Σw(all) / Σw(half) in the evaluation
+    half, 0 in the other one."""
+    inside = [is_evaluation(e.get("parent", i)) for i, e in enumerate(events)]
+    half = math.fsum(e["weight"] for e, of_half in zip(events, inside, strict=True) if of_half)
+    scale = math.fsum(e["weight"] for e in events) / half
+    return [scale * of_half for of_half in inside]
+
+
 def evaluation_half(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The events of that half, with weights that add up to those of all."""
     half = [e for i, e in enumerate(events) if is_evaluation(e.get("parent", i))]

@@ -521,7 +521,7 @@ def test_a_budget_in_place_of_a_cut(tmp_path: Path, key: str) -> None:
     assert t.description.cut == math.inf
     assert (u.budget, u.fitted_on) == (None, "toy")
     assert menu.budgeted == (t,)
-    solved = menu.solved({"T": Solution(2.5, 0.1, 0.0)})
+    solved = menu.solved({"T": Solution(2.5, 0.1, 0.0, 1.0)})
     assert solved.trigger("T").description == Threshold(observable="met", above=2.5)
     assert solved.budgeted == ()
     assert solved.trigger("U") == u

@@ -39,7 +39,7 @@ def test_all_differences_equal_a_brute_force(texts: list[Triggers], seed: int, c
         read = [write(Path(folder), f"V{i}", as_toml(texts[i], crossing[i])) for i in (0, 1)]
         found = gate(*read, catalogue=memory_catalogue(samples))
     events = [event for part in samples.values() for event in part]
-    old, new = (Variant(f"V{i}", texts[i], crossing[i], lambda jet: True, events) for i in (0, 1))
+    old, new = (Variant(texts[i], crossing[i], lambda jet: True, events) for i in (0, 1))
     weights = [event["weight"] for event in events]
     both = [t["name"] for t in old.on if t["name"] in {other["name"] for other in new.on}]
     drifts = {(drift.triggers, drift.quantity): drift for drift in found.drifts}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pileup_toys import crossing_catalogue, crossings
-from toy_menus import as_toml, brute_force, menus, pt
-from toys import engine, evaluation_half, memory_catalogue, menu_from, toy_events
+from toy_menus import as_toml, judged, menus, pt
+from toys import engine, factors, memory_catalogue, menu_from, toy_events
 
 from trigemu import Rate, TrigemuError, emulate, rates_of
 from trigemu.output.text import rates as output
@@ -38,18 +39,19 @@ def inside(value: float, edges: tuple[float, ...], number: int) -> bool:
 def test_each_bin_equals_a_loop_over_its_events(
     triggers: list[dict[str, Any]], seed: int, observable: str, fitted: bool
 ) -> None:
-    """On all events, or on one half, which is scaled by what all bins together weigh."""
+    """What fitted triggers change is from one half, which is scaled by what all bins together weigh."""
     value, edges = OBSERVABLES[observable]
     samples = {"a": toy_events(seed, 50), "b": toy_events(seed + 1, 30)}
     with tempfile.TemporaryDirectory() as folder:
         menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted))
     result = binned_rates(menu, observable, edges, memory_catalogue(samples))
-    used = {name: evaluation_half(part) for name, part in samples.items()} if fitted else samples
-    whole = math.fsum(e["weight"] for part in used.values() for e in part)
+    ones = {name: factors(part) if fitted else [1.0] * len(part) for name, part in samples.items()}
+    whole = math.fsum(e["weight"] for part in samples.values() for e in part)
     assert result.crossings.hz == pytest.approx(whole)
     assert (result.bins[0].low, *(part.high for part in result.bins)) == edges
     for number, part in enumerate(result.bins):
-        chosen = {n: [e for e in p if inside(value(e), edges, number)] for n, p in used.items()}
+        kept = {n: [inside(value(e), edges, number) for e in p] for n, p in samples.items()}
+        chosen = {n: [*compress(p, kept[n])] for n, p in samples.items()}
         weights = [e["weight"] for p in chosen.values() for e in p]
         assert part.crossings.events == len(weights)
         assert part.crossings.hz == pytest.approx(math.fsum(weights))
@@ -58,7 +60,8 @@ def test_each_bin_equals_a_loop_over_its_events(
             continue
         assert part.rates is not None
         assert part.menu_if_all is not None
-        expected = brute_force(chosen, triggers, 1.0, 40e6)
+        inside_ones = {n: [*compress(of, kept[n])] for n, of in ones.items()}
+        expected = judged(chosen, triggers, 1.0, 40e6, inside_ones)
         check(part.rates.rate, part.menu_if_all, expected["menu"], whole)
         for trigger, if_all in zip(part.rates.triggers, part.if_all, strict=True):
             check(trigger.total, if_all, expected[f"total {trigger.name}"], whole)

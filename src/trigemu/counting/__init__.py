@@ -24,7 +24,8 @@ from trigemu.counting.patterns import (
     merge_tables,
 )
 from trigemu.counting.quantities import COMPARED, LISTED, MENU, QUANTITIES, Label, fractions, members_by_level
-from trigemu.counting.rate_sums import RateSums, SampleScales, pattern_blocks
+from trigemu.counting.rate_sums import RateSums, pattern_blocks
+from trigemu.counting.scales import Scales
 from trigemu.counting.score_table import ScoreTable, merge_score_tables
 from trigemu.counting.shared import Covariance, Parents, SharedEvents
 
@@ -43,7 +44,7 @@ __all__ = [
     "Part",
     "PatternTable",
     "RateSums",
-    "SampleScales",
+    "Scales",
     "ScoreTable",
     "Sets",
     "SharedEvents",

@@ -192,6 +192,12 @@ def to_float(limbs: IntArray) -> FloatArray:
     return floats
 
 
+def approximate(limbs: IntArray) -> FloatArray:
+    """Convert int64[m, LIMBS] to float64[m], rounded in each limb: much faster than `to_float`."""
+    floats: FloatArray = limbs @ 2.0 ** (LOWEST_BIT + 32 * np.arange(LIMBS))
+    return floats
+
+
 class ColumnSums:
     """Σ over entries of fraction × sum, for many columns of fractions, exact until `result`."""
 

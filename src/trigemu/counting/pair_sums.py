@@ -15,8 +15,9 @@ import numpy.typing as npt
 from trigemu.counting import exact
 from trigemu.counting.acceptance import Pairs
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.rate_sums import BLOCK, SampleScales
-from trigemu.counting.seeded_pair_sums import SeededPairSums, add_both, add_usual, doubled
+from trigemu.counting.rate_sums import BLOCK
+from trigemu.counting.scales import Scales
+from trigemu.counting.seeded_pair_sums import SeededPairSums, add_both, add_usual, alike_entries, doubled
 from trigemu.counting.shared import Covariance, enter, leave
 from trigemu.counting.strata import Strata
 from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
@@ -33,18 +34,19 @@ class PairSums:
     """The sums for events that each of s triggers accepts together with each of t: or({s}) + or({t}) − or({s,
     t}).
 
-    With `upper`, both lists are the same triggers, and only pairs with s ≤ t are summed. Blocks are added in
-    the order of the table, and cover it.
+    fitted: bool[s] and bool[t], which of them are judged on the unseen half. With `upper`, both lists are the
+    same triggers, and only pairs with s ≤ t are summed. Blocks are added in the order of the table, and cover
+    it.
     """
 
     def __init__(
-        self, table: PatternTable, scale: SampleScales, shape: tuple[int, int], upper: bool = False
+        self, table: PatternTable, scales: Scales, fitted: tuple[BoolArray, BoolArray], upper: bool = False
     ) -> None:
-        self._of = table, scale, shape, upper
+        self._of = table, scales, fitted, upper
         self._with_seeds: SeededPairSums | None = None
         self._first: list[_Accepted] = []
         self._second: list[_Accepted] = []
-        self._alike = np.zeros(shape, np.bool_)
+        self._alike = np.zeros([len(of) for of in fitted], np.bool_)
 
     def add(self, rows: slice, pairs: Pairs) -> None:
         """Add the pairs of the entries in `rows`."""
@@ -60,14 +62,14 @@ class PairSums:
         """Return Σ w f in Hz and its variance in Hz², float64[s, t] each."""
         if self._with_seeds:
             return self._with_seeds.result()
-        table, scale, (s, t), upper = self._of
+        table, scales, fitted, upper = self._of
         first = _joined(self._first)
         second = first if upper else _joined(self._second)
-        free = _Free(table, scale, first, second, self._alike, upper)
-        hz, variance = np.zeros((s, t)), np.zeros((s, t))
-        for low, high in free.blocks(s, t):
+        free = _Free(table, scales, fitted, first, second, self._alike, upper)
+        hz, variance = np.zeros((2, *self._alike.shape))
+        for low, high in free.blocks(*self._alike.shape):
             hz[low:high], variance[low:high] = free.result(low, high)
-        return hz * scale.everything, np.maximum(variance, 0.0) * scale.everything**2
+        return hz * scales.hz, np.maximum(variance, 0.0) * scales.hz**2
 
 
 class _Accepted(NamedTuple):
@@ -101,25 +103,27 @@ class _Free:
     def __init__(
         self,
         table: PatternTable,
-        scale: SampleScales,
+        scales: Scales,
+        fitted: tuple[BoolArray, BoolArray],
         first: _Accepted,
         second: _Accepted,
         alike: BoolArray,
         upper: bool,
     ) -> None:
-        self._table, self._of_sample = table, scale.of_sample
-        self._first, self._second, self._alike, self._upper = first, second, alike, upper
+        self._table, self._stratum, self._factor = table, scales.stratum, scales.of_pairs(slice(None))
+        self._pairs: tuple[Any, ...] = (*first, *second, alike, *fitted, upper)
+        self._first, self._second, self._shape = first, second, alike.shape
         self._both = np.hstack([table.weight, table.square])
-        self._strata = bool(table.axis.any())
 
     def blocks(self, s: int, t: int) -> Iterator[tuple[int, int]]:
         """Yield ranges of the first triggers whose pairs fit into memory."""
         cells, listed = np.full(s, t), np.zeros(s, np.float64)
-        if self._strata:
+        strata = self._stratum is not None
+        if strata:
             others = np.diff(self._second.starts)
             row = np.repeat(np.arange(len(others)), np.diff(self._first.starts))
             listed += np.bincount(self._first.column, others[row], s)
-        low, most = 0, _CELLS_OF_STRATA if self._strata else _CELLS
+        low, most = 0, _CELLS_OF_STRATA if strata else _CELLS
         for high in range(1, s + 1):
             inside = slice(low, high + 1)
             if high == s or cells[inside].sum() > most or listed[inside].sum() > _LISTED:
@@ -129,36 +133,32 @@ class _Free:
     def result(self, low: int, high: int) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f and its variance of the first triggers from `low` to `high`, float64[high − low, t]
         each, apart from the factor of all samples."""
-        table, shape = self._table, (high - low, self._alike.shape[1])
-        pairs: tuple[Any, ...] = (*self._first, *self._second, self._alike, self._upper, low, high)
+        table, shape = self._table, (high - low, self._shape[1])
+        pairs: tuple[Any, ...] = (*self._pairs, low, high)
         sums = np.zeros((2, *shape, exact.WIDE), np.int64)
-        ends = np.flatnonzero(np.diff(table.sample, append=-1)) + 1  # entries are in order of samples
-        for start, stop in zip((0, *ends[:-1].tolist()), ends.tolist(), strict=False):
+        for start, stop in alike_entries(self._factor):
             usual, summed = np.zeros(shape), np.zeros((*shape, 2 * exact.LIMBS), np.int64)
-            of_sample = float(self._of_sample[table.sample[start]])
-            _add_pairs(sums, summed, usual, self._both, of_sample, start, stop, *pairs)
-            add_usual(sums, summed, usual, of_sample)
+            _add_pairs(sums, summed, usual, self._both, self._factor, start, stop, *pairs)
+            add_usual(sums, summed, usual)
         exact.carry(sums.reshape(-1, exact.WIDE))
         hz, variance = exact.to_float(sums.reshape(-1, exact.WIDE)).reshape(2, *shape)
-        of_row = self._of_sample[table.sample]
-        if self._strata:
-            return hz, self._with_strata(variance, pairs, of_row)
+        if self._stratum is not None:
+            return hz, self._with_strata(variance, pairs, self._stratum)
         if len(table.shared):
             events: tuple[Any, ...] = Covariance(table.shared, len(table), 0).by_event()
             total, of_parent, squares = np.zeros((3, variance.size))
             memory: tuple[Any, ...] = (total, of_parent, squares, np.empty(variance.size, np.int64))
-            _shared_pairs(of_row, *events, *pairs, *memory)
+            _shared_pairs(self._factor, *events, *pairs, *memory)
             variance = variance + total.reshape(shape)
         return hz, variance
 
-    def _with_strata(self, variance: FloatArray, pairs: tuple[Any, ...], of_row: FloatArray) -> FloatArray:
+    def _with_strata(self, variance: FloatArray, pairs: tuple[Any, ...], stratum: IntArray) -> FloatArray:
         """Add to the variance what it has from events that share an interaction, and from strata."""
         table = self._table
         shared = Covariance(table.shared, len(table), variance.size)
-        strata = Strata(table, self._of_sample, variance.size)
+        strata = Strata(table, stratum, variance.size)
         for start in range(0, len(table), BLOCK):
-            row, place, fraction = _listed(start, min(start + BLOCK, len(table)), *pairs)
-            fraction = fraction * of_row[row]
+            row, place, fraction = _listed(self._factor, start, min(start + BLOCK, len(table)), *pairs)
             strata.add(row, place, fraction)
             if shared:
                 used = shared.used(row)
@@ -183,7 +183,7 @@ def _add_pairs(
     summed: IntArray,
     usual: FloatArray,
     both: IntArray,
-    scale: float,
+    factor: FloatArray,
     start: int,
     stop: int,
     starts1: IntArray,
@@ -193,13 +193,15 @@ def _add_pairs(
     column2: npt.NDArray[np.int32],
     value2: FloatArray,
     alike: BoolArray,
+    fitted1: BoolArray,
+    fitted2: BoolArray,
     upper: bool,
     low: int,
     high: int,
 ) -> None:
-    """Add the joint acceptances of the pairs of some rows, all of one sample. both: Σw and Σw² side by side.
-    A pair has the same fraction in nearly all entries: `add_usual` multiplies those with its first fraction
-    once, with the same exact result."""
+    """Add the joint acceptances of the pairs of some rows with equal factors (`Scales.of_pairs`). both: Σw
+    and Σw² side by side. A pair has the same fraction in nearly all entries: `add_usual` multiplies those
+    with its first fraction once, with the same exact result."""
     for row in range(start, stop):
         for a in range(starts1[row], starts1[row + 1]):
             i = np.int64(column1[a])
@@ -207,7 +209,7 @@ def _add_pairs(
                 continue
             for b in range(a if upper else starts2[row], starts2[row + 1]):
                 j = np.int64(column2[b])
-                f = _joint(value1[a], value2[b], alike[i, j])
+                f = _joint(value1[a], value2[b], alike[i, j]) * factor[row, int(fitted1[i] or fitted2[j])]
                 if f == 0.0:
                     continue
                 if usual[i - low, j] == 0.0:
@@ -216,12 +218,12 @@ def _add_pairs(
                     for limb in range(2 * exact.LIMBS):
                         summed[i - low, j, limb] += both[row, limb]
                 else:
-                    add_both(sums, i - low, j, both[row], f * scale)
+                    add_both(sums, i - low, j, both[row], f)
 
 
 @kernel
 def _shared_pairs(
-    of_row: FloatArray,
+    factor: FloatArray,
     parents: IntArray,
     entry: IntArray,
     weight: FloatArray,
@@ -232,6 +234,8 @@ def _shared_pairs(
     column2: npt.NDArray[np.int32],
     value2: FloatArray,
     alike: BoolArray,
+    fitted1: BoolArray,
+    fitted2: BoolArray,
     upper: bool,
     low: int,
     high: int,
@@ -252,13 +256,15 @@ def _shared_pairs(
                     continue
                 for b in range(a if upper else starts2[row], starts2[row + 1]):
                     j = np.int64(column2[b])
-                    x = weight[event] * (_joint(value1[a], value2[b], alike[i, j]) * of_row[row])
+                    f = _joint(value1[a], value2[b], alike[i, j])
+                    x = weight[event] * (f * factor[row, int(fitted1[i] or fitted2[j])])
                     n = enter((i - low) * m + j, x, sums, squares, touched, n)
         leave(total, sums, squares, touched, n)
 
 
 @kernel
 def _listed(
+    factor: FloatArray,
     start: int,
     stop: int,
     starts1: IntArray,
@@ -268,6 +274,8 @@ def _listed(
     column2: npt.NDArray[np.int32],
     value2: FloatArray,
     alike: BoolArray,
+    fitted1: BoolArray,
+    fitted2: BoolArray,
     upper: bool,
     low: int,
     high: int,
@@ -283,7 +291,7 @@ def _listed(
                 continue
             for b in range(a if upper else starts2[row], starts2[row + 1]):
                 j = np.int64(column2[b])
-                f = _joint(value1[a], value2[b], alike[i, j])
+                f = _joint(value1[a], value2[b], alike[i, j]) * factor[row, int(fitted1[i] or fitted2[j])]
                 if f == 0.0:
                     continue
                 if n == len(rows):

@@ -71,13 +71,12 @@ class PatternTable:
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return PatternTable(**columns, shared=self.shared.moved(to))
 
-    def onto(self, bits: Iterable[int], strata: int = 1) -> PatternTable:
-        """Return the table with only the given bits of the patterns, the others being 0, and with the axis
-        modulo `strata`; with 1, all bins are merged."""
+    def onto(self, bits: Iterable[int], axis: IntArray) -> PatternTable:
+        """Return the table with only the given bits of the patterns, the others being 0, and with other bins
+        of the axis, int64[m]."""
         mask = np.zeros(self.words.shape[1], np.uint64)
         for bit in bits:
             mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
-        axis = self.axis % strata
         if np.array_equal(axis, self.axis) and not (self.words & ~mask).any():
             return self
         return merge_tables([replace(self, axis=axis, words=self.words & mask)])

@@ -12,6 +12,7 @@ import numpy as np
 
 from trigemu.counting import exact
 from trigemu.counting.patterns import PatternTable
+from trigemu.counting.scales import Scales
 from trigemu.counting.shared import Covariance
 from trigemu.counting.strata import Strata
 from trigemu.menus import Menu
@@ -34,39 +35,20 @@ def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
         yield slice(start, min(start + size, len(table)))
 
 
-class SampleScales:
-    """The factors that convert the sums of each sample to Hz.
-
-    Exact sums take fractions of at most 1. Therefore the factors of the samples, float64[samples], are split
-    into `of_sample`, at most 1, and a power of two, which changes no bit and is part of `everything`.
-    """
-
-    def __init__(self, samples: FloatArray, everything: float = 1.0) -> None:
-        unit = 2.0 ** np.ceil(np.log2(samples.max(initial=1.0)))
-        self.of_sample: FloatArray = samples / unit
-        self.everything = everything * float(unit)
-
-    def heaviest(self, table: PatternTable, rows: slice) -> FloatArray:
-        """Return the largest weight of each entry in Hz, float64[m]."""
-        largest: FloatArray = table.largest[rows] * self.of_sample[table.sample[rows]]
-        return largest * self.everything
-
-
 class RateSums:
-    """Sums for columns of fractions, −1 ≤ f ≤ 1. If a table has an axis, the total weight of each of its bins
-    is taken as fixed (`strata.py`).
-    """
+    """Sums for columns of fractions as `Scales.judged` gives them. Where the scales fix the total weight of
+    strata, errors are those of the accepted share of each (`strata.py`)."""
 
-    def __init__(self, table: PatternTable, scale: SampleScales, columns: int) -> None:
-        self._table, self._scale = table, scale
+    def __init__(self, table: PatternTable, scales: Scales, columns: int) -> None:
+        self._table, self._scales = table, scales
         self._weight = exact.ColumnSums(columns)
         self._square = exact.ColumnSums(columns)
         self._shared = Covariance(table.shared, len(table), columns)
-        self._strata = Strata(table, scale.of_sample, columns) if table.axis.any() else None
+        self._strata = None if scales.stratum is None else Strata(table, scales.stratum, columns)
 
     def add(self, rows: slice | IntArray, fractions: FloatArray) -> None:
         """Add the fractions float64[m, columns] of the entries in `rows`."""
-        scaled = fractions * self._scale.of_sample[self._table.sample[rows]][:, None]
+        scaled = fractions / self._scales.unit
         self._weight.add(self._table.weight[rows], scaled)
         self._square.add(self._table.square[rows], scaled**2)
         if self._shared:
@@ -78,11 +60,11 @@ class RateSums:
 
     def result(self) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f in Hz and its variance in Hz², float64[columns] each."""
-        scale = self._scale.everything
+        hz = self._scales.hz
         variance = self._square.result() + self._shared.result()
         if self._strata:
             variance += self._strata.correction(self._shared)
-        return self._weight.result() * scale, np.maximum(variance, 0.0) * scale**2
+        return self._weight.result() * hz, np.maximum(variance, 0.0) * hz**2
 
 
 def _numbers(rows: slice | IntArray) -> IntArray:

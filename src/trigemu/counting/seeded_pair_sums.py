@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +13,7 @@ import numpy.typing as npt
 from trigemu.counting import exact
 from trigemu.counting.acceptance import Pairs
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.rate_sums import SampleScales
+from trigemu.counting.scales import Scales
 from trigemu.counting.shared import Covariance
 from trigemu.counting.strata import Strata
 from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
@@ -23,38 +25,44 @@ class SeededPairSums:
     """The sums of `PairSums` if seeds connect triggers: the joint acceptance of two of them is known only for
     the patterns of a block, so that all pairs are summed at once."""
 
-    def __init__(self, table: PatternTable, scale: SampleScales, shape: tuple[int, int], upper: bool) -> None:
-        self._table, self._scale, self._upper, self._shape = table, scale, upper, shape
-        self._sums = np.zeros((2, *shape, exact.WIDE), np.int64)
-        self._shared = Covariance(table.shared, len(table), math.prod(shape))
-        self._strata = Strata(table, scale.of_sample, math.prod(shape)) if table.axis.any() else None
+    def __init__(
+        self, table: PatternTable, scales: Scales, fitted: tuple[BoolArray, BoolArray], upper: bool
+    ) -> None:
+        self._table, self._scales, self._fitted, self._upper = table, scales, fitted, upper
+        self._shape = len(fitted[0]), len(fitted[1])
+        self._sums = np.zeros((2, *self._shape, exact.WIDE), np.int64)
+        self._shared = Covariance(table.shared, len(table), math.prod(self._shape))
+        self._strata = (
+            None if scales.stratum is None else Strata(table, scales.stratum, math.prod(self._shape))
+        )
 
     def add(self, rows: slice, pairs: Pairs) -> None:
         """Add the pairs of the entries in `rows`."""
-        table = self._table
-        ends = np.flatnonzero(np.diff(table.sample[rows], append=-1)) + 1  # entries are in order of samples
+        table, factor = self._table, self._scales.of_pairs(rows)
         both = np.hstack([table.weight[rows], table.square[rows]])
-        combination = pairs.combination if len(pairs.combination) else np.zeros(len(both), np.int64)
-        bound = (pairs.bound, pairs.of_first, pairs.of_second)
-        for start, stop in zip((0, *ends[:-1].tolist()), ends.tolist(), strict=True):
-            scale = float(self._scale.of_sample[table.sample[rows.start + start]])
+        combination: Any = pairs.combination if len(pairs.combination) else np.zeros(len(both), np.int64)
+        of: tuple[Any, ...] = (
+            pairs.alike,
+            pairs.bound,
+            pairs.of_first,
+            pairs.of_second,
+            *self._fitted,
+            self._upper,
+        )
+        for start, stop in alike_entries(factor):
             some = slice(start, stop)
-            accepted = (pairs.first[some], pairs.second[some], combination[some])
+            accepted = [factor[some], pairs.first[some], pairs.second[some], combination[some]]
             usual, summed = np.zeros(self._shape), np.zeros((*self._shape, 2 * exact.LIMBS), np.int64)
-            joint = (*accepted, pairs.alike, *bound, self._upper, scale)
-            _add_pairs(self._sums, summed, usual, both[some], *joint)
-            add_usual(self._sums, summed, usual, scale)
+            _add_pairs(self._sums, summed, usual, both[some], *accepted, *of)
+            add_usual(self._sums, summed, usual)
             first = rows.start + start
             if self._strata:
-                row, place, fraction = _pairs_of(*accepted, pairs.alike, *bound, self._upper)
-                self._strata.add(first + row, place, fraction * scale)
+                row, place, fraction = _pairs_of(*accepted, *of)
+                self._strata.add(first + row, place, fraction)
             if self._shared:
                 used = np.flatnonzero(self._shared.used(slice(first, rows.start + stop)))
-                one, other = pairs.first[some][used], pairs.second[some][used]
-                row, place, fraction = _pairs_of(
-                    one, other, combination[some][used], pairs.alike, *bound, self._upper
-                )
-                self._shared.add_sparse(first + used[row], place, fraction * scale)
+                row, place, fraction = _pairs_of(*(array[used] for array in accepted), *of)
+                self._shared.add_sparse(first + used[row], place, fraction)
         exact.carry(self._sums.reshape(-1, exact.WIDE))
 
     def result(self) -> tuple[FloatArray, FloatArray]:
@@ -63,7 +71,7 @@ class SeededPairSums:
         variance = square + self._shared.result().reshape(self._shape)
         if self._strata:
             variance += self._strata.correction(self._shared).reshape(self._shape)
-        return hz * self._scale.everything, np.maximum(variance, 0.0) * self._scale.everything**2
+        return hz * self._scales.hz, np.maximum(variance, 0.0) * self._scales.hz**2
 
 
 @inlined
@@ -71,6 +79,7 @@ def _pair(
     row: int,
     i: int,
     j: int,
+    factor: FloatArray,
     first: FloatArray,
     second: FloatArray,
     combination: IntArray,
@@ -78,18 +87,23 @@ def _pair(
     bound: FloatArray,
     of_first: IntArray,
     of_second: IntArray,
+    fitted1: BoolArray,
+    fitted2: BoolArray,
 ) -> float:
-    """Return the joint acceptance of two triggers: the product, the smaller one if they share a counter, or
-    that given by seeds."""
+    """Return the joint acceptance of two triggers, times its factor (`Scales.of_pairs`): the product, the
+    smaller one if they share a counter, or that given by seeds."""
     if of_first[i] >= 0 and of_second[j] >= 0:
-        return bound[combination[row], of_first[i], of_second[j]]  # type: ignore[no-any-return]
-    if alike[i, j]:
-        return min(first[row, i], second[row, j])  # type: ignore[no-any-return]
-    return first[row, i] * second[row, j]  # type: ignore[no-any-return]
+        joint = bound[combination[row], of_first[i], of_second[j]]
+    elif alike[i, j]:
+        joint = min(first[row, i], second[row, j])
+    else:
+        joint = first[row, i] * second[row, j]
+    return joint * factor[row, int(fitted1[i] or fitted2[j])]  # type: ignore[no-any-return]
 
 
 @kernel
 def _pairs_of(
+    factor: FloatArray,
     first: FloatArray,
     second: FloatArray,
     combination: IntArray,
@@ -97,6 +111,8 @@ def _pairs_of(
     bound: FloatArray,
     of_first: IntArray,
     of_second: IntArray,
+    fitted1: BoolArray,
+    fitted2: BoolArray,
     upper: bool,
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Return row, column i · t + j and fraction of all pairs with a joint acceptance above 0."""
@@ -109,7 +125,21 @@ def _pairs_of(
             for j in range(i if upper else 0, t):
                 if second[row, j] == 0.0:
                     continue
-                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
+                f = _pair(
+                    row,
+                    i,
+                    j,
+                    factor,
+                    first,
+                    second,
+                    combination,
+                    alike,
+                    bound,
+                    of_first,
+                    of_second,
+                    fitted1,
+                    fitted2,
+                )
                 if f == 0.0:
                     continue
                 if n == len(rows):
@@ -125,6 +155,7 @@ def _add_pairs(
     summed: IntArray,
     usual: FloatArray,
     both: IntArray,
+    factor: FloatArray,
     first: FloatArray,
     second: FloatArray,
     combination: IntArray,
@@ -132,12 +163,13 @@ def _add_pairs(
     bound: FloatArray,
     of_first: IntArray,
     of_second: IntArray,
+    fitted1: BoolArray,
+    fitted2: BoolArray,
     upper: bool,
-    scale: float,
 ) -> None:
-    """Add the joint acceptances of pairs. both: Σw and Σw² side by side. A pair has the same fraction in
-    nearly all entries: `add_usual` multiplies those with its first fraction once, with the same exact
-    result."""
+    """Add the joint acceptances of pairs in rows with equal factors. both: Σw and Σw² side by side. A pair
+    has the same fraction in nearly all entries: `add_usual` multiplies those with its first fraction once,
+    with the same exact result."""
     n, m = first.shape[1], second.shape[1]
     fired = np.empty(m, np.int64)
     for row in range(first.shape[0]):
@@ -153,7 +185,21 @@ def _add_pairs(
                 j = fired[k]
                 if upper and j < i:
                     continue
-                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
+                f = _pair(
+                    row,
+                    i,
+                    j,
+                    factor,
+                    first,
+                    second,
+                    combination,
+                    alike,
+                    bound,
+                    of_first,
+                    of_second,
+                    fitted1,
+                    fitted2,
+                )
                 if f == 0.0:
                     continue
                 if usual[i, j] == 0.0:
@@ -162,7 +208,7 @@ def _add_pairs(
                     for limb in range(2 * exact.LIMBS):
                         summed[i, j, limb] += both[row, limb]
                 else:
-                    add_both(sums, i, j, both[row], f * scale)
+                    add_both(sums, i, j, both[row], f)
 
 
 @kernel
@@ -177,15 +223,21 @@ def doubled(array: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     return np.concatenate((array, np.empty_like(array)))
 
 
-def add_usual(sums: IntArray, summed: IntArray, usual: FloatArray, scale: float) -> None:
+def alike_entries(factor: FloatArray) -> Iterator[tuple[int, int]]:
+    """Yield the first and last entry, exclusive, of each run of equal factors float64[m, 2]."""
+    ends = np.flatnonzero((factor[1:] != factor[:-1]).any(axis=1)) + 1
+    yield from pairwise([0, *ends.tolist(), len(factor)])
+
+
+def add_usual(sums: IntArray, summed: IntArray, usual: FloatArray) -> None:
     """Add the entries of each pair that have its first fraction, `usual`, whose Σw and Σw² are `summed`."""
     exact.carry(summed.reshape(-1, exact.LIMBS))
-    _add_usual(sums, summed, usual, scale)
+    _add_usual(sums, summed, usual)
 
 
 @kernel
-def _add_usual(sums: IntArray, summed: IntArray, usual: FloatArray, scale: float) -> None:
+def _add_usual(sums: IntArray, summed: IntArray, usual: FloatArray) -> None:
     for i in range(usual.shape[0]):
         for j in range(usual.shape[1]):
             if usual[i, j] > 0.0:
-                add_both(sums, i, j, summed[i, j], usual[i, j] * scale)
+                add_both(sums, i, j, summed[i, j], usual[i, j])

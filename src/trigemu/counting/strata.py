@@ -1,7 +1,7 @@
 """The variance of rates if the total weight of each stratum is fixed.
 
-If crossings with n interactions are reweighted by their total weight in the sample, that total is fixed, and
-only the accepted fraction ε of it fluctuates: an event enters the variance with w (f − ε) instead of w f. The
+If weights are divided by their sum over a stratum, that sum is fixed, and only the accepted share ε of it
+fluctuates: an event enters the variance with w (f − ε) instead of w f, as in the error of a ratio. The
 correction follows from sums over the strata:
 
     Σ x² → Σ x² − 2 Σ_n ε_n Σ w x + Σ_n ε_n² Σ w²,        x = w f,
@@ -20,23 +20,20 @@ from trigemu.support import FloatArray, IntArray, kernel
 
 
 class Strata:
-    """Sums over the bins of the axis of a table, for many columns of fractions."""
+    """Sums over the strata of a table, int64[m], for many columns of fractions."""
 
-    def __init__(self, table: PatternTable, of_sample: FloatArray, columns: int) -> None:
-        self._stratum = table.axis
-        self._n = int(table.axis.max(initial=0)) + 1
-        self._scale = of_sample[table.sample]
-        self._weight = exact.to_float(table.weight) * self._scale
-        self._square = exact.to_float(table.square) * self._scale**2
+    def __init__(self, table: PatternTable, stratum: IntArray, columns: int) -> None:
+        self._stratum = stratum
+        self._n = int(stratum.max(initial=0)) + 1
+        self._weight, self._square = exact.to_float(table.weight), exact.to_float(table.square)
         self._accepted = np.zeros((self._n, columns))
         self._squares = np.zeros((self._n, columns))
 
     def add(self, rows: IntArray, columns: IntArray, values: FloatArray) -> None:
-        """Add fractions float64[k] of given rows and columns, int64[k] each, already multiplied by the scales
-        of the rows' samples."""
+        """Add fractions float64[k] of given rows and columns, int64[k] each."""
         place = self._stratum[rows], columns
-        np.add.at(self._accepted, place, self._weight[rows] / self._scale[rows] * values)
-        np.add.at(self._squares, place, self._square[rows] / self._scale[rows] * values)
+        np.add.at(self._accepted, place, self._weight[rows] * values)
+        np.add.at(self._squares, place, self._square[rows] * values)
 
     def correction(self, shared: Covariance) -> FloatArray:
         """Return the correction to the variance of Σ w f in Hz², float64[columns]."""
@@ -47,7 +44,7 @@ class Strata:
         )
         correction: FloatArray = (mean**2 * square[:, None] - 2 * mean * self._squares).sum(axis=0)
         if shared:
-            accepted, both = _shared_products(*shared.by_parent(), self._stratum, self._scale, self._n)
+            accepted, both = _shared_products(*shared.by_parent(), self._stratum, self._n)
             correction += (mean * (both @ mean) - 2 * mean * accepted).sum(axis=0)
         return correction
 
@@ -62,7 +59,6 @@ def _shared_products(
     value: FloatArray,
     columns: int,
     stratum: IntArray,
-    scale: FloatArray,
     strata: int,
 ) -> tuple[FloatArray, FloatArray]:
     """Return two sums over the pairs of events of one parent: w f of one times w of the other, float64[strata
@@ -74,9 +70,8 @@ def _shared_products(
             for other in range(starts[parent], starts[parent + 1]):
                 if other == event:
                     continue
-                n = stratum[entry[other]]
-                w = weight[other] * scale[entry[other]]
-                both[stratum[row], n] += weight[event] * scale[row] * w
+                n, w = stratum[entry[other]], weight[other]
+                both[stratum[row], n] += weight[event] * w
                 for k in range(row_starts[row], row_starts[row + 1]):
                     accepted[n, column[k]] += weight[event] * value[k] * w
     return accepted, both

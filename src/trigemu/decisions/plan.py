@@ -86,8 +86,8 @@ class Plan:
         The columns that are read, each with the triggers that need it.
     models : tuple of mapping of str to str
         For each menu, the files of its models and their SHA-256.
-    trained_on : tuple of TrainedOn
-        The samples on which the models of all menus were fitted.
+    trained_on : tuple of mapping of str to tuple of TrainedOn
+        For each menu, the samples on which the models of a trigger were fitted, by its name.
     warnings : tuple of tuple of str
         For each menu, the warnings of its compiled triggers.
     """
@@ -96,7 +96,7 @@ class Plan:
     bits: tuple[Mapping[str, int], ...]
     needs: Mapping[Need, tuple[Trigger, ...]]
     models: tuple[Mapping[str, str], ...] = ()
-    trained_on: tuple[TrainedOn, ...] = ()
+    trained_on: tuple[Mapping[str, tuple[TrainedOn, ...]], ...] = ()
     warnings: tuple[tuple[str, ...], ...] = ()
 
     @property
@@ -214,11 +214,12 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
     bits: list[dict[str, int]] = []
     needs: dict[Need, list[Trigger]] = {}
     models: list[dict[str, str]] = []
-    trained_on: list[TrainedOn] = []
+    trained_on: list[dict[str, tuple[TrainedOn, ...]]] = []
     warnings: list[tuple[str, ...]] = []
     for menu in menus_of(menus):
         bits.append({})
         models.append({})
+        trained_on.append({})
         said: list[str] = []
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
@@ -234,12 +235,12 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             for need in sorted(context.needs):
                 needs.setdefault(need, []).append(trigger)
             models[-1] |= context.models
-            trained_on += context.trained
+            if context.trained:
+                trained_on[-1][trigger.name] = tuple(context.trained)
             said += compiled.warnings
         warnings.append(tuple(dict.fromkeys(said)))
-    where = tuple(dict.fromkeys(trained_on))
     readers = {need: tuple(triggers) for need, triggers in needs.items()}
-    return Plan(tuple(slots), tuple(bits), readers, tuple(models), where, tuple(warnings))
+    return Plan(tuple(slots), tuple(bits), readers, tuple(models), tuple(trained_on), tuple(warnings))
 
 
 def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:

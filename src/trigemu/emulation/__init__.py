@@ -6,6 +6,7 @@ out: `Emulation`: the plan and its pattern table
 """
 
 from trigemu.emulation.budgets import cut_for, solve_budgets, ties
+from trigemu.emulation.counted import Counted
 from trigemu.emulation.engine import (
     Chunk,
     Job,
@@ -35,6 +36,7 @@ from trigemu.emulation.scores import Offer, Scores, Stored, definition
 __all__ = [
     "Axis",
     "Chunk",
+    "Counted",
     "Emulation",
     "EventTable",
     "Job",

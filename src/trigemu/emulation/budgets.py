@@ -294,7 +294,7 @@ def cut_for(
     more = min(len(ends), int(np.searchsorted(above, above[nearest] + sigma)))
     if len(ends) in (nearest, more) and known_above > -math.inf:  # the next lower score is not known
         raise ValueError(f"{unknown}, which is too near")
-    return Solution(cut(nearest), (cut(fewer) - cut(more)) / 2, float(tie))
+    return Solution(cut(nearest), (cut(fewer) - cut(more)) / 2, float(tie), float(above[nearest]))
 
 
 def _variance(rate: FloatArray, passing: IntArray, together: tuple[Parents, BoolArray] | None) -> float:

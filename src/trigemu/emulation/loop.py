@@ -21,6 +21,7 @@ import numpy as np
 
 from trigemu.counting import (
     PatternTable,
+    Scales,
     acceptances,
     complete_table,
     count_patterns,
@@ -29,8 +30,9 @@ from trigemu.counting import (
 )
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.counted import Counted
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
-from trigemu.emulation.scaling import half_scales, unseen_half
+from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
 from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import (
@@ -86,14 +88,15 @@ class Emulation:
     table : PatternTable
         The pattern table. Its axis is (half × `bins` + bin) × `strata` + stratum.
     half : int or None
-        The half of the samples that rates are computed on; None: all events.
+        The half of the samples that fitted triggers are judged on; None: nothing was fitted to them.
+    fitted : tuple of frozenset of str
+        For each menu, the triggers that were fitted, or read such a trigger.
     bins : int
         The number of bins of the axis.
     only : int or None
         The only bin that rates count; None: all bins.
     strata : int
-        The number of strata, by the number of interactions, whose total weight was fixed by reweighting
-        (`reweight.py`); 1 if there are none.
+        The number of strata whose total weight was fixed by reweighting (`reweight.py`); 1 if there are none.
     """
 
     given: tuple[Menu, ...]
@@ -102,6 +105,7 @@ class Emulation:
     plan: Plan
     table: PatternTable
     half: int | None
+    fitted: tuple[frozenset[str], ...]
     bins: int = 1
     only: int | None = None
     strata: int = 1
@@ -137,7 +141,7 @@ class Emulation:
         names = ", ".join(repr(known.name) for known in self.menus)
         raise TrigemuError(f"the menu {wanted.name!r} ({wanted.path}) is not in the emulation of {names}")
 
-    def counted(self, *numbers: int) -> tuple[PatternTable, FloatArray]:
+    def counted(self, *numbers: int) -> Counted:
         """Select the patterns that the rates of some menus are computed from.
 
         Parameters
@@ -145,35 +149,39 @@ class Emulation:
         *numbers : int
             The positions of the menus in `menus`.
 
-        Returns
-        -------
-        table : PatternTable
-            The patterns of the triggers of these menus, in the half and bin that count.
-        scales : float64[samples]
-            The factor by which the sums of each sample are scaled.
-
         Raises
         ------
         SampleError
-            If a sample has no weight in the half.
+            If a sample has no weight in the half that fitted triggers are judged on.
         """
-        table, scales = self._of_half
-        pairs = [(self.menus[number], self.plan.bits[number]) for number in numbers]
-        read = {bits[t.name] for menu, bits in pairs for t in menu.used if t.name in bits}
-        return table.onto(read, self.strata), scales
+        menus = tuple(self.menus[number] for number in numbers)
+        bits = tuple(self.plan.bits[number] for number in numbers)
+        fitted = tuple(self.fitted[number] for number in numbers)
+        table = self.table
+        if self.only is not None:
+            table = table.take(np.flatnonzero(self.bin == self.only))
+        read = {of[t.name] for menu, of in zip(menus, bits, strict=True) for t in menu.used if t.name in of}
+        stratum = table.axis % self.strata
+        if self.half is None or not any(fitted):
+            table = table.onto(read, stratum)
+            unseen = np.ones(len(table))
+        else:
+            table = table.onto(read, table.axis // (self.bins * self.strata) * self.strata + stratum)
+            unseen = np.where(table.axis // self.strata == self.half, self.scales[table.sample], 0.0)
+        scales = Scales(
+            unseen,
+            max(crossing_scale(menu, self.catalogue) for menu in menus),
+            table.axis % self.strata if self.catalogue.pileup else None,
+        )
+        return Counted(table, scales, menus, bits, fitted)
 
     @cached_property
-    def _of_half(self) -> tuple[PatternTable, FloatArray]:
-        """The table and the scales for all menus. The scale of a half is the same in all bins of the axis."""
-        chosen = np.ones(len(self.table), np.bool_)
-        if self.only is not None:
-            chosen = self.bin == self.only
-        scales = np.ones(len(self.catalogue.samples))
-        if self.half is not None:
-            by_half = replace(self.table, axis=self.table.axis // (self.bins * self.strata))
-            scales = half_scales(by_half, self.half, self.catalogue)
-            chosen &= by_half.axis == self.half
-        return self.table if chosen.all() else self.table.take(np.flatnonzero(chosen)), scales
+    def scales(self) -> FloatArray:
+        """The factor from the unseen half of each sample to all of it, float64[samples]; 1 without one."""
+        if self.half is None:
+            return np.ones(len(self.catalogue.samples))
+        by_half = replace(self.table, axis=self.table.axis // (self.bins * self.strata))
+        return half_scales(by_half, self.half, self.catalogue)
 
 
 def emulate(
@@ -237,8 +245,8 @@ def emulate(
     plan.check_background(catalogue)
     half = unseen_half(solved, plan, catalogue)
     strata = catalogue.strata
-    undecided = strata > 1 or counts_undecided(solved, plan) or (axis is not None and axis.undecided)
-    task = _CountPatterns(half is not None, axis, strata, catalogue.with_parents, undecided)
+    undecided = counts_undecided(solved, plan, catalogue) or (axis is not None and axis.undecided)
+    task = _CountPatterns(half is not None, axis, catalogue.stratum_of, catalogue.with_parents, undecided)
     table = empty_table(plan.words)
     parts: list[PatternTable] = []
     job = Job(solved, plan, catalogue, frozenset(axis.needs(plan)) if axis else frozenset())
@@ -247,7 +255,8 @@ def emulate(
         if sum(map(len, parts)) > len(table) + 4096:  # sums of tables cost most while they grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    return Emulation(given, solved, catalogue, plan, table, half, axis.bins if axis else 1, None, strata)
+    fitted, bins = fitted_in(solved, plan, catalogue), axis.bins if axis else 1
+    return Emulation(given, solved, catalogue, plan, table, half, fitted, bins, None, strata)
 
 
 @dataclass(frozen=True)
@@ -256,7 +265,7 @@ class _CountPatterns(TableTask):
 
     by_half: bool
     axis: Axis | None
-    strata: int
+    stratum_of: tuple[int, ...]
     with_parents: frozenset[int]
     undecided: bool
 
@@ -266,8 +275,8 @@ class _CountPatterns(TableTask):
         bins = half_of(events.parent) if self.by_half else np.zeros(len(events), np.int64)
         if self.axis:
             bins = bins * self.axis.bins + self.axis(plan, work)
-        if self.strata > 1:
-            bins = bins * self.strata + events.scalars[INTERACTIONS[1]].astype(np.int64)
+        if strata := max(self.stratum_of, default=0):
+            bins = bins * (strata + 1) + np.array(self.stratum_of)[events.scalars[INTERACTIONS[1]]]
         core = events.core
         made_from = (events.parent[core], events.id[core]) if chunk.sample in self.with_parents else None
         return count_patterns(
@@ -280,8 +289,11 @@ class _CountPatterns(TableTask):
         )
 
 
-def counts_undecided(menus: Sequence[Menu], plan: Plan) -> bool:
-    """Whether events in which no trigger fires can contribute to a rate: `random` and `not` accept them."""
+def counts_undecided(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:
+    """Whether events in which no trigger fires can contribute to a rate, as `random` and `not` accept them,
+    or to its error, as the total weight of all is fixed by reweighting."""
+    if catalogue.pileup:
+        return True
     nothing = np.zeros((1, plan.words), np.uint64)
     accepted = (acceptances(nothing, menu, bits).total for menu, bits in zip(menus, plan.bits, strict=True))
     return any(total.any() for total in accepted)

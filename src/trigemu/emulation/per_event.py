@@ -12,8 +12,9 @@ import numpy as np
 from trigemu.counting import PatternTable, acceptances, distinct_entries, merge_tables, raw_decisions
 from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.counted import switched_off
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
-from trigemu.emulation.scaling import crossing_scale, half_scales, unseen_half, weights_by_half
+from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half, weights_by_half
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.observables import Workspace
 from trigemu.samples import HALF_NAMES, Catalogue, Events, Sample, SamplesLike, half_of, samples_of
@@ -49,8 +50,9 @@ class EventTable:
     fired : Expression or None
         The events that are given, by raw decisions; None: all.
     half : int or None
-        The half of the background that counts, because models or thresholds were fitted on the other;
-        None: both.
+        The half of the background that fitted triggers are judged on; None: none was fitted to these samples.
+    fitted : frozenset of str
+        The triggers that were fitted, or read such a trigger.
     """
 
     menu: Menu
@@ -58,27 +60,29 @@ class EventTable:
     samples: tuple[Sample, ...]
     fired: Expression | None
     half: int | None
+    fitted: frozenset[str]
     _plan: Plan
     _scales: tuple[float, ...]
+    _crossing: tuple[float, ...]
     _executor: Any
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
         """The columns, in their order."""
         bits = self._plan.bits[0]
-        counted = (
-            f"; of the background, only the {HALF_NAMES[self.half]} half counts"
-            if self.half is not None
-            else ""
-        )
         found = [
             Column("sample", "int32", "", "the sample: its position in the catalogue"),
             Column("id", "uint64", "", "the number of the event"),
             Column("parent", "uint64", "", "the generated interaction that the event was made from"),
             Column("half", "int8", "", "the half of the sample: 0 training, 1 evaluation"),
-            Column("weight", "float64", "Hz", f"the rate that the event stands for{counted}"),
+            Column("weight", "float64", "Hz", "the rate that the event stands for"),
             Column("acceptance", "float64", "", "the probability that the menu accepts the event"),
         ]
+        if self.half is not None:
+            what = f"the same for fitted triggers: 0 outside of the {HALF_NAMES[self.half]} half, and scaled"
+            found.append(Column("weight_unseen", "float64", "Hz", what))
+            what = "the probability that the menu accepts the event without its fitted triggers"
+            found.append(Column("unfitted_acceptance", "float64", "", what))
         for trigger in self.menu.enabled:
             name = trigger.name
             found.append(Column(f"{FIRED}{name}", "bool", "", f"decision of {name} before its prescale"))
@@ -94,8 +98,7 @@ class EventTable:
 
         progress: called with the number of events done since the last call."""
         names = tuple(column.name for column in self.columns)
-        counted = tuple(sample.number for sample in self.catalogue.background if self.half is not None)
-        task = _Record(self.menu, names, self.fired, counted, self.half or 0, self._scales)
+        task = _Record(self.menu, names, self.fired, self.half, self.fitted, self._scales, self._crossing)
         job = Job((self.menu,), self._plan, self.catalogue)
         yield from over_samples(self.samples, job, task, self._executor, progress)
 
@@ -124,7 +127,9 @@ def event_table(
     """Prepare a table of events with decisions, scores and acceptances of a menu.
 
     The sum of weight · acceptance_NAME over the background is the total rate of a trigger in `rates_of`,
-    that of weight · acceptance the rate of the menu.
+    that of weight · acceptance the rate of the menu. If a trigger was fitted to these samples, its rate is
+    the sum of weight_unseen · acceptance_NAME, and the rate of the menu that of weight · unfitted_acceptance
+    + weight_unseen · (acceptance − unfitted_acceptance).
 
     Parameters
     ----------
@@ -168,14 +173,15 @@ def event_table(
     plan = make_plan([solved])
     for sample in chosen:
         plan.check(sample)
-    half = unseen_half([solved], plan, catalogue)
-    scales = np.ones(len(catalogue.samples))
+    half, (fitted,) = unseen_half([solved], plan, catalogue), fitted_in([solved], plan, catalogue)
+    crossing = np.ones(len(catalogue.samples))
+    crossing[[sample.number for sample in catalogue.background]] = crossing_scale(solved, catalogue)
+    scales = np.ones(len(crossing))
     if half is not None and catalogue.background:
         halves = over_background(Job((solved,), plan, catalogue), _Halves(), engine, progress)
         scales = half_scales(merge_tables([*halves]), half, catalogue)
-    for sample in catalogue.background:
-        scales[sample.number] *= crossing_scale(solved, catalogue)
-    return EventTable(solved, catalogue, chosen, expression, half, plan, tuple(scales.tolist()), engine)
+    factors = tuple(scales.tolist()), tuple(crossing.tolist())
+    return EventTable(solved, catalogue, chosen, expression, half, fitted, plan, *factors, engine)
 
 
 def passes(menu: Menu, catalogue: Catalogue) -> int:
@@ -204,15 +210,16 @@ class _Halves(TableTask):
 
 @dataclass(frozen=True)
 class _Record:
-    """The task that makes the columns of a chunk. counted: samples of which only one half counts. scales:
-    factors on the weights of each sample."""
+    """The task that makes the columns of a chunk. scales, crossing: for each sample, the factors from the
+    half to the whole, and to the crossing rate of the menu."""
 
     menu: Menu
     names: tuple[str, ...]
     fired: Expression | None
-    counted: tuple[int, ...]
-    half: int
+    half: int | None
+    fitted: frozenset[str]
     scales: tuple[float, ...]
+    crossing: tuple[float, ...]
     classes: ClassVar[tuple[type, ...]] = ()
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> dict[str, Array]:
@@ -223,18 +230,20 @@ class _Record:
         entry, first = distinct_entries(words, np.zeros(len(words), np.int64))
         accepted = acceptances(words[first], self.menu, bits)
         half = half_of(events.parent[core])
-        weight = events.weight[core] * self.scales[chunk.sample]
-        if chunk.sample in self.counted:
-            weight = np.where(half == self.half, weight, 0.0)
-        either = accepted.either(np.ones(len(self.menu.enabled), np.bool_))
+        weight = events.weight[core] * self.crossing[chunk.sample]
+        everything = np.ones(len(self.menu.enabled), np.bool_)
         made: dict[str, Array] = {
             "sample": np.full(len(words), chunk.sample, np.int32),
             "id": events.id[core],
             "parent": events.parent[core],
             "half": half.astype(np.int8),
             "weight": weight,
-            "acceptance": either[entry],
+            "acceptance": accepted.either(everything)[entry],
         }
+        if self.half is not None:
+            without = acceptances(words[first], switched_off(self.menu, self.fitted), bits)
+            made["weight_unseen"] = np.where(half == self.half, weight * self.scales[chunk.sample], 0.0)
+            made["unfitted_acceptance"] = without.either(everything)[entry]
         for column, trigger in enumerate(self.menu.enabled):
             name = trigger.name
             made[f"{FIRED}{name}"] = raw[name]

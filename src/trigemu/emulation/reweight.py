@@ -1,15 +1,15 @@
 """Reweighting of the background to another pile-up, or to another luminosity.
 
 Crossings are reweighted so that their number of interactions n follows Poisson(n; µ); the distribution of
-events at a given n stays the same. If the catalogue gives the mean µ₀ that the crossings were generated with,
-the factor is Poisson(n; µ) / Poisson(n; µ₀), which is exact and adds no error. Otherwise it is R0 Poisson(n;
-µ) / W(n) with W(n) the total weight of all background crossings with n interactions. W fluctuates; the errors
-of rates then use the deviation of each event from the mean at its n (`strata.py`). W is summed over the whole
-background, not sample by sample: the fraction of each process at a given n is taken from the samples, and
-their rates follow.
+events at a given n stays the same, and their weights still add up to the crossing rate R0.
 
-A number n with too few crossings is dropped and the others are scaled up for it: a handful of crossings that
-happens to contain none of the common kind would otherwise get all of its weight.
+If the catalogue gives the mean µ₀ that the crossings were generated with, the factor is Poisson(n; µ) /
+Poisson(n; µ₀), over the sum of all weights: an estimator of a ratio, which is unbiased however few crossings
+there are of some n, and whose error accounts for those. Otherwise it is R0 P / W, with P the probability and
+W the weight in the sample of a range of n, over the whole background, not sample by sample: the fraction of
+each process at a given n is taken from the samples, and their rates follow. A range is one n where the sample
+has enough crossings of it; else it includes neighbours, with the distribution over n inside of it that the
+sample has. In either case only the accepted fraction of a fixed weight fluctuates (`strata.py`).
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_backg
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SamplesLike, samples_of
 from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, number_of
 
-#: The minimum effective number of crossings with n interactions. If all n are used, the rate of jets above
-#: 100 GeV in the first embedded sample was 14 % too high at a mean of 18; with this minimum, 0.2 %.
+#: The minimum effective number of crossings in a range of n whose weight in the sample is divided by: a
+#: handful that happens to contain none of the common kind would otherwise get all of its weight.
 MIN_EFFECTIVE = 10.0
-#: The largest fraction of the requested distribution that may be missing.
-MAX_MISSING = 0.05
+#: The largest fraction of the requested distribution of which the sample has fewer crossings.
+MAX_SPARSE = 0.05
 #: The largest relative difference between the sum of a sample's events and its rate.
 _COMPLETE = 1e-3
 #: The largest relative difference between the mean of a sample and the mean it was generated with.
@@ -74,15 +74,16 @@ def at_pileup(
     Notes
     -----
     Crossings with n interactions are multiplied by Poisson(n; µ) / Poisson(n; µ₀) if the catalogue gives
-    the mean µ₀ that they were generated with, else by R0 Poisson(n; µ) / W(n), W(n) being the total weight
-    of all background crossings with n interactions.
+    the mean µ₀ that they were generated with, and all by one factor that restores the crossing rate; else by
+    R0 P / W, P and W being the probability and the total weight of all background crossings with n
+    interactions, or in a range of n with enough of them.
 
     Examples
     --------
     >>> import trigemu
     >>> reweighted = trigemu.at_pileup(None, 8.0)
-    >>> f"{reweighted.pileup.sample_mean:.1f} interactions before"
-    '14.2 interactions before'
+    >>> f"{reweighted.pileup.before:.2f} interactions before, factor {reweighted.pileup.factor:.3f}"
+    '14.14 interactions before, factor 0.992'
     >>> result = trigemu.run("menus/primary.toml", reweighted)
     """
     mean = number_of("the pile-up", mean)
@@ -98,12 +99,20 @@ def at_pileup(
     made_with = catalogue.table.mean_interactions
     _check_mean(catalogue, sample_mean)
     pmf = poisson(mean, len(total))
-    expected = total if made_with is None else total.sum() * poisson(made_with, len(total))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        enough = (total > 0) & (total**2 >= MIN_EFFECTIVE * square)
-        covered = float(pmf[enough].sum())
-        factors = np.where(enough, pmf * (total.sum() / covered) / expected, 0.0)
-    _check_covered(catalogue, mean, 1.0 - covered, np.flatnonzero(enough))
+    sparse = total**2 < MIN_EFFECTIVE * square
+    sparse |= total <= 0
+    _check_sparse(catalogue, mean, 1.0 - float(pmf[~sparse].sum()), np.flatnonzero(~sparse))
+    if made_with is None:
+        strata = _ranges(total, square)
+        ends = np.append(np.flatnonzero(np.diff(strata)), len(total) - 1)
+        wanted = np.diff(np.append(0.0, np.append(np.cumsum(pmf)[ends[:-1]], 1.0)))
+        ratios = (wanted * catalogue.crossing_rate_hz / np.bincount(strata, total))[strata]
+        normalisation = 1.0
+    else:
+        strata = np.zeros(len(total), np.int64)
+        ratios = np.exp(made_with - mean) * (mean / made_with) ** np.arange(len(total))
+        normalisation = catalogue.crossing_rate_hz / float(ratios @ total)
+    factors = normalisation * ratios
     weight = exact.to_float(table.weight)
     after = np.bincount(table.sample, weight * factors[table.axis], len(catalogue.samples))
     samples = tuple(
@@ -112,17 +121,31 @@ def at_pileup(
         else s
         for s in catalogue.samples
     )
-    reweighted = factors**2 @ square
     pileup = Pileup(
         mean=mean,
-        sample_mean=sample_mean,
-        missing=1.0 - covered,
+        before=sample_mean if made_with is None else made_with,
+        after=float(factors * total @ np.arange(len(total)) / (factors @ total)),
+        factor=normalisation,
         known=made_with is not None,
         events=int(events.sum()),
-        effective_events=float(factors @ total) ** 2 / float(reweighted),
+        effective_events=float(factors @ total) ** 2 / float(factors**2 @ square),
         effective_before=float(total.sum()) ** 2 / float(square.sum()),
     )
-    return replace(catalogue, samples=samples, pileup=pileup)
+    return replace(catalogue, samples=samples, pileup=pileup, stratum_of=tuple(strata.tolist()))
+
+
+def _ranges(total: FloatArray, square: FloatArray) -> IntArray:
+    """Return the number of the range of each n, ascending, int64[n]: each with enough crossings, the last n
+    without joining those before."""
+    ranges, ends, inside = np.zeros(len(total), np.int64), [], np.zeros(2)
+    for n in range(len(total)):
+        inside += total[n], square[n]
+        if inside[0] > 0 and inside[0] ** 2 >= MIN_EFFECTIVE * inside[1]:
+            ends.append(n)
+            inside = np.zeros(2)
+    for end in ends[:-1]:
+        ranges[end + 1 :] += 1
+    return ranges
 
 
 def at_luminosity(catalogue: SamplesLike, luminosity_cm2s: float) -> Catalogue:
@@ -220,13 +243,13 @@ def _check_mean(catalogue: Catalogue, sample_mean: float) -> None:
         )
 
 
-def _check_covered(catalogue: Catalogue, mean: float, missing: float, known: IntArray) -> None:
-    if missing > MAX_MISSING:
+def _check_sparse(catalogue: Catalogue, mean: float, sparse: float, known: IntArray) -> None:
+    if sparse > MAX_SPARSE:
         held = f"enough with {known[0]} to {known[-1]}" if len(known) else "too few of any"
         raise SampleError(
-            f"{catalogue.path}: pile-up {mean:g}: {100 * missing:.3g} % of the crossings would have a number "
+            f"{catalogue.path}: pile-up {mean:g}: {100 * sparse:.3g} % of the crossings would have a number "
             f"of interactions of which the sample has too few (it has {held}), more than "
-            f"{100 * MAX_MISSING:g} %: generate crossings at that pile-up"
+            f"{100 * MAX_SPARSE:g} %: generate crossings at that pile-up"
         )
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from trigemu.counting import PatternTable, count_patterns
 from trigemu.decisions import Plan
-from trigemu.menus import Menu
+from trigemu.menus import Menu, Trigger
 from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue, Events, half_of, other_half
 from trigemu.support import FloatArray, SampleError, TrigemuError
+from trigemu.triggers import TrainedOn
 
 
 def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
@@ -28,22 +29,53 @@ def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int 
     TrigemuError
         If models of the menus were trained on different halves.
     """
-    name = catalogue.table.name
-    files = {digest for sample in catalogue.samples for digest in sample.sha256}
-    seen = {
-        HALF_NAMES.index(on.half)
-        for on in plan.trained_on
-        if on.catalogue == name or not files.isdisjoint(map(str.lower, on.files))
-    }
+    trained = [on for of_menu in plan.trained_on for of_trigger in of_menu.values() for on in of_trigger]
+    seen = {HALF_NAMES.index(on.half) for on in _on_these(trained, catalogue)}
     if len(seen) > 1:
         raise TrigemuError(
             f"{', '.join(str(menu.path) for menu in menus)}: models of these triggers were trained on both "
-            f"halves of {name}, so no event is unseen: use models that were trained on the same half"
+            f"halves of {catalogue.table.name}, so no event is unseen: use models that were trained on the "
+            f"same half"
         )
     if seen:
         return other_half(seen.pop())
     used = [trigger for menu in menus for trigger in menu.used]
-    return EVALUATION if any(t.solution or t.fitted_on == name for t in used) else None
+    return EVALUATION if any(_has_fitted_cut(trigger, catalogue) for trigger in used) else None
+
+
+def fitted_in(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> tuple[frozenset[str], ...]:
+    """Return, for each menu of a plan, the names of the triggers whose cut or model was fitted to these
+    samples, and of those that read the decisions of such a trigger."""
+    return tuple(
+        _fitted_in(menu, of_menu, catalogue) for menu, of_menu in zip(menus, plan.trained_on, strict=True)
+    )
+
+
+def _fitted_in(
+    menu: Menu, trained_on: Mapping[str, Sequence[TrainedOn]], catalogue: Catalogue
+) -> frozenset[str]:
+    found: set[str] = set()
+    used = {trigger.name for trigger in menu.used}
+    for name in menu.order:  # each after those that it reads
+        trigger = menu.trigger(name)
+        own = _has_fitted_cut(trigger, catalogue) or _on_these(trained_on.get(name, ()), catalogue)
+        if name in used and (own or not found.isdisjoint(trigger.inputs())):
+            found.add(name)
+    return frozenset(found)
+
+
+def _has_fitted_cut(trigger: Trigger, catalogue: Catalogue) -> bool:
+    return trigger.solution is not None or trigger.fitted_on == catalogue.table.name
+
+
+def _on_these(trained_on: Iterable[TrainedOn], catalogue: Catalogue) -> list[TrainedOn]:
+    """Return what was trained on samples of a catalogue, known by its name or the digest of a file."""
+    files = {digest for sample in catalogue.samples for digest in sample.sha256}
+    return [
+        on
+        for on in trained_on
+        if on.catalogue == catalogue.table.name or not files.isdisjoint(map(str.lower, on.files))
+    ]
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:

@@ -24,7 +24,7 @@ from trigemu.emulation.loosest import offered
 from trigemu.emulation.scores import Offer, Scores, Stored, definition
 from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
-from trigemu.samples import INTERACTIONS, Events, SamplesLike, half_of, samples_of
+from trigemu.samples import INTERACTIONS, Catalogue, Events, SamplesLike, half_of, samples_of
 from trigemu.support import TrigemuError, Words, engine_of, fingerprint, names_of, nearest
 from trigemu.triggers import ScoreKind
 
@@ -88,7 +88,7 @@ def score_table(
     offers = _offers(Job(solved, plan, catalogue), asked, engine, progress)
     loosest = tuple(_loosest(menu, offers) for menu in solved)
     plan = make_plan(loosest)
-    task, stored = _collection(loosest, plan, frozenset(sample.number for sample in chosen), catalogue.strata)
+    task, stored = _collection(loosest, plan, frozenset(sample.number for sample in chosen), catalogue)
     job = Job(loosest, plan, catalogue)
     table = task.merge([*over_background(job, task, engine, progress)])
     of_signals = {
@@ -157,7 +157,7 @@ def _loosest(menu: Menu, offers: Mapping[str, Offer]) -> Menu:
 
 
 def _collection(
-    menus: Sequence[Menu], plan: Plan, signals: frozenset[int], strata: int
+    menus: Sequence[Menu], plan: Plan, signals: frozenset[int], catalogue: Catalogue
 ) -> tuple[_Collect, dict[str, Stored]]:
     """Return the task, and where its table has each trigger, by its definition."""
     columns: dict[int, int] = {}
@@ -183,8 +183,11 @@ def _collection(
             stored[key] = Stored(tuple(dict.fromkeys(names)), column, bits.get(slot, -1), above)
             if not trigger.seed:
                 firing[slot // 64] |= np.uint64(1) << np.uint64(slot % 64)
-    everything = strata > 1 or _fires_on_nothing(menus, plan, firing)
-    return _Collect(tuple(cuts), tuple(bits), tuple(firing.tolist()), everything, signals, strata), stored
+    everything = catalogue.pileup is not None or _fires_on_nothing(menus, plan, firing)
+    task = _Collect(
+        tuple(cuts), tuple(bits), tuple(firing.tolist()), everything, signals, catalogue.stratum_of
+    )
+    return task, stored
 
 
 def _fires_on_nothing(menus: Sequence[Menu], plan: Plan, firing: Words) -> bool:
@@ -212,15 +215,17 @@ class _Collect:
     firing: tuple[int, ...]
     everything: bool
     signals: frozenset[int]
-    strata: int
+    stratum_of: tuple[int, ...]
     classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, ScoreTable)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScoreTable:
         work, core = Workspace(events), events.core
         words = decide(events, plan, work)[core]
-        axis = half_of(events.parent)[core] * self.strata
-        if self.strata > 1:
-            axis += events.scalars[INTERACTIONS[1]].astype(np.int64)[core]
+        axis = half_of(events.parent)[core]
+        if strata := max(self.stratum_of, default=0):
+            last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
+            stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
+            axis = axis * (strata + 1) + stratum
         keep = (words & np.array(self.firing, np.uint64)).any(axis=1)
         keep |= self.everything or chunk.sample in self.signals
         n = np.count_nonzero(keep)

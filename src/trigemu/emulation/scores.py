@@ -17,7 +17,7 @@ from trigemu.counting import PatternTable, ScoreTable, merge_tables
 from trigemu.decisions import Plan, make_plan
 from trigemu.emulation.budgets import BudgetEvents, solved_by
 from trigemu.emulation.loop import Emulation, counts_undecided
-from trigemu.emulation.scaling import half_scales, unseen_half
+from trigemu.emulation.scaling import fitted_in, half_scales, unseen_half
 from trigemu.menus import Menu, MenuLike, MenusLike, Trigger, menu_of, menus_of
 from trigemu.samples import EVALUATION, Catalogue
 from trigemu.support import (
@@ -133,10 +133,11 @@ class Scores:
             axis(self.table.axis, 0 if bin is None else bin),
             merge_tables([replace(rest, axis=axis(rest.axis, 0))]),
             self.catalogue.with_parents,
-            strata > 1 or counts_undecided(solved, plan),
+            counts_undecided(solved, plan, self.catalogue),
         )
         plan = replace(plan, bits=bits)
-        return Emulation(given, solved, self.catalogue, plan, counted, half, bins, strata=strata)
+        fitted = fitted_in(solved, plan, self.catalogue)
+        return Emulation(given, solved, self.catalogue, plan, counted, half, fitted, bins, strata=strata)
 
     def solve_budgets(self, menus: MenusLike) -> tuple[Menu, ...]:
         """Return menus with their rate budgets solved, as the function `solve_budgets` does.

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.counting import PatternTable, RateSums, SampleScales, pattern_blocks
+from trigemu.counting import PatternTable, RateSums
 from trigemu.decisions import Plan
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulate, solve_budgets
 from trigemu.firmware.bits import PAPER_PRECISION, choose, with_widths
@@ -137,7 +137,7 @@ def scan_bits(
         for number, fixed in enumerate(chosen)
     ]
     emulation = emulate([floating, *menus], catalogue, executor=executor, progress=progress)
-    scales = emulation.counted(0)[1] * crossing_scale(menu, catalogue)
+    scales = emulation.scales * crossing_scale(menu, catalogue)
     taken = resources(chosen) if resources else [None] * len(chosen)
     return BitScan(
         trigger=name,
@@ -227,6 +227,7 @@ def _point(
         given=(emulation.given[0], emulation.given[number]),
         menus=(emulation.menus[0], emulation.menus[number]),
         plan=_pair(emulation.plan, number),
+        fitted=(emulation.fitted[0], emulation.fitted[number]),
     )
     shifts = {
         difference.quantity: Shift(-difference.difference_hz, difference.error_hz)
@@ -252,6 +253,7 @@ def _pair(plan: Plan, number: int) -> Plan:
         plan,
         bits=(plan.bits[0], plan.bits[number]),
         models=(plan.models[0], plan.models[number]),
+        trained_on=(plan.trained_on[0], plan.trained_on[number]),
         warnings=(plan.warnings[0], plan.warnings[number]),
     )
 
@@ -259,14 +261,16 @@ def _pair(plan: Plan, number: int) -> Plan:
 def _differ(emulation: Emulation, name: str, number: int) -> tuple[int, float]:
     """Return the number and rate in Hz of the events in which the trigger of a menu decides differently from
     that of the first menu."""
-    table, scales = emulation.counted(0, number)
-    first, second = (emulation.plan.bits[n][name] for n in (0, number))
-    differs = _fired(table, first) != _fired(table, second)
-    scale = crossing_scale(emulation.menus[0], emulation.catalogue)
-    sums = RateSums(table, SampleScales(scales, scale), 1)
-    for rows in pattern_blocks(table):
-        sums.add(rows, differs[rows, np.newaxis].astype(np.float64))
-    return int(table.n[differs].sum()), float(sums.result()[0][0])
+    counted = emulation.counted(0, number)
+    table = counted.table
+    first, second = (bits[name] for bits in counted.bits)
+    differs = (_fired(table, first) != _fired(table, second)).astype(np.float64)
+    if name in counted.fitted[0]:
+        differs = counted.scales.judged(slice(None), differs, np.zeros_like(differs))
+    sums = RateSums(table, counted.scales, 1)
+    for rows in counted.blocks():
+        sums.add(rows, differs[rows, np.newaxis])
+    return int(table.n[differs > 0].sum()), float(sums.result()[0][0])
 
 
 def _fired(table: PatternTable, bit: int) -> BoolArray:

@@ -46,11 +46,14 @@ class Solution:
         By how much the cut moves if the rate changes by its statistical error.
     tie_hz : float
         The rate in Hz of the events at the score where the budget is reached, if several share it; else 0.
+    hz : float
+        The rate in Hz at the cut.
     """
 
     cut: float
     error: float
     tie_hz: float
+    hz: float
 
 
 @dataclass(frozen=True)

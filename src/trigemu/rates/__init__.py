@@ -5,9 +5,18 @@ out: `MenuRates`
 """
 
 from trigemu.rates.menu_rates import column_rates, rates_of, run
-from trigemu.rates.results import ColumnRates, Half, LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.rates.results import (
+    FEW_EVENTS,
+    ColumnRates,
+    Half,
+    LevelRates,
+    MenuRates,
+    Rate,
+    TriggerRates,
+)
 
 __all__ = [
+    "FEW_EVENTS",
     "ColumnRates",
     "Half",
     "LevelRates",

@@ -10,7 +10,7 @@ each product of the events that the trigger does not accept.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple, Protocol
@@ -48,22 +48,54 @@ class _TooLongError(Exception):
     pass
 
 
-def with_containment(menu: Menu, found: Iterable[TriggerRates]) -> Iterator[TriggerRates]:
-    """Yield the rates of triggers and groups, without the upper limit on a unique rate that is 0 by
-    construction among the enabled triggers of its level, and with the triggers that contain it."""
-    containments: dict[str | None, Containment] = {}
-    for rates in found:
+def with_containment(
+    menu: Menu, triggers: Sequence[TriggerRates], groups: Sequence[TriggerRates]
+) -> tuple[tuple[TriggerRates, ...], tuple[TriggerRates, ...]]:
+    """Return the rates of triggers and groups with what containment within a level says of them: a unique
+    rate that is 0 by construction has no upper limit and names the triggers that contain the trigger, and
+    upper limits on its other rates are at most what those accept."""
+    levels = {level: [t for t in menu.enabled if t.level == level] for level in menu.levels or (None,)}
+    containments = {level: Containment(menu, among) for level, among in levels.items()}
+
+    def within(rates: TriggerRates) -> tuple[str, ...]:
         if rates.unique.events:
-            yield rates
-            continue
-        among = [trigger for trigger in menu.enabled if trigger.level == rates.level]
-        if rates.level not in containments:
-            containments[rates.level] = Containment(menu, among)
-        names = [t.name for t in among if rates.name == (t.group if rates.kind == "group" else t.name)]
-        if within := containments[rates.level].of(names):
-            zero = replace(rates.unique, upper_limit_hz=None, contained_in=within)
-            rates = rates.with_rate("unique", zero)
-        yield rates
+            return ()
+        is_group = rates.kind == "group"
+        of = (t for t in levels[rates.level] if rates.name == (t.group if is_group else t.name))
+        return containments[rates.level].of([trigger.name for trigger in of])
+
+    inside = {rates.name: others for rates in triggers if (others := within(rates))}
+    limits = _limits(triggers, inside)
+    return (
+        tuple(_contained(rates, inside.get(rates.name, ()), limits) for rates in triggers),
+        tuple(_contained(rates, within(rates), limits) for rates in groups),
+    )
+
+
+def _limits(triggers: Sequence[TriggerRates], inside: Mapping[str, Sequence[str]]) -> dict[str, float]:
+    """Return the total rate of each trigger in Hz, or its upper limit, that of triggers which contain it
+    considered: they may be contained themselves."""
+    totals = {rates.name: rates.total for rates in triggers}
+    limits = {name: r.hz if r.upper_limit_hz is None else r.upper_limit_hz for name, r in totals.items()}
+    unseen = [name for name in inside if totals[name].upper_limit_hz is not None]
+    for _ in unseen:
+        for name in unseen:
+            limits[name] = min(limits[name], sum(limits[other] for other in inside[name]))
+    return limits
+
+
+def _contained(rates: TriggerRates, within: tuple[str, ...], limits: Mapping[str, float]) -> TriggerRates:
+    """Return the rates of a trigger or group of which others accept everything; none: it is unchanged."""
+    if not within:
+        return rates
+    bound = sum(limits[name] for name in within)
+    bounded = {
+        quantity: replace(rate, upper_limit_hz=min(rate.upper_limit_hz, bound))
+        for quantity, rate in rates.rates.items()
+        if rate.upper_limit_hz is not None
+    }
+    zero = replace(rates.unique, upper_limit_hz=None, contained_in=within)
+    return replace(rates, rates={**rates.rates, **bounded, "unique": zero})
 
 
 class Containment:

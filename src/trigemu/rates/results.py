@@ -10,6 +10,9 @@ from trigemu.menus import Menu
 from trigemu.samples import Catalogue
 from trigemu.support import BoolArray, FloatArray, Named, Shown, TrigemuError, part_of, wrong_type
 
+#: Errors of rates with fewer effective events are too small.
+FEW_EVENTS = 5.0
+
 
 @dataclass(frozen=True)
 class Rate:
@@ -18,21 +21,27 @@ class Rate:
     Attributes
     ----------
     hz : float
-        The rate Σ w f in Hz.
+        The rate in Hz. It may be slightly below 0 for a unique rate that fitted triggers reduce to nearly 0,
+        as a difference of both halves.
     error_hz : float
-        Its statistical uncertainty in Hz.
+        Its statistical uncertainty in Hz; 0 for a `random` trigger, whose rate is known.
     events : int
         The number of events that contribute.
     effective_events : float
-        The effective number of events, `hz`² over `error_hz`²: (Σwf)²/Σ(wf)² where no interaction is shared.
+        The effective number of independent interactions, Σ w f over its statistical error, squared:
+        (Σwf)²/Σ(wf)² where no interaction is shared.
     upper_limit_hz : float or None
         The upper limit at 68 % in Hz if no event contributes; else None.
     unseen : tuple of str
-        Samples that contribute no event by chance, although a single one would weigh more than `error_hz`,
-        which may therefore be underestimated (`unseen.py`).
+        Samples that contribute no event by chance, although a single one would change the rate by more than
+        `error_hz` and by more than 10 % (`unseen.py`).
+    unseen_hz : float
+        The largest rate in Hz that a single event of these samples would add.
     contained_in : tuple of str
         For a unique rate that is 0 by construction: triggers that together accept everything that this one
         accepts.
+    budgeted : bool
+        Whether it equals a rate budget by construction, because a threshold was found from it.
     """
 
     hz: float
@@ -42,6 +51,14 @@ class Rate:
     upper_limit_hz: float | None
     unseen: tuple[str, ...] = ()
     contained_in: tuple[str, ...] = ()
+    unseen_hz: float = 0.0
+    budgeted: bool = False
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether so few events contribute that the error is too small: pulls of rates with fewer than five
+        effective events have a spread of 2 and a mean of −1."""
+        return 0 < self.effective_events < FEW_EVENTS and self.error_hz > 0
 
 
 @dataclass(frozen=True)
@@ -131,7 +148,8 @@ class TriggerRates(Shown):
 
 @dataclass(frozen=True)
 class Half:
-    """The half of the samples that rates are computed on.
+    """The half of the samples that fitted triggers are judged on: what they accept, and what they change in
+    other rates, is from it.
 
     Attributes
     ----------
@@ -139,10 +157,13 @@ class Half:
         The number of the half.
     scales : tuple of float
         For each sample, in the order of the catalogue, the factor that scales its half to the whole sample.
+    triggers : tuple of str
+        The enabled triggers that were fitted to the other half, or read the decisions of such a trigger.
     """
 
     number: int
     scales: tuple[float, ...]
+    triggers: tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,7 +191,7 @@ class MenuRates(Shown, Named[TriggerRates]):
     overlap_error : ndarray
         float64[t, t], the uncertainty of `overlap` in Hz.
     half : Half or None
-        The half of the samples that the rates are computed on; None if all events are used.
+        The half of the samples that fitted triggers are judged on; None if none was fitted to these samples.
     models : mapping of str to str
         The files of its models and their SHA-256.
     warnings : tuple of str
@@ -196,8 +217,8 @@ class MenuRates(Shown, Named[TriggerRates]):
     def fired(self, trigger: str, sample: str | None = None) -> BoolArray:
         """Return in which events of a sample of the run a trigger fires, before prescales.
 
-        The events are read again, all of them: also those of the half that rates are not computed on, where
-        there is one (`half`). What a decision is, `decisions` says; thresholds are those of the run.
+        The events are read again, all of them: also those that a fitted trigger is not judged on (`half`).
+        What a decision is, `decisions` says; thresholds are those of the run.
 
         Parameters
         ----------

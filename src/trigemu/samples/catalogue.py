@@ -90,6 +90,8 @@ class Catalogue(Shown, Named[Sample]):
         Digest of that file, or of events in memory; empty if it is remote, or there are several event files.
     pileup : Pileup or None
         Pileup reweighting that was applied to the background.
+    stratum_of : tuple of int
+        For each number of interactions, the stratum whose total weight the reweighting fixed; empty without.
     errors : {"interactions", "events"}
         Units that fluctuate independently: a generated interaction with all events made from it (`parent`),
         or each event.
@@ -106,6 +108,7 @@ class Catalogue(Shown, Named[Sample]):
     path: Path
     sha256: str
     pileup: Pileup | None = None
+    stratum_of: tuple[int, ...] = ()
     errors: Errors = "interactions"
     skips_bad_files: bool = False
     left_out: tuple[LeftOut, ...] = ()
@@ -204,11 +207,8 @@ class Catalogue(Shown, Named[Sample]):
 
     @property
     def strata(self) -> int:
-        """How many numbers of interactions have a total background weight fixed by pileup reweighting; 1
-        without such a constraint."""
-        if not self.pileup or self.pileup.known:
-            return 1
-        return max(len(sample.per_interactions) for sample in self.background)
+        """How many strata have a total background weight that is fixed by pileup reweighting; 1 without."""
+        return max(self.stratum_of, default=0) + 1
 
     @property
     def background(self) -> tuple[Sample, ...]:

@@ -149,10 +149,12 @@ class Pileup:
     ----------
     mean : float
         Mean of the target Poisson distribution of interactions per crossing.
-    sample_mean : float
-        Mean before reweighting.
-    missing : float
-        Fraction of the target distribution for which the sample has too few crossings.
+    before : float
+        Mean that the sample was generated with, if it is known; else that of its crossings.
+    after : float
+        Mean of the reweighted crossings.
+    factor : float
+        Factor by which weights were multiplied so that they add up to the crossing rate.
     known : bool
         Whether the mean that the sample was generated with is known. If so, weights are ratios of two Poisson
         distributions; if not, they are divided by the sample's own distribution, which fluctuates.
@@ -163,8 +165,9 @@ class Pileup:
     """
 
     mean: float
-    sample_mean: float
-    missing: float
+    before: float
+    after: float
+    factor: float
     known: bool
     events: int
     effective_events: float

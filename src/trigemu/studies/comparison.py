@@ -20,11 +20,9 @@ from trigemu.counting import (
     Label,
     PairSums,
     RateSums,
-    SampleScales,
     acceptances,
     fractions,
     pairs_between,
-    pattern_blocks,
 )
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulation_of
 from trigemu.menus import Menu, MenuLike, check_names, menus_of
@@ -226,29 +224,35 @@ class _Pair:
     their triggers."""
 
     def __init__(self, emulation: Emulation, i: int, j: int) -> None:
-        self._menus = a, b = emulation.menus[i], emulation.menus[j]
-        bits = emulation.plan.bits[i], emulation.plan.bits[j]
-        table, scales = emulation.counted(i, j)
-        crossing = [crossing_scale(menu, emulation.catalogue) for menu in self._menus]
-        self._labels = list(dict.fromkeys((*_labels(a), *_labels(b))))
-        sums = RateSums(table, SampleScales(scales, max(crossing)), len(self._labels) + 2)
-        both = PairSums(table, SampleScales(scales, min(crossing)), (len(a.enabled), len(b.enabled)))
-        for rows in pattern_blocks(table, a, b):
-            words = table.words[rows]
-            both.add(rows, pairs_between(words, (a, bits[0]), (b, bits[1])))
-            first, second = (
-                _fractions(words, menu, of, scale / max(crossing))
-                for menu, of, scale in zip(self._menus, bits, crossing, strict=True)
-            )
-            nothing = np.zeros(len(words))
-            columns = [first.get(label, nothing) - second.get(label, nothing) for label in self._labels]
-            menu = columns[self._labels.index(MENU)]
-            difference = np.column_stack([*columns, np.maximum(-menu, 0.0), np.maximum(menu, 0.0)])
+        counted = emulation.counted(i, j)
+        self._menus = counted.menus
+        self._crossing = [crossing_scale(menu, emulation.catalogue) for menu in self._menus]
+        self._labels = list(dict.fromkeys(label for menu in self._menus for label in _labels(menu)))
+        table, bits = counted.table, counted.bits
+        sums = RateSums(table, counted.scales, len(self._labels) + 2)
+        lower = replace(counted.scales, everything=min(self._crossing))
+        both = PairSums(table, lower, (counted.fitted_places[0], counted.fitted_places[1]))
+        for rows in counted.blocks():
+            both.add(rows, pairs_between(table.words[rows], *zip(self._menus, bits, strict=True)))
+            difference = counted.fractions(rows, lambda words, menus: self._differences(words, menus, bits))
             differ = difference.any(axis=1)
             sums.add(np.flatnonzero(differ) + rows.start, difference[differ])
         hz, variance = sums.result()
         self._values = list(zip(hz.tolist(), np.sqrt(variance).tolist(), strict=True))
         self._both = both.result()
+
+    def _differences(
+        self, words: Words, menus: Sequence[Menu], bits: Sequence[Mapping[str, int]]
+    ) -> FloatArray:
+        """Return the difference of each compared rate, and the gains over each other, float64[m, columns]."""
+        first, second = (
+            _fractions(words, menu, of, scale / max(self._crossing))
+            for menu, of, scale in zip(menus, bits, self._crossing, strict=True)
+        )
+        nothing = np.zeros(len(words))
+        columns = [first.get(label, nothing) - second.get(label, nothing) for label in self._labels]
+        menu = columns[self._labels.index(MENU)]
+        return np.column_stack([*columns, np.maximum(-menu, 0.0), np.maximum(menu, 0.0)])
 
     @property
     def differences(self) -> Iterator[Difference]:

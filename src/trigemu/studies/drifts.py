@@ -8,14 +8,14 @@ uncertainties know what the two menus share.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trigemu.counting import Pairs, RateSums, SampleScales, acceptances, pattern_blocks, raw_decisions
+from trigemu.counting import Pairs, RateSums, acceptances, raw_decisions
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulate
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.rates import MenuRates
@@ -24,7 +24,7 @@ from trigemu.studies.comparison import Comparison, compare
 from trigemu.studies.tolerances import Tolerance, Tolerances, read_tolerances
 from trigemu.studies.validate import check_decisions
 from trigemu.studies.validation_task import stored_name
-from trigemu.support import FloatArray, IntArray, Shown, Words
+from trigemu.support import BoolArray, FloatArray, IntArray, Shown, Words
 
 #: Overlaps that differ by a smaller fraction are the same: the order of triggers changes their last digit.
 _SAME = 1e-12
@@ -215,9 +215,11 @@ class _Found:
     def decisions(self) -> Iterator[Drift]:
         """Yield the rates of events on which the raw decisions differ."""
 
-        def differ(words: Words) -> FloatArray:
-            menus = zip(self._emulation.menus, self._emulation.plan.bits, strict=True)
-            first, second = (raw_decisions(words, menu, bits) for menu, bits in menus)
+        def differ(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+            first, second = (
+                _raw_decisions(words, menu, bits)
+                for menu, bits in zip(menus, self._emulation.plan.bits, strict=True)
+            )
             changed = [first[name] ^ second[name] for name in self._both]
             return np.column_stack([*changed, *(first[name] for name in self._both)]).astype(np.float64)
 
@@ -236,32 +238,40 @@ class _Found:
         first, second = np.nonzero(np.triu(np.abs(new - old) > _SAME * np.maximum(old, new), 1))
         for start in range(0, len(first), _TOGETHER):
             a, b = first[start : start + _TOGETHER], second[start : start + _TOGETHER]
-            _, errors = self._summed(lambda words, a=a, b=b: self._joint_difference(words, a, b), len(a))
+            _, errors = self._summed(
+                lambda words, menus, a=a, b=b: self._joint_difference(words, menus, a, b), len(a)
+            )
             for i, j, error in zip(a.tolist(), b.tolist(), errors, strict=True):
                 names = (self._both[i], self._both[j])
                 yield self._drift(names, "overlap_hz", float(old[i, j]), float(new[i, j]), error)
 
-    def _joint_difference(self, words: Words, a: IntArray, b: IntArray) -> FloatArray:
+    def _joint_difference(
+        self, words: Words, menus: tuple[Menu, ...], a: IntArray, b: IntArray
+    ) -> FloatArray:
         emulation = self._emulation
         crossing = [crossing_scale(menu, emulation.catalogue) for menu in emulation.menus]
         joint = [
             _joint(acceptances(words, menu, bits).pairs(), places[a], places[b]) * scale / max(crossing)
             for menu, bits, places, scale in zip(
-                emulation.menus, emulation.plan.bits, self._places, crossing, strict=True
+                menus, emulation.plan.bits, self._places, crossing, strict=True
             )
         ]
         return joint[1] - joint[0]
 
     def _summed(self, fractions: Any, columns: int) -> tuple[list[float], list[float]]:
         """Return the rates of columns of fractions and their uncertainties, in Hz."""
-        emulation = self._emulation
-        table, scales = emulation.counted(0, 1)
-        crossing = max(crossing_scale(menu, emulation.catalogue) for menu in emulation.menus)
-        sums = RateSums(table, SampleScales(scales, crossing), columns)
-        for rows in pattern_blocks(table, *emulation.menus):
-            sums.add(rows, fractions(table.words[rows]))
+        counted = self._emulation.counted(0, 1)
+        sums = RateSums(counted.table, counted.scales, columns)
+        for rows in counted.blocks():
+            sums.add(rows, counted.fractions(rows, fractions))
         hz, variance = sums.result()
         return hz.tolist(), np.sqrt(variance).tolist()
+
+
+def _raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
+    """Return decisions before prescales, bool[m]; a trigger that is switched off fires nowhere."""
+    raw = raw_decisions(words, menu, bits)
+    return {t.name: raw[t.name] & (t.prescale < math.inf) for t in menu.enabled}
 
 
 def _joint(pairs: Pairs, a: IntArray, b: IntArray) -> FloatArray:

@@ -20,17 +20,15 @@ from trigemu.counting import (
     Acceptance,
     Part,
     RateSums,
-    SampleScales,
     Sets,
     acceptances,
     exact,
     members_by_level,
-    pattern_blocks,
 )
-from trigemu.emulation import Emulation, crossing_scale, emulation_of
-from trigemu.menus import MenuLike
+from trigemu.emulation import Emulation, emulation_of
+from trigemu.menus import Menu, MenuLike
 from trigemu.samples import SamplesLike
-from trigemu.support import BoolArray, FloatArray, Shown
+from trigemu.support import BoolArray, FloatArray, Shown, Words
 
 #: A combination that holds a smaller fraction of the events of a pattern is ignored when the largest are
 #: chosen.
@@ -117,18 +115,23 @@ def exclusive_rates(
     number = emulation.number(menu)
     menu, bits = emulation.menus[number], emulation.plan.bits[number]
     *_, level = members_by_level(menu).values()
-    table, scales = emulation.counted(number)
-    scale = SampleScales(scales, crossing_scale(menu, emulation.catalogue))
-    hz = exact.to_float(table.weight) * scale.of_sample[table.sample] * scale.everything
+    counted = emulation.counted(number)
+    table, unseen = counted.table, counted.scales.unseen
+    hz = exact.to_float(table.weight) * counted.scales.everything
     rates: dict[tuple[int, ...], float] = {}
-    for rows in pattern_blocks(table, menu):
-        _add_approximate(rates, acceptances(table.words[rows], menu, bits), hz[rows], level)
+    for of, factor in ((menu, unseen), (counted.without_fitted[0], 1.0 - unseen)):  # `Scales`
+        for rows in counted.blocks() if factor.any() else ():
+            _add_approximate(rates, acceptances(table.words[rows], of, bits), hz[rows] * factor[rows], level)
     order = sorted(rates, key=lambda combination: (-rates[combination], combination))
     chosen = [np.isin(np.arange(len(menu.enabled)), combination) for combination in order[:most]]
-    sums = RateSums(table, scale, len(chosen))
-    for rows in pattern_blocks(table, menu) if chosen else ():
-        acceptance = acceptances(table.words[rows], menu, bits)
-        sums.add(rows, np.column_stack([exactly(acceptance, members, level) for members in chosen]))
+    sums = RateSums(table, counted.scales, len(chosen))
+
+    def exclusive(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        acceptance = acceptances(words, menus[0], bits)
+        return np.column_stack([exactly(acceptance, members, level) for members in chosen])
+
+    for rows in counted.blocks() if chosen else ():
+        sums.add(rows, counted.fractions(rows, exclusive))
     values, variances = sums.result()
     names = [trigger.name for trigger in menu.enabled]
     return ExclusiveRates(
@@ -166,6 +169,8 @@ def _add_approximate(
     key = np.column_stack([acceptance.total, bound])
     _, first, number = np.unique(key, axis=0, return_index=True, return_inverse=True)
     for pattern, rate in zip(first, np.bincount(number.ravel(), hz, len(first)), strict=True):
+        if rate == 0.0:
+            continue
         parts = list(acceptance.outcomes(int(pattern), within))
         for combination, probability in _outcomes(parts):
             if combination:

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.counting import MENU, Label, RateSums, SampleScales, acceptances, fractions, pattern_blocks
+from trigemu.counting import MENU, Label, RateSums, acceptances, fractions
 from trigemu.decisions import Plan, lacks
-from trigemu.emulation import Emulation, Progress, crossing_scale, emulate
-from trigemu.menus import MenuLike, menu_of
+from trigemu.emulation import Emulation, Progress, emulate
+from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.observables import Number, Workspace
 from trigemu.rates import MenuRates, Rate, TriggerRates, rates_of
 from trigemu.samples import Catalogue, Need, SamplesLike, samples_of
@@ -30,6 +30,7 @@ from trigemu.support import (
     SampleError,
     Shown,
     TrigemuError,
+    Words,
     histogram_of,
     numbers_of,
 )
@@ -199,9 +200,10 @@ def _check_columns(catalogue: Catalogue, observable: str, axis: _Bins) -> None:
 
 def _crossings(part: Emulation) -> Rate:
     """Return the rate of all events, accepted or not."""
-    table, scales = part.counted(0)
-    sums = RateSums(table, SampleScales(scales, crossing_scale(part.menus[0], part.catalogue)), 1)
-    for rows in pattern_blocks(table):
+    counted = part.counted(0)
+    table = counted.table
+    sums = RateSums(table, counted.scales, 1)
+    for rows in counted.blocks():
         sums.add(rows, np.ones((len(table.n[rows]), 1)))
     hz, hz2 = (float(column[0]) for column in sums.result())
     return Rate(hz, float(np.sqrt(hz2)), int(table.n.sum()), hz**2 / hz2 if hz2 else 0.0, None)
@@ -228,12 +230,15 @@ def _in_bin(part: Emulation, low: float, high: float, crossings: Rate, all_hz: f
 
 def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
     """Return the error of Σ w (f − ε) in Hz, for the menu and each trigger."""
-    menu, bits = part.menus[0], part.plan.bits[0]
-    table, scales = part.counted(0)
-    scale = SampleScales(scales, crossing_scale(menu, part.catalogue))
-    sums = RateSums(table, scale, len(efficiency))
-    for rows in pattern_blocks(table, menu):
-        found = fractions(menu, acceptances(table.words[rows], menu, bits), ("total",))
-        each = [found[MENU], *(found[Label("trigger", trigger.name, "total")] for trigger in menu.enabled)]
-        sums.add(rows, np.column_stack(each) - np.clip(efficiency, 0.0, 1.0))
+    counted = part.counted(0)
+    (bits,) = counted.bits
+
+    def accepted(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+        found = fractions(menus[0], acceptances(words, menus[0], bits), ("total",))
+        names = [trigger.name for trigger in menus[0].enabled]
+        return np.column_stack([found[MENU], *(found[Label("trigger", name, "total")] for name in names)])
+
+    sums = RateSums(counted.table, counted.scales, len(efficiency))
+    for rows in counted.blocks():
+        sums.add(rows, counted.fractions(rows, accepted) - np.clip(efficiency, 0.0, 1.0))
     return np.sqrt(sums.result()[1])

@@ -331,5 +331,6 @@ class _Points:
             emulation,
             menus=(replace(menu, triggers=tuple(triggers.values())),),
             plan=replace(plan, bits=(bits,)),
+            fitted=emulation.fitted[:1],
             table=replace(table, words=np.hstack([table.words, own])),
         )
