@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from trigemu import Menu
 from trigemu.counting import Label, acceptances, fractions
+from trigemu.support import FloatArray
 from trigemu.triggers import BitKind, ScoreKind
 
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
@@ -55,22 +57,35 @@ def at_steps(data: dict[str, Any], number: int, menu: Menu, steps: Mapping[str, 
 
 
 def rates_in(
-    data: dict[str, Any], number: int, menu: Menu, steps: Mapping[str, int], halved: bool = False
+    data: dict[str, Any], number: int, menu: Menu, steps: Mapping[str, int]
 ) -> dict[Label, tuple[float, float, int]]:
-    """Rate and error in Hz, and number of events, of each quantity of a menu with triggers at steps."""
+    """Rate and error in Hz, and number of events, of each quantity of a menu with triggers at steps: f₀ of an
+    event, without the fitted triggers, and its factor times f − f₀."""
     table, scale = data["background"], data["menus"][number]["scale"]
-    end = "_halved" if halved else ""
-    events = _fractions(data, number, menu, steps, table["scores"], table["bits"], table["events"])
-    cells = _fractions(data, number, menu, steps, table["cell_scores"], table["cell_bits"], table["cells"])
-    weight = table["halved" if halved else "weights"][table["weight"]]
+    fitted = {t["name"] for t in data["menus"][number]["triggers"] if t["fitted"]}
+    off = (replace(t, prescale=math.inf) if t.name in fitted else t for t in menu.triggers)
+    without = replace(menu, triggers=tuple(off))
+
+    def accepted(begin: str, n: int) -> dict[Label, tuple[FloatArray, FloatArray]]:
+        rows = (steps, table[f"{begin}scores"], table[f"{begin}bits"], n)
+        f, f0 = (_fractions(data, number, of, *rows) for of in (menu, without))
+        factor = np.array(table["factors"])[table[f"{begin}factor"]]
+        return {label: (f[label], f0[label] + factor * (f[label] - f0[label])) for label in f}
+
+    events, cells = accepted("", table["events"]), accepted("cell_", table["cells"])
+    known = {t.name for t in menu.enabled if t.kind == "random" and not t.seed}
+    weight = table["weights"][table["weight"]]
     parent = np.cumsum(table["first"]) - 1
     found = {}
-    for label, f in events.items():
-        g = cells[label]
-        hz = weight @ f + table["cell_halved" if halved else "cell_weight"] @ g
-        square = (np.bincount(parent, weight * f) ** 2).sum() + table[f"cell_square{end}"] @ g**2
-        n = np.count_nonzero(f[weight != 0]) + table[f"cell_events{end}"][g != 0].sum()
-        found[label] = scale * hz, scale * square**0.5, int(n)
+    for label, (f, enters) in events.items():
+        of_cell, cell_enters = cells[label]
+        hz = weight @ enters + table["cell_weight"] @ cell_enters
+        square = (np.bincount(parent, weight * enters) ** 2).sum() + table["cell_square"] @ cell_enters**2
+        if label.quantity == "total" and label.name in known:
+            square = 0.0
+        n = np.count_nonzero(enters) + table["cell_events"][cell_enters != 0].sum()
+        some = f.any() or of_cell.any()
+        found[label] = (scale * hz, scale * square**0.5, int(n)) if some else (0.0, 0.0, 0)
     return found
 
 

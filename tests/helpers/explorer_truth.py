@@ -48,9 +48,8 @@ def random_slot(rng: random.Random, data: Mapping[str, Any]) -> str:
 
 
 def of_rate(rate: Rate) -> tuple[float, ...]:
-    """The page does not find which rates are 0 by construction: it gives them the limit of others."""
     numbers = (rate.hz, rate.error_hz, rate.events, rate.effective_events)
-    return numbers if rate.contained_in else (*numbers, rate.upper_limit_hz or 0.0)
+    return (*numbers, rate.upper_limit_hz or 0.0)
 
 
 def truth(
@@ -69,7 +68,10 @@ def truth(
         for kind, rows in (("trigger", rates.triggers), ("group", rates.groups)):
             for row in rows:
                 for quantity in ("total", "unique", "share"):
-                    yield f"{place} {kind} {row.name} {quantity}", of_rate(row.rates[quantity])
+                    numbers = of_rate(row.rates[quantity])
+                    # The page does not find what is contained in others: it gives that the limit of others.
+                    known = numbers[:-1] if row.unique.contained_in else numbers
+                    yield f"{place} {kind} {row.name} {quantity}", known
                 yield f"{place} {kind} {row.name} fraction", row.unique_fraction or (0.0, 0.0)
         names = [trigger.name for trigger in menu.enabled]
         for i, first in enumerate(names):

@@ -71,9 +71,8 @@ def test_any_menu_at_any_offered_steps(
         now = at_steps(data, 0, now, steps)
         by_name = {t["name"]: t for t in data["menus"][0]["triggers"]}
         emulation = scores.emulation(now)
-        halved = any(by_name[t.name]["fitted"] for t in now.used)
-        assert halved == (emulation.half is not None)
-        same(rates_in(data, 0, now, steps, halved), rates_of(emulation, now))
+        assert any(by_name[t.name]["fitted"] for t in now.used) == (emulation.half is not None)
+        same(rates_in(data, 0, now, steps), rates_of(emulation, now))
     assert [t["on"] for t in data["menus"][0]["triggers"]] == [t.enabled for t in made.menus[0].triggers]
 
 
@@ -132,9 +131,9 @@ def test_budgets_and_the_half_that_they_were_found_on(tmp_path: Path, catalogue:
     assert jet["budget"] == {"quantity": "total", "hz": 300.0}
     assert data["scores"][0]["steps"][jet["decision"]["at"]] == made.menus[0].trigger("J").solution.cut  # type: ignore[union-attr]
     rates = rates_of(scores.emulation(menu))
-    same(rates_in(data, 0, made.menus[0], {}, halved=True), rates)
+    same(rates_in(data, 0, made.menus[0], {}), rates)
     table = data["background"]
-    assert table["largest_halved"] > table["largest"] > 0
+    assert table["largest_fitted"] > table["largest"] > 0
 
 
 def test_a_disabled_trigger_with_a_budget_never_fires(tmp_path: Path, catalogue: Catalogue) -> None:

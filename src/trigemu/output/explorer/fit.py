@@ -65,10 +65,9 @@ def page_data(
     Raises TrigemuError if the table lacks a trigger, or the page would be too large at any offer.
     """
     menus = menus_of(menus)
-    if scores.catalogue.strata > 1:
+    if scores.catalogue.pileup:
         raise TrigemuError(
-            "a page cannot show the errors of pile-up that was reweighted by the sample's own distribution: "
-            "give the mean that the sample was made with (mean_interactions in its catalogue)"
+            "a page cannot show the errors of reweighted pile-up: make it from the catalogue as it is"
         )
     emulation = scores.emulation(menus)
     contents = Contents(
@@ -115,7 +114,7 @@ def _narrower(contents: Contents, factor: float) -> tuple[dict[str, Offer], str]
             kind = menu.trigger(name).description
             if offer and isinstance(kind, ScoreKind):
                 steps = columns.scores[number].steps
-                by_value = np.bincount(rows.scores[:, number], rows.weight[:, 0], len(steps) + 1)
+                by_value = np.bincount(rows.scores[:, number], rows.weight, len(steps) + 1)
                 above = by_value[::-1].cumsum()[::-1][1:]  # each step
                 most = factor * above[columns.scores[number].step(kind.cut)]
                 lowest = float(steps[np.argmax(above <= most)])

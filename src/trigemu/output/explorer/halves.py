@@ -1,4 +1,4 @@
-"""The half of the samples that rates are from while a trigger is in use that was fitted on them."""
+"""The half of the samples that a trigger which was fitted on them is judged on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from trigemu.counting import PatternTable
 from trigemu.decisions import make_plan
 from trigemu.emulation import Scores, half_scales, unseen_half
 from trigemu.menus import Menu
-from trigemu.support import FloatArray, TrigemuError
+from trigemu.support import FloatArray, IntArray, TrigemuError
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,17 @@ class Unseen:
     """The half of the samples that nothing was fitted to.
 
     half: its number; None if no trigger of any menu was fitted to these samples. fitted: the names of the
-    triggers that were, of each menu. scales: float64[samples], the factor from the half to the whole.
+    triggers that were, or read such a trigger, of each menu. scales: float64[samples], the factor from the
+    half to the whole.
     """
 
     half: int | None
     fitted: tuple[frozenset[str], ...]
     scales: FloatArray
+
+    def factor(self, sample: IntArray, half: IntArray) -> FloatArray:
+        """Return the factor on f − f₀ of events, float64[n] (`counting/scales.py`)."""
+        return np.where(half == self.half, self.scales[sample], 1.0 if self.half is None else 0.0)
 
 
 def sums_of(scores: Scores) -> PatternTable:

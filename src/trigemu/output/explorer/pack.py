@@ -7,7 +7,7 @@ array begins at a multiple of 8, little-endian; the header says where, counted f
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,10 +20,12 @@ from trigemu.output.explorer.halves import sums_of
 from trigemu.output.explorer.menu_data import menu_entry
 from trigemu.output.explorer.tables import Cells, Rows, ordered, rows_of, without_idle
 from trigemu.samples import HALF_NAMES
-from trigemu.support import BoolArray, TrigemuError
+from trigemu.support import BoolArray, FloatArray, TrigemuError
 
 #: The version of the format of the block.
-FORMAT = 1
+FORMAT = 2
+#: Factors on what fitted triggers change: their numbers are bytes, and 0 in a pattern is none.
+_MOST_FACTORS = 255
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
 
 
@@ -71,25 +73,38 @@ def block_of(contents: Contents, columns: Columns) -> bytes:
 
 def background_rows(contents: Contents, columns: Columns) -> Rows:
     """Return the events of the background in which a trigger may fire."""
-    table, unseen = contents.scores.table, contents.unseen
+    table = contents.scores.table
     rows = rows_of(table, columns, contents.scores.catalogue.with_parents)
-    if unseen.half is not None:
-        halved = np.where(table.axis == unseen.half, table.weight * unseen.scales[table.sample], 0.0)
-        rows = replace(rows, weight=np.column_stack([table.weight, halved]))
+    known = np.searchsorted(_factors(contents), contents.unseen.factor(table.sample, table.axis))
+    rows = replace(rows, factor=known.astype(np.uint8))
     rows, fires = without_idle(rows, contents.menus, columns)
     return rows.take(fires)
+
+
+def _factors(contents: Contents) -> FloatArray:
+    """Return the distinct factors on what fitted triggers change, ascending; there are few samples."""
+    sums = sums_of(contents.scores)
+    factors = np.unique(contents.unseen.factor(sums.sample, sums.axis))
+    if len(factors) > _MOST_FACTORS:
+        raise TrigemuError(
+            f"{len(factors) - 1} samples: a page holds at most {_MOST_FACTORS - 1} if triggers were fitted"
+        )
+    return factors
 
 
 def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[str, Any]:
     sums, unseen, samples = sums_of(contents.scores), contents.unseen, contents.scores.catalogue.samples
     bounds = np.array([sample.table.weight_before_thinning or np.inf for sample in samples])
     largest = np.minimum(sums.largest, bounds[sums.sample])
-    heaviest = [float(largest.max(initial=0.0))]
-    if unseen.half is not None:
-        of_half = largest * unseen.scales[sums.sample] * (sums.axis == unseen.half)
-        heaviest.append(float(of_half.max(initial=0.0)))
+    of_fitted = largest * unseen.factor(sums.sample, sums.axis)
     events, begins, cells, _ = ordered(background_rows(contents, columns), with_cells=True)
-    return _table(arrays, events, begins, cells, heaviest)
+    return _table(arrays, events, begins, cells) | {
+        "factors": _factors(contents).tolist(),
+        "factor": arrays.add("u8", events.factor),
+        "cell_factor": arrays.add("u8", cells.factor),
+        "largest": float(largest.max(initial=0.0)),
+        "largest_fitted": float(of_fitted.max(initial=0.0)),
+    }
 
 
 def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> dict[str, Any]:
@@ -106,7 +121,7 @@ def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> 
         "name": name,
         "title": name,
         "condition": bins.condition,
-        "table": _table(arrays, events, begins, cells, [float(np.abs(rows.weight).max(initial=0.0))]),
+        "table": _table(arrays, events, begins, cells),
         "turnons": [
             {
                 "observable": profile.observable,
@@ -119,32 +134,24 @@ def _signal(contents: Contents, columns: Columns, name: str, arrays: Arrays) -> 
     }
 
 
-def _table(
-    arrays: Arrays, events: Rows, begins: BoolArray, cells: Cells, largest: Sequence[float]
-) -> dict[str, Any]:
-    """Return the entry of a table. What is of the unseen half alone has names of its own."""
-    weights, weight = np.unique(events.weight, axis=0, return_inverse=True)
+def _table(arrays: Arrays, events: Rows, begins: BoolArray, cells: Cells) -> dict[str, Any]:
+    weights, weight = np.unique(events.weight, return_inverse=True)
 
     def each(dtype: str, values: npt.NDArray[Any]) -> list[dict[str, Any]]:
         return [arrays.add(dtype, column) for column in values.T]
 
-    entry = {
+    return {
         "events": len(events),
-        "weight": arrays.add("u16" if len(weights) <= 2**16 else "u32", weight.reshape(-1)),
+        "weight": arrays.add("u16" if len(weights) <= 2**16 else "u32", weight),
+        "weights": arrays.add("f64", weights),
         "first": arrays.add("bits", begins),
         "scores": each("u8", events.scores),
         "bits": each("bits", events.bits),
         "cells": len(cells.events),
         "cell_scores": each("u8", cells.scores),
         "cell_bits": each("bits", cells.bits),
+        "cell_events": arrays.add("u32", cells.events),
+        "cell_weight": arrays.add("f64", cells.weight),
+        "cell_square": arrays.add("f64", cells.square),
+        "cell_largest": arrays.add("f64", cells.largest),
     }
-    for k, (name, ending) in enumerate([("weights", ""), ("halved", "_halved")][: len(largest)]):
-        entry |= {
-            name: arrays.add("f64", weights[:, k]),
-            f"cell_events{ending}": arrays.add("u32", cells.events[:, k]),
-            "cell_halved" if k else "cell_weight": arrays.add("f64", cells.weight[:, k]),
-            f"cell_square{ending}": arrays.add("f64", cells.square[:, k]),
-            f"cell_largest{ending}": arrays.add("f64", cells.largest[:, k]),
-            f"largest{ending}": largest[k],
-        }
-    return entry

@@ -7,7 +7,7 @@ other by their parents.
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,28 +29,30 @@ Bytes = npt.NDArray[np.uint8]
 class Rows:
     """Events as a page has them. scores: uint8[n, s], how many steps of each score they are above. bits:
     bool[n, b], the fixed decisions. group: int64[n], equal for events that share an interaction. weight:
-    float64[n, k], in Hz: of all events, and, with k = 2, of those in the unseen half, where others have 0."""
+    float64[n], in Hz. factor: uint8[n], which of the factors on what fitted triggers change."""
 
     scores: Bytes
     bits: BoolArray
     group: IntArray
     weight: FloatArray
+    factor: Bytes
 
     def __len__(self) -> int:
         return len(self.weight)
 
     def take(self, rows: IntArray | BoolArray) -> Rows:
-        return Rows(self.scores[rows], self.bits[rows], self.group[rows], self.weight[rows])
+        return Rows(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
 @dataclass(frozen=True)
 class Cells:
     """Sums over events of equal rows, each of which shares no interaction with others outside. scores:
-    uint8[m, s]. bits: bool[m, b]. For each of the k weights: events: int64[m, k]. weight, square, largest:
-    float64[m, k], Σw, the sum of (Σw)² over interactions, and the largest |w|, in Hz."""
+    uint8[m, s]. bits: bool[m, b]. factor: uint8[m]. events: int64[m]. weight, square, largest: float64[m],
+    Σw, the sum of (Σw)² over interactions, and the largest |w|, in Hz."""
 
     scores: Bytes
     bits: BoolArray
+    factor: Bytes
     events: IntArray
     weight: FloatArray
     square: FloatArray
@@ -73,7 +75,7 @@ def rows_of(table: ScoreTable, columns: Columns, with_parents: Container[int]) -
     groups = np.empty(n, np.int64)
     groups[shared] = group
     groups[~shared] = len(parents) + np.arange(n - len(group))
-    return Rows(scores, bits, groups, table.weight[:, None])
+    return Rows(scores, bits, groups, table.weight, np.zeros(n, np.uint8))
 
 
 def without_idle(rows: Rows, menus: Sequence[Menu], columns: Columns) -> tuple[Rows, BoolArray]:
@@ -128,7 +130,7 @@ def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntAr
     """Return the events by their parents, those that begin a new one, cells, and the place that each event
     had before; parents come by their number of events and the rows of their first."""
     rank = _rank(rows)
-    order = np.lexsort((rows.weight[:, 0], rank, rows.group))
+    order = np.lexsort((rows.weight, rank, rows.group))
     rank, group = rank[order], rows.group[order]
     begins = np.diff(group, prepend=-1) != 0
     first = np.flatnonzero(begins)
@@ -139,7 +141,7 @@ def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntAr
     often = np.bincount(rank[alike], minlength=len(order) + 1) >= CELL_EVENTS
     summed = alike & often[rank] & with_cells
     cells = _cells(rows, order[summed], rank[summed], begins[summed])
-    weight = rows.weight[order, 0]
+    weight = rows.weight[order]
     by = np.lexsort((weight[first], rank[first], size))
     position = np.empty(len(first), np.int64)
     position[by] = np.arange(len(first))
@@ -151,7 +153,7 @@ def ordered(rows: Rows, with_cells: bool) -> tuple[Rows, BoolArray, Cells, IntAr
 def _rank(rows: Rows) -> IntArray:
     """Return the place of each event's row among the distinct ones, in the order of scores, those first that
     are most often above a threshold."""
-    parts = np.column_stack([rows.scores, np.packbits(rows.bits, axis=1)])
+    parts = np.column_stack([rows.scores, np.packbits(rows.bits, axis=1), rows.factor])
     padded = np.zeros((len(rows), max(8, -(-parts.shape[1] // 8) * 8)), np.uint8)
     padded[:, : parts.shape[1]] = parts
     entry, first = distinct_entries(padded.view(np.uint64), np.zeros(len(rows), np.int64))
@@ -168,17 +170,14 @@ def _cells(rows: Rows, order: IntArray, rank: IntArray, begins: BoolArray) -> Ce
     starts = np.flatnonzero(begins)
     weight, m = rows.weight[order], len(one)
     together = np.add.reduceat(weight, starts) if len(starts) else weight
-    largest = np.zeros((m, weight.shape[1]))
+    largest = np.zeros(m)
     np.maximum.at(largest, cell, np.abs(weight))
-
-    def summed(cell: IntArray, values: FloatArray) -> FloatArray:
-        return np.column_stack([np.bincount(cell, column, m) for column in values.T])
-
     return Cells(
         rows.scores[order[one]],
         rows.bits[order[one]],
-        summed(cell, weight != 0).astype(np.int64),
-        summed(cell, weight),
-        summed(cell[starts], together**2),
+        rows.factor[order[one]],
+        np.bincount(cell, minlength=m),
+        np.bincount(cell, weight, m).astype(np.float64),
+        np.bincount(cell[starts], together**2, m).astype(np.float64),
         largest,
     )

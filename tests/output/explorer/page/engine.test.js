@@ -72,7 +72,11 @@ function toy(n, seed = 1) {
       cell_largest: new Float64Array(0),
       cell_scores: scores.map(() => new Uint8Array(0)),
       cell_bits: [],
+      factors: [1],
+      factor: new Uint8Array(n),
+      cell_factor: new Uint8Array(0),
       largest: 1,
+      largest_fitted: 1,
     },
     signals: [],
   };

@@ -47,6 +47,27 @@ export class Layout {
   }
 }
 
+/**
+ * Return the entries with which an event enters rates, from those of f and f₀, the same in the menu without its
+ * fitted triggers: f₀ + factor · (f − f₀). accepted: 1 for each where f is not 0.
+ */
+export function judged(entries, without, factor) {
+  const known = new Map(without.columns.map((column, k) => [column, without.values[k]]));
+  const found = new Map(known);
+  entries.columns.forEach((column, k) => {
+    const before = known.get(column) ?? 0;
+    found.set(column, before + factor * (entries.values[k] - before));
+  });
+  for (const [column, before] of known)
+    if (!entries.columns.includes(column)) found.set(column, before - factor * before);
+  const columns = [...found.keys()].filter((column) => found.get(column) !== 0).sort((a, b) => a - b);
+  return {
+    columns,
+    values: columns.map((column) => found.get(column)),
+    accepted: columns.map((column) => Number(entries.columns.includes(column))),
+  };
+}
+
 /** The entries of a row: columns in ascending order, and their fractions, which are not 0. */
 class Entries {
   columns = [];

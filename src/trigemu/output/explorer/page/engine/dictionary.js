@@ -30,12 +30,17 @@ export class Dictionary {
     return ((this.keys[number * this.words + (bit >>> 5)] >>> (bit & 31)) & 1) === 1;
   }
 
-  /** Return the number of the same pattern with a bit set or not. */
+  /** Return a word of the pattern of a number. */
+  word(number, w) {
+    return this.keys[number * this.words + w];
+  }
+
+  /** Return a copy of the pattern of a number with a bit set or not. */
   with(number, bit, on) {
     const key = this.keys.slice(number * this.words, (number + 1) * this.words);
     const mask = 1 << (bit & 31);
     key[bit >>> 5] = on ? key[bit >>> 5] | mask : key[bit >>> 5] & ~mask;
-    return this.number(key);
+    return key;
   }
 
   #hash(keys, at) {

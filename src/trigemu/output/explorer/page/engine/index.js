@@ -1,13 +1,13 @@
 // The arithmetic of the page: rates, differences, scans and efficiencies of menus in any state.
 
-import { Rows } from "./columns.js";
+import { judged, Rows } from "./columns.js";
 import { DifferenceRows } from "./differences.js";
 import { acceptedBy, efficiencies, turnonBins } from "./efficiency.js";
 import { asWritten, Menu } from "./menu.js";
 import { Patterns } from "./patterns.js";
 import { overlapFrom, ratesFrom } from "./rates.js";
 import { scanOf } from "./scan.js";
-import { parentsOf, PatternRows, sumColumns, sumPatterns, weightsOf } from "./sums.js";
+import { parentsOf, PatternRows, sumColumns, sumPatterns } from "./sums.js";
 import { unpack } from "./unpack.js";
 
 export { asWritten, unpack };
@@ -64,14 +64,31 @@ export class Engine {
     return rows;
   }
 
+  /**
+   * Return a function of a pattern's number that gives the entries with which its events enter rates. row,
+   * without: the same of the menus, and of them without their fitted triggers.
+   */
+  #judged(patterns, row, without) {
+    const { factors } = this.#data.background;
+    return (number) => {
+      const factor = patterns.factorOf(number);
+      return factor < 0 ? row(number) : judged(row(number), without(number), factors[factor]);
+    };
+  }
+
   #prepared(state) {
     const menu = new Menu(this.#data, state);
     const { patterns, key } = this.#patternsOf("background", this.#data.background, [menu], [state.menu]);
     const decisions = patterns.decisionsOf(menu);
-    const made = new Rows(menu);
+    const [made, without] = [menu, menu.withoutFitted()].map((of) => new Rows(of));
+    const [row, rowWithout] = [made, without].map((of) => (number) => of.row(decisions(number)));
+    const isShown = () => this.#shown.get(state.menu);
+    const [pair, pairWithout] = [made, without].map(
+      (of) => (number) => of.pairs(decisions(number), isShown()),
+    );
     const { rows, pairs } = this.#rowsOf(key, [menu], patterns, {
-      rows: (number) => made.row(decisions(number)),
-      pairs: (number) => made.pairs(decisions(number), this.#shown.get(state.menu)),
+      rows: this.#judged(patterns, row, rowWithout),
+      pairs: this.#judged(patterns, pair, pairWithout),
     });
     return { menu, patterns, layout: made.layout, rows, pairs };
   }
@@ -84,8 +101,8 @@ export class Engine {
    */
   rates(state) {
     const { menu, patterns, layout, rows, pairs } = this.#prepared(state);
-    const { sums, largest } = this.#sums(patterns, rows, menu.halved);
-    const found = ratesFrom(menu, layout, sumColumns(sums, rows, layout.length), largest);
+    const sums = this.#sums(patterns, rows);
+    const found = ratesFrom(menu, layout, sumColumns(sums, rows, layout.length), this.#data.background);
     const isShown = this.#shownPairs(state.menu, menu, found.triggers);
     let overlap = null;
     return {
@@ -111,13 +128,8 @@ export class Engine {
     return this.#shown.get(number);
   }
 
-  #sums(patterns, rows, halved) {
-    const { background } = this.#data;
-    const of = weightsOf(background, halved);
-    return {
-      sums: sumPatterns(background, this.#parents, patterns, of, rows.isEmpty(0)),
-      largest: of.largest,
-    };
+  #sums(patterns, rows) {
+    return sumPatterns(this.#data.background, this.#parents, patterns, rows.isEmpty(0));
   }
 
   /**
@@ -130,14 +142,12 @@ export class Engine {
     const { patterns, key } = this.#patternsOf("background", this.#data.background, menus, [a.menu, b.menu]);
     const decisions = menus.map((menu, slot) => patterns.decisionsOf(menu, slot));
     const made = new DifferenceRows(...menus);
-    const { rows } = this.#rowsOf(key, menus, patterns, {
-      rows: (number) => made.row(decisions.map((of) => of(number))),
-    });
-    const { sums } = this.#sums(
-      patterns,
-      rows,
-      menus.some((menu) => menu.halved),
+    const without = new DifferenceRows(...menus.map((menu) => menu.withoutFitted()));
+    const [row, rowWithout] = [made, without].map(
+      (of) => (number) => of.row(decisions.map((fires) => fires(number))),
     );
+    const { rows } = this.#rowsOf(key, menus, patterns, { rows: this.#judged(patterns, row, rowWithout) });
+    const sums = this.#sums(patterns, rows);
     return made.result(sumColumns(sums, rows, made.length));
   }
 

@@ -53,7 +53,6 @@ export class Menu {
     // each trigger that is decided event by event has its own bit, so that a moved threshold moves no other
     // bit
     this.deciding = this.used.filter(({ decision }) => "score" in decision || "bit" in decision);
-    this.halved = this.used.some((trigger) => trigger.fitted);
     this.groups = [...new Set(this.all.map(({ group }) => group).filter(Boolean))];
   }
 
@@ -69,6 +68,17 @@ export class Menu {
         if (read) namesIn(read).forEach((other) => needed.add(other));
     }
     return order.filter((name) => needed.has(name)).map((name) => this.triggers.get(name));
+  }
+
+  /** The menu without its fitted triggers, which never accept in it. */
+  withoutFitted() {
+    const other = Object.assign(Object.create(Menu.prototype), this);
+    const off = (trigger) => (trigger.fitted ? { ...trigger, prescale: Infinity } : trigger);
+    other.all = this.all.map(off);
+    other.triggers = new Map(other.all.map((trigger) => [trigger.name, trigger]));
+    other.enabled = this.enabled.map(off);
+    other.used = this.used.map(off);
+    return other;
   }
 
   /** Whether each trigger is on and fulfils a condition, by place. */

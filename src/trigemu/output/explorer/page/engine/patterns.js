@@ -1,5 +1,8 @@
 // The pattern of each row of a table, for menus in some state. If a threshold moves, only its bit is decided
 // anew, and only rows in which it changed get another pattern.
+//
+// Where a trigger fires that was fitted on one half of the sample, the factor on what it changes is part of
+// the pattern: in its last word, as the number of the factor plus 1. In all other patterns it changes nothing.
 
 import { Dictionary } from "./dictionary.js";
 
@@ -13,6 +16,7 @@ class RowPatterns {
     this.bits = table[`${prefix}bits`];
     this.words = new Uint32Array(rows * words);
     this.number = new Int32Array(rows);
+    this.factor = table[`${prefix}factor`] ?? new Uint8Array(rows); // a signal has none
   }
 
   /** Decide one bit of each row; return whether any changed. changed: Uint8Array(rows), 1 where one did. */
@@ -37,19 +41,40 @@ class RowPatterns {
   }
 
   /** Find the numbers of the patterns of the rows that changed. */
-  renumber(width, dictionary, changed) {
+  renumber(width, dictionary, fitted, changed) {
     const key = new Uint32Array(width);
     for (let i = 0; i < changed.length; i++) {
       if (!changed[i]) continue;
       for (let w = 0; w < width; w++) key[w] = this.words[i * width + w];
-      this.number[i] = dictionary.number(key);
+      this.number[i] = dictionary.number(fitted.marked(key, this.factor[i]));
       changed[i] = 0;
     }
   }
 }
 
+/** Which patterns have the factor of their row: those in which a fitted trigger may fire. */
+class Fitted {
+  #mask;
+  #always;
+
+  /** bits: of fitted triggers. always: whether one may fire in any pattern. */
+  constructor(width, bits, always) {
+    this.#mask = new Uint32Array(width);
+    for (const bit of bits) this.#mask[bit >>> 5] |= 1 << (bit & 31);
+    this.#always = always;
+  }
+
+  /** Return a pattern with the number of its factor, or without. */
+  marked(key, factor) {
+    const fires = this.#always || this.#mask.some((mask, w) => (key[w] & mask) !== 0);
+    key[key.length - 1] = fires ? factor + 1 : 0;
+    return key;
+  }
+}
+
 export class Patterns {
   #decisions = [];
+  #fitted;
   #parts;
   #changed;
   #width;
@@ -61,18 +86,26 @@ export class Patterns {
    * @param {number[]} menus the numbers of the menus whose triggers have bits
    */
   constructor(data, table, menus) {
+    const fitted = [];
+    let always = false; // what reads the decisions of fitted triggers may fire where none of them does
     menus.forEach((m, slot) => {
-      for (const { name, decision } of data.menus[m].triggers) {
-        if ("score" in decision || "bit" in decision) this.#bit.set(`${slot} ${name}`, this.#bit.size);
+      for (const trigger of data.menus[m].triggers) {
+        const { name, decision } = trigger;
+        if ("score" in decision || "bit" in decision) {
+          if (trigger.fitted) fitted.push(this.#bit.size);
+          this.#bit.set(`${slot} ${name}`, this.#bit.size);
+        } else always ||= trigger.fitted;
       }
     });
-    this.#width = Math.max(1, Math.ceil(this.#bit.size / 32));
+    this.#width = Math.ceil(this.#bit.size / 32) + 1;
+    this.#fitted = new Fitted(this.#width, fitted, always);
     this.#decisions = Array(this.#bit.size).fill("");
     this.events = new RowPatterns(table, "", table.events, this.#width);
     this.cells = new RowPatterns(table, "cell_", table.cells, this.#width);
     this.#parts = [this.events, this.cells];
     this.#changed = this.#parts.map((part) => new Uint8Array(part.number.length));
     this.dictionary = new Dictionary(this.#width);
+    if (always) this.#parts.forEach((part, p) => this.#renumber(part, this.#changed[p].fill(1)));
   }
 
   /** Bring the patterns to the state of menus, which are in the order of the constructor. */
@@ -88,7 +121,7 @@ export class Patterns {
         if (keyOf(decision) === keyOf(this.#decisions[bit])) return;
         any = part.decide(bit, this.#width, decision || {}, this.#changed[p]) || any;
       });
-      if (any) part.renumber(this.#width, this.dictionary, this.#changed[p]);
+      if (any) this.#renumber(part, this.#changed[p]);
     });
     this.#decisions = decisions;
     return this.dictionary.size > MOST ? this.#forget() : false;
@@ -114,8 +147,22 @@ export class Patterns {
    */
   #forget() {
     this.dictionary = new Dictionary(this.#width);
-    this.#parts.forEach((part, p) => part.renumber(this.#width, this.dictionary, this.#changed[p].fill(1)));
+    this.#parts.forEach((part, p) => this.#renumber(part, this.#changed[p].fill(1)));
     return true;
+  }
+
+  #renumber(part, changed) {
+    part.renumber(this.#width, this.dictionary, this.#fitted, changed);
+  }
+
+  /** The number of the factor of a pattern, −1 for none. */
+  factorOf(number) {
+    return this.dictionary.word(number, this.#width - 1) - 1;
+  }
+
+  /** The number of the same pattern with a bit set or not, in a row with a factor. */
+  withBit(number, bit, on, factor) {
+    return this.dictionary.number(this.#fitted.marked(this.dictionary.with(number, bit, on), factor));
   }
 }
 

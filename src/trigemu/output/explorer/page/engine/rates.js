@@ -9,12 +9,13 @@ const ZERO_EVENTS_LIMIT = 1.14;
  * @param {Menu} menu
  * @param {Layout} layout
  * @param {{hz, variance, events, largest}} sums by column
- * @param {number} heaviest the largest weight of any event
+ * @param {{largest: number, largest_fitted: number}} heaviest the largest weight of any event, and with its
+ *   factor in rates of fitted triggers
  */
 export function ratesFrom(menu, layout, sums, heaviest) {
   const { scale } = menu;
-  const leastOf = (triggers) => triggers.reduce((least, { prescale }) => Math.min(least, prescale), Infinity);
-  const couldEnter = (triggers) => (heaviest * scale) / leastOf(triggers);
+  const most = ({ fitted, prescale }) => (fitted ? heaviest.largest_fitted : heaviest.largest) / prescale;
+  const couldEnter = (triggers) => scale * Math.max(0, ...triggers.map(most));
   const ofMenu = couldEnter(menu.enabled);
 
   function rate(column, most) {
@@ -42,13 +43,14 @@ export function ratesFrom(menu, layout, sums, heaviest) {
   }
 
   function rowOf(name, column, triggers) {
-    const most = couldEnter(triggers);
-    const own = sums.largest[column(TOTAL)] * scale || most; // what is unique weighs no more than what is accepted
+    const limit = couldEnter(triggers);
+    const own = sums.largest[column(TOTAL)] * scale || limit; // what is unique weighs no more than what is accepted
+    const total = rate(column(TOTAL), limit);
     return {
       name,
-      total: rate(column(TOTAL), most),
+      total: name === triggers[0].name && isKnown(triggers[0]) ? { ...total, error: 0 } : total,
       unique: rate(column(UNIQUE), own),
-      share: rate(column(SHARE), most),
+      share: rate(column(SHARE), limit),
       uniqueFraction: ratio(column(UNIQUE), column(TOTAL), column(COVERED)),
     };
   }
@@ -71,14 +73,22 @@ export function ratesFrom(menu, layout, sums, heaviest) {
   };
 }
 
+/** Whether the rate of a trigger is known: that of a random one has no error. */
+function isKnown({ decision, seed }) {
+  return "always" in decision && !seed;
+}
+
 /** Return the rates that two triggers accept together from the sums of pairs, and errors: row by row. */
 export function overlapFrom(menu, layout, sums, isShown) {
   const { scale } = menu;
   const enabled = menu.enabled.filter(({ place }) => isShown[place]);
   const columns = enabled.flatMap(({ place }) => enabled.map((other) => layout.pair(place, other.place)));
+  const known = new Set(enabled.filter(isKnown).map(({ place }) => layout.pair(place, place)));
   return {
     names: enabled.map((trigger) => trigger.name),
     hz: Float64Array.from(columns, (column) => sums.hz[column] * scale),
-    error: Float64Array.from(columns, (column) => Math.sqrt(Math.max(sums.variance[column], 0)) * scale),
+    error: Float64Array.from(columns, (column) =>
+      known.has(column) ? 0 : Math.sqrt(Math.max(sums.variance[column], 0)) * scale,
+    ),
   };
 }

@@ -4,7 +4,6 @@
 // and another at the others, so that the sum of a parent changes only at the c of its events.
 
 import { TOTAL, UNIQUE } from "./columns.js";
-import { weightsOf } from "./sums.js";
 
 /** A rate at each step: sums of what is added from one step to another. */
 class Steps {
@@ -51,27 +50,25 @@ export function scanOf(table, parents, patterns, rows, layout, menu, name) {
   const { score, first, last } = trigger.decision;
   const n = last - first + 1;
   const columns = [layout.trigger(place, TOTAL), layout.trigger(place, UNIQUE), layout.menu];
-  const of = weightsOf(table, menu.halved);
   const found = columns.map(() => new Steps(n));
   const values = fractionsOf(patterns, rows, patterns.bit(name), columns);
   const reach = (value) => Math.min(Math.max(value - first, 0), n);
 
-  const { number: ofCell, scores: cellScores } = patterns.cells;
+  const { number: ofCell, scores: cellScores, factor: cellFactor } = patterns.cells;
   for (let i = 0; i < ofCell.length; i++) {
     const c = reach(cellScores[score][i]);
-    const f = values(ofCell[i]);
+    const f = values(ofCell[i], cellFactor[i]);
     found.forEach((steps, k) => {
       const [off, on] = [f[2 * k], f[2 * k + 1]];
-      if (on) steps.add(0, c, of.cellWeight[i] * on, of.cellSquare[i] * on ** 2);
-      if (off) steps.add(c, n, of.cellWeight[i] * off, of.cellSquare[i] * off ** 2);
+      if (on) steps.add(0, c, table.cell_weight[i] * on, table.cell_square[i] * on ** 2);
+      if (off) steps.add(c, n, table.cell_weight[i] * off, table.cell_square[i] * off ** 2);
     });
   }
   addEvents(found, {
     table,
     parents,
-    weights: of.weights,
     number: patterns.events.number,
-    values,
+    values: (i) => values(patterns.events.number[i], patterns.events.factor[i]),
     n,
     reach: (i) => reach(patterns.events.scores[score][i]),
   });
@@ -80,32 +77,36 @@ export function scanOf(table, parents, patterns, rows, layout, menu, name) {
 }
 
 /**
- * A function of a pattern's number: the fractions of the columns without and with a bit, two for each
- * column.
+ * A function of a pattern's number and of the number of a row's factor: the fractions of the columns without
+ * and with a bit, two for each column.
  */
 function fractionsOf(patterns, rows, bit, columns) {
-  const known = [];
-  return (number) => {
-    known[number] ??= columns.flatMap((column) =>
-      [false, true].map((on) => {
-        const other = patterns.dictionary.with(number, bit, on);
-        rows.know(other);
-        return rows.fraction(other, column);
-      }),
-    );
-    return known[number];
+  const known = new Map();
+  return (number, factor) => {
+    const key = 256 * number + factor;
+    if (!known.has(key)) {
+      const fractions = columns.flatMap((column) =>
+        [false, true].map((on) => {
+          const other = patterns.withBit(number, bit, on, factor);
+          rows.know(other);
+          return rows.fraction(other, column);
+        }),
+      );
+      known.set(key, fractions);
+    }
+    return known.get(key);
   };
 }
 
 /** Add the events of each parent. */
-function addEvents(found, { table, parents, weights, number, values, n, reach }) {
-  const index = table.weight;
+function addEvents(found, { table, parents, number, values, n, reach }) {
+  const { weight: index, weights } = table;
   for (let parent = 0; parent + 1 < parents.length; parent++) {
     const events = [];
     for (let i = parents[parent]; i < parents[parent + 1]; i++) {
       const w = weights[index[i]];
       const c = reach(i);
-      if (w !== 0 && (c > 0 || number[i] !== 0)) events.push({ w, c, f: values(number[i]) });
+      if (c > 0 || number[i] !== 0) events.push({ w, c, f: values(i) });
     }
     if (events.length) found.forEach((steps, k) => addParent(steps, events, 2 * k, n));
   }

@@ -13,6 +13,7 @@ export class PatternRows {
   #end = new Int32Array(1024);
   #column = new Int32Array(8192);
   #value = new Float64Array(8192);
+  #accepted = new Uint8Array(8192);
   #used = 0;
 
   /** make: a function of a pattern's number that gives {columns, values}. */
@@ -41,19 +42,32 @@ export class PatternRows {
       this.#end = grown(this.#end, number, 0);
     }
     if (this.#start[number] >= 0) return;
-    const { columns, values } = this.#make(number);
-    this.#column = grown(this.#column, this.#used + columns.length, 0);
-    this.#value = grown(this.#value, this.#used + columns.length, 0);
+    const { columns, values, accepted } = this.#make(number);
+    const end = this.#used + columns.length;
+    this.#column = grown(this.#column, end, 0);
+    this.#value = grown(this.#value, end, 0);
+    this.#accepted = grown(this.#accepted, end, 0);
     this.#column.set(columns, this.#used);
     this.#value.set(values, this.#used);
+    if (accepted) this.#accepted.set(accepted, this.#used);
+    else this.#accepted.fill(1, this.#used, end);
     this.#start[number] = this.#used;
     this.#used += columns.length;
     this.#end[number] = this.#used;
   }
 
-  /** The arrays: entries of pattern n are column[k], value[k] for k from start[n] to end[n]. */
+  /**
+   * The arrays: entries of pattern n are column[k], value[k] for k from start[n] to end[n]; accepted[k]: 0
+   * where an event enters only as fitted triggers take it from a rate.
+   */
   get arrays() {
-    return { start: this.#start, end: this.#end, column: this.#column, value: this.#value };
+    return {
+      start: this.#start,
+      end: this.#end,
+      column: this.#column,
+      value: this.#value,
+      accepted: this.#accepted,
+    };
   }
 
   /** Whether a pattern has no entry. */
@@ -88,48 +102,34 @@ export function parentsOf(table) {
   return starts.slice(0, n);
 }
 
-/** The weights that count: of all events, or of the half that no trigger in use was fitted on. */
-export function weightsOf(table, halved) {
-  const end = halved ? "_halved" : "";
-  return {
-    weights: halved ? table.halved : table.weights,
-    cellEvents: table[`cell_events${end}`],
-    cellWeight: halved ? table.cell_halved : table.cell_weight,
-    cellSquare: table[`cell_square${end}`],
-    cellLargest: table[`cell_largest${end}`],
-    largest: table[`largest${end}`],
-  };
-}
-
 /**
  * Sum the weights of a table by the pattern of its rows.
- * @param {object} of the weights that count (`weightsOf`)
  * @param {boolean} idle whether events in which nothing fires are left out, as nothing accepts them
  * @returns {{weight, square, events, largest, pairs}} by pattern: Σ w, the sum of (Σ w)² of each parent, the
  * number of
  *   events, the largest |w|; pairs: the sums of products of the Σ w of two patterns of one parent
  */
-export function sumPatterns(table, parents, patterns, of, idle) {
+export function sumPatterns(table, parents, patterns, idle) {
   const { size } = patterns.dictionary;
   const sums = { pairs: new Pairs() };
   for (const name of ["weight", "square", "events", "largest"]) sums[name] = new Float64Array(size);
-  addCells(sums, of, patterns.cells.number);
-  addEvents(sums, table, parents, of.weights, patterns.events.number, idle);
+  addCells(sums, table, patterns.cells.number);
+  addEvents(sums, table, parents, patterns.events.number, idle);
   return sums;
 }
 
-function addCells({ weight, square, events, largest }, of, number) {
+function addCells({ weight, square, events, largest }, table, number) {
   for (let i = 0; i < number.length; i++) {
     const n = number[i];
-    weight[n] += of.cellWeight[i];
-    square[n] += of.cellSquare[i];
-    events[n] += of.cellEvents[i];
-    largest[n] = Math.max(largest[n], of.cellLargest[i]);
+    weight[n] += table.cell_weight[i];
+    square[n] += table.cell_square[i];
+    events[n] += table.cell_events[i];
+    largest[n] = Math.max(largest[n], table.cell_largest[i]);
   }
 }
 
-function addEvents({ weight, square, events, largest, pairs }, table, parents, weights, number, idle) {
-  const index = table.weight;
+function addEvents({ weight, square, events, largest, pairs }, table, parents, number, idle) {
+  const { weight: index, weights } = table;
   const own = new Float64Array(weight.length); // the weights of one parent, by pattern
   const seen = new Int32Array(weight.length); // the patterns of one parent
   const last = new Int32Array(weight.length).fill(-1); // the last parent that had a pattern
@@ -139,7 +139,6 @@ function addEvents({ weight, square, events, largest, pairs }, table, parents, w
       const n = number[i];
       if (n === 0 && idle) continue;
       const w = weights[index[i]];
-      if (w === 0) continue;
       weight[n] += w;
       events[n]++;
       const size = Math.abs(w);
@@ -160,15 +159,16 @@ function addEvents({ weight, square, events, largest, pairs }, table, parents, w
 }
 
 /**
- * Return Σ w f of columns, its variance, the number of events with f ≠ 0 and the largest w f,
- * Float64Array(columns) each, from the sums by pattern.
+ * Return Σ w f of columns, its variance, the number of events with f ≠ 0, 0 where fitted triggers leave none,
+ * and the largest w f, Float64Array(columns) each, from the sums by pattern.
  * @returns {{hz, variance, events, largest}}
  */
 export function sumColumns(sums, rows, columns) {
   const [hz, variance, events, largest] = [0, 0, 0, 0].map(() => new Float64Array(columns));
+  const some = new Uint8Array(columns);
   for (let n = 0; n < sums.weight.length; n++) if (sums.events[n]) rows.know(n);
   const { arrays } = rows;
-  const { start, end, column, value } = arrays;
+  const { start, end, column, value, accepted } = arrays;
   for (let n = 0; n < sums.weight.length; n++) {
     if (!sums.events[n]) continue;
     for (let k = start[n]; k < end[n]; k++) {
@@ -177,13 +177,18 @@ export function sumColumns(sums, rows, columns) {
       hz[c] += sums.weight[n] * f;
       variance[c] += sums.square[n] * f * f;
       events[c] += sums.events[n];
-      if (sums.largest[n] * f > largest[c]) largest[c] = sums.largest[n] * f;
+      some[c] |= accepted[k];
+      const size = sums.largest[n] * Math.abs(f);
+      if (size > largest[c]) largest[c] = size;
     }
   }
   const { first, second, product } = sums.pairs;
   for (let slot = 0; slot < first.length; slot++) {
     if (first[slot] !== -1) addPair(variance, arrays, first[slot], second[slot], 2 * product[slot]);
   }
+  some.forEach((any, c) => {
+    if (!any) events[c] = 0;
+  });
   return { hz, variance, events, largest };
 }
 

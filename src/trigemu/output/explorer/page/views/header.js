@@ -196,11 +196,11 @@ export class HeaderView {
     const { data, slot } = this.#app;
     const menu = this.#app.menuOf(slot);
     const halved = menu.triggers.some(({ name, fitted }) => fitted && slot.triggers.get(name).on);
-    const half = `from the ${data.half} half of the sample, which no trigger in use was fitted on`;
+    const half = `fitted triggers from the ${data.half} half of the sample, which they have not seen`;
     setText(this.#parts.half, halved ? half : "");
     const notes = [
       ...menu.warnings.map((warning) => `Note: ${warning}.`),
-      `Errors are statistical; < is an upper limit at 68 % where no event was seen. Events: those in the total (effective number), ${short(data.background.events)} in the page.`,
+      `Errors are statistical; < is an upper limit at 68 % where no event was seen. Events: those in the total (effective number of independent interactions), ${short(data.background.events)} in the page.`,
     ];
     const text = notes.join("\n");
     if (this.#said === text) return;
