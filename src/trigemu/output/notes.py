@@ -10,21 +10,19 @@ from typing import Literal, NamedTuple
 from trigemu.counting import LISTED
 from trigemu.menus import Menu
 from trigemu.output.numbers import in_unit, rejection_text, short, with_error
-from trigemu.rates import MenuRates, Rate, TriggerRates
+from trigemu.rates import FEW_EVENTS, MenuRates, Rate, TriggerRates
 from trigemu.samples import HALF_NAMES
 
-#: Missing fraction of a pile-up distribution from which on it is mentioned.
-_MISSING_TOLD = 1e-4
 #: Largest number of triggers with a unique rate of 0 by construction that are named.
 _NAMED = 8
 
 
 class Note(NamedTuple):
-    """A line below a table. about: "menu": one menu alone; "events", "unseen": what explains that column or
-    mark; "rates": anything else."""
+    """A line below a table. about: "menu": one menu alone; "events", "unseen", "few": what explains that
+    column or mark; "rates": anything else."""
 
     text: str
-    about: Literal["menu", "events", "unseen", "rates"] = "rates"
+    about: Literal["menu", "events", "unseen", "few", "rates"] = "rates"
 
 
 def texts(notes: Iterable[Note]) -> Iterator[str]:
@@ -44,18 +42,33 @@ def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[Not
             f"0: by construction; those in brackets accept every event that the trigger accepts: "
             f"{', '.join(contained[:_NAMED])}{more}."
         )
-    unseen = sorted({name for rate in every for name in rate.unseen})
-    if unseen:
+    if any(rate.budgeted for rate in every):
+        yield Note("=: a rate budget, from which the threshold was found; as a measurement it says nothing.")
+    if unseen := [*_unseen(rates), *("menu" for rate in menus if rate.unseen)]:
+        more = f" and {len(unseen) - _NAMED} more" if len(unseen) > _NAMED else ""
         yield Note(
-            f"*: no event is from {' or '.join(unseen)}, and fewer than three would be if it passed like the "
-            f"others; a single event would weigh more than the quoted error, which may be underestimated.",
+            f"*: a sample may be missing by chance; one event of it would change the rate by more than its "
+            f"error and by a tenth: {', '.join(unseen[:_NAMED])}{more}.",
             "unseen",
+        )
+    if any(rate.is_uncertain and not rate.unseen for rate in every):
+        yield Note(
+            f"?: N_eff below {FEW_EVENTS:g}: the error is too small, and the rate more often too low.", "few"
         )
 
 
 def _contained(rates: TriggerRates) -> str:
     name = f"group {rates.name}" if rates.kind == "group" else rates.name
     return f"{name} ({' or '.join(rates.unique.contained_in)})"
+
+
+def _unseen(rates: Sequence[TriggerRates]) -> Iterator[str]:
+    """Yield what a single event of a sample without any would add to the rates of a trigger or group."""
+    for of in rates:
+        marked = [of.rates[quantity] for quantity in LISTED if of.rates[quantity].unseen]
+        if marked:
+            largest = max(marked, key=lambda rate: rate.unseen_hz)
+            yield f"{of.name} (up to {in_unit(largest.unseen_hz, 0.0)} of {' or '.join(largest.unseen)})"
 
 
 def notes(result: MenuRates) -> Iterator[Note]:
@@ -65,16 +78,16 @@ def notes(result: MenuRates) -> Iterator[Note]:
     yield Note("")
     yield Note(f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}.")
     yield from of_equal_weight(result)
-    if kind == "luminosity" and result.catalogue.table.luminosity_cm2s:
-        yield Note(f"Luminosity: {result.catalogue.table.luminosity_cm2s:g} cm⁻² s⁻¹.")
-    yield Note("Events: those in the total (effective number).", "events")
+    yield Note(f"±: statistical errors only. {_conditions(result)}")
+    yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
     yield from rejections(result)
     wholes = [result.rate, *(level.rate for level in result.levels)]
     yield from legend((*result.triggers, *result.groups), wholes)
     if pileup := result.catalogue.pileup:
         yield Note(
-            f"Pile-up: crossings reweighted from {pileup.sample_mean:.4g} to {pileup.mean:g} interactions on "
-            f"average (Poisson). Effective number of crossings: {short(pileup.effective_events)}, before "
+            f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {pileup.mean:g} (Poisson; their "
+            f"mean is then {pileup.after:.4g}), and by a factor of {pileup.factor:.4g}, so that they add up to "
+            f"the crossing rate. Effective number of crossings: {short(pileup.effective_events)}, before "
             f"{short(pileup.effective_before)}."
         )
         if not pileup.known:
@@ -82,22 +95,38 @@ def notes(result: MenuRates) -> Iterator[Note]:
                 "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
                 "the sample's own distribution is divided out, and the errors include its fluctuations."
             )
-        if pileup.missing >= _MISSING_TOLD:
-            yield Note(
-                f"{100 * pileup.missing:.2g} % of that distribution are missing, because there are too few "
-                f"crossings with very few or very many interactions; the others are scaled up for them."
-            )
     yield from half_used(result)
     yield from solutions(result.menu)
     yield from (Note(f"Warning: {warning}.", "menu") for warning in result.warnings)
 
 
+def _conditions(result: MenuRates) -> str:
+    """Return a sentence with the mean number of interactions and the luminosity of the sample."""
+    catalogue = result.catalogue
+    table, pileup = catalogue.table, catalogue.pileup
+    luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions
+    if table.convention == "luminosity":
+        return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
+    mean = pileup.mean if pileup else of_sample
+    if mean is None:
+        return ""
+    text = f"µ = {mean:.3g} interactions a crossing"
+    if luminosity and of_sample:
+        rate = in_unit(result.menu.crossing_rate_hz, 0.0)
+        scaled = luminosity * (mean / of_sample) * (result.menu.crossing_rate_hz / catalogue.crossing_rate_hz)
+        text += f", which is {scaled:.2e} cm⁻² s⁻¹ if {rate} of crossings collide"
+    return f"{text}."
+
+
 def half_used(result: MenuRates) -> Iterator[Note]:
-    """Yield a note where the rates are from one half of each sample only."""
+    """Yield a sentence that says which rates are from one half of each sample."""
     if result.half:
+        names = result.half.triggers
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         yield Note(
-            f"Rates are from the {HALF_NAMES[result.half.number]} half of each sample, scaled to all of it: "
-            f"models or thresholds were fitted on this sample."
+            f"Fitted on this sample: {', '.join(names[:_NAMED])}{more}. What is accepted by these, and what "
+            f"they change in other rates, is from the {HALF_NAMES[result.half.number]} half, scaled to all; "
+            f"all else is from all events."
         )
 
 
@@ -131,7 +160,7 @@ def of_equal_weight(result: MenuRates) -> Iterator[Note]:
 
 
 def solutions(menu: Menu) -> Iterator[Note]:
-    """Yield a line for each threshold found from a budget, and a caution about other data."""
+    """Yield a line for each threshold found from a budget."""
     solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
     for name, budget, solution in solved:
         yield Note(
@@ -139,18 +168,13 @@ def solutions(menu: Menu) -> Iterator[Note]:
             f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate.",
             "menu",
         )
-    if solved:
-        yield Note(
-            "On this half, such a rate equals its budget by construction; as a prediction for other data, "
-            "its error is about √2 times the one printed."
-        )
 
 
 def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
     """Return the notes of a report, once for all menus."""
     found = [
         "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
-        "Events: those in the total, and their effective number in brackets."
+        "Events: those in the total; N_eff: effective number of independent interactions."
     ]
     rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
     equal = dict.fromkeys(text for variant in variants for text in texts(of_equal_weight(variant)))

@@ -12,6 +12,8 @@ from trigemu.rates import LevelRates, Rate
 _PRESCALE_DIGITS = 8
 
 #: Units with their scales, descending; smaller values have the last one.
+#: The column of `events_text`.
+EVENTS = "events (N_eff)"
 HZ = (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0), ("mHz", 1e-3))
 NS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
@@ -24,9 +26,11 @@ def unit_of(size: float, units: Sequence[tuple[str, float]]) -> tuple[str, float
 
 def format_rate(rate: Rate) -> str:
     """Format a rate as `18.7 ± 1.4 kHz`, the error with two digits; as `< 12 Hz` for an upper limit at 68 %;
-    as `0` where it is 0 by construction."""
+    as `0` where it is 0 by construction, as `= 1.35 kHz` where it is a budget by construction."""
     if rate.contained_in:
         return "0"
+    if rate.budgeted:
+        return f"= {in_unit(rate.hz, 0.0)}"
     if rate.upper_limit_hz is not None:
         return f"< {in_unit(rate.upper_limit_hz, 0.0)}"
     return in_unit(rate.hz, rate.error_hz)
@@ -59,11 +63,17 @@ def prescale_text(prescale: float | None) -> str:
 
 def marked(rate: Rate) -> str:
     """Format a rate for a table of 100 columns, with its mark or a space, so that numbers are aligned."""
-    return format_rate(rate).replace(" ± ", "±") + ("*" if rate.unseen else " ")
+    return format_rate(rate).replace(" ± ", "±") + (mark(rate) or " ")
+
+
+def mark(rate: Rate) -> str:
+    """Return the mark of a rate whose error may be too small: * where a sample may be missing by chance, ?
+    where few events contribute."""
+    return "*" if rate.unseen else "?" if rate.is_uncertain else ""
 
 
 def events_text(rate: Rate) -> str:
-    """Format the raw and, in brackets, the effective number of events."""
+    """Format the number of events and, in brackets, the effective one of independent interactions."""
     return f"{short(rate.events)} ({short(rate.effective_events)})"
 
 

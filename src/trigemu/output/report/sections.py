@@ -21,8 +21,7 @@ def sections(contents: Contents) -> tuple[Section, ...]:
 
 def menus(contents: Contents) -> Iterator[Section]:
     text = [_sample(contents)]
-    fitted = next((variant for variant in contents.variants if variant.half), None)
-    text += texts(half_used(fitted)) if fitted else ()
+    text += dict.fromkeys(line for variant in contents.variants for line in texts(half_used(variant)))
     text += _remarks(contents)
     yield Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
 

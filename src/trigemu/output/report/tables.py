@@ -9,7 +9,7 @@ import msgspec
 
 from trigemu.counting import COMPARED, LISTED
 from trigemu.menus import Trigger
-from trigemu.output.numbers import format_rate, short, with_error
+from trigemu.output.numbers import EVENTS, events_text, format_rate, mark, with_error
 from trigemu.output.report.section import ReportTable
 from trigemu.rates import MenuRates, Rate, TriggerRates
 from trigemu.studies import Comparison, Contents, Curve, Efficiencies, Turnon
@@ -30,7 +30,7 @@ def hz(value: float, error: float) -> str:
 def menus(contents: Contents) -> ReportTable:
     """Return a line per menu: its rate, and the difference from the first menu."""
     comparison = contents.comparison
-    head = ["menu", "triggers", "rate", "events"]
+    head = ["menu", "triggers", "rate", EVENTS]
     if comparison:
         head += [f"less {contents.variants[0].menu.name}", "gained", "lost"]
     rows = []
@@ -39,7 +39,7 @@ def menus(contents: Contents) -> ReportTable:
             variant.menu.name,
             str(len(variant.menu.enabled)),
             _rate(variant.rate),
-            _events(variant.rate),
+            events_text(variant.rate),
         ]
         rows.append((*row, *(_against_first(comparison, variant.menu.name) if comparison else ())))
     return ReportTable(tuple(head), tuple(rows), "l" + "r" * (len(head) - 1))
@@ -109,7 +109,7 @@ def prescale(value: float | None) -> str:
 def rates(variant: MenuRates) -> ReportTable:
     """Return the rates of triggers, groups and levels, then of the menu."""
     quantities = (name for quantity in LISTED for name in (quantity, *_FRACTIONS.get(quantity, ())))
-    head = ("trigger", "group", "prescale", "threshold", *quantities, "events")
+    head = ("trigger", "group", "prescale", "threshold", *quantities, EVENTS)
     rows, strong = [], set()
     for level in variant.levels or (None,):
         name = level.name if level else None
@@ -129,7 +129,7 @@ def rates(variant: MenuRates) -> ReportTable:
 
 def _whole(name: str, rate: Rate) -> tuple[str, ...]:
     others = [""] * (len(LISTED) + len(_FRACTIONS) - 1)
-    return name, "", "", "", _rate(rate), *others, _events(rate), ""
+    return name, "", "", "", _rate(rate), *others, events_text(rate), ""
 
 
 def _row(rates: TriggerRates) -> tuple[str, ...]:
@@ -146,7 +146,7 @@ def _row(rates: TriggerRates) -> tuple[str, ...]:
         prescale(rates.prescale),
         threshold,
         *(cell for quantity in LISTED for cell in cells[quantity]),
-        _events(rates.total),
+        events_text(rates.total),
         _rate(rates.lost) if rates.lost else "",
     )
 
@@ -158,11 +158,8 @@ def percent(value: float, error: float | None) -> str:
 
 def _rate(rate: Rate) -> str:
     """Format a rate with its mark, or a space of its width, so that numbers are aligned."""
-    return format_rate(rate) + (" *" if rate.unseen else "\u2002")
-
-
-def _events(rate: Rate) -> str:
-    return f"{short(rate.events)} ({short(rate.effective_events)})"
+    found = mark(rate)
+    return format_rate(rate) + (f" {found}" if found else "\u2002")
 
 
 def changes(comparison: Comparison) -> ReportTable | None:

@@ -12,6 +12,7 @@ from trigemu.counting import LISTED
 from trigemu.output.documents import in_csv, in_json, left_out
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import (
+    EVENTS,
     events_text,
     marked,
     prescale_text,
@@ -80,7 +81,11 @@ def half(result: MenuRates) -> dict[str, Any] | None:
     if result.half is None:
         return None
     scales = {s.name: result.half.scales[s.number] for s in result.catalogue.background}
-    return {"name": HALF_NAMES[result.half.number], "scales": scales}
+    return {
+        "name": HALF_NAMES[result.half.number],
+        "scales": scales,
+        "triggers": list(result.half.triggers),
+    }
 
 
 def _conditions(catalogue: Catalogue) -> dict[str, Any]:
@@ -143,7 +148,8 @@ def row(trigger: TriggerRates) -> dict[str, Any]:
         numbers |= rate_numbers(quantity, trigger.rates[quantity])
     if trigger.level:
         numbers |= rate_numbers("lost", trigger.lost)
-    return numbers | {"unique_contained_in": list(trigger.unique.contained_in)}
+    budgeted = next((f"{quantity}_hz" for quantity, rate in trigger.rates.items() if rate.budgeted), None)
+    return numbers | {"unique_contained_in": list(trigger.unique.contained_in), "budgeted": budgeted}
 
 
 def rate_numbers(quantity: str, rate: Rate | None) -> dict[str, Any]:
@@ -188,7 +194,7 @@ def add_rates(table: Table) -> None:
     table.add_column("prescale")
     for quantity in LISTED:
         table.add_column(quantity, gives_way=2 * (quantity == "share"))
-    table.add_column("events", gives_way=1)
+    table.add_column(EVENTS, gives_way=1)
 
 
 def _lost_table(result: MenuRates) -> Table:

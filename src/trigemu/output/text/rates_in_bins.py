@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from trigemu.menus import unit_of_observable
 from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
-from trigemu.output.numbers import events_text, in_unit, marked
+from trigemu.output.numbers import EVENTS, events_text, in_unit, marked
 from trigemu.output.text.rates import as_dict, csv_of, rate_numbers
 from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import Rate
@@ -96,7 +96,7 @@ def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> Rendera
     table.add_column("crossings", gives_way=1)
     for name in ("rate in bin", "rescaled"):
         table.add_column(name)
-    table.add_column("events", gives_way=2)
+    table.add_column(EVENTS, gives_way=2)
     whole = result.whole
     names = [t.name for t in whole.triggers if t.name in triggers or not triggers]
     for number, name in ((0, f"menu {whole.menu.name}"), *((_position(result, n), n) for n in names)):

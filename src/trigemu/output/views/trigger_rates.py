@@ -11,7 +11,7 @@ import trigemu.output.text.rates as written
 from trigemu.counting import LISTED
 from trigemu.output.documents import in_json
 from trigemu.output.notes import legend, texts
-from trigemu.output.numbers import events_text, format_rate, marked
+from trigemu.output.numbers import EVENTS, events_text, format_rate, marked
 from trigemu.output.text.terminal import Page, Table
 from trigemu.output.views.view import View, name, of_json
 from trigemu.rates import TriggerRates
@@ -45,7 +45,7 @@ class _TriggerRates(View[TriggerRates]):
 def _table(result: TriggerRates) -> RenderableType:
     table = Table()
     table.add_column(result.name, "name")
-    for head in ("rate", "events"):
+    for head in ("rate", EVENTS):
         table.add_column(head)
     every = {quantity: result.rates[quantity] for quantity in LISTED}
     every |= {"lost": result.lost} if result.lost else {}
