@@ -156,7 +156,8 @@ class RootFile(Source):
         if not self._is_tree:
             return self.boundaries
         if name not in self._baskets:
-            self._baskets[name] = self._events[name].entry_offsets
+            branch = self._events.get(name)  # None: an error, when it is read
+            self._baskets[name] = (0, self.entries) if branch is None else branch.entry_offsets
         return self._baskets[name]
 
     @cached_property
