@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -176,8 +176,8 @@ class Parquet(Source):
         for file in sorted({column.file for column in columns.values()}):
             of_file = {need: column for need, column in columns.items() if column.file == file}
             leaves = tuple(sorted({leaf for column in of_file.values() for leaf in column.leaves}))
-            table = self._table(file, leaves, start, stop)
-            read |= {need: _numbers(column, table[column.fields[0]]) for need, column in of_file.items()}
+            of = self._table(file, leaves, start, stop)
+            read |= {need: _numbers(column, of[column.fields[0]]) for need, column in of_file.items()}
         return read
 
     def _table(self, file: str, leaves: tuple[str, ...], start: int, stop: int) -> Any:
@@ -195,18 +195,17 @@ class Parquet(Source):
         from pyarrow import Table
 
         file, leaves = cast(tuple[str, tuple[str, ...]], part.column)
-        edges, (metadata, _) = self._edges[file], self._footers[file]
-        groups = [i for i in range(len(edges) - 1) if max(edges[i], part.first) < min(edges[i + 1], part.last)]
+        first, last, edges, (metadata, _) = part.first, part.last, self._edges[file], self._footers[file]
+        groups = [i for i, (a, b) in enumerate(pairwise(edges)) if max(a, first) < min(b, last)]
         with self._opened(file, metadata) as parquet:
-            if not groups or (part.first, part.last) == (edges[groups[0]], edges[groups[-1] + 1]):
+            if not groups or (first, last) == (edges[groups[0]], edges[groups[-1] + 1]):
                 return parquet.read_row_groups(groups, columns=list(leaves))
             batches, at = [], edges[groups[0]]
             for batch in parquet.iter_batches(CHUNK_EVENTS, row_groups=groups, columns=list(leaves)):
-                begin, end = max(part.first - at, 0), min(part.last - at, len(batch))
+                begin, end = max(first - at, 0), min(last - at, len(batch))
                 at += len(batch)
-                if begin < end:
-                    batches.append(batch[begin:end])
-                if at >= part.last:
+                batches += [batch[begin:end]] if begin < end else []
+                if at >= last:
                     break
             return Table.from_batches(batches)
 

@@ -99,10 +99,12 @@ class RootFile(Source):
         for (collection, column), name in names.items():
             if collection:
                 offsets, values = flat(arrays[name])
-                collections.setdefault(collection, {})[column] = offsets, self._converted(column, values)
+                values = _in_own_memory(self._converted(column, values))
+                collections.setdefault(collection, {})[column] = offsets, values
             else:
-                scalars[column] = self._converted(column, self._single(name, arrays[name]))
-        own = {what: self._single(name, arrays[name]) for what, name in self._own.items()}
+                values = self._converted(column, self._single(name, arrays[name]))
+                scalars[column] = _in_own_memory(values)
+        own = {what: _in_own_memory(self._single(name, arrays[name])) for what, name in self._own.items()}
         id = own.get("id", np.arange(start, stop))
         return ReadEvents(
             weight=own.get("weight", np.ones(stop - start)),
@@ -179,3 +181,10 @@ class RootFile(Source):
 
 def _joined(arrays: list[ak.Array]) -> ak.Array:
     return arrays[0] if len(arrays) == 1 else ak.concatenate(arrays)
+
+
+def _in_own_memory(values: Array) -> Array:
+    """Return values of which a reference does not keep a basket in memory that is much larger."""
+    base = values.base
+    shared = isinstance(base, np.ndarray) and base.nbytes > 2 * values.nbytes
+    return values.copy() if shared else values
