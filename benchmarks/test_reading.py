@@ -1,5 +1,5 @@
-"""From files: what the whole run costs beyond uproot's own reading, and with large baskets, with one worker on
-two cores."""
+"""From files: what the whole run costs beyond uproot's own reading, and with large baskets, on two
+cores."""
 
 from __future__ import annotations
 

@@ -16,9 +16,10 @@ import uproot
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu.samples.formats import decoded
+from trigemu.samples.formats import decoded, parquet, root
 from trigemu.samples.formats.decoded import Decoded, Part, Piece, kept_bytes, pieces
 from trigemu.samples.formats.nanoaod import NanoAOD
+from trigemu.samples.formats.parquet import Parquet
 
 N = 1000
 NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]
@@ -178,3 +179,26 @@ def test_a_pass_decompresses_each_block_once(
     assert blocks
     assert set(blocks.values()) == {1}
     assert kept_bytes() == 0
+
+
+def _parquet(path: Path, columns: dict[str, Any], step: int) -> None:
+    ak.to_parquet(ak.zip({"jet": columns["Jet"], "met": columns["MET_pt"]}, depth_limit=1), path)
+
+
+@pytest.mark.parametrize(("write", "format"), [(_tree, NanoAOD), (_rntuple, NanoAOD), (_parquet, Parquet)])
+def test_parts_too_large_to_keep_are_read_in_windows(
+    write: Any, format: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (root, parquet):
+        monkeypatch.setattr(module, "CHUNK_EVENTS", 70)
+        monkeypatch.setattr(module, "WINDOW_BYTES", 1)
+    columns, path = _columns(), tmp_path / "a"
+    write(path, columns, N)
+    source = format(str(path))
+    for start in (0, 50, 300, 350, 940):
+        part = source.read(start, start + 50, NEEDS)
+        np.testing.assert_array_equal(part.scalars["met"], columns["MET_pt"][start : start + 50])
+        for name in ("pt", "eta"):
+            wanted = ak.to_numpy(ak.flatten(columns["Jet"][name][start : start + 50]))
+            np.testing.assert_array_equal(part.collections["jet"].columns[name], wanted)
+        assert 0 < kept_bytes() < 15_000
