@@ -45,13 +45,14 @@ def repeated(catalogue: trigemu.Catalogue, needs: Iterable[Need], n: int) -> tri
     return trigemu.make_events("repeated", weight, collections, scalars)
 
 
-def write_repeated(folder: Path, n: int) -> trigemu.Catalogue:
-    """n events in one ROOT file, zstd, in baskets of BASKET, and its catalogue."""
+def write_repeated(folder: Path, n: int, basket: int = BASKET, block: int = BASKET) -> trigemu.Catalogue:
+    """n events in one ROOT file, zstd, and its catalogue. block: how many of them differ; a multiple of
+    basket, the events of a basket."""
     folder.mkdir(parents=True, exist_ok=True)
-    block = repeated(trigemu.open_catalogue(), NEEDS, min(n, BASKET))
-    arrays: dict[str, ak.Array | np.ndarray] = {"genWeight": block.weight, "event": block.id}
-    arrays |= {"MET_pt": block.scalars["met"], "MET_phi": block.scalars["met_phi"]}
-    for name, collection in block.collections.items():
+    part = repeated(trigemu.open_catalogue(), NEEDS, min(n, block))
+    arrays: dict[str, ak.Array | np.ndarray] = {"genWeight": part.weight, "event": part.id}
+    arrays |= {"MET_pt": part.scalars["met"], "MET_phi": part.scalars["met_phi"]}
+    for name, collection in part.collections.items():
         counts = np.diff(collection.offsets)
         arrays[name.title()] = ak.zip(
             {column: ak.unflatten(values, counts) for column, values in collection.columns.items()}
@@ -63,11 +64,12 @@ def write_repeated(folder: Path, n: int) -> trigemu.Catalogue:
     with uproot.recreate(folder / "repeated.root", compression=uproot.ZSTD(5)) as file:
         names = {"counter_name": lambda n: f"n{n}", "field_name": lambda a, b: f"{a}_{b}"}
         file.mktree("Events", types, **names)
-        for start in range(0, n, BASKET):
-            rows = min(BASKET, n - start)
-            file["Events"].extend({name: array[:rows] for name, array in arrays.items()})
+        for start in range(0, n, basket):
+            first = start % len(part)
+            rows = slice(first, first + min(basket, n - start))
+            file["Events"].extend({name: array[rows] for name, array in arrays.items()})
         file.mktree("Runs", {"genEventSumw": "f8"})
-        file["Runs"].extend({"genEventSumw": np.array([block.weight.sum() * n / len(block)])})
+        file["Runs"].extend({"genEventSumw": np.array([part.weight.sum() * n / len(part)])})
     (folder / CATALOGUE).write_text(
         '[catalogue]\nname = "repeated"\nconvention = "crossing"\n'
         '[[sample]]\nname = "repeated"\nrole = "background"\nfiles = ["repeated.root"]\nrate_hz = 40e6\n'

@@ -49,6 +49,7 @@ def test_chunks_end_at_the_last_basket_within_reach(inner: set[int], events: int
     for chunk in chunks_of(sample, events):
         within = [b for b in source.boundaries if chunk.start < b <= chunk.start + events]
         assert chunk.stop == max(within, default=chunk.start + events)
+        assert chunk.continues == (chunk.start not in source.boundaries)
 
 
 def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ class Item:
     size: int = 10
     file: str = ""
     pause: float = 0.0
+    continues: bool = False
 
     @property
     def key(self) -> str:

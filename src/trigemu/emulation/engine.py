@@ -41,7 +41,11 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Chunk:
-    """The entries from start to stop of one file of one sample. of: fingerprint of the sample."""
+    """The entries from start to stop of one file of one sample.
+
+    of: fingerprint of the sample. continues: whether it begins within a basket, cluster or row group, which a
+    process decodes once for all chunks of it.
+    """
 
     sample: int
     source: int
@@ -49,6 +53,7 @@ class Chunk:
     stop: int
     file: Source = field(compare=False, repr=False)
     of: str = field(default="", compare=False, repr=False)
+    continues: bool = field(default=False, compare=False, repr=False)
 
     @property
     def size(self) -> int:
@@ -106,13 +111,14 @@ def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
     where reading can begin at no extra cost."""
     of = sample.identity
     for number, source in enumerate(sample.sources):
-        start = 0
+        start, continues = 0, False
         while start < source.entries:
             stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
-            if stop <= start:
+            within = stop <= start
+            if within:
                 stop = min(start + events, source.entries)
-            yield Chunk(sample.number, number, start, stop, source, of)
-            start = stop
+            yield Chunk(sample.number, number, start, stop, source, of, continues)
+            start, continues = stop, within
 
 
 def over_background(

@@ -57,6 +57,10 @@ class ToOpen:
         return PAUSE_S if self.is_remote else 0.0
 
     @property
+    def continues(self) -> bool:
+        return False
+
+    @property
     def is_remote(self) -> bool:
         return isinstance(located(self.path), str)
 

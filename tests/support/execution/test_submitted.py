@@ -93,6 +93,19 @@ def test_tasks_grow_to_the_seconds_that_they_may_take_and_shrink_at_the_end(tmp_
     assert sizes[-1] == 1
 
 
+def test_tasks_end_where_another_one_loses_nothing(tmp_path: Path) -> None:
+    """Up to twice the time that they should take; there and at the start, they end anywhere."""
+    executor = Timed()
+    units = [replace(unit, continues=unit.number % 8 > 0) for unit in items(400)]
+    engine = Engine(executor, task_seconds=0.1)
+    assert numbers(engine.over(Recital(str(tmp_path)), units)) == list(range(400))
+    first = [task.units[0].number for task in executor.tasks]
+    assert first[:7] == list(range(7))  # before it is known how long a unit takes
+    later = [number for number in first[7:] if number < 350]
+    assert later == list(range(16, 350, 16))
+    assert len(executor.tasks[-1].units) < 8
+
+
 def test_a_task_has_at_most_so_many_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(submitted, "MOST_UNITS", 5)
     executor = Timed()

@@ -22,19 +22,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from trigemu.samples.events import Need
+from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
 from trigemu.samples.formats.nanoaod import DECISIONS
 from trigemu.samples.formats.ragged import collection_of, schema_of
 from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
 from trigemu.samples.locations import parts
-from trigemu.support import Array, BoolArray, IntArray, MissingExtraError, SampleError
+from trigemu.support import CHUNK_EVENTS, Array, BoolArray, IntArray, MissingExtraError, SampleError
 
 SCALARS = {
     **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},
@@ -174,37 +174,58 @@ class Parquet(Source):
         columns = {need: self._columns[need] for need in needs if need in self._columns}
         read: dict[Need, tuple[IntArray | None, Array]] = {}
         for file in sorted({column.file for column in columns.values()}):
-            metadata, _ = self._footers[file]
             of_file = {need: column for need, column in columns.items() if column.file == file}
-            offsets = _row_groups(metadata)
-            groups = [i for i in range(len(offsets) - 1) if offsets[i] < stop and offsets[i + 1] > start]
-            leaves = {leaf for column in of_file.values() for leaf in column.leaves}
-            first, end = (offsets[groups[0]], offsets[groups[-1] + 1]) if groups else (0, 0)
-            wanted = file, tuple(groups), tuple(sorted(leaves))
-            table = self._kept(*wanted) if end - first > 2 * (stop - start) else self._decoded(*wanted)
-            table = table.slice(start - first, stop - start)
-            read |= {need: _numbers(column, table[column.fields[0]]) for need, column in of_file.items()}
+            leaves = tuple(sorted({leaf for column in of_file.values() for leaf in column.leaves}))
+            of = self._table(file, leaves, start, stop)
+            read |= {need: _numbers(column, of[column.fields[0]]) for need, column in of_file.items()}
         return read
 
-    def _decoded(self, file: str, groups: tuple[int, ...], leaves: tuple[str, ...]) -> Any:
-        metadata, _ = self._footers[file]
-        with self._opened(file, metadata) as parquet:
-            return parquet.read_row_groups(list(groups), columns=list(leaves))
+    def _table(self, file: str, leaves: tuple[str, ...], start: int, stop: int) -> Any:
+        from pyarrow import concat_tables
 
-    def _kept(self, *wanted: Any) -> Any:
-        """Keep the last row group of each file decoded: one that is larger than the range read from it, as
-        awkward writes them, will be needed again."""
-        lock, kept = self._memory
-        file = wanted[0]
-        with lock:
-            if file not in kept or kept[file][0] != wanted:
-                kept.pop(file, None)
-                kept[file] = wanted, self._decoded(*wanted)
-            return kept[file][1]
+        tables = []
+        for first, last, kept in pieces(self._edges[file], start, stop, lambda: self._window(file, leaves)):
+            part = Part((file, leaves), first, last)
+            table = self._kept.read([part], start, stop, self._decoded)[part] if kept else self._decoded(part)
+            tables.append(table[max(start - first, 0) : stop - first])
+        return concat_tables(tables)
+
+    def _decoded(self, part: Part) -> Any:
+        """Decode some entries, of which no more are held in memory than were asked for."""
+        from pyarrow import Table
+
+        file, leaves = cast(tuple[str, tuple[str, ...]], part.column)
+        first, last, edges, (metadata, _) = part.first, part.last, self._edges[file], self._footers[file]
+        groups = [i for i, (a, b) in enumerate(pairwise(edges)) if max(a, first) < min(b, last)]
+        with self._opened(file, metadata) as parquet:
+            if not groups or (first, last) == (edges[groups[0]], edges[groups[-1] + 1]):
+                return parquet.read_row_groups(groups, columns=list(leaves))
+            batches, at = [], edges[groups[0]]
+            for batch in parquet.iter_batches(CHUNK_EVENTS, row_groups=groups, columns=list(leaves)):
+                begin, end = max(first - at, 0), min(last - at, len(batch))
+                at += len(batch)
+                batches += [batch[begin:end]] if begin < end else []
+                if at >= last:
+                    break
+            return Table.from_batches(batches)
 
     @cached_property
-    def _memory(self) -> tuple[Lock, dict[str, Any]]:
-        return Lock(), {}
+    def _kept(self) -> Decoded[Any]:
+        return Decoded()
+
+    @cached_property
+    def _edges(self) -> dict[str, list[int]]:
+        return {file: _row_groups(metadata) for file, (metadata, _) in self._footers.items()}
+
+    def _window(self, file: str, leaves: Iterable[str]) -> int:
+        """Return how many entries of some leaves may be kept, with 8 bytes for a value."""
+        metadata, _ = self._footers[file]
+        wanted, values = set(leaves), 0
+        for i in range(metadata.num_row_groups):
+            group = metadata.row_group(i)
+            columns = (group.column(j) for j in range(group.num_columns))
+            values += sum(column.num_values for column in columns if column.path_in_schema in wanted)
+        return max(CHUNK_EVENTS, WINDOW_BYTES * self.entries // (8 * max(values, 1)))
 
 
 def _row_groups(metadata: Any) -> list[int]:

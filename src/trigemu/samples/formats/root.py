@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,12 +14,13 @@ import numpy as np
 import uproot
 
 from trigemu.samples.events import Need
+from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
-from trigemu.samples.formats.uproot_file import Branches, open_root
+from trigemu.samples.formats.uproot_file import Branches, field_until, open_root
 from trigemu.samples.locations import located
 from trigemu.samples.sealed import sealed_file
-from trigemu.support import Array, IntArray, SampleError, UnreadableError
+from trigemu.support import CHUNK_EVENTS, Array, IntArray, SampleError, UnreadableError
 
 
 @dataclass
@@ -98,10 +99,12 @@ class RootFile(Source):
         for (collection, column), name in names.items():
             if collection:
                 offsets, values = flat(arrays[name])
-                collections.setdefault(collection, {})[column] = offsets, self._converted(column, values)
+                values = _in_own_memory(self._converted(column, values))
+                collections.setdefault(collection, {})[column] = offsets, values
             else:
-                scalars[column] = self._converted(column, self._single(name, arrays[name]))
-        own = {what: self._single(name, arrays[name]) for what, name in self._own.items()}
+                values = self._converted(column, self._single(name, arrays[name]))
+                scalars[column] = _in_own_memory(values)
+        own = {what: _in_own_memory(self._single(name, arrays[name])) for what, name in self._own.items()}
         id = own.get("id", np.arange(start, stop))
         return ReadEvents(
             weight=own.get("weight", np.ones(stop - start)),
@@ -112,11 +115,76 @@ class RootFile(Source):
         )
 
     def _arrays(self, names: Iterable[str], start: int, stop: int) -> dict[str, ak.Array]:
-        every = sorted(set(names))
+        every = tuple(sorted(set(names)))
+        divided = {
+            name: pieces(self._edges(name), start, stop, lambda: self._window(every)) for name in every
+        }
+        ranges: dict[tuple[int, int], list[str]] = {}
+        for name, of_name in divided.items():
+            for first, last, kept in of_name:
+                if not kept:
+                    ranges.setdefault((first, last), []).append(name)
+        found = {
+            Part(name, first, last): array
+            for (first, last), of_range in ranges.items()
+            for name, array in self._decode(of_range, first, last).items()
+        }
+        cut = [Part(name, *piece[:2]) for name, of_name in divided.items() for piece in of_name if piece.kept]
+        for part, array in self._decoded.read(cut, start, stop, self._whole).items():
+            found[part] = array[max(start - part.first, 0) : stop - part.first]
+        return {
+            name: _joined([found[Part(name, *piece[:2])] for piece in of_name])
+            for name, of_name in divided.items()
+        }
+
+    def _decode(self, names: list[str], start: int, stop: int) -> dict[str, ak.Array]:
         window = {"entry_start": start, "entry_stop": stop, "library": "ak"}
         if self._is_tree:
-            arrays: dict[str, ak.Array] = (
-                self._events.arrays(every, how=dict, language=Branches(), **window) if every else {}
-            )
+            arrays: dict[str, ak.Array] = self._events.arrays(names, how=dict, language=Branches(), **window)
             return arrays
-        return {name: self._events[name].array(**window) for name in every}
+        return {name: field_until(self._events[name], stop).array(**window) for name in names}
+
+    def _whole(self, part: Part) -> ak.Array:
+        """Decode what will be kept, without what lies around it."""
+        (array,) = self._decode([str(part.column)], part.first, part.last).values()
+        return ak.to_packed(array)
+
+    @cached_property
+    def _decoded(self) -> Decoded[ak.Array]:
+        return Decoded()
+
+    def _edges(self, name: str) -> Sequence[int]:
+        """Return the entries at which the baskets of a branch, or clusters, begin and end."""
+        if not self._is_tree:
+            return self.boundaries
+        if name not in self._baskets:
+            branch = self._events.get(name)  # None: an error, when it is read
+            self._baskets[name] = (0, self.entries) if branch is None else branch.entry_offsets
+        return self._baskets[name]
+
+    @cached_property
+    def _baskets(self) -> dict[str, Sequence[int]]:
+        return {}
+
+    def _window(self, names: tuple[str, ...]) -> int:
+        """Return how many entries of some branches may be kept."""
+        if names not in self._windows:
+            self._windows[names] = max(
+                CHUNK_EVENTS, self._events.num_entries_for(WINDOW_BYTES, filter_name=list(names))
+            )
+        return self._windows[names]
+
+    @cached_property
+    def _windows(self) -> dict[tuple[str, ...], int]:
+        return {}
+
+
+def _joined(arrays: list[ak.Array]) -> ak.Array:
+    return arrays[0] if len(arrays) == 1 else ak.concatenate(arrays)
+
+
+def _in_own_memory(values: Array) -> Array:
+    """Return values of which a reference does not keep a basket in memory that is much larger."""
+    base = values.base
+    shared = isinstance(base, np.ndarray) and base.nbytes > 2 * values.nbytes
+    return values.copy() if shared else values

@@ -9,7 +9,9 @@ Two features of uproot make code from names in a file. Here they accept only pla
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +82,13 @@ def open_root(path: str, stream: Any = None) -> Any:
     # Chunks are read once: no cache of arrays.
     file = _File(str(where) if stream is None else stream, array_cache=None, **timeouts(where))
     return file.root_directory
+
+
+def field_until(field: Any, entries: int) -> Any:
+    """Return a field of an RNTuple without the clusters after its first `entries` entries: uproot also
+    decodes the one that begins where a range ends."""
+    ntuple, cut = copy(field.ntuple), copy(field)
+    clusters = ntuple.cluster_summaries
+    ntuple._cluster_summaries = clusters[: bisect_left(clusters, entries, key=lambda c: c.num_first_entry)]
+    cut._ntuple = ntuple
+    return cut

@@ -10,7 +10,8 @@ class Unit(Protocol):
     """A part of a work, such as a chunk of a file; picklable.
 
     size: its events. key: fingerprint of what its result depends on besides the work. pause: seconds after
-    which it may succeed where it failed.
+    which it may succeed where it failed. continues: whether it takes less time after the one before it in the
+    same process.
     """
 
     @property
@@ -21,6 +22,9 @@ class Unit(Protocol):
 
     @property
     def pause(self) -> float: ...
+
+    @property
+    def continues(self) -> bool: ...
 
 
 U = TypeVar("U", bound=Unit)

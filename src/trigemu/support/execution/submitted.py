@@ -26,6 +26,8 @@ MOST_UNITS = 512
 _FIRST = 256
 #: The shortest tasks, at the end, as a part of the time that a task should take.
 _SHORTEST = 0.05
+#: How much longer a task may be than it should, to end where another one loses nothing.
+_LONGER = 2.0
 #: Tasks from which the time of the next ones is estimated.
 _RECENT = 8
 #: Tasks in a row whose worker did not know their work, after which it is sent with every task: each may have
@@ -105,8 +107,11 @@ class Submitted(Generic[U, R]):
             begin = 0
             while begin < len(part.units):
                 end, size, most = begin, 0, self._size()
-                while end < len(part.units) and end - begin < MOST_UNITS and (end == begin or size < most):
-                    size += part.units[end].size
+                while end < len(part.units) and end - begin < MOST_UNITS:
+                    unit = part.units[end]
+                    if end > begin and size >= (most * _LONGER if unit.continues else most):
+                        break
+                    size += unit.size
                     end += 1
                 self._left -= size
                 yield _Run(part.units[begin:end], size)
