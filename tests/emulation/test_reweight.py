@@ -193,7 +193,7 @@ def test_a_known_mean_gives_a_ratio(tmp_path: Path) -> None:
 
 
 def test_rare_numbers_of_interactions_bias_no_rate(tmp_path: Path) -> None:
-    """Of crossings with 6 interactions on average at 4.5: mean over samples with a few of the rare ones.
+    """Of crossings with 6 interactions on average at 5: mean over samples with a few of the rare ones.
     Rates go with n, and with n (n − 1)."""
     rng = np.random.default_rng(4)
     menu = menu_from(
@@ -207,8 +207,8 @@ def test_rare_numbers_of_interactions_bias_no_rate(tmp_path: Path) -> None:
             alike(int(k), 1, 1.0)[0] | {"met": 50.0 * bool(a), "met_phi": 2.0 * bool(b)}
             for k, a, b in zip(n, single, pair, strict=True)
         ]
-        rates = run(menu, at_pileup(with_mean(crossing_catalogue({"a": events}), 6.0), 4.5))
-        expected = 40e6 * p * 4.5, 40e6 * q * 4.5**2
+        rates = run(menu, at_pileup(with_mean(crossing_catalogue({"a": events}), 6.0), 5.0))
+        expected = 40e6 * p * 5.0, 40e6 * q * 25.0
         pulls.append([r.total.hz - e for r, e in zip(rates.triggers, expected, strict=True)])
     mean, spread = np.mean(pulls, axis=0), np.std(pulls, axis=0) / math.sqrt(len(pulls))
     assert (np.abs(mean) < 3 * spread + 0.01 * np.array(expected)).all()

@@ -86,8 +86,8 @@ def notes(result: MenuRates) -> Iterator[Note]:
     if pileup := result.catalogue.pileup:
         yield Note(
             f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {pileup.mean:g} (Poisson; their "
-            f"mean is then {pileup.after:.4g}), and by a factor of {pileup.factor:.4g}, so that they add up to "
-            f"the crossing rate. Effective number of crossings: {short(pileup.effective_events)}, before "
+            f"mean is then {pileup.after:.4g}), and by a factor of {pileup.factor:.4g}: the crossing rate is "
+            f"kept. Effective number of crossings: {short(pileup.effective_events)}, before "
             f"{short(pileup.effective_before)}."
         )
         if not pileup.known:
