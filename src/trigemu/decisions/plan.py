@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.menus import MenusLike, Trigger, menus_of
-from trigemu.observables import Derivation, Workspace, lowest_pt
+from trigemu.menus import MenusLike, Trigger, lost_prescales, menus_of, signed_differences
+from trigemu.observables import Cut, Derivation, Workspace, lowest_pt
 from trigemu.samples import Catalogue, Events, Need, Sample, decision_in, first_nan
 from trigemu.support import (
     BoolArray,
@@ -89,7 +89,7 @@ class Plan:
     trained_on : tuple of TrainedOn
         The samples on which the models of all menus were fitted.
     warnings : tuple of tuple of str
-        For each menu, the warnings of its compiled triggers.
+        For each menu, the warnings of its compiled triggers, and about what it may not have meant.
     """
 
     slots: tuple[Slot, ...]
@@ -220,6 +220,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         bits.append({})
         models.append({})
         said: list[str] = []
+        cuts: dict[str, list[Cut]] = {}
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue
@@ -236,6 +237,8 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             models[-1] |= context.models
             trained_on += context.trained
             said += compiled.warnings
+            cuts[trigger.name] = context.cuts
+        said += [*signed_differences(cuts), *lost_prescales(menu)]
         warnings.append(tuple(dict.fromkeys(said)))
     where = tuple(dict.fromkeys(trained_on))
     readers = {need: tuple(triggers) for need, triggers in needs.items()}
