@@ -141,6 +141,9 @@ def _total(
         return float(hz[0]), float(error[0])
     if one["measure"] == "class":
         rates = [sample.rate_hz for sample in catalogue.background if sample.name in one["class"]]
+        if not rates and "signal" in one:  # a class that contains more has no rate of it alone
+            alone = [sample for sample in catalogue.samples if sample.name == one["signal"]]
+            rates = [one["factor"] * sample.rate_hz for sample in alone]
         return (sum(rates), 0.0) if rates else None
     if one["measure"] == "interactions" and catalogue.table.mean_interactions:
         return catalogue.table.mean_interactions * catalogue.crossing_rate_hz, 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -56,3 +57,47 @@ def test_samples_that_cannot_be_opened_hide_no_mistake(place: Any, trigemu: Run)
     status, text = trigemu("check-menu", "wrong.toml", "menu.toml", "--samples", "absent.toml")
     assert status == 2
     assert [line.split(":")[1] for line in text.splitlines()] == [" absent.toml", " wrong.toml"]
+
+
+SIGNED = '[[trigger]]\nname = "D"\nkind = "threshold"\nobservable = "dphi(jet[0], jet[1])"\nabove = 1.0\n'
+
+
+def test_check_menu_and_run_show_the_warnings_of_a_menu(place: Any, trigemu: Run) -> None:
+    place.write("signed.toml", SIGNED)
+    status, text = trigemu("check-menu", "signed.toml", "menu.toml", *ON_TOYS)
+    first, warning, last = text.splitlines()
+    assert (status, first) == (0, "signed.toml: 1 triggers, 1 enabled, no mistakes")
+    assert warning.startswith("Warning: dphi and deta have a sign")
+    assert "'D' (dphi(jet[0], jet[1]))" in warning
+    assert last == "menu.toml: 2 triggers, 2 enabled, no mistakes"
+    status, text = trigemu("run", "signed.toml", *ON_TOYS, "--json", "-")
+    assert f"Warning: {json.loads(text)['warnings'][0]}." == warning
+    status, text = trigemu("run", "signed.toml", *ON_TOYS)
+    assert warning in " ".join(text.split())
+
+
+OBJECTS = """
+[objects.jet]
+from = "jet"
+pt = { min = 20.0 }
+
+[objects.central_jet]
+from = "jet"
+eta = { abs_max = 2.4 }
+
+[objects.central_muon]
+from = "muon"
+eta = { abs_max = 1.0 }
+"""
+
+
+def test_check_menu_says_that_from_means_the_redefined_object(place: Any, trigemu: Run) -> None:
+    place.write("objects.toml", OBJECTS + (place.folder / "menu.toml").read_text())
+    status, text = trigemu("check-menu", "objects.toml", *ON_TOYS)
+    assert (status, text.splitlines()[1:]) == (
+        0,
+        [
+            'central_jet: from = "jet" means [objects.jet] of this menu (line 2: pt = { min = 20.0 }), '
+            "not all of the sample's"
+        ],
+    )

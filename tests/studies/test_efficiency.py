@@ -233,6 +233,16 @@ def test_negative_weights_are_warned_of(tmp_path: Path) -> None:
     assert efficiencies(menu, signal(toy_events(4, 60)), ["yy"], [PT]).warnings == ()
 
 
+def test_one_sided_cuts_on_signed_differences_are_warned_of(tmp_path: Path) -> None:
+    menu, catalogue = [write(tmp_path, "a", MENU)], signal(toy_events(4, 60))
+    signed = "dphi(jet[0], jet[1]) > 0.5"
+    for categories, require in (([signed], None), ([], signed)):
+        (warning,) = efficiencies(menu, catalogue, ["yy"], [PT], categories, require=require).warnings
+        assert signed in warning
+    profile = Profile("dphi(jet[0], jet[1])", (-3.0, 0.0, 3.0))
+    assert efficiencies(menu, catalogue, ["yy"], [profile], [f"abs({signed[:-6]}) > 0.5"]).warnings == ()
+
+
 # ---- what counts
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.menus import MenusLike, Trigger, menus_of
-from trigemu.observables import Derivation, Workspace, lowest_pt
+from trigemu.menus import MenusLike, Trigger, lost_prescales, menus_of, signed_differences
+from trigemu.observables import Cut, Derivation, Workspace, lowest_pt
 from trigemu.samples import Catalogue, Events, Need, Sample, decision_in, first_nan
 from trigemu.support import (
     BoolArray,
@@ -89,7 +89,7 @@ class Plan:
     trained_on : tuple of mapping of str to tuple of TrainedOn
         For each menu, the samples on which the models of a trigger were fitted, by its name.
     warnings : tuple of tuple of str
-        For each menu, the warnings of its compiled triggers.
+        For each menu, the warnings of its compiled triggers, and about what it may not have meant.
     """
 
     slots: tuple[Slot, ...]
@@ -221,6 +221,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
         models.append({})
         trained_on.append({})
         said: list[str] = []
+        cuts: dict[str, list[Cut]] = {}
         for trigger in menu.used:
             if not isinstance(trigger.description, Kind):
                 continue
@@ -238,6 +239,8 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             if context.trained:
                 trained_on[-1][trigger.name] = tuple(context.trained)
             said += compiled.warnings
+            cuts[trigger.name] = context.cuts
+        said += [*signed_differences(cuts), *lost_prescales(menu)]
         warnings.append(tuple(dict.fromkeys(said)))
     readers = {need: tuple(triggers) for need, triggers in needs.items()}
     return Plan(tuple(slots), tuple(bits), readers, tuple(models), tuple(trained_on), tuple(warnings))

@@ -15,6 +15,7 @@ from trigemu.menus.menu import (
     check_names,
     own_prescale,
 )
+from trigemu.menus.misread import lost_prescales, signed_differences
 from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read_prescales
 from trigemu.menus.read import read_menu
 from trigemu.menus.schema import menu_schema
@@ -33,6 +34,7 @@ __all__ = [
     "at_column",
     "check_names",
     "chosen_columns",
+    "lost_prescales",
     "menu_of",
     "menu_schema",
     "menus_of",
@@ -40,6 +42,7 @@ __all__ = [
     "own_prescale",
     "read_menu",
     "read_prescales",
+    "signed_differences",
     "unit_of_observable",
     "unit_of_threshold",
     "with_values",

@@ -21,9 +21,9 @@ class _Checking(Context):
         super().__init__(scope, folder)
         self.mistakes: list[tuple[str, str]] = []
 
-    def observable(self, text: str) -> Number:
+    def observable(self, text: str, above: float | None = None) -> Number:
         try:
-            return super().observable(text)
+            return super().observable(text, above)
         except TrigemuError as error:
             self.mistakes.append((text, str(error)))
             return Constant(0.0)

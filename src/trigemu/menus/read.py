@@ -114,10 +114,12 @@ class TriggerTable(TomlTable, frozen=True):
     coherent : str or None
         The name of a set of triggers that share one prescale counter.
     enabled : bool
-        Whether the trigger is part of the menu. Others may use its raw decision all the same.
+        Whether the trigger is part of the menu. Others may use its raw decision all the same: before its
+        prescale and, if it has a seed, with that seed on raw decisions, so before the prescales of its seeds.
     seed : str or None
         An expression over other triggers, such as "L1_G15 or L1_2G10". The trigger sees only events for which
-        it is true, after the prescales of these triggers.
+        it is true, after the prescales of these triggers. Of a disabled one the raw decision counts, in which
+        all prescales are lost, also those of its own seeds.
     level : str or None
         The level that the trigger belongs to, one of the `levels` of the menu.
     stored : str or None

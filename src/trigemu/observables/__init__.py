@@ -36,6 +36,7 @@ from trigemu.observables.selections import (
     make_scope,
     read_scope,
 )
+from trigemu.observables.signed import Cut, one_sided
 from trigemu.observables.units import unit_of
 from trigemu.observables.vectors import MissingEt, MissingMomentum, ObjectVector, OfVectors, Vector, VectorSum
 from trigemu.observables.windows import (
@@ -61,6 +62,7 @@ __all__ = [
     "Condition",
     "Constant",
     "Count",
+    "Cut",
     "Derivation",
     "Digits",
     "Element",
@@ -100,6 +102,7 @@ __all__ = [
     "lowest_pt",
     "make_scope",
     "needed",
+    "one_sided",
     "parse_condition",
     "parse_observable",
     "parse_tree",

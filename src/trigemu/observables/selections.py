@@ -47,7 +47,7 @@ class OverlapRemoval(TomlTable, frozen=True, rename={"with_": "with"}):
     Attributes
     ----------
     with : str
-        The other collection.
+        The other collection: another object of the menu, or else a collection of the sample.
     dr : float
         The distance in (η, φ) up to which objects are removed.
     """

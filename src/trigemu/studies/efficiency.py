@@ -25,7 +25,14 @@ from trigemu.counting import (
 )
 from trigemu.decisions import Plan, decide, lacks, make_plan
 from trigemu.emulation import Chunk, Job, Progress, over_samples, solve_budgets, unseen_half
-from trigemu.menus import Menu, MenusLike, check_names, menus_of, unit_of_observable
+from trigemu.menus import (
+    Menu,
+    MenusLike,
+    check_names,
+    menus_of,
+    signed_differences,
+    unit_of_observable,
+)
 from trigemu.observables import Condition, Number, Scope, Workspace
 from trigemu.samples import Catalogue, Events, Sample, SamplesLike, half_of, samples_of
 from trigemu.studies.intervals import Curve, Profile, Sums
@@ -238,6 +245,7 @@ def efficiencies(
         warnings=(
             *([catalogue.left_out_text] if catalogue.left_out else []),
             *_negative(catalogue, tables[0], len(profiles[0].edges) << len(categories)),
+            *signed_differences({text: [(text, above)] for text, above in context.cuts}),
         ),
     )
 

@@ -44,7 +44,8 @@ class InputBlock(TomlTable, frozen=True):
     Attributes
     ----------
     observables : tuple of str
-        The inputs, in the observable language.
+        The inputs, in the observable language. Its `dphi` is in (−π, π]: +π, never −π, for an object that is
+        alone in the missing HT. Whoever computes the inputs elsewhere, as in firmware, has to keep this sign.
     padding : float or None
         What replaces all of them where one is missing; None: such an event has no score.
     """

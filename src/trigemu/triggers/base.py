@@ -23,6 +23,7 @@ import msgspec
 
 from trigemu.observables import (
     Condition,
+    Cut,
     Derivation,
     Features,
     Inputs,
@@ -67,7 +68,8 @@ def _check_text(what: str, text: object) -> None:
 class Context:
     """The context in which a kind is compiled: the meaning of names in the menu, and the folder of its files.
 
-    It records which columns are needed, which model files were read, and what these were trained on.
+    It records which columns are needed, which model files were read, what these were trained on, and what is
+    cut on.
 
     Parameters
     ----------
@@ -86,6 +88,8 @@ class Context:
         sha256 of each model file that was read, by path.
     trained : list of TrainedOn
         Training events of these models.
+    cuts : list of (str, float or None)
+        Conditions, with None; observables that a trigger cuts on, with the cut above which it fires.
     """
 
     def __init__(
@@ -95,11 +99,13 @@ class Context:
         self.needs: set[Need] = set()
         self.models: dict[str, str] = {}
         self.trained: list[TrainedOn] = []
+        self.cuts: list[Cut] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
         """Return the context of a file with its own names; what it records is also recorded here."""
         inner = Context(scope, folder, self.contents)
         inner.needs, inner.models, inner.trained = self.needs, self.models, self.trained
+        inner.cuts = self.cuts
         return inner
 
     def read(self, path: Path, longest: int | None = None) -> bytes:
@@ -107,11 +113,21 @@ class Context:
         given = self.contents.get(str(path))
         return read_bounded(path, longest) if given is None else given
 
-    def observable(self, text: str) -> Number:
-        """Parse a number per event in the observable language; raise TrigemuError if it is not one."""
+    def observable(self, text: str, above: float | None = None) -> Number:
+        """Parse a number per event in the observable language; raise TrigemuError if it is not one.
+
+        Parameters
+        ----------
+        text : str
+            The number.
+        above : float, optional
+            The cut above which the trigger fires, if it cuts on this number itself.
+        """
         _check_text("the observable", text)
         number = parse_observable(text, self.scope)
         self.needs.update(number.needs())
+        if above is not None:
+            self.cuts.append((text, above))
         return number
 
     def condition(self, text: str) -> Condition:
@@ -119,6 +135,7 @@ class Context:
         _check_text("the condition", text)
         condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
+        self.cuts.append((text, None))
         return condition
 
     def objects(self, name: str, *columns: str) -> Derivation:

@@ -52,7 +52,7 @@ class Threshold(ScoreKind, frozen=True):
 
     def compile(self, context: Context) -> CompiledThreshold:
         requires = None if self.requires is None else context.condition(self.requires)
-        return CompiledThreshold(context.observable(self.observable), requires, self.cut)
+        return CompiledThreshold(context.observable(self.observable, self.cut), requires, self.cut)
 
     def cuts_on(self) -> Iterator[tuple[str, float | None]]:
         yield self.observable, self.above

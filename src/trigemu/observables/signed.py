@@ -1,0 +1,96 @@
+"""Cuts on one sign of Δφ or Δη. Both have a sign in the observable language, and such a cut is often meant on
+their size."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from trigemu.observables.language import parse_tree
+
+#: The functions whose value has a sign.
+SIGNED = ("dphi", "deta")
+#: A condition, with None; or a number, with the cut that it has to exceed.
+Cut = tuple[str, float | None]
+#: Whether it is a lower limit, its sign, its size as text.
+_Limit = tuple[bool, int, str]
+
+
+def one_sided(cuts: Iterable[Cut]) -> tuple[str, ...]:
+    """Return the differences dphi(…) and deta(…) that cuts accept on one side only, as texts.
+
+    A difference counts if it is compared as it is, or negative; not within a larger expression. Limits that
+    lie symmetrically around 0 cut on its size, and a comparison with 0 asks for its sign: neither counts.
+
+    Parameters
+    ----------
+    cuts : iterable of (str, float or None)
+        Texts in the observable language: conditions, with None; numbers, with the cut that they have to
+        exceed.
+
+    Returns
+    -------
+    tuple of str
+        Such as "dphi(jet[0], jet[1])", each once.
+    """
+    limits: defaultdict[str, set[_Limit]] = defaultdict(set)
+    for text, above in cuts:
+        if any(function in text for function in SIGNED):
+            tree = parse_tree(text)
+            for number, is_lower, limit in _compared(tree) if above is None else _exceeds(tree, above):
+                sign, difference = _sign_and_rest(number)
+                limit_sign, size = _sign_and_size(limit)
+                if _is_signed(difference) and size != "0.0":
+                    of = limits[ast.unparse(difference)]
+                    of.add((is_lower is (sign > 0), sign * limit_sign, size))
+    return tuple(
+        name
+        for name, of in limits.items()
+        if any((not is_lower, -sign, size) not in of for is_lower, sign, size in of)
+    )
+
+
+def _exceeds(number: ast.expr, above: float) -> Iterator[tuple[ast.expr, bool, ast.expr]]:
+    """Yield a number, that its limit is a lower one, and the limit."""
+    yield (
+        number,
+        True,
+        ast.Constant(abs(above)) if above >= 0 else ast.UnaryOp(ast.USub(), ast.Constant(-above)),
+    )
+
+
+def _compared(tree: ast.expr) -> Iterator[tuple[ast.expr, bool, ast.expr]]:
+    """Yield each number in a condition, whether a limit on it is a lower one, and the limit."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            for left, op, right in zip(sides, node.ops, sides[1:], strict=False):
+                if isinstance(op, ast.Gt | ast.GtE | ast.Lt | ast.LtE):
+                    is_lower = isinstance(op, ast.Gt | ast.GtE)
+                    yield left, is_lower, right
+                    yield right, not is_lower, left
+
+
+def _is_signed(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SIGNED
+
+
+def _sign_and_rest(node: ast.expr) -> tuple[int, ast.expr]:
+    """Return the sign in front of a number, 1 or −1, and the rest."""
+    sign = 1
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        sign, node = -sign, node.operand
+    return sign, node
+
+
+def _sign_and_size(node: ast.expr) -> tuple[int, str]:
+    """Return the sign of a limit, 1 or −1, as far as it is written, and the rest as text."""
+    sign, rest = _sign_and_rest(node)
+    match rest:
+        case ast.BinOp(left=left, op=ast.Mult() | ast.Div() as op, right=right):
+            (first, left_size), (second, right_size) = _sign_and_size(left), _sign_and_size(right)
+            return sign * first * second, f"({left_size} {type(op).__name__} {right_size})"
+        case ast.Constant(value=int() | float() as value):
+            return sign, repr(float(value))
+    return sign, ast.unparse(rest)

@@ -1,0 +1,120 @@
+"""Warnings about signed differences and lost prescales. Shipped menus have none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from toys import memory_catalogue, menu_from, toy_events
+
+from trigemu import Menu, make_plan, read_menu, run
+from trigemu.support import kind_of, load_toml
+
+ROOT = Path(__file__).parents[2]
+MENUS = [
+    file for file in sorted((ROOT / "menus").glob("*.toml")) if kind_of(load_toml(file).data) == "trigger"
+]
+
+
+def trigger(name: str, more: str, above: float = 20.0, observable: str = "jet[0].pt") -> str:
+    head = f'[[trigger]]\nname = "{name}"\nkind = "threshold"\n'
+    return f'{head}observable = "{observable}"\nabove = {above}\n{more}\n'
+
+
+def warnings(menu: Menu) -> tuple[str, ...]:
+    (found,) = make_plan([menu]).warnings
+    return found
+
+
+@pytest.mark.parametrize(
+    ("observable", "more"),
+    [
+        ("dphi(jet[0], jet[1])", ""),
+        ("-deta(jet[0], jet[1])", ""),
+        ("met", 'requires = "n_jet > 2 and dphi(jet[0], met) > 1"'),
+    ],
+)
+def test_one_sided_cuts_on_signed_differences(tmp_path: Path, observable: str, more: str) -> None:
+    (warning,) = warnings(menu_from(tmp_path, trigger("D", more, 1.0, observable)))
+    assert "have a sign" in warning
+    assert "'D' (d" in warning
+
+
+@pytest.mark.parametrize(
+    ("observable", "more"),
+    [
+        ("abs(dphi(jet[0], jet[1]))", ""),
+        ("met", 'requires = "-1 < dphi(jet[0], met) < 1 and abs(deta(jet[0], jet[1])) > 2"'),
+        ("1 - dphi(jet[0], jet[1])", ""),
+    ],
+)
+def test_cuts_that_do_not_depend_on_the_sign(tmp_path: Path, observable: str, more: str) -> None:
+    assert warnings(menu_from(tmp_path, trigger("D", more, 1.0, observable))) == ()
+
+
+def test_pairs_of_combinations_cut_on_sizes(tmp_path: Path) -> None:
+    legs = (
+        'legs = [{ object = "jet" }, { object = "jet" }]\npairs = [{ legs = [0, 1], deta = { min = 1.0 } }]\n'
+    )
+    assert warnings(menu_from(tmp_path, f'[[trigger]]\nname = "P"\nkind = "combination"\n{legs}')) == ()
+
+
+def test_many_triggers_make_one_warning(tmp_path: Path) -> None:
+    text = "".join(trigger(f"D{i}", "", 1.0 + i, "dphi(jet[0], jet[1])") for i in range(7))
+    (warning,) = warnings(menu_from(tmp_path, text))
+    assert "'D3'" in warning
+    assert "'D4'" not in warning
+    assert "and 3 more; write abs" in warning
+
+
+SEEDS = trigger("T0", "prescale = 2") + trigger("T1", 'seed = "T0"\nenabled = false')
+
+
+def test_a_disabled_seed_loses_the_prescale_of_its_seed(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, SEEDS + trigger("T2", 'seed = "T1"'))
+    (warning,) = warnings(menu)
+    assert warning.startswith("'T2' does not get the prescale of 'T0': its seed 'T1' is disabled")
+    found = run(menu, memory_catalogue({"toy": toy_events(3, 300)}))
+    assert found["T2"].total.hz == pytest.approx(2 * found["T0"].total.hz)
+    assert warning in found.warnings
+    assert warning in json.loads(json.dumps(found.to_dict()))["warnings"]
+
+
+def test_naming_it_in_the_seed_applies_the_prescale(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, SEEDS + trigger("T2", 'seed = "T1 and T0"'))
+    found = run(menu, memory_catalogue({"toy": toy_events(3, 300)}))
+    assert found["T2"].total.hz == pytest.approx(found["T0"].total.hz)
+    assert warnings(menu) == ()
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        SEEDS.replace("prescale = 2", "") + trigger("T2", 'seed = "T1"'),
+        SEEDS.replace("enabled = false", "") + trigger("T2", 'seed = "T1"'),
+        SEEDS + trigger("T2", 'seed = "T0"'),
+        SEEDS.replace("prescale = 2", "prescale = 2\nenabled = false") + trigger("T2", 'seed = "T1"'),
+        trigger("T1", "prescale = 2\nenabled = false") + trigger("T2", 'seed = "T1"'),
+    ],
+    ids=["no prescale", "enabled", "seeded directly", "all disabled", "its own prescale"],
+)
+def test_seeds_that_lose_no_prescale(tmp_path: Path, menu: str) -> None:
+    assert warnings(menu_from(tmp_path, menu)) == ()
+
+
+def test_prescales_are_lost_through_logic_and_in_columns(tmp_path: Path) -> None:
+    head = '[menu]\nprescale_columns = ["a", "b"]\n'
+    deep = (
+        trigger("T0", "prescales = [1, 0]")
+        + trigger("T1", 'seed = "T0"\nenabled = false')
+        + '[[trigger]]\nname = "L"\nkind = "logic"\nexpression = "T1"\nenabled = false\n'
+        + trigger("T2", 'seed = "L"')
+    )
+    (warning,) = warnings(menu_from(tmp_path, head + deep))
+    assert "'T2' does not get the prescale of 'T0': its seed 'L'" in warning
+
+
+@pytest.mark.parametrize("file", MENUS, ids=lambda file: file.stem)
+def test_the_menus_that_come_with_trigemu_have_none(file: Path) -> None:
+    assert warnings(read_menu(file, ROOT / "plugins")) == ()
