@@ -12,7 +12,7 @@ from trigemu.menus.menu import (
     PrescaleColumns,
     Solution,
     Trigger,
-    check_names,
+    named_apart,
     own_prescale,
 )
 from trigemu.menus.prescales import ALL_COLUMNS, at_column, chosen_columns, read_prescales
@@ -31,11 +31,11 @@ __all__ = [
     "Solution",
     "Trigger",
     "at_column",
-    "check_names",
     "chosen_columns",
     "menu_of",
     "menu_schema",
     "menus_of",
+    "named_apart",
     "number_path",
     "own_prescale",
     "read_menu",
