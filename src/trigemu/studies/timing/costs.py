@@ -260,10 +260,11 @@ def bench(
     triggers, untimed = [], []
     for trigger in menu.used:
         bit = plan.bits[0].get(trigger.name)
-        if bit is not None and bit not in alone:
+        costs: tuple[Timings, Asking | None, Mapping[str, Timings]] = {}, None, {}
+        if bit is not None and bit in alone:
+            costs = alone[bit], *_of_slot(plan.slots[bit], bit, drawn, asked)
+        elif bit is not None:
             untimed.append(trigger.name)
-        timed = bit is not None and bit in alone
-        costs = (alone[bit], *_of_slot(plan.slots[bit], bit, drawn, asked)) if timed else ({}, None, {})
         engine = engines.get(bit, "") if bit is not None else ""
         triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs, engine))
     return Bench(
