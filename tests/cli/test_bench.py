@@ -42,6 +42,20 @@ def test_a_menu(place: Any, trigemu: Run) -> None:
     assert max(map(len, text.splitlines())) <= 100
 
 
+def test_few_events_and_little_time(place: Any, trigemu: Run) -> None:
+    text = (place.folder / "menu.toml").read_text()
+    jet = "[[trigger]]" + text.split("[[trigger]]")[1]
+    more = [jet.replace('"J30"', f'"J{n}"').replace("30.0", f"{n}.0") for n in range(31, 45)]
+    place.write("long.toml", text + "".join(more))
+    short = ("--events", "60", "--seconds", "1e-6", "--json", "out.json")
+    status, said = trigemu("bench", "long.toml", *ON_TOYS, *short)
+    assert status == 0, said
+    document = json.loads((place.folder / "out.json").read_text())
+    assert list(document["menu"]["batch"]) == ["1", "16"]
+    assert document["untimed"] == [f"J{n}" for n in range(37, 45)]
+    assert "Not timed, since the time was up: 8 of 16 triggers, from J37 to J44" in " ".join(said.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

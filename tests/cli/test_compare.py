@@ -44,7 +44,7 @@ def test_it_prints_and_writes_the_same_numbers(place: Any, trigemu: Run, variant
         single = json.loads((place.folder / "run.json").read_text())
         (own,) = (v for v in document["variants"] if v["menu"]["name"] == single["menu"]["name"])
         assert own == single
-    keys = ["a", "b", "what", "quantity", "difference_hz", "error_hz"]
+    keys = ["a", "b", "what", "quantity", "b_minus_a_hz", "error_hz"]
     assert all(list(row) == keys for row in document["differences"])
     assert {row["quantity"] for row in document["differences"]} == {"rate_hz", "total_hz", "unique_hz"}
     assert [list(row.values()) for row in document["differences"]] == [
@@ -58,8 +58,8 @@ def test_it_prints_and_writes_the_same_numbers(place: Any, trigemu: Run, variant
         assert all(len(row) == len(matrix["triggers_b"]) for row in (*matrix["hz"], *matrix["error_hz"]))
     with (place.folder / "out.csv").open() as stream:
         rows = list(csv.DictReader(stream))
-    differences = [float(row["hz"]) for row in rows if row["kind"] == "difference"]
-    assert differences == [d.difference_hz for d in result.differences]
+    differences = [float(row["hz"]) for row in rows if row["kind"] == "b_minus_a"]
+    assert differences == [d.b_minus_a_hz for d in result.differences]
     for word in ("above: 30 → 35", "only in other", "only in menu", "MUON", "gained", "kHz", "in both"):
         assert word in text
 
@@ -70,7 +70,7 @@ def test_variants_that_are_the_same_differ_by_nothing(
     status, text = trigemu("compare", "menu.toml", "same.toml", *ON_TOYS, *OUT)
     assert status == 0
     document = json.loads((place.folder / "out.json").read_text())
-    assert {(row["difference_hz"], row["error_hz"]) for row in document["differences"]} == {(0.0, 0.0)}
+    assert {(row["b_minus_a_hz"], row["error_hz"]) for row in document["differences"]} == {(0.0, 0.0)}
     assert {(row["hz"], row["error_hz"]) for row in document["gained"]} == {(0.0, 0.0)}
     assert document["changes"] == []
     assert ["menu", "same", "0", "0", "0"] in [line.split() for line in text.splitlines()]
@@ -90,6 +90,39 @@ def test_tables_fit_100_columns(place: Any, trigemu: Run) -> None:
     assert text.count("kHz") + text.count("MHz") >= 10
 
 
+def test_a_copy_of_a_menu_goes_by_its_file(place: Any, trigemu: Run) -> None:
+    text = '[menu]\nname = "mine"\n' + (place.folder / "menu.toml").read_text()
+    for name in ("menu.toml", "copies/menu.toml"):
+        place.write(name, text)
+    place.write("tighter.toml", text.replace("above = 30.0", "above = 35.0"))
+    names = {
+        ("menu.toml", "tighter.toml"): ["menu", "tighter"],
+        ("menu.toml", "copies/menu.toml", "tighter.toml"): ["menu (1)", "menu (2)", "tighter"],
+    }
+    for given, expected_names in names.items():
+        status, text = trigemu("compare", *given, *ON_TOYS, "--json", "out.json")
+        assert status == 0, text
+        document = json.loads((place.folder / "out.json").read_text())
+        assert [variant["menu"]["name"] for variant in document["variants"]] == expected_names
+    differences = [d for d in document["differences"] if (d["a"], d["what"]) == ("menu (1)", "J30")]
+    signs = {d["b"]: d["b_minus_a_hz"] for d in differences}
+    assert signs["menu (2)"] == 0 > signs["tighter"]
+
+
+@pytest.mark.parametrize("command", ["report", "explore"])
+def test_pages_of_menus_of_one_name(place: Any, trigemu: Run, command: str) -> None:
+    text = '[menu]\nname = "mine"\n' + (place.folder / "menu.toml").read_text()
+    for name in ("menu.toml", "tighter.toml"):
+        place.write(name, text)
+    status, said = trigemu(command, "menu.toml", "tighter.toml", *ON_TOYS, "-o", "page.html")
+    assert status == 0, said
+    page = (place.folder / "page.html").read_text()
+    title = page.partition("<title>")[2].partition("</title>")[0]
+    assert "menu" in title
+    assert "tighter" in title
+    assert "mine" not in title
+
+
 def test_workers_change_nothing(place: Any, trigemu: Run, variants: tuple[str, ...]) -> None:
     for workers in ("1", "2"):
         assert trigemu("compare", *variants, *ON_TOYS, *OUT, "--workers", workers)[0] == 0
@@ -101,7 +134,6 @@ def test_workers_change_nothing(place: Any, trigemu: Run, variants: tuple[str, .
     ("arguments", "message"),
     [
         (("menu.toml",), "menu.toml: a comparison needs at least two menus"),
-        (("menu.toml", "menu.toml"), "are called menu, menu: give each a name of its own"),
         (("menu.toml", "nowhere.toml"), "nowhere.toml: cannot read"),
         (("menu.toml", "tau.toml"), "tau.toml:2: trigger 'J30': sample 'all' has no collection 'tau'"),
         (("menu.toml", "hard.toml", "--json", "nowhere/out.json"), "there is no folder nowhere"),

@@ -124,7 +124,6 @@ def test_a_profile_that_is_given_is_shown(menus: Any, trigemu: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("one.toml", "one.toml"), "one"),
         (("one.toml", "absent.toml"), "absent.toml: cannot read"),
         (("one.toml", "--scan", "J3=1:2:1"), "did you mean 'J30'"),
         (("one.toml", "--scan", "J30"), "expected TRIGGER=FIRST:LAST:STEP"),

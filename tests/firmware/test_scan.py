@@ -109,7 +109,7 @@ def test_a_scan_says_what_compare_says_of_two_menus(tmp_path: Path) -> None:
     (point,) = scan_bits(floating, "AD", [(8, 10)], SAMPLES).points
     other = replace(in_precision(floating, "AD", point.precision), name="fixed")
     result = compare(emulate([floating, other], SAMPLES))
-    found = {(d.what, d.quantity): (-d.difference_hz, d.error_hz) for d in result.differences}
+    found = {(d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
     assert found["AD", "total_hz"] == (point.total.hz, point.total.error_hz)
     assert found["AD", "unique_hz"] == (point.unique.hz, point.unique.error_hz)
     assert [(c.what, c.how) for c in result.changes] == [

@@ -84,7 +84,7 @@ def truth(
     a, b = (replace(menu, name=place) for place, menu in zip("AB", slots, strict=True))
     found = compare(scores.emulation([a, b]))
     for d in found.differences:
-        yield f"difference {d.what} {d.quantity}", (d.difference_hz, d.error_hz)
+        yield f"difference {d.what} {d.quantity}", (0.0 - d.b_minus_a_hz, d.error_hz)
     for gain in found.gained:
         yield f"gained {gain.a} {gain.b}", (gain.hz, gain.error_hz)
 

@@ -105,8 +105,8 @@ def check(result: Comparison, cases: Cases, weights: list[float], factor: list[f
 
     labels = set()
     for d in result.differences:
-        added = judged(lambda case, d=d: difference(case[d.a], case[d.b], d.what, d.quantity))
-        agree((d.difference_hz, d.error_hz), added, total)
+        added = judged(lambda case, d=d: difference(case[d.b], case[d.a], d.what, d.quantity))
+        agree((d.b_minus_a_hz, d.error_hz), added, total)
         labels.add((d.a, d.b, d.what, d.quantity))
     for a, b in itertools.combinations(names, 2):
         on = {t["name"] for t in (*cases[0][a].on, *cases[0][b].on)}
@@ -147,7 +147,7 @@ def test_identical_menus_differ_by_nothing(triggers: Triggers, seed: int, fitted
         ]
     result = compare(emulate(read, memory_catalogue({"a": toy_events(seed, 40), "b": toy_events(1, 10)})))
     for d in result.differences:
-        assert (d.difference_hz, d.error_hz) == (0.0, 0.0)
+        assert (d.b_minus_a_hz, d.error_hz) == (0.0, 0.0)
     for gain in result.gained:
         assert (gain.hz, gain.error_hz) == (0.0, 0.0)
     assert not result.changes
@@ -167,8 +167,8 @@ def test_laws(texts: list[Triggers], seed: int) -> None:
         read = [write(Path(folder), f"V{i}", as_toml(t, 40e6 - 1e6 * i)) for i, t in enumerate(texts)]
     catalogue = memory_catalogue({"a": toy_events(seed, 50)})
     one, other = compare(emulate(read, catalogue)), compare(emulate(read[::-1], catalogue))
-    there = {(d.b, d.a, d.what, d.quantity): (-d.difference_hz, d.error_hz) for d in other.differences}
-    assert there == {(d.a, d.b, d.what, d.quantity): (d.difference_hz, d.error_hz) for d in one.differences}
+    there = {(d.b, d.a, d.what, d.quantity): (-d.b_minus_a_hz, d.error_hz) for d in other.differences}
+    assert there == {(d.a, d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in one.differences}
     assert set(one.gained) == set(other.gained)
     together = {(c.b, c.a, c.of_b, c.of_a): (c.hz, c.error_hz) for c in other.common}
     assert together == {(c.a, c.b, c.of_a, c.of_b): (c.hz, c.error_hz) for c in one.common}
@@ -176,11 +176,11 @@ def test_laws(texts: list[Triggers], seed: int) -> None:
     for d in one.differences:
         if d.quantity == "rate_hz":
             more, less = gained[d.b, d.a], gained[d.a, d.b]
-            assert less.hz - more.hz == pytest.approx(-d.difference_hz, rel=1e-12, abs=1e-9)
+            assert less.hz - more.hz == pytest.approx(d.b_minus_a_hz, rel=1e-12, abs=1e-9)
             assert d.error_hz == pytest.approx(math.hypot(more.error_hz, less.error_hz), rel=1e-12)
     for d in one.differences:
         rates = [quantity_of(one, name, d.what, d.quantity) for name in (d.a, d.b)]
-        assert d.difference_hz == pytest.approx(rates[0] - rates[1], abs=1e-9 * sum(rates) + 1e-300)
+        assert d.b_minus_a_hz == pytest.approx(rates[1] - rates[0], abs=1e-9 * sum(rates) + 1e-300)
 
 
 def quantity_of(result: Comparison, variant: str, what: str, quantity: str) -> float:
@@ -237,7 +237,7 @@ def test_a_bootstrap_of_the_events_varies_by_the_errors(tmp_path: Path) -> None:
     for d in result.differences:
         f, g = (np.array(variant.fractions(d.what, d.quantity)) for variant in both)
         varied = copies @ (weights * (f - g))
-        assert d.difference_hz == pytest.approx(float(weights @ (f - g)))
+        assert d.b_minus_a_hz == pytest.approx(float(weights @ (g - f)))
         assert d.error_hz == pytest.approx(varied.std(), rel=0.05)
     quadrature = math.hypot(*(variant.rate.error_hz for variant in result.variants))
     (menu,) = (d for d in result.differences if d.what == "menu")
@@ -340,7 +340,7 @@ def test_equal_triggers_of_a_kind_without_equality_have_not_changed(tmp_path: Pa
         read.append(read_menu(file, [tmp_path]))
     result = compare(emulate(read, memory_catalogue({"a": toy_events(1, 30)})))
     assert not result.changes
-    assert {(d.difference_hz, d.error_hz) for d in result.differences} == {(0.0, 0.0)}
+    assert {(d.b_minus_a_hz, d.error_hz) for d in result.differences} == {(0.0, 0.0)}
 
 
 # ---- what cannot be compared
@@ -352,10 +352,18 @@ def test_one_menu_alone_is_refused(tmp_path: Path) -> None:
         compare(emulation)
 
 
-def test_menus_of_one_name_are_refused(tmp_path: Path) -> None:
-    read = [write(tmp_path, name, '[menu]\nname = "x"\n' + J) for name in "ab"]
-    with pytest.raises(TrigemuError, match=r"a\.toml, .*b\.toml are called x, x: give each a name"):
-        compare(emulate(read, memory_catalogue({"a": toy_events(1, 10)})))
+def test_menus_of_one_name_go_by_their_files_then_by_number(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    head = '[menu]\nname = "x"\n'
+    tighter = J.replace("above = ", "above = 1")
+    assert tighter != J
+    read = [write(tmp_path, "a", head + J), write(tmp_path / "more", "a", head + tighter)]
+    read += [write(tmp_path, "b", head + J), write(tmp_path, "a (1)", J)]
+    found = compare(emulate(read, memory_catalogue({"a": toy_events(1, 60)})))
+    assert [variant.menu.name for variant in found.variants] == ["a (2)", "a (3)", "b", "a (1)"]
+    menu = {(d.a, d.b): d.b_minus_a_hz for d in found.differences if d.what == "menu"}
+    assert menu["a (2)", "b"] == menu["a (2)", "a (1)"] == 0
+    assert menu["a (2)", "a (3)"] == -menu["a (3)", "b"] < 0
 
 
 def test_a_variant_that_asks_for_a_missing_column_is_named(tmp_path: Path) -> None:

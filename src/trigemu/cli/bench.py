@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,17 +18,17 @@ from trigemu.studies.timing import costs as latency
 from trigemu.support import Engine, check_outputs
 from trigemu.triggers import search_path
 
-#: Events that are drawn, all of which stay in memory; and threads.
+#: Events that are drawn, all of which stay in memory; threads; and the longest measurement.
 MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
+MAX_SECONDS = 1e6
 
 
 @click.command()
 @options.menu
 @click.option(
     "--batch",
-    default=",".join(map(str, latency.BATCHES)),
-    show_default=True,
-    help="Sizes of batches, separated by commas.",
+    help=f"Sizes of batches, separated by commas [default: {','.join(map(str, latency.BATCHES))}, as far as "
+    "there are events].",
 )
 @click.option(
     "--events",
@@ -43,15 +44,23 @@ MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
     show_default=True,
     help="Also measure the throughput of this many threads.",
 )
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, MAX_SECONDS, min_open=True),
+    default=latency.SECONDS,
+    show_default=True,
+    help="When to stop timing further triggers; the menu and the first ones always are.",
+)
 @options.samples
 @options.plugin_path
 @options.json_file
 @options.figure
 def bench(
     menu: Path,
-    batch: str,
+    batch: str | None,
     events: int,
     threads: int,
+    seconds: float,
     catalogue: Path | str | None,
     plugin_path: tuple[Path, ...],
     json_file: Path | None,
@@ -60,7 +69,7 @@ def bench(
     """Measure the time per event of a MENU and of each of its triggers."""
     files = on_disk(json_file, figure)
     check_outputs(files, (menu, catalogue))
-    batches = _sizes(batch)
+    batches = latency.batches_of(events, threads) if batch is None else _sizes(batch)
     latency.check(batches, events, threads)
     folders = search_path(plugin_path)
     read = trigemu.read_menu(menu, folders)
@@ -69,8 +78,15 @@ def bench(
     engine = Engine()
     with menus_bar([read], samples, engine) as advance:
         emulation = trigemu.emulate([read], samples, executor=engine, progress=advance)
-    with bar("timing", latency.steps(batches, threads) + 1) as advance:
-        result = trigemu.bench(emulation, batches=batches, events=events, threads=threads, progress=advance)
+    with bar("timing", latency.steps(emulation.plan, batches, threads) + 1) as advance:
+        result = trigemu.bench(
+            emulation,
+            batches=batches,
+            events=events,
+            threads=threads,
+            seconds=seconds,
+            progress=advance,
+        )
         if 1 in batches:
             result = replace(result, first=first_decision(menu, catalogue, folders))
         advance(1)
@@ -84,7 +100,7 @@ def bench(
     )
 
 
-def _sizes(text: str) -> list[int]:
+def _sizes(text: str) -> Sequence[int]:
     try:
         sizes = [int(part) for part in text.split(",")]
     except ValueError:

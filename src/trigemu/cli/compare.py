@@ -11,7 +11,7 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.menus import check_names
+from trigemu.menus import named_apart
 from trigemu.output.text import compare as output_compare
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import compare as compare_menus
@@ -41,8 +41,7 @@ def compare(
     check_outputs(files, (*menus, catalogue))
     if len(menus) < 2:
         raise trigemu.TrigemuError(f"{menus[0]}: a comparison needs at least two menus")
-    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
-    check_names(read)
+    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
         check_inputs(files, read, samples)

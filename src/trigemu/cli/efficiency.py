@@ -12,7 +12,7 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
-from trigemu.menus import unit_of_observable
+from trigemu.menus import named_apart, unit_of_observable
 from trigemu.output.text import efficiency as output_efficiency
 from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
@@ -74,7 +74,7 @@ def efficiency(
     )
     if not (wanted.menus and wanted.samples and wanted.observables):
         raise click.UsageError("give at least a MENU, --sample, --observable and --bins, or a --profile")
-    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in wanted.menus]
+    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in wanted.menus])
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
         check_inputs(files, read, samples)

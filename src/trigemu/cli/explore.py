@@ -12,6 +12,7 @@ from trigemu.cli.console import console, say
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
+from trigemu.menus import named_apart
 from trigemu.output.explorer import Explorer, explorer, samples_passed
 from trigemu.samples import without_bad_files
 from trigemu.support import check_outputs, write_text
@@ -49,7 +50,7 @@ def explore(
             f"scores"
         )
     check_outputs([file], (*menus, catalogue, scores))
-    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
+    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
     with processing.opened(catalogue) as (engine, samples):
         check_inputs([file], read, samples)
         table = trigemu.read_scores(scores, read, samples) if scores else None

@@ -18,7 +18,7 @@ from trigemu.cli.explore import write_explorer
 from trigemu.cli.outputs import check_inputs
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
-from trigemu.menus import Menu
+from trigemu.menus import Menu, named_apart
 from trigemu.output.explorer import Explorer, explorer, samples_passed
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import Contents
@@ -88,7 +88,7 @@ def report(
     check_outputs(files, (*menus, catalogue, *profiles))
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
-    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
+    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
     command = shlex.join(["trigemu", *sys.argv[1:]])
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)

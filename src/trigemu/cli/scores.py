@@ -13,6 +13,7 @@ from trigemu.cli.outputs import check_inputs
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import passes_to_score, score_table, write_scores
+from trigemu.menus import named_apart
 from trigemu.output.notes import solutions, texts
 from trigemu.output.text.scores import offers_table
 from trigemu.samples import without_bad_files
@@ -46,7 +47,7 @@ def scores(
     if output.suffix != ".parquet":
         raise trigemu.TrigemuError(f"{output} should end in .parquet")
     check_outputs([output], (*menus, catalogue))
-    read = [trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus]
+    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
     with processing.opened(catalogue) as (engine, samples):
         check_inputs([output], read, samples)
         of_signals = [samples.sample(name) for name in signals]

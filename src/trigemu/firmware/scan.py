@@ -230,7 +230,7 @@ def _point(
         fitted=(emulation.fitted[0], emulation.fitted[number]),
     )
     shifts = {
-        difference.quantity: Shift(-difference.difference_hz, difference.error_hz)
+        difference.quantity: Shift(difference.b_minus_a_hz, difference.error_hz)
         for difference in compare(pair).differences
         if difference.what == name
     }

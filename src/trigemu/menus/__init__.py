@@ -12,7 +12,7 @@ from trigemu.menus.menu import (
     PrescaleColumns,
     Solution,
     Trigger,
-    check_names,
+    named_apart,
     own_prescale,
 )
 from trigemu.menus.misread import lost_prescales, signed_differences
@@ -32,12 +32,12 @@ __all__ = [
     "Solution",
     "Trigger",
     "at_column",
-    "check_names",
     "chosen_columns",
     "lost_prescales",
     "menu_of",
     "menu_schema",
     "menus_of",
+    "named_apart",
     "number_path",
     "own_prescale",
     "read_menu",

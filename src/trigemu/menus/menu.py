@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -277,9 +279,15 @@ def own_prescale(description: Kind | BitKind, crossing_rate_hz: float) -> float:
     return description.own_prescale(crossing_rate_hz) if isinstance(description, BitKind) else 1.0
 
 
-def check_names(menus: Sequence[Menu]) -> None:
-    """Raise TrigemuError if two menus have the same name."""
-    names = [menu.name for menu in menus]
-    if len(set(names)) < len(names):
-        paths = ", ".join(str(menu.path) for menu in menus)
-        raise TrigemuError(f"the menus {paths} are called {', '.join(names)}: give each a name of its own")
+def named_apart(menus: Sequence[Menu]) -> tuple[Menu, ...]:
+    """Return menus with a name each. Those of one name get the names of their files, and a number where these
+    are alike too: a variant begins as a copy of a menu, with its name."""
+    given = Counter(menu.name for menu in menus)
+    names = [menu.path.stem if given[menu.name] > 1 else menu.name for menu in menus]
+    alike, taken = Counter(names), set(names)
+    for at, name in enumerate(names):
+        if alike[name] > 1:
+            free = (f"{name} ({number})" for number in count(1))
+            names[at] = next(numbered for numbered in free if numbered not in taken)
+            taken.add(names[at])
+    return tuple(replace(menu, name=name) for menu, name in zip(menus, names, strict=True))

@@ -1,7 +1,7 @@
 """Comparison of menu variants on the same events.
 
 A variant accepts a fraction f of each event: or(M) for the menu, total and unique as in `quantities.py` for a
-trigger. A difference is Σ w (f_A − f_B), and its uncertainty is computed as for any rate, with f_A − f_B
+trigger. A difference is Σ w (f_B − f_A), and its uncertainty is computed as for any rate, with f_A − f_B
 event by event: events that both accept cancel, unlike in a sum in quadrature.
 """
 
@@ -25,7 +25,7 @@ from trigemu.counting import (
     pairs_between,
 )
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulation_of
-from trigemu.menus import Menu, MenuLike, check_names, menus_of
+from trigemu.menus import Menu, MenuLike, menus_of, named_apart
 from trigemu.rates import MenuRates, rates_of
 from trigemu.samples import SamplesLike
 from trigemu.studies.definition_changes import changes
@@ -34,7 +34,7 @@ from trigemu.support import FloatArray, Named, Shown, TrigemuError, Words
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of a rate between two variants, a − b.
+    """The difference of a rate between two variants, b − a.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Difference:
         it.
     quantity : str
         The compared rate: "rate_hz", or "total_hz" or "unique_hz" of a trigger.
-    difference_hz : float
-        The difference in Hz.
+    b_minus_a_hz : float
+        The rate of b minus that of a, in Hz; positive where b accepts more.
     error_hz : float
         Its statistical uncertainty in Hz, including the correlation.
     """
@@ -55,7 +55,7 @@ class Difference:
     b: str
     what: str
     quantity: str
-    difference_hz: float
+    b_minus_a_hz: float
     error_hz: float
 
 
@@ -170,7 +170,7 @@ def compare(
     Parameters
     ----------
     menus : list of paths or Menus, or Emulation
-        At least two menus with different names, or an emulation of them.
+        At least two menus, or an emulation of them. Those of one name go by the names of their files.
     catalogue, executor, progress
         The samples for the menus, and how events are processed, as in `emulate`.
 
@@ -181,7 +181,7 @@ def compare(
     Raises
     ------
     TrigemuError
-        If there is only one menu, or two have the same name.
+        If there is only one menu.
 
     Examples
     --------
@@ -194,8 +194,9 @@ def compare(
         menus = menus_of(menus)
         _check(menus)
     emulation = emulation_of(menus, catalogue, executor, progress)
-    menus = emulation.menus
+    menus = named_apart(emulation.menus)
     _check(menus)
+    emulation = replace(emulation, menus=menus)
     names = [menu.name for menu in menus]
     pairs = {(names[i], names[j]): _Pair(emulation, i, j) for i, j in combinations(range(len(menus)), 2)}
     gained = {(gain.a, gain.b): gain for pair in pairs.values() for gain in pair.gained}
@@ -216,7 +217,6 @@ def _check(menus: Sequence[Menu]) -> None:
     if len(menus) < 2:
         only = f"{menus[0].path}: " if menus else ""
         raise TrigemuError(f"{only}a comparison needs at least two menus")
-    check_names(menus)
 
 
 class _Pair:
@@ -257,8 +257,8 @@ class _Pair:
     @property
     def differences(self) -> Iterator[Difference]:
         a, b = (menu.name for menu in self._menus)
-        for label, value in zip(self._labels, self._values, strict=False):
-            yield Difference(a, b, _what(label), f"{label.quantity}_hz", *value)
+        for label, (hz, error) in zip(self._labels, self._values, strict=False):
+            yield Difference(a, b, _what(label), f"{label.quantity}_hz", 0.0 - hz, error)
 
     @property
     def gained(self) -> tuple[Gain, Gain]:

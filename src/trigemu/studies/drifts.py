@@ -198,7 +198,7 @@ class _Found:
             else:
                 continue
             old, new = (rate.hz for rate in rates)
-            if d.difference_hz == 0.0:  # the last digit may differ with the order of triggers
+            if d.b_minus_a_hz == 0.0:  # the last digit may differ with the order of triggers
                 new = old
             yield self._drift(triggers, d.quantity, old, new, d.error_hz)
 

@@ -28,8 +28,8 @@ from trigemu.emulation import Chunk, Job, Progress, over_samples, solve_budgets,
 from trigemu.menus import (
     Menu,
     MenusLike,
-    check_names,
     menus_of,
+    named_apart,
     signed_differences,
     unit_of_observable,
 )
@@ -161,7 +161,7 @@ def efficiencies(
     Parameters
     ----------
     menus : path, Menu, or list of these
-        The menus; the first is the reference of gains.
+        The menus; the first is the reference of gains. Those of one name go by the names of their files.
     catalogue : path, Catalogue, Events, ak.Array, list of paths, or None
         The samples, as in `emulate`, and the background on which budgets are solved.
     samples : str or sequence of str
@@ -200,7 +200,7 @@ def efficiencies(
     >>> found.turnons[0].curves[0].menu
     'primary'
     """
-    menus, profiles = menus_of(menus), _plain(profiles)
+    menus, profiles = named_apart(menus_of(menus)), _plain(profiles)
     samples, triggers = names_of("the samples", samples), names_of("the triggers", triggers)
     categories = names_of("the categories", categories)
     catalogue = samples_of(catalogue, executor=executor)
@@ -280,7 +280,6 @@ def _check(
     triggers: Sequence[str],
 ) -> None:
     """Raise TrigemuError for mistakes that can be found before any event is read."""
-    check_names(menus)
     if not (menus and samples and profiles):
         raise TrigemuError("an efficiency needs at least one menu, one sample and one observable")
     for sample in samples:

@@ -12,7 +12,7 @@ import numpy as np
 
 from trigemu.decisions import make_plan
 from trigemu.emulation import Emulation, Progress, emulate
-from trigemu.menus import Menu, Trigger
+from trigemu.menus import Menu, Trigger, named_apart
 from trigemu.rates import MenuRates, rates_of
 from trigemu.samples import Catalogue
 from trigemu.studies.comparison import Comparison, compare
@@ -78,6 +78,7 @@ def collect_contents(
     """Compute the contents of a report on some menus. Without `scans`, thresholds that were found from rate
     budgets are scanned. Without `profiles`, turn-ons of leading objects are measured on the first signal
     sample that has such objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
+    menus = named_apart(menus)
     for step in scans:
         _check_scanned(step, menus)
     emulation = emulate(menus, catalogue, executor=executor, progress=progress)

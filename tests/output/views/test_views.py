@@ -230,7 +230,7 @@ def test_differences_are_from_the_first_variant(results: dict[str, Any]) -> None
     frame = result.to_pandas()
     first, second = (frame.loc[variant.menu.name] for variant in result.variants)
     assert (first.total_less_first_hz.isna()).all()
-    expected = {d.what: -d.difference_hz for d in result.differences if d.quantity == "total_hz"}
+    expected = {d.what: d.b_minus_a_hz for d in result.differences if d.quantity == "total_hz"}
     assert second.total_less_first_hz.to_dict() == expected
     assert (second.total_hz - first.total_hz).tolist() == pytest.approx(list(expected.values()))
 

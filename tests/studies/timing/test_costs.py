@@ -14,10 +14,12 @@ from bench_toys import BATCHES, EVENTS, MENU, PLUGIN, emulation
 from toys import memory_catalogue
 
 from trigemu import Emulation, TrigemuError, rates_of
+from trigemu.output.text import costs as cost_tables
 from trigemu.studies.timing import calls as contenders
 from trigemu.studies.timing import clock as timing
+from trigemu.studies.timing import costs
 from trigemu.studies.timing.clock import summary
-from trigemu.studies.timing.costs import Bench, bench, check, steps
+from trigemu.studies.timing.costs import Bench, batches_of, bench, check, steps
 from trigemu.support.errors import PluginError, SampleError
 
 
@@ -37,7 +39,7 @@ def emulated(tmp_path_factory: pytest.TempPathFactory) -> Emulation:
 def result(emulated: Emulation) -> Bench:
     told: list[int] = []
     found = bench(emulated, batches=BATCHES, events=230, threads=2, progress=told.append)
-    assert sum(told) == steps(BATCHES, 2) == 9
+    assert sum(told) == steps(emulated.plan, BATCHES, 2) == 9
     return found
 
 
@@ -173,6 +175,31 @@ def test_a_menu_that_looks_at_no_event(tmp_path: Path) -> None:
     found = bench(emulation(tmp_path, text), batches=BATCHES, events=200)
     assert tuple(found.menu) == BATCHES
     assert [(cost.trigger.name, dict(cost.batch)) for cost in found.triggers] == [("ANY", {})]
+
+
+def test_time_that_is_up_leaves_out_triggers(emulated: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "TOGETHER", 1)
+    told: list[int] = []
+    short = bench(emulated, batches=(1, 16), events=230, seconds=1e-9, progress=told.append)
+    assert sum(told) == steps(emulated.plan, (1, 16), 1) == 4 * len(emulated.plan.slots)
+    whole = bench(emulated, batches=(1, 16), events=230)
+    timed = [cost.trigger.name for cost in whole.triggers if cost.batch]
+    first = [name for name in timed if emulated.plan.bits[0][name] == 0]
+    assert [cost.trigger.name for cost in short.triggers if cost.batch] == first
+    assert (short.untimed, whole.untimed) == (tuple(name for name in timed if name not in first), ())
+    assert tuple(short.menu) == tuple(short.triggers[0].batch) == (1, 16)
+    said = " ".join(cost_tables.bench_tables(short).notes)  # type: ignore[attr-defined]
+    assert f"from {short.untimed[0]} to {short.untimed[-1]}" in said
+
+
+def test_batches_are_those_that_the_events_allow() -> None:
+    assert [batches_of(n, 1) for n in (5000, 4095, 16, 1)] == [
+        (1, 16, 256, 4096),
+        (1, 16, 256),
+        (1, 16),
+        (1,),
+    ]
+    assert batches_of(5000, 2) == (1, 16, 256)
 
 
 def test_a_background_without_rate_is_told(tmp_path: Path) -> None:

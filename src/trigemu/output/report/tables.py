@@ -51,7 +51,7 @@ def _against_first(comparison: Comparison, name: str) -> tuple[str, ...]:
         return (NONE,) * 3
     (difference,) = (d for d in comparison.differences if (d.what, d.a, d.b) == ("menu", first, name))
     gains = {(gain.a, gain.b): hz(gain.hz, gain.error_hz) for gain in comparison.gained}
-    return hz(-difference.difference_hz, difference.error_hz), gains[first, name], gains[name, first]
+    return hz(difference.b_minus_a_hz, difference.error_hz), gains[first, name], gains[name, first]
 
 
 def definitions(variants: Sequence[MenuRates]) -> ReportTable:
@@ -176,8 +176,8 @@ def differences(comparison: Comparison) -> ReportTable:
     """Return a line per pair of menus and trigger (or menu) whose rates differ, a column per quantity."""
     found: dict[tuple[str, str, str], dict[str, str]] = {}
     for d in comparison.differences:
-        if d.difference_hz or d.error_hz:
-            found.setdefault((d.a, d.b, d.what), {})[d.quantity] = hz(-d.difference_hz, d.error_hz)
+        if d.b_minus_a_hz or d.error_hz:
+            found.setdefault((d.a, d.b, d.what), {})[d.quantity] = hz(d.b_minus_a_hz, d.error_hz)
     gains = {(gain.a, gain.b): gain for gain in comparison.gained}
     others, rows = [""] * (len(COMPARED) - 1), []
     for (a, b, what), of in found.items():

@@ -53,7 +53,7 @@ def _matrices(comparison: Comparison) -> Iterator[dict[str, Any]]:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """Return CSV with a line for each number: `kind` is rate (of variant a), difference, gained or common.
+    """Return CSV with a line for each number: `kind` is rate (of variant a), b_minus_a, gained or common.
     Rates also have the samples without an event, for which the error may be too small."""
     rows: list[list[object]] = [["kind", "a", "b", "what", "with", "quantity", "hz", "error_hz", "unseen"]]
     for variant in comparison.variants:
@@ -66,7 +66,7 @@ def as_csv(comparison: Comparison) -> str:
                 rate = trigger.rates[quantity]
                 rows.append(["rate", name, "", trigger.name, "", f"{quantity}_hz", *_with_mark(rate)])
     for d in comparison.differences:
-        rows.append(["difference", d.a, d.b, d.what, "", d.quantity, d.difference_hz, d.error_hz])
+        rows.append(["b_minus_a", d.a, d.b, d.what, "", d.quantity, d.b_minus_a_hz, d.error_hz])
     for gain in comparison.gained:
         rows.append(["gained", gain.a, gain.b, "menu", "", "rate_hz", gain.hz, gain.error_hz])
     for c in comparison.common:
@@ -116,7 +116,7 @@ def _rates(comparison: Comparison) -> Table:
     table = _table("trigger", "variant", numbers=numbers)
     first = comparison.variants[0]
     differences = {
-        (d.b, d.what, d.quantity): signed(-d.difference_hz, d.error_hz)
+        (d.b, d.what, d.quantity): signed(d.b_minus_a_hz, d.error_hz)
         for d in comparison.differences
         if d.a == first.menu.name
     }
@@ -151,7 +151,7 @@ def _gains(comparison: Comparison) -> Table:
         if d.what == "menu":
             sides = [gains[d.a, d.b], gains[d.b, d.a]]
             gained, lost = (unsigned(g.hz, g.error_hz) for g in sides)
-            table.add_row(d.a, d.b, gained, lost, signed(-d.difference_hz, d.error_hz))
+            table.add_row(d.a, d.b, gained, lost, signed(d.b_minus_a_hz, d.error_hz))
     return table
 
 

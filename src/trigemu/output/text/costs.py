@@ -47,6 +47,7 @@ def as_json(result: Bench, version: str) -> str:
             "real_time": {str(size): asdict(result.real_time(size)) for size in result.batches},
         },
         "triggers": [of_trigger(cost, result.batches) for cost in result.triggers],
+        "untimed": list(result.untimed),
         "first_decision": asdict(result.first) if result.first else None,
         "samples": run["samples"],
         "half": run["half"],
@@ -198,7 +199,12 @@ def _notes(result: Bench) -> Iterator[str]:
         yield "Threads contend for the GIL; the --workers of trigemu run are processes and do not."
     if any(cost.asking for cost in result.triggers):
         yield "asked: the share of the rate that a trigger asks for, and its times on those events alone."
-    if not all(cost.batch for cost in result.triggers):
+    if result.untimed:
+        yield (
+            f"Not timed, since the time was up: {len(result.untimed)} of {len(result.triggers)} triggers, "
+            f"from {result.untimed[0]} to {result.untimed[-1]}; --seconds gives more time."
+        )
+    if any(not cost.batch and cost.trigger.name not in result.untimed for cost in result.triggers):
         yield "No times are given for kinds that act on the decisions of a whole sample, once."
     if not all(timing.reaches(1000) for timing in _smallest(result)):
         yield "–: too few calls for such a percentile."

@@ -46,7 +46,7 @@ class _Comparison(View[Comparison]):
                 less: dict[str, float | None] = {}
                 for quantity in COMPARED:
                     d = known.get((variant.menu.name, trigger.name, f"{quantity}_hz"))
-                    less[f"{quantity}_less_first_hz"] = -d.difference_hz if d else None
+                    less[f"{quantity}_less_first_hz"] = d.b_minus_a_hz if d else None
                     less[f"{quantity}_less_first_error_hz"] = d.error_hz if d else None
                 found.append({"variant": variant.menu.name} | row(trigger) | less)
         return found

@@ -7,6 +7,7 @@ others the throughput.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,6 +26,10 @@ from trigemu.support import Environment, Named, SampleError, Shown, TrigemuError
 
 BATCHES = (1, 16, 256, 4096)
 EVENTS = 20_000
+#: The time limit of the measurement. Triggers are timed so many at a time, in turn, and then the next ones if
+#: there is time.
+SECONDS = 60.0
+TOGETHER = 8
 #: The seed of the draw, so that every run times the same events.
 SEED = 40_000_000
 #: The parts of an uncorrected score, and those that give the corrected score.
@@ -135,6 +140,8 @@ class Bench(Shown, Named[TriggerCost]):
         The number of events drawn from the background, and of distinct events among them.
     first : FirstDecision or None
         What the first decision of a process costs; `trigemu bench` measures it.
+    untimed : tuple of str
+        The names of the triggers for which there was no time.
     """
 
     rates: MenuRates
@@ -147,6 +154,7 @@ class Bench(Shown, Named[TriggerCost]):
     events: int
     distinct: int
     first: FirstDecision | None = None
+    untimed: tuple[str, ...] = ()
 
     @property
     def batches(self) -> tuple[int, ...]:
@@ -175,18 +183,24 @@ def check(batches: Sequence[int], events: int, threads: int) -> None:
             )
 
 
-def steps(batches: Sequence[int], threads: int) -> int:
-    """Return how often `bench` reports its progress."""
-    return len(batches) * (3 if threads > 1 else 2)
+def batches_of(events: int, threads: int) -> tuple[int, ...]:
+    """Return the usual batch sizes that can be made from some events for each thread."""
+    return tuple(size for size in BATCHES if size * threads <= events) or (1,)
+
+
+def steps(plan: Plan, batches: Sequence[int], threads: int) -> int:
+    """Return how many steps of progress `bench` reports."""
+    return len(batches) * (2 * len(_turns(plan)) + (threads > 1))
 
 
 def bench(
     emulation: Emulation | MenuLike,
     catalogue: SamplesLike = None,
     *,
-    batches: Sequence[int] = BATCHES,
+    batches: Sequence[int] | None = None,
     events: int = EVENTS,
     threads: int = 1,
+    seconds: float = SECONDS,
     executor: Any = None,
     progress: Callable[[int], None] = lambda steps: None,
 ) -> Bench:
@@ -200,16 +214,19 @@ def bench(
         A menu, or an emulation of it alone.
     catalogue
         The samples for a menu, as in `emulate`.
-    batches : sequence of int
-        The batch sizes, in events.
+    batches : sequence of int or None
+        The batch sizes, in events; None: those of 1, 16, 256 and 4096 that can be made from the events.
     events : int
         The number of events to draw.
     threads : int
         The number of threads that run the menu at the same time, for the throughput.
+    seconds : float
+        After this time no further triggers are timed (`Bench.untimed`). The menu and its first triggers
+        always are.
     executor
         What passes over the events to find the rates of a menu, as in `emulate`; nothing of it is timed.
     progress : callable
-        Called with 1 after each step of the measurement.
+        Called with the number of steps that are done, after some of the measurement.
 
     Returns
     -------
@@ -224,6 +241,7 @@ def bench(
     PluginError
         If the decisions of a trigger depend on the size of the batch.
     """
+    batches = batches_of(events, threads) if batches is None else batches
     check(batches, events, threads)
     before = load_average()
     emulation = emulation_of(emulation, catalogue, executor)
@@ -233,27 +251,45 @@ def bench(
     come = drawn[None]
     if come is None:
         raise SampleError(f"{samples.path}: all weights of the background are 0: no event can be drawn")
-    whole, alone = _over_all(plan, come.events, batches, progress)
-    asked = _over_asked(plan, drawn, batches, progress)
+    whole, alone, asked = _timed(plan, come.events, drawn, batches, seconds, progress)
     at_once = {size: timing.events_per_s for size, timing in whole.items()}
     if threads > 1:
         at_once = _at_once(menu, come.events, batches, threads, progress)
     by_name = {trigger.name: trigger for trigger in found.triggers}
     engines = Stream(plan, come.events[:0]).engines if 1 in batches else {}
-    triggers = []
+    triggers, untimed = [], []
     for trigger in menu.used:
         bit = plan.bits[0].get(trigger.name)
-        costs = ({}, None, {}) if bit is None else (alone[bit], *_of_slot(plan.slots[bit], bit, drawn, asked))
+        costs: tuple[Timings, Asking | None, Mapping[str, Timings]] = {}, None, {}
+        if bit is not None and bit in alone:
+            costs = alone[bit], *_of_slot(plan.slots[bit], bit, drawn, asked)
+        elif bit is not None:
+            untimed.append(trigger.name)
         engine = engines.get(bit, "") if bit is not None else ""
         triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs, engine))
     return Bench(
-        found, whole, at_once, tuple(triggers), environment(before), threads, SEED, events, come.distinct
+        rates=found,
+        menu=whole,
+        events_per_s=at_once,
+        triggers=tuple(triggers),
+        environment=environment(before),
+        threads=threads,
+        seed=SEED,
+        events=events,
+        distinct=come.distinct,
+        untimed=tuple(untimed),
     )
 
 
-def _alone(plan: Plan) -> list[Plan]:
-    """Return a plan for each slot alone."""
-    return [replace(plan, slots=(slot,)) for slot in plan.slots]
+def _alone(plan: Plan, bits: Sequence[int]) -> dict[int, Plan]:
+    """Return a plan for each of some slots alone, by its bit."""
+    return {bit: replace(plan, slots=(plan.slots[bit],)) for bit in bits}
+
+
+def _turns(plan: Plan) -> list[range]:
+    """Return the bits of the slots that are timed together; at least one turn, for the menu."""
+    slots = len(plan.slots)
+    return [range(at, min(at + TOGETHER, slots)) for at in range(0, max(slots, 1), TOGETHER)]
 
 
 def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
@@ -261,22 +297,52 @@ def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
     return dict(zip(conditions, draw_events(plan, catalogue, n, conditions, SEED), strict=True))
 
 
+def _timed(
+    plan: Plan,
+    events: Events,
+    drawn: _Drawn,
+    batches: Sequence[int],
+    seconds: float,
+    progress: Callable[[int], None],
+) -> tuple[Timings, dict[int, Timings], dict[tuple[int, str], dict[int, Timing]]]:
+    """Time all triggers together, and each slot alone while there is time: the timings of the menu, of each
+    slot by its bit, and of what `_over_asked` returns."""
+    whole: dict[int, Timing] = {}
+    alone: dict[int, Timings] = {}
+    asked: dict[tuple[int, str], dict[int, Timing]] = {}
+    end, turns = time.monotonic() + seconds, _turns(plan)
+    for number, bits in enumerate(turns):
+        if number and time.monotonic() > end:
+            progress(2 * len(batches) * (len(turns) - number))
+            break
+        parts = _alone(plan, bits)
+        menu, slots = _over_all(plan if not number else None, parts, events, batches, progress)
+        whole |= menu
+        alone |= slots
+        asked |= _over_asked(parts, drawn, batches, progress)
+    return whole, alone, asked
+
+
 def _over_all(
-    plan: Plan, events: Events, batches: Sequence[int], progress: Callable[[int], None]
-) -> tuple[Timings, list[Timings]]:
-    """Time all triggers together, and each slot alone, on random background events."""
-    found: list[dict[int, Timing]] = [{} for _ in (plan, *plan.slots)]
+    whole: Plan | None,
+    parts: Mapping[int, Plan],
+    events: Events,
+    batches: Sequence[int],
+    progress: Callable[[int], None],
+) -> tuple[Timings, dict[int, Timings]]:
+    """Time a whole plan, if there is one, and some slots alone, on random background events."""
+    plans = [*([whole] if whole else []), *parts.values()]
+    found: list[dict[int, Timing]] = [{} for _ in plans]
     for size in batches:
         cut = Batches(events, size)
-        timings = measure([cut.decisions(part) for part in (plan, *_alone(plan))])
-        for of, timing in zip(found, timings, strict=True):
+        for of, timing in zip(found, measure([cut.decisions(plan) for plan in plans]), strict=True):
             of[size] = timing
         progress(1)
-    return found[0], list(found[1:])
+    return found[0] if whole else {}, dict(zip(parts, found[len(plans) - len(parts) :], strict=True))
 
 
 def _over_asked(
-    plan: Plan, drawn: _Drawn, batches: Sequence[int], progress: Callable[[int], None]
+    parts: Mapping[int, Plan], drawn: _Drawn, batches: Sequence[int], progress: Callable[[int], None]
 ) -> dict[tuple[int, str], dict[int, Timing]]:
     """Time slots and their parts on the events that they ask for: (slot, part) → batch size → timing. The
     part "" is the whole slot, if it does not ask for every event."""
@@ -284,7 +350,7 @@ def _over_asked(
     for size in batches:
         contenders: dict[tuple[int, str], TimedCall] = {}
         cuts = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
-        for bit, own in enumerate(_alone(plan)):
+        for bit, own in parts.items():
             requires = own.slots[0].compiled.asks()
             if requires not in cuts:
                 continue
