@@ -21,11 +21,11 @@ from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
 from trigemu.emulation.loosest import offered
-from trigemu.emulation.scores import Offer, Scores, Stored, definition
+from trigemu.emulation.scores import Offer, Scores, Stored, definition, range_mistake
 from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Events, SamplesLike, half_of, samples_of
-from trigemu.support import TrigemuError, Words, engine_of, fingerprint, names_of, nearest
+from trigemu.support import SampleError, TrigemuError, Words, engine_of, fingerprint, names_of, nearest
 from trigemu.triggers import ScoreKind
 
 
@@ -117,8 +117,8 @@ def _asked(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> di
             raise TrigemuError(
                 f"{known[name].place}: vary {name!r}: the kind {known[name].kind!r} has no threshold"
             )
-        if not -math.inf < low <= high < math.inf:
-            raise TrigemuError(f"vary {name!r}: expected LOW ≤ HIGH, both finite, not {low:g} and {high:g}")
+        if mistake := range_mistake(low, high):
+            raise TrigemuError(f"vary {name!r}: {mistake}")
         found[name] = Offer(float(low), float(high))
     return found
 
@@ -227,6 +227,11 @@ class _Collect:
         scores = np.full((n, len(self.cuts)), -np.inf, order="F")
         for column, (slot, cut) in enumerate(self.cuts):
             score = np.asarray(plan.slots[slot].compiled.score_above(work, cut), np.float64)[core][keep]
+            if np.inf in score:
+                raise SampleError(
+                    f"sample {events.sample!r}, event {events.id[core][keep][score.argmax()]}: the score of a "
+                    f"trigger with the threshold {cut:g} is infinite, which no threshold can be compared with"
+                )
             scores[:, column] = np.where(score > cut, score, -np.inf)
         left = ~keep
         nothing = np.zeros((len(words) - n, 1), np.uint64)
