@@ -239,6 +239,12 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
     except TrigemuError as error:
         raise TrigemuError(f"{path}: {error}: the file is damaged, make the table again") from None
     for name, sample in kept.items():
+        own = table.weight[table.sample == sample.number]
+        if not sample.weighted and len(own) and own.min() < 0:
+            raise TrigemuError(
+                f"{path}: the column 'weight' is {own.min():g} Hz, but events of sample {name!r} have no "
+                f"weights below 0: make the table again"
+            )
         found = int((table.sample == sample.number).sum() + table.rest.n[table.rest.sample == sample.number].sum())
         if found != sample.entries and not catalogue.only:
             raise TrigemuError(

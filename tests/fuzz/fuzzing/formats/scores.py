@@ -43,7 +43,7 @@ kind = "combination"
 legs = [{ object = "muon" }]
 seed = "J"
 """
-BUDGET = MENU.replace("above = 70", "total_rate_hz = 10")
+BUDGET = MENU.replace("above = 70", "total_rate_hz = 5e6")
 _CUTS = {"J": 30.0, "HT": 70.0}
 _KEY = b"trigemu_scores"
 _FLOATS = tuple(float(n) for n in NUMBERS if isinstance(n, float) or abs(n) < 2**70)
@@ -113,6 +113,13 @@ def with_value(name: str, place: float, value: float, rows: str = "one") -> byte
     return with_columns(changed)
 
 
+def with_offer(trigger: str, low: float, high: float) -> bytes:
+    """Return the table with another range of thresholds."""
+    about = metadata()
+    about["offers"][trigger] = [low, high]
+    return with_metadata(as_json(about))
+
+
 def with_shape(what: str, name: str, other: str) -> bytes:
     """Return the table with a column missing, twice, renamed, of another type or with nulls, or other rows."""
     import pyarrow as pa
@@ -151,10 +158,12 @@ def _cases() -> st.SearchStrategy[Files]:
     about = metadata()
     names = (*_PLAIN[1:], "score_J", "score_HT")
     further = (*_FLOATS, "J", "HT", "MU", "weight", "score_J", [1e308, -1e308], [-1e308, 1e308], [30.0, 20.0])
+    values = st.builds(
+        with_value, st.sampled_from(names), places, st.sampled_from(_FLOATS), st.sampled_from(("one", "all"))
+    )
     tables = st.one_of(
-        st.builds(
-            with_value, st.sampled_from(names), places, st.sampled_from(_FLOATS), st.sampled_from(("one", "all"))
-        ),
+        *[values] * 3,
+        st.builds(with_offer, st.sampled_from(("J", "HT", "MU")), *[st.sampled_from(_FLOATS)] * 2),
         st.builds(
             with_shape,
             st.sampled_from(_SHAPES),
