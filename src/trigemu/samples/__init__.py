@@ -6,6 +6,8 @@ out: `Catalogue`, `Sample`, `Events`
 
 from trigemu.samples.awkward_view import events_from_awkward, is_awkward
 from trigemu.samples.catalogue import (
+    LARGEST_RATE_HZ,
+    SMALLEST_RATE_HZ,
     BadFilesError,
     Catalogue,
     Entries,
@@ -34,9 +36,11 @@ __all__ = [
     "EVALUATION",
     "HALF_NAMES",
     "INTERACTIONS",
+    "LARGEST_RATE_HZ",
     "MAX_WEIGHT_HZ",
     "OBJECT_BITS",
     "SCALES",
+    "SMALLEST_RATE_HZ",
     "TRAINING",
     "BadFilesError",
     "CMSVector",
