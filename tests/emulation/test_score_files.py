@@ -128,7 +128,10 @@ def column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
         (about(lambda m: m["background"].pop("b")), "it was made without the sample 'b'"),
         (about(lambda m: m["background"].update(c="0")), "it was made from another sample 'c'"),
         (about(lambda m: m["background"].update(a="0")), "it was made from another sample 'a'"),
-        (about(lambda m: m["rest"][0].update(sample=9)), r"it has events of a sample 9, expected \[0, 1, 2\]"),
+        (
+            about(lambda m: m["rest"][0].update(sample=9)),
+            r"it has events of a sample 9, expected \[0, 1, 2\]",
+        ),
         (about(lambda m: m["rest"][0].update(largest=-1.0)), "or a largest weight below 0"),
         (about(lambda m: m["rest"][0].update(weight=[2**80] * 43)), "its metadata are damaged"),
         (lambda t: t.drop_columns("score_J"), "the column 'score_J' is missing"),

@@ -125,7 +125,12 @@ def check_scores(
         raise TrigemuError("it is no score table")
     check_array("id", table.id, _NUMBERS, None)
     n = len(table.id)
-    for name, dtype in (("sample", _INTEGERS), ("axis", _INTEGERS), ("parent", _NUMBERS), ("weight", _FLOATS)):
+    for name, dtype in (
+        ("sample", _INTEGERS),
+        ("axis", _INTEGERS),
+        ("parent", _NUMBERS),
+        ("weight", _FLOATS),
+    ):
         check_array(name, getattr(table, name), dtype, n)
     check_array("scores", table.scores, _FLOATS, n, len(above))
     check_array("words", table.words, _NUMBERS, n, max(1, -(-bits // 64)))

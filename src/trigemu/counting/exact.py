@@ -76,7 +76,9 @@ def exponents(values: FloatArray) -> tuple[int, int]:
     lowest, highest = int(sizes.min()) >> 52, int(sizes.max()) >> 52
     if highest >= _WEIGHT_EXPONENT:
         weight = values[sizes.argmax()]
-        raise TrigemuError(f"a weight of {weight:g} Hz cannot be summed: expected less than {WEIGHT_LIMIT:g} Hz")
+        raise TrigemuError(
+            f"a weight of {weight:g} Hz cannot be summed: expected less than {WEIGHT_LIMIT:g} Hz"
+        )
     return lowest, highest
 
 

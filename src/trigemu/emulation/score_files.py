@@ -245,7 +245,9 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
                 f"{path}: the column 'weight' is {own.min():g} Hz, but events of sample {name!r} have no "
                 f"weights below 0: make the table again"
             )
-        found = int((table.sample == sample.number).sum() + table.rest.n[table.rest.sample == sample.number].sum())
+        found = int(
+            (table.sample == sample.number).sum() + table.rest.n[table.rest.sample == sample.number].sum()
+        )
         if found != sample.entries and not catalogue.only:
             raise TrigemuError(
                 f"{path}: it is of {found} events of sample {name!r}, which has {sample.entries}: make the table again"

@@ -125,7 +125,9 @@ def _mistakes(about: About) -> Iterator[str]:
     if twice := sorted(name for name, times in Counter(names).items() if times > 1):
         yield f"two columns are called {excerpt(twice[0])!r}"
     keys = [key for column in about.columns for key in column.definitions]
-    if len(set(keys)) < len(keys) or not all(c.definitions and all(c.definitions.values()) for c in about.columns):
+    if len(set(keys)) < len(keys) or not all(
+        c.definitions and all(c.definitions.values()) for c in about.columns
+    ):
         yield "a definition has no column and trigger of its own"
     for name, ends in about.offers.items():
         if mistake := range_mistake(*ends):

@@ -16,7 +16,15 @@ from trigemu.samples.catalogue import (
     without_bad_files,
 )
 from trigemu.samples.consecutive import not_consecutive
-from trigemu.samples.events import MAX_WEIGHT_HZ, Collection, Events, Need, event_starts, first_nan, make_events
+from trigemu.samples.events import (
+    MAX_WEIGHT_HZ,
+    Collection,
+    Events,
+    Need,
+    event_starts,
+    first_nan,
+    make_events,
+)
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
 from trigemu.samples.formats.source import Source

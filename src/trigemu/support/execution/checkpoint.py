@@ -114,6 +114,11 @@ class Checkpoint:
                 except TrigemuError as error:
                     tell(f"{path} {error}: its part is done again")
                     continue
+                try:
+                    work.check(units[at:end], result)
+                except TrigemuError as error:
+                    tell(f"{path} holds what no task gives ({error}): its part is done again")
+                    continue
                 if begin < at:
                     yield Part(units[begin:at])
                 yield Part(units[at:end], result)

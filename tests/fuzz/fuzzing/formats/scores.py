@@ -174,7 +174,9 @@ def _cases() -> st.SearchStrategy[Files]:
         table_edits(about, further, most=1).map(lambda made: with_metadata(as_json(made))),
         byte_edits(score_table()),
     )
-    ways = st.sampled_from((*["emulate", "explore", "budget"] * 8, "run scan", "run explore", "run calibrate"))
+    ways = st.sampled_from(
+        (*["emulate", "explore", "budget"] * 8, "run scan", "run explore", "run calibrate")
+    )
     return st.builds(_files, tables, ways)
 
 
