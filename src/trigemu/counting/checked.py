@@ -151,5 +151,6 @@ def check_known(name: str, score: FloatArray, above: float) -> None:
     bad = ~((score > above) & (score < np.inf)) & (score != -np.inf)
     if bad.any():
         raise TrigemuError(
-            f"{name} is {score[bad][0]:g}, expected a finite number above {above:g}, or −inf where it is not above it"
+            f"{name} is {score[bad][0]:g}, expected a finite number above {above:g}, or −inf where it is not "
+            f"above it"
         )

@@ -220,8 +220,9 @@ def _sample_numbers(path: Path, column: Any, catalogue: Catalogue) -> IntArray:
     names = named.dictionary.to_pylist()
     if unknown := {*names} - {*numbers}:
         raise TrigemuError(f"{path}: no sample is called {excerpt(min(map(str, unknown)))!r}")
-    of_name = np.array([numbers[name] for name in names], np.int64)
-    return of_name[named.indices.to_numpy(zero_copy_only=False)]
+    of_name: IntArray = np.array([numbers[name] for name in names], np.int64)
+    indices: IntArray = named.indices.to_numpy(zero_copy_only=False)
+    return of_name[indices]
 
 
 def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) -> None:
@@ -250,5 +251,6 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
         )
         if found != sample.entries and not catalogue.only:
             raise TrigemuError(
-                f"{path}: it is of {found} events of sample {name!r}, which has {sample.entries}: make the table again"
+                f"{path}: it is of {found} events of sample {name!r}, which has {sample.entries}: make "
+                f"the table again"
             )

@@ -228,9 +228,10 @@ class _Collect:
         for column, (slot, cut) in enumerate(self.cuts):
             score = np.asarray(plan.slots[slot].compiled.score_above(work, cut), np.float64)[core][keep]
             if np.inf in score:
+                number = events.id[core][keep][score.argmax()]
                 raise SampleError(
-                    f"sample {events.sample!r}, event {events.id[core][keep][score.argmax()]}: the score of a "
-                    f"trigger with the threshold {cut:g} is infinite, which no threshold can be compared with"
+                    f"sample {events.sample!r}, event {number}: the score of a trigger with the threshold "
+                    f"{cut:g} is infinite, which no threshold can be compared with"
                 )
             scores[:, column] = np.where(score > cut, score, -np.inf)
         left = ~keep

@@ -47,6 +47,6 @@ class _Answer(aiohttp.ClientResponse):
         if sent is None or int(sent[1]) != first or not first <= int(sent[2]) <= last:
             self.close()
             raise SampleError(
-                f"the server sends {excerpt(told)!r} where bytes {first}-{last} were asked for: it may not serve "
-                f"parts of files; fetch the file"
+                f"the server sends {excerpt(told)!r} where bytes {first}-{last} were asked for: it may not "
+                f"serve parts of files; fetch the file"
             )

@@ -121,7 +121,7 @@ def with_offer(trigger: str, low: float, high: float) -> bytes:
 
 
 def with_shape(what: str, name: str, other: str) -> bytes:
-    """Return the table with a column missing, twice, renamed, of another type or with nulls, or other rows."""
+    """Return the table with a spoilt column, or with other rows."""
     import pyarrow as pa
 
     def changed(table: Any) -> Any:
