@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -166,3 +167,20 @@ def test_events_and_bins_that_no_events_give_are_made_again(tmp_path: Path, cata
         forged(file, lambda made: replace(made, bin=made.bin + 2**40) if hasattr(made, "bin") else made)
     assert score_table(menu, catalogue, executor=engine()).offers == ranges
     assert "the bin, from the lowest one on, is" in told[-1]
+
+
+def test_a_pipe_in_place_of_a_result_is_replaced(tmp_path: Path, menu: Menu, catalogue: Catalogue) -> None:
+    told: list[str] = []
+
+    def table() -> PatternTable:
+        engine = Engine(checkpoint=Checkpoint(tmp_path / "kept"), tell=told.append)
+        return emulate(menu, catalogue, executor=engine).table
+
+    expected = table()
+    (file,) = (tmp_path / "kept").glob("*.task")
+    file.unlink()
+    os.mkfifo(file)
+    assert table().n.tolist() == expected.n.tolist()
+    assert file.is_file()
+    (said,) = told
+    assert said.endswith("is damaged or of another program: its part is done again")

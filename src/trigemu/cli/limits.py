@@ -24,7 +24,7 @@ def unmet() -> str:
         allowed, _ = resource.getrlimit(resource.RLIMIT_AS)
         if allowed != resource.RLIM_INFINITY and allowed < NEEDED:
             return (
-                f"the address space is limited to {allowed / 1e6:.0f} MB, and {NEEDED / 1e6:.0f} MB are needed "
-                f"to begin with: raise the limit (ulimit -v)"
+                f"the address space is limited to {allowed / 1e6:.0f} MB, and {NEEDED / 1e6:.0f} MB are "
+                f"needed to begin with: raise the limit (ulimit -v)"
             )
     return ""

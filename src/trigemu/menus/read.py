@@ -26,7 +26,7 @@ from trigemu.menus.relations import (
     order_of,
 )
 from trigemu.observables import Scope, read_integers, read_scope
-from trigemu.samples import LARGEST_RATE_HZ, SMALLEST_RATE_HZ
+from trigemu.samples import rate_mistakes
 from trigemu.support import (
     Document,
     Key,
@@ -91,12 +91,7 @@ class MenuTable(TomlTable, frozen=True):
     levels: tuple[str, ...] = ()
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
-        if not SMALLEST_RATE_HZ <= self.crossing_rate_hz <= LARGEST_RATE_HZ:
-            yield (
-                "crossing_rate_hz",
-                f"crossing_rate_hz = {self.crossing_rate_hz:g}: expected {SMALLEST_RATE_HZ:g} to "
-                f"{LARGEST_RATE_HZ:g} Hz, such as 40e6",
-            )
+        yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
         yield from (("prescale_columns", mistake) for mistake in name_mistakes(self.prescale_columns))
         if not all(self.levels) or len(set(self.levels)) < len(self.levels):
             yield "levels", f"levels = {list(self.levels)}: give each level a name of its own"

@@ -6,8 +6,6 @@ out: `Catalogue`, `Sample`, `Events`
 
 from trigemu.samples.awkward_view import events_from_awkward, is_awkward
 from trigemu.samples.catalogue import (
-    LARGEST_RATE_HZ,
-    SMALLEST_RATE_HZ,
     BadFilesError,
     Catalogue,
     Entries,
@@ -32,7 +30,7 @@ from trigemu.samples.given import SamplesLike, samples_of
 from trigemu.samples.locations import opened
 from trigemu.samples.margins import entries_with_neighbours, join_events
 from trigemu.samples.memory import sample_in_memory
-from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
+from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable, rate_mistakes
 from trigemu.samples.opening import catalogue_of, open_catalogue
 from trigemu.samples.recorded import with_decisions
 from trigemu.samples.sample import INTERACTIONS, Sample
@@ -44,11 +42,9 @@ __all__ = [
     "EVALUATION",
     "HALF_NAMES",
     "INTERACTIONS",
-    "LARGEST_RATE_HZ",
     "MAX_WEIGHT_HZ",
     "OBJECT_BITS",
     "SCALES",
-    "SMALLEST_RATE_HZ",
     "TRAINING",
     "BadFilesError",
     "CMSVector",
@@ -81,6 +77,7 @@ __all__ = [
     "open_catalogue",
     "opened",
     "other_half",
+    "rate_mistakes",
     "sample_in_memory",
     "samples_of",
     "seal_catalogue",

@@ -1,4 +1,4 @@
-"""Checkpoints of `run` and `scores` whose digests were renewed: what is spoilt is done again, or is possible."""
+"""Checkpoints whose digests were renewed: what is spoilt is done again, or gives rates that are possible."""
 
 from __future__ import annotations
 
@@ -90,6 +90,15 @@ def _with_numbers(arrays: bytes, edits: list[tuple[float, int]]) -> bytes:
     for place, number in edits:
         made[int(place * len(made))] = number
     return made.tobytes() + arrays[len(made) * 8 :]
+
+
+def with_number(way: str, place: float, number: int) -> Files:
+    """Return the files of a case with a number in the arrays of the first kept result."""
+    name, content = next(iter(_kept(way).items()))
+    body = content.split(b"\n", 2)[2]
+    begin = _LENGTH + int.from_bytes(body[:_LENGTH], "little")
+    spoilt = body[:begin] + _with_numbers(body[begin:], [(place, number)])
+    return {**_plain_files(), f"kept/{name}": sealed(content, spoilt), "way": way.encode()}
 
 
 def _use(folder: Path) -> Any:
