@@ -15,6 +15,9 @@ from trigemu.counting import (
     PatternTable,
     SharedEvents,
     acceptances,
+    check_array,
+    check_table,
+    check_within,
     members_by_level,
     merge_tables,
 )
@@ -23,7 +26,10 @@ from trigemu.emulation import (
     Chunk,
     Job,
     Progress,
+    check_events,
+    check_kept,
     crossing_scale,
+    entries_of,
     half_scales,
     over_background,
     refuse_negative,
@@ -32,7 +38,7 @@ from trigemu.emulation import (
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.samples import EVALUATION, TRAINING, Catalogue, Events, Need, half_of
-from trigemu.support import BoolArray, FloatArray, IntArray, Words
+from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
 #: Returns which events are selected, bool[n], and arrays of these, by name.
 Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]
@@ -147,3 +153,16 @@ class _Gather:
             words=joined("words"),
             values={n: np.concatenate([part.values[n] for part in parts]) for n in parts[0].values},
         )
+
+
+@check_kept.register
+def _(task: _Gather, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not isinstance(part, _Rows) or not isinstance(part.values, dict):
+        raise TrigemuError("it has no selected events")
+    check_table(part.table, words=1, samples=entries_of(chunks), bins=2)
+    n = check_events(part, chunks, plan.words)
+    check_array("half", part.half, np.dtype("i8"), n)
+    check_within("the half", part.half, 2)
+    for name, values in part.values.items():
+        if not isinstance(values, np.ndarray) or values.shape[:1] != (n,):
+            raise TrigemuError(f"{name} is not of {n} events")

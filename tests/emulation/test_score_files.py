@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,14 +129,40 @@ def column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
         (about(lambda m: m["background"].pop("b")), "it was made without the sample 'b'"),
         (about(lambda m: m["background"].update(c="0")), "it was made from another sample 'c'"),
         (about(lambda m: m["background"].update(a="0")), "it was made from another sample 'a'"),
-        (about(lambda m: m["rest"][0].update(sample=9)), "an entry of the other events is none"),
-        (about(lambda m: m["rest"][0].update(largest=-1.0)), "an entry of the other events is none"),
+        (
+            about(lambda m: m["rest"][0].update(sample=9)),
+            r"it has events of a sample 9, expected \[0, 1, 2\]",
+        ),
+        (about(lambda m: m["rest"][0].update(largest=-1.0)), "or a largest weight below 0"),
         (about(lambda m: m["rest"][0].update(weight=[2**80] * 43)), "its metadata are damaged"),
         (lambda t: t.drop_columns("score_J"), "the column 'score_J' is missing"),
         (lambda t: t.drop_columns("sample"), "the column 'sample' is missing"),
         (column("fired_MU", lambda c: np.zeros(len(c))), "the column 'fired_MU' is float64, expected bool"),
-        (column("half", lambda c: np.full(len(c), 2, np.int8)), "a weight, half or stratum is none"),
-        (column("weight", lambda c: np.full(len(c), np.nan)), "a weight, half or stratum is none"),
+        (column("half", lambda c: np.full(len(c), 2, np.int8)), "a half or stratum is none"),
+        (
+            about(lambda m: m["offers"].update(J=[-1e308, 1e308])),
+            "the range from -1e.308 .* is too wide",
+        ),
+        (
+            about(lambda m: m["offers"].update(J=[60, 20])),
+            "expected LOW ≤ HIGH, both finite, not 60 and",
+        ),
+        (about(lambda m: m["offers"].update(J=[10, 20])), "'J' offers thresholds from 10, and its scores"),
+        (about(lambda m: m["columns"][0].update(name="weight")), "two columns are called 'weight'"),
+        (about(lambda m: m["rest"][0].update(n=1)), "are impossible for 1 events"),
+        (lambda t: t.append_column("id", t["id"]), "there are 2 columns 'id', expected one"),
+        (lambda t: t.slice(1), "it is of 199 events of sample 'a', which has 200"),
+        (lambda t: pa.concat_tables([t, t, t]), "but the samples of .* have 300"),
+        (lambda t: t.set_column(0, "sample", pa.nulls(len(t))), "does not hold names of samples"),
+        (column("id", lambda c: pa.array([None, *c.to_pylist()[1:]])), "'id' has 1 events without a value"),
+        (column("score_J", lambda c: np.full(len(c), np.nan)), "the column 'score_J' is nan, expected a"),
+        (column("score_J", lambda c: np.full(len(c), np.inf)), "the column 'score_J' is inf, expected a"),
+        (column("score_J", lambda c: np.full(len(c), 20.0)), "'score_J' is 20, expected .* above 20"),
+        (
+            column("weight", lambda c: np.full(len(c), 1e300)),
+            "'weight' is 1e.300 Hz, expected less",
+        ),
+        (column("weight", lambda c: np.full(len(c), np.nan)), "the column 'weight' is nan Hz"),
     ],
 )
 def test_damaged_files_end_with_a_message(
@@ -174,3 +201,15 @@ def test_a_failure_leaves_no_file(tmp_path: Path, scores: Scores) -> None:
     with pytest.raises(TrigemuError):
         write_scores(tmp_path / "none" / "scores.parquet", scores, "1.0")
     assert not (tmp_path / "none").exists()
+
+
+def test_a_pipe_is_not_waited_for(menu: Menu, catalogue: Catalogue, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TrigemuError, match="pipe is not an ordinary file"):
+        read_scores(tmp_path / "pipe", menu, catalogue)
+
+
+def test_infinite_scores_are_in_no_table(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = menu_from(tmp_path, MENU.replace('"jet[0].pt"', '"jet[0].pt * 1e200 * 1e200"', 1))
+    with pytest.raises(TrigemuError, match=r"sample 'a', event .*: the score of a trigger .* is infinite"):
+        score_table(menu, catalogue, vary={"J": (20, 60), "J_PS": (20, 40)})

@@ -176,6 +176,7 @@ def test_the_score_of_a_trigger(tmp_path: Path, catalogue: Catalogue) -> None:
         ({"J": (3, 2)}, "vary 'J': expected LOW ≤ HIGH, both finite, not 3 and 2"),
         ({"J": (3, float("inf"))}, "not 3 and inf"),
         ({"J": (float("nan"), 3)}, "not nan and 3"),
+        ({"J": (-1e308, 1e308)}, r"the range from -1e\+308 to 1e\+308 is too wide"),
     ],
 )
 def test_ranges_that_are_none(

@@ -92,6 +92,9 @@ class Recital:
             return
         raise TrigemuError(f"{unit.number}: {error}: {attempts} attempts on <{host}>") from error
 
+    def check(self, units: Sequence[Item], part: object) -> None:
+        return
+
     def skips(self, unit: Item) -> bool:
         return unit.file in self.bad
 

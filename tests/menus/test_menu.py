@@ -660,3 +660,12 @@ def test_no_mistake_hides_another(tmp_path: Path, keys: str, expected: list[tupl
     found = mistakes(tmp_path, trigger(keys))
     assert [line for line, _ in found] == [line for line, _ in expected]
     assert all(part in message for (_, message), (_, part) in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("rate", ["1e300", "1e-300", "1.3e24"])
+def test_crossing_rates_that_no_sample_has(tmp_path: Path, rate: str) -> None:
+    (found,) = mistakes(tmp_path, FULL.replace("30e6", rate))
+    assert found == (
+        4,
+        f"[menu]: crossing_rate_hz = {float(rate):g}: expected 1e-12 to 1.20893e+24 Hz, such as 40e6",
+    )

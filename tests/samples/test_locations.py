@@ -421,3 +421,29 @@ def test_a_server_that_falls_silent_or_never_ends(
             with pytest.raises(TrigemuError, match=message):
                 catalogue_of(f"http://127.0.0.1:{server.server_port}/{name}", kind)
         server.shutdown()
+
+
+class Elsewhere(Endless):
+    """Sends as many bytes as were asked for, from another place of the file."""
+
+    told: ClassVar[str] = ""
+
+    def do_GET(self) -> None:
+        first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
+        size = int(last) - int(first) + 1
+        self.send_response(206)
+        self.send_header("Content-Length", str(size))
+        self.send_header("Content-Range", self.told.format(int(first) + 1, int(last) + 1, last))
+        self.end_headers()
+        self.wfile.write(bytes(size))
+
+
+@pytest.mark.parametrize("told", ["bytes {0}-{1}/10000", "bytes 0-x/10000", "bytes */10000", "lines 0-1/2"])
+def test_another_part_than_was_asked_for_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
+    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
+    handler = type("Handler", (Elsewhere,), {"told": told})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(TrigemuError, match=r"the server sends '.*' where bytes \d+-\d+ were asked for"):
+            catalogue_of(f"http://127.0.0.1:{server.server_port}/a.root", "nanoaod")
+        server.shutdown()

@@ -15,6 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from trigemu.cli.console import accept_every_character, say
+from trigemu.cli.limits import unmet
 from trigemu.cli.streams import of_stream, open_streams, output_error
 from trigemu.support import (
     KEPT,
@@ -213,6 +214,9 @@ def main() -> None:
     end_on_signals()
     output = open_streams()
     accept_every_character()
+    if problem := unmet():
+        say(f"trigemu: {problem}", err=True)
+        sys.exit(2)
     failed: OSError | None = None
     try:
         cli(prog_name="trigemu")

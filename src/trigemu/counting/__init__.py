@@ -12,6 +12,15 @@ from trigemu.counting.acceptance import (
     pairs_between,
     raw_decisions,
 )
+from trigemu.counting.checked import (
+    check_array,
+    check_known,
+    check_samples,
+    check_scores,
+    check_table,
+    check_weights,
+    check_within,
+)
 from trigemu.counting.coherent import Sets
 from trigemu.counting.exact import LIMBS
 from trigemu.counting.pair_sums import PairSums
@@ -49,6 +58,13 @@ __all__ = [
     "Sets",
     "SharedEvents",
     "acceptances",
+    "check_array",
+    "check_known",
+    "check_samples",
+    "check_scores",
+    "check_table",
+    "check_weights",
+    "check_within",
     "complete_table",
     "count_patterns",
     "distinct_entries",

@@ -3,14 +3,14 @@
 A sum is a fixed-point number of 256 bits, the least significant being 2⁻¹⁶⁰, in eight int64 limbs. Each limb
 holds 32 bits; its other bits leave room for 2³⁰ additions between two calls of `carry`. Each value, not the
 sum, is truncated below 2⁻¹⁶⁰, which is independent of the order too. The largest value is 2⁸¹ (a squared
-weight).
+weight). Larger weights are refused (`exponents`), and select no limb: compiled loops check no index.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from trigemu.support import FloatArray, IntArray, inlined, kernel
+from trigemu.support import FloatArray, IntArray, TrigemuError, inlined, kernel
 
 LIMBS = 8
 LOWEST_BIT = -160
@@ -22,6 +22,13 @@ ADDITIONS = 2**30
 
 #: Values with this exponent or a higher one are not truncated, nor are their squares.
 WHOLE_EXPONENT = (1023 + 1075 + LOWEST_BIT + 1) // 2
+#: Weights have to be below this, so that the limbs hold their squares.
+WEIGHT_LIMIT = 2.0**42
+
+_WEIGHT_EXPONENT = 1023 + 42
+#: The highest positions of the lowest bit of a mantissa that reaches no further than the last limb.
+_LAST_POSITION = 32 * (LIMBS - 2) - 1
+_LAST_WIDE_POSITION = 32 * (WIDE - LIMBS - 2) - 1
 
 _MANTISSA = np.uint64(2**52 - 1)
 _IMPLICIT = np.uint64(2**52)
@@ -34,7 +41,7 @@ _52 = np.uint64(52)
 
 @kernel
 def add(limbs: IntArray, value: float) -> None:
-    """Add one float to int64[LIMBS]."""
+    """Add one float to int64[LIMBS]; nothing if it is 2⁸⁴ or more."""
     bits = np.float64(value).view(np.uint64)
     exponent = np.int64((bits >> _52) & np.uint64(0x7FF))
     if exponent == 0:  # zero, or below the least significant bit
@@ -46,6 +53,8 @@ def add(limbs: IntArray, value: float) -> None:
             return
         mantissa >>= np.uint64(-position)
         position = np.int64(0)
+    if position > _LAST_POSITION:  # `exponents` refused it: raising here would make every addition slower
+        return
     limb = position >> 5
     shift = np.uint64(position & 31)
     low = (mantissa & _LOW) << shift
@@ -57,11 +66,20 @@ def add(limbs: IntArray, value: float) -> None:
 
 
 def exponents(values: FloatArray) -> tuple[int, int]:
-    """Return the lowest and the highest exponent, as encoded in float64; that of zero is 0."""
+    """Return the lowest and the highest exponent of weights, as encoded in float64; that of zero is 0.
+
+    Raises TrigemuError for a weight that cannot be summed, or that is NaN.
+    """
     if not len(values):
         return 0x7FF, 0
     sizes = values.view(np.int64) & _ALL_BUT_SIGN  # in the order of the exponents
-    return int(sizes.min()) >> 52, int(sizes.max()) >> 52
+    lowest, highest = int(sizes.min()) >> 52, int(sizes.max()) >> 52
+    if highest >= _WEIGHT_EXPONENT:
+        weight = values[sizes.argmax()]
+        raise TrigemuError(
+            f"a weight of {weight:g} Hz cannot be summed: expected less than {WEIGHT_LIMIT:g} Hz"
+        )
+    return lowest, highest
 
 
 @kernel
@@ -151,6 +169,8 @@ def add_scaled(wide: IntArray, limbs: IntArray, fraction: float) -> None:
     if position < 0:
         mantissa >>= np.uint64(-position)
         position = np.int64(0)
+    if position > _LAST_WIDE_POSITION:
+        raise OverflowError("a fraction of an exact sum is above 1")
     first, shift = position >> 5, np.uint64(position & 31)
     low = (mantissa & _LOW) << shift
     high = (mantissa >> _32) << shift

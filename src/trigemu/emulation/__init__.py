@@ -19,6 +19,7 @@ from trigemu.emulation.engine import (
 )
 from trigemu.emulation.fired import decisions, fired_in
 from trigemu.emulation.given import emulation_of
+from trigemu.emulation.kept import check_events, check_kept, entries_of
 from trigemu.emulation.loop import Axis, Emulation, emulate
 from trigemu.emulation.per_event import EventTable, event_table, passes
 from trigemu.emulation.reweight import at_luminosity, at_pileup
@@ -48,6 +49,8 @@ __all__ = [
     "Task",
     "at_luminosity",
     "at_pileup",
+    "check_events",
+    "check_kept",
     "chunks_of",
     "crossing_scale",
     "cut_for",
@@ -55,6 +58,7 @@ __all__ = [
     "definition",
     "emulate",
     "emulation_of",
+    "entries_of",
     "event_table",
     "fired_in",
     "half_scales",

@@ -187,6 +187,11 @@ class _Pass(Generic[R]):
     def merge(self, parts: Sequence[R]) -> R:
         return self._task.merge(parts)
 
+    def check(self, units: Sequence[Chunk], part: R) -> None:
+        from trigemu.emulation.kept import check_kept  # it knows the tasks of this room
+
+        check_kept(self._task, self._job.plan, units, part)
+
     def content(self) -> bytes:
         """Return what makes this pass in another process, with the content of every file but the samples'."""
         job = self._job

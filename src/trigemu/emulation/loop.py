@@ -269,14 +269,18 @@ class _CountPatterns(TableTask):
     with_parents: frozenset[int]
     undecided: bool
 
+    @property
+    def strata(self) -> int:
+        return max(self.stratum_of, default=0) + 1
+
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
         work = Workspace(events)
         words = decide(events, plan, work)
         bins = half_of(events.parent) if self.by_half else np.zeros(len(events), np.int64)
         if self.axis:
             bins = bins * self.axis.bins + self.axis(plan, work)
-        if strata := max(self.stratum_of, default=0):
-            bins = bins * (strata + 1) + np.array(self.stratum_of)[events.scalars[INTERACTIONS[1]]]
+        if self.strata > 1:
+            bins = bins * self.strata + np.array(self.stratum_of)[events.scalars[INTERACTIONS[1]]]
         core = events.core
         made_from = (events.parent[core], events.id[core]) if chunk.sample in self.with_parents else None
         return count_patterns(

@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.counting import ScoreTable, empty_table
+from trigemu.counting import ScoreTable, check_known, check_scores, check_weights, empty_table
 from trigemu.emulation.score_metadata import (
     KEY,
+    PLAIN_COLUMNS,
     About,
     Column,
     about_of,
@@ -30,8 +31,8 @@ from trigemu.emulation.score_metadata import (
 )
 from trigemu.emulation.scores import Offer, Scores
 from trigemu.menus import MenusLike, menus_of, unit_of_threshold
-from trigemu.samples import Catalogue, SamplesLike, samples_of
-from trigemu.support import Array, MissingExtraError, TrigemuError, new_file
+from trigemu.samples import MAX_WEIGHT_HZ, Catalogue, SamplesLike, samples_of
+from trigemu.support import Array, IntArray, MissingExtraError, TrigemuError, check_regular, excerpt, new_file
 
 
 def write_scores(path: Path, scores: Scores, version: str) -> None:
@@ -88,15 +89,18 @@ def read_scores(path: Path, menus: MenusLike, catalogue: SamplesLike = None) -> 
     Raises
     ------
     TrigemuError
-        If the file is no score table, is damaged, or was made from other samples.
+        If the file is no score table, is damaged, was made from other samples, or holds numbers that events
+        of these do not have.
     """
     pyarrow = _pyarrow("reading")
     menus, catalogue = menus_of(menus), samples_of(catalogue)
     try:
+        check_regular(path)
         with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             about = about_of(path, file.schema_arrow.metadata or {})
             signals = signals_of(path, about, catalogue)
-            read = file.read()
+            names = _checked_names(path, file, about, catalogue)
+            read = file.read(columns=names)
     except (OSError, pyarrow.ArrowException) as error:
         raise TrigemuError(f"{path}: cannot be read as a score table: {error}") from error
     table = _table_of(path, read, about, catalogue)
@@ -156,42 +160,97 @@ def _arrays_of(table: ScoreTable, columns: Sequence[Column], strata: int) -> Ite
         yield (table.words[:, bit // 64] >> np.uint64(bit % 64)) & np.uint64(1) != 0
 
 
+def _checked_names(path: Path, file: Any, about: About, catalogue: Catalogue) -> list[str]:
+    """Return the names of the columns. TrigemuError if one is missing or is there twice, or the file has more
+    events than the samples."""
+    names, there = [*PLAIN_COLUMNS, *(column.name for column in about.columns)], file.schema_arrow.names
+    for name in names:
+        if name not in there:
+            raise TrigemuError(f"{path}: the column {name!r} is missing")
+        if there.count(name) > 1:
+            raise TrigemuError(f"{path}: there are {there.count(name)} columns {name!r}, expected one")
+    most = sum(sample.entries for sample in catalogue.samples)
+    if file.metadata.num_rows > most:
+        raise TrigemuError(
+            f"{path}: it has {file.metadata.num_rows} events, but the samples of {catalogue.path} have {most}"
+        )
+    return names
+
+
 def _table_of(path: Path, read: Any, about: About, catalogue: Catalogue) -> ScoreTable:
-    """Return the table of a file. TrigemuError if a column is missing, or holds what it cannot."""
-    strata, numbers = catalogue.strata, {sample.name: sample.number for sample in catalogue.samples}
+    """Return the table of a file. TrigemuError if a column holds what it cannot."""
 
     def column(name: str, kind: str) -> Any:
-        if name not in read.column_names:
-            raise TrigemuError(f"{path}: the column {name!r} is missing")
+        if nulls := read[name].null_count:
+            raise TrigemuError(f"{path}: the column {name!r} has {nulls} events without a value")
         values = read[name].to_numpy(zero_copy_only=False)
         if values.dtype != np.dtype(kind):
             raise TrigemuError(f"{path}: the column {name!r} is {values.dtype}, expected {kind}")
         return values
 
-    dictionary = read["sample"].combine_chunks() if "sample" in read.column_names else None
-    if dictionary is None or not hasattr(dictionary, "dictionary"):
-        raise TrigemuError(f"{path}: the column 'sample' is missing, or does not hold names")
-    if unknown := {*dictionary.dictionary.to_pylist()} - {*numbers}:
-        raise TrigemuError(f"{path}: no sample is called {sorted(map(str, unknown))[0]!r}")
-    of_name = np.array([numbers[name] for name in dictionary.dictionary.to_pylist()], np.int64)
+    strata = catalogue.strata
     half, stratum = column("half", "int8").astype(np.int64), column("stratum", "int16").astype(np.int64)
-    weight = column("weight", "float64")
-    if not (
-        np.isfinite(weight).all() and np.isin(half, (0, 1)).all() and np.isin(stratum, range(strata)).all()
-    ):
-        raise TrigemuError(f"{path}: a weight, half or stratum is none: the file is damaged")
+    if not (np.isin(half, (0, 1)).all() and np.isin(stratum, range(strata)).all()):
+        raise TrigemuError(f"{path}: a half or stratum is none: the file is damaged")
     scores = [column(c.name, "float64") for c in about.columns if c.above is not None]
     fired = [column(c.name, "bool") for c in about.columns if c.above is None]
-    words = np.zeros((len(weight), max(1, -(-len(fired) // 64))), np.uint64)
+    words = np.zeros((len(half), max(1, -(-len(fired) // 64))), np.uint64)
     for bit, decisions in enumerate(fired):
         words[:, bit // 64] |= decisions.astype(np.uint64) << np.uint64(bit % 64)
-    return ScoreTable(
-        of_name[dictionary.indices.to_numpy()],
+    table = ScoreTable(
+        _sample_numbers(path, read["sample"], catalogue),
         half * strata + stratum,
         column("id", "uint64"),
         column("parent", "uint64"),
-        weight,
-        np.asfortranarray(np.column_stack(scores)) if scores else np.zeros((len(weight), 0)),
+        column("weight", "float64"),
+        np.asfortranarray(np.column_stack(scores)) if scores else np.zeros((len(half), 0)),
         words,
-        rest_of(path, about.rest, len(catalogue.samples), strata),
+        rest_of(path, about.rest),
     )
+    _check(path, table, about, catalogue)
+    return table
+
+
+def _sample_numbers(path: Path, column: Any, catalogue: Catalogue) -> IntArray:
+    """Return the number of the sample of each event."""
+    numbers = {sample.name: sample.number for sample in catalogue.samples}
+    named = column.combine_chunks()
+    if not hasattr(named, "dictionary") or named.null_count:
+        raise TrigemuError(f"{path}: the column 'sample' does not hold names of samples")
+    names = named.dictionary.to_pylist()
+    if unknown := {*names} - {*numbers}:
+        raise TrigemuError(f"{path}: no sample is called {excerpt(min(map(str, unknown)))!r}")
+    of_name: IntArray = np.array([numbers[name] for name in names], np.int64)
+    indices: IntArray = named.indices.to_numpy(zero_copy_only=False)
+    return of_name[indices]
+
+
+def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) -> None:
+    """Raise TrigemuError if a number is none that events of these samples have."""
+    kept = {name: catalogue.sample(name) for name in (*about.background, *about.signals)}
+    entries = {sample.number: sample.entries for sample in kept.values()}
+    scored = [column for column in about.columns if column.above is not None]
+    try:
+        check_weights("the column 'weight'", table.weight, MAX_WEIGHT_HZ)
+        for number, column in enumerate(scored):
+            check_known(f"the column {column.name!r}", table.scores[:, number], column.above or 0.0)
+        above = tuple(column.above or 0.0 for column in scored)
+        bits = len(about.columns) - len(scored)
+        check_scores(table, samples=entries, bins=2 * catalogue.strata, above=above, bits=bits)
+    except TrigemuError as error:
+        raise TrigemuError(f"{path}: {error}: the file is damaged, make the table again") from None
+    for name, sample in kept.items():
+        own = table.weight[table.sample == sample.number]
+        if not sample.weighted and len(own) and own.min() < 0:
+            raise TrigemuError(
+                f"{path}: the column 'weight' is {own.min():g} Hz, but events of sample {name!r} have no "
+                f"weights below 0: make the table again"
+            )
+        found = int(
+            (table.sample == sample.number).sum() + table.rest.n[table.rest.sample == sample.number].sum()
+        )
+        if found != sample.entries and not catalogue.only:
+            raise TrigemuError(
+                f"{path}: it is of {found} events of sample {name!r}, which has {sample.entries}: make "
+                f"the table again"
+            )

@@ -4,7 +4,8 @@ the events that it leaves out sum to."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +13,14 @@ import msgspec
 import numpy as np
 
 from trigemu.counting import LIMBS, PatternTable
-from trigemu.emulation.scores import Scores, Stored
+from trigemu.emulation.scores import Scores, Stored, range_mistake
 from trigemu.samples import Catalogue, Sample
-from trigemu.support import TrigemuError, fingerprint
+from trigemu.support import TrigemuError, excerpt, fingerprint
 
 #: The key of the metadata, and the version of what it holds.
 KEY, FORMAT = b"trigemu_scores", 1
+#: The columns besides those of scores and decisions.
+PLAIN_COLUMNS = ("sample", "id", "parent", "half", "stratum", "weight")
 _Limbs = Annotated[list[int], msgspec.Meta(min_length=LIMBS, max_length=LIMBS)]
 
 
@@ -111,7 +114,32 @@ def about_of(path: Path, metadata: dict[bytes, bytes]) -> About:
     scored = [column.above is not None for column in about.columns]
     if scored != sorted(scored, reverse=True):
         raise TrigemuError(f"{path}: its metadata are damaged: scores come before decisions")
+    for mistake in _mistakes(about):
+        raise TrigemuError(f"{path}: its metadata are damaged: {mistake}")
     return about
+
+
+def _mistakes(about: About) -> Iterator[str]:
+    """Yield what cannot be of the columns and thresholds of a table."""
+    names = [*PLAIN_COLUMNS, *(column.name for column in about.columns)]
+    if twice := sorted(name for name, times in Counter(names).items() if times > 1):
+        yield f"two columns are called {excerpt(twice[0])!r}"
+    keys = [key for column in about.columns for key in column.definitions]
+    if len(set(keys)) < len(keys) or not all(
+        c.definitions and all(c.definitions.values()) for c in about.columns
+    ):
+        yield "a definition has no column and trigger of its own"
+    for name, ends in about.offers.items():
+        if mistake := range_mistake(*ends):
+            yield f"the thresholds of {excerpt(name)!r}: {mistake}"
+    for column in about.columns:
+        for name in (name for of in column.definitions.values() for name in of):
+            low, _ = about.offers.get(name, (-math.inf, math.inf))
+            if column.above is not None and not -math.inf < column.above <= low:
+                yield (
+                    f"{excerpt(name)!r} offers thresholds from {low:g}, and its scores are known above "
+                    f"{column.above:g}"
+                )
 
 
 def signals_of(path: Path, about: About, catalogue: Catalogue) -> list[Sample]:
@@ -134,12 +162,8 @@ def _content(sample: Sample) -> str:
     return fingerprint(sample.identity, files, sample.sha256)
 
 
-def rest_of(path: Path, rest: Sequence[_Rest], samples: int, strata: int) -> PatternTable:
-    """Return the events that are left out."""
-    for entry in rest:
-        inside = 0 <= entry.sample < samples and 0 <= entry.axis < 2 * strata and 0 < entry.n < 2**62
-        if not (inside and 0.0 <= entry.largest < math.inf):
-            raise TrigemuError(f"{path}: its metadata are damaged: an entry of the other events is none")
+def rest_of(path: Path, rest: Sequence[_Rest]) -> PatternTable:
+    """Return the events that are left out, with numbers as they are in a file."""
     try:
         columns = [
             np.array([getattr(entry, name) for entry in rest], kind)
@@ -150,7 +174,7 @@ def rest_of(path: Path, rest: Sequence[_Rest], samples: int, strata: int) -> Pat
             for name in ("weight", "square")
         ]
     except OverflowError:
-        raise TrigemuError(f"{path}: its metadata are damaged: a sum is too large") from None
+        raise TrigemuError(f"{path}: its metadata are damaged: a number is too large") from None
     sample, axis, n, largest = columns
     weight, square = sums
     return PatternTable(sample, axis, np.zeros((len(rest), 1), np.uint64), n, largest, weight, square)

@@ -21,11 +21,11 @@ from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
 from trigemu.emulation.loosest import offered
-from trigemu.emulation.scores import Offer, Scores, Stored, definition
+from trigemu.emulation.scores import Offer, Scores, Stored, definition, range_mistake
 from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Catalogue, Events, SamplesLike, half_of, samples_of
-from trigemu.support import TrigemuError, Words, engine_of, fingerprint, names_of, nearest
+from trigemu.support import SampleError, TrigemuError, Words, engine_of, fingerprint, names_of, nearest
 from trigemu.triggers import ScoreKind
 
 
@@ -117,8 +117,8 @@ def _asked(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> di
             raise TrigemuError(
                 f"{known[name].place}: vary {name!r}: the kind {known[name].kind!r} has no threshold"
             )
-        if not -math.inf < low <= high < math.inf:
-            raise TrigemuError(f"vary {name!r}: expected LOW ≤ HIGH, both finite, not {low:g} and {high:g}")
+        if mistake := range_mistake(low, high):
+            raise TrigemuError(f"vary {name!r}: {mistake}")
         found[name] = Offer(float(low), float(high))
     return found
 
@@ -218,20 +218,30 @@ class _Collect:
     stratum_of: tuple[int, ...]
     classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, ScoreTable)
 
+    @property
+    def strata(self) -> int:
+        return max(self.stratum_of, default=0) + 1
+
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScoreTable:
         work, core = Workspace(events), events.core
         words = decide(events, plan, work)[core]
         axis = half_of(events.parent)[core]
-        if strata := max(self.stratum_of, default=0):
+        if self.strata > 1:
             last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
             stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
-            axis = axis * (strata + 1) + stratum
+            axis = axis * self.strata + stratum
         keep = (words & np.array(self.firing, np.uint64)).any(axis=1)
         keep |= self.everything or chunk.sample in self.signals
         n = np.count_nonzero(keep)
         scores = np.full((n, len(self.cuts)), -np.inf, order="F")
         for column, (slot, cut) in enumerate(self.cuts):
             score = np.asarray(plan.slots[slot].compiled.score_above(work, cut), np.float64)[core][keep]
+            if np.inf in score:
+                number = events.id[core][keep][score.argmax()]
+                raise SampleError(
+                    f"sample {events.sample!r}, event {number}: the score of a trigger with the threshold "
+                    f"{cut:g} is infinite, which no threshold can be compared with"
+                )
             scores[:, column] = np.where(score > cut, score, -np.inf)
         left = ~keep
         nothing = np.zeros((len(words) - n, 1), np.uint64)

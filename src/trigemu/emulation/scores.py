@@ -7,6 +7,7 @@ triggers the table has, with thresholds that are not looser, and with any presca
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -275,6 +276,13 @@ class Scores:
                         f"{menu.path}: the score table was made with another version of the plugin "
                         f"{plugin.name!r}: make the table again"
                     )
+
+
+def range_mistake(low: float, high: float) -> str:
+    """Return what is wrong with a range of thresholds, or an empty text."""
+    if not -math.inf < low <= high < math.inf:
+        return f"expected LOW ≤ HIGH, both finite, not {low:g} and {high:g}"
+    return "" if high - low < math.inf else f"the range from {low:g} to {high:g} is too wide for a float"
 
 
 def definition(scope: str, trigger: Trigger) -> str:

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from trigemu.counting import check_array, check_samples, check_weights, check_within
 from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import Chunk, Job, over_background, unseen_half
+from trigemu.emulation import Chunk, Job, check_kept, entries_of, over_background, unseen_half
 from trigemu.menus import Menu, Trigger
 from trigemu.observables import Features, Workspace
 from trigemu.samples import Catalogue, Events, half_of, other_half
@@ -104,3 +105,18 @@ class _Read:
     def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
         columns = TreeInputs.__annotations__
         return TreeInputs(*(np.concatenate([getattr(part, key) for part in parts]) for key in columns))
+
+
+@check_kept.register
+def _(task: _Read, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not isinstance(part, TreeInputs):
+        raise TrigemuError("it has no inputs of trees")
+    _, trees = _trees(plan, task.name)
+    check_array("sample", part.sample, np.dtype("i8"), None)
+    n = len(part.sample)
+    check_array("x", part.x, np.dtype("f4"), n, len(trees.inputs.texts))
+    check_array("half", part.half, np.dtype("i8"), n)
+    check_array("weight", part.weight, np.dtype("f8"), n)
+    check_samples(part.sample, entries_of(chunks))
+    check_within("the half", part.half, 2)
+    check_weights("a weight", part.weight)

@@ -26,6 +26,7 @@ from trigemu.menus.relations import (
     order_of,
 )
 from trigemu.observables import Scope, read_integers, read_scope
+from trigemu.samples import rate_mistakes
 from trigemu.support import (
     Document,
     Key,
@@ -73,7 +74,7 @@ class MenuTable(TomlTable, frozen=True):
     format : int
         The version of the menu format.
     crossing_rate_hz : float
-        The rate of bunch crossings in Hz.
+        The rate of bunch crossings in Hz, from 10⁻¹² to 2⁸⁰ as that of a sample.
     plugins : tuple of str
         The plugins whose kinds the menu uses.
     prescale_columns : tuple of str
@@ -90,6 +91,7 @@ class MenuTable(TomlTable, frozen=True):
     levels: tuple[str, ...] = ()
 
     def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
         yield from (("prescale_columns", mistake) for mistake in name_mistakes(self.prescale_columns))
         if not all(self.levels) or len(set(self.levels)) < len(self.levels):
             yield "levels", f"levels = {list(self.levels)}: give each level a name of its own"

@@ -14,7 +14,15 @@ from trigemu.samples.catalogue import (
     without_bad_files,
 )
 from trigemu.samples.consecutive import not_consecutive
-from trigemu.samples.events import Collection, Events, Need, event_starts, first_nan, make_events
+from trigemu.samples.events import (
+    MAX_WEIGHT_HZ,
+    Collection,
+    Events,
+    Need,
+    event_starts,
+    first_nan,
+    make_events,
+)
 from trigemu.samples.formats.cms_vector import CMSVector
 from trigemu.samples.formats.cms_words import OBJECT_BITS, SCALES
 from trigemu.samples.formats.source import Source
@@ -22,7 +30,7 @@ from trigemu.samples.given import SamplesLike, samples_of
 from trigemu.samples.locations import opened
 from trigemu.samples.margins import entries_with_neighbours, join_events
 from trigemu.samples.memory import sample_in_memory
-from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable
+from trigemu.samples.normalise import CatalogueTable, Pileup, Rounding, SampleTable, rate_mistakes
 from trigemu.samples.opening import catalogue_of, open_catalogue
 from trigemu.samples.recorded import with_decisions
 from trigemu.samples.sample import INTERACTIONS, Sample
@@ -34,6 +42,7 @@ __all__ = [
     "EVALUATION",
     "HALF_NAMES",
     "INTERACTIONS",
+    "MAX_WEIGHT_HZ",
     "OBJECT_BITS",
     "SCALES",
     "TRAINING",
@@ -68,6 +77,7 @@ __all__ = [
     "open_catalogue",
     "opened",
     "other_half",
+    "rate_mistakes",
     "sample_in_memory",
     "samples_of",
     "seal_catalogue",

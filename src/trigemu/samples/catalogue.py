@@ -8,12 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
-from trigemu.samples.normalise import CatalogueTable, Pileup, hz_per_unit_weight
+from trigemu.samples.normalise import (
+    LARGEST_RATE_HZ,
+    SMALLEST_RATE_HZ,
+    CatalogueTable,
+    Pileup,
+    hz_per_unit_weight,
+)
 from trigemu.samples.sample import Sample
 from trigemu.support import Named, SampleError, Shown, TrigemuError, UnreadableError, listed, nearest
 
-#: Rates beyond which the exact sums of weights and of their squares would lose digits.
-SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
 #: The units that the errors of rates treat as independent.
 Errors = Literal["interactions", "events"]
 T = TypeVar("T")

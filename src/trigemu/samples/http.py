@@ -7,7 +7,7 @@ from typing import Any
 
 import aiohttp
 
-from trigemu.support import SampleError
+from trigemu.support import SampleError, excerpt
 
 #: Seconds after which a server that accepts no connection, or sends nothing more, is given up.
 CONNECT_S, SILENT_S = 30.0, 60.0
@@ -26,6 +26,8 @@ class _Answer(aiohttp.ClientResponse):
 
     async def read(self) -> bytes:
         asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.request_info.headers.get("Range", ""))
+        if asked and (told := self.headers.get("Content-Range")):
+            self._check_range(told, int(asked[1]), int(asked[2]))
         most = int(asked[2]) - int(asked[1]) + 1 if asked and self.ok else LARGEST_ANSWER
         parts, size = [], 0
         async for part in self.content.iter_any():
@@ -37,3 +39,14 @@ class _Answer(aiohttp.ClientResponse):
                     f"files; fetch the file"
                 )
         return b"".join(parts)
+
+    def _check_range(self, told: str, first: int, last: int) -> None:
+        """Raise SampleError if the server sends another part of a file than the one asked for; it may end
+        earlier, with the file."""
+        sent = re.fullmatch(r"bytes (\d+)-(\d+)/(?:\d+|\*)", told)
+        if sent is None or int(sent[1]) != first or not first <= int(sent[2]) <= last:
+            self.close()
+            raise SampleError(
+                f"the server sends {excerpt(told)!r} where bytes {first}-{last} were asked for: it may not "
+                f"serve parts of files; fetch the file"
+            )

@@ -19,6 +19,8 @@ CM2_PER_PB = 1e-36
 #: The rate of bunch crossings in Hz, unless a catalogue gives another.
 CROSSING_RATE_HZ = 40e6
 
+#: Rates beyond which the exact sums of weights and of their squares would lose digits.
+SMALLEST_RATE_HZ, LARGEST_RATE_HZ = 1e-12, 2.0**80
 Positive = Annotated[float, msgspec.Meta(gt=0)]
 
 
@@ -69,6 +71,15 @@ class CatalogueTable(TomlTable, frozen=True):
     generated_by: str | None = None
     note: str | None = None
     rounding: dict[str, Rounding] = msgspec.field(default_factory=dict)
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        yield from rate_mistakes("crossing_rate_hz", self.crossing_rate_hz)
+
+
+def rate_mistakes(key: str, hz: float) -> Iterator[tuple[str, str]]:
+    """Yield (key, message) for a rate that exact sums cannot be scaled to."""
+    if not SMALLEST_RATE_HZ <= hz <= LARGEST_RATE_HZ:
+        yield key, f"{key} = {hz:g}: expected {SMALLEST_RATE_HZ:g} to {LARGEST_RATE_HZ:g} Hz, such as 40e6"
 
 
 class SampleTable(TomlTable, frozen=True):

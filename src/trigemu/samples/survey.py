@@ -105,6 +105,9 @@ class Survey:
     def merge(self, found: Sequence[list[Found]]) -> list[Found]:
         return [one for part in found for one in part]
 
+    def check(self, files: Sequence[ToOpen], part: list[Found]) -> None:
+        raise NotImplementedError("no result of a survey is kept")
+
     def content(self) -> bytes:
         return pickle.dumps((_survey_here, ()))
 

@@ -17,6 +17,7 @@ from trigemu.counting import (
     PatternTable,
     SharedEvents,
     acceptances,
+    check_table,
     complete_table,
     count_patterns,
     exact,
@@ -24,7 +25,16 @@ from trigemu.counting import (
     merge_tables,
 )
 from trigemu.decisions import Plan, decide, lacks, make_plan
-from trigemu.emulation import Chunk, Job, Progress, over_samples, solve_budgets, unseen_half
+from trigemu.emulation import (
+    Chunk,
+    Job,
+    Progress,
+    check_kept,
+    entries_of,
+    over_samples,
+    solve_budgets,
+    unseen_half,
+)
 from trigemu.menus import (
     Menu,
     MenusLike,
@@ -347,6 +357,15 @@ class _CountProfiles:
 
     def merge(self, parts: Sequence[tuple[PatternTable, ...]]) -> tuple[PatternTable, ...]:
         return tuple(merge_tables(tables) for tables in zip(*parts, strict=True))
+
+
+@check_kept.register
+def _(task: _CountProfiles, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not (isinstance(part, tuple) and len(part) == len(task.profiles)):
+        raise TrigemuError("it has not a table for each profile")
+    for table, (_, edges) in zip(part, task.profiles, strict=True):
+        bins = 2 ** (len(task.categories) + 1) * len(edges)
+        check_table(table, words=plan.words, samples=entries_of(chunks), bins=bins)
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:

@@ -10,15 +10,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.counting import Parents
+from trigemu.counting import Parents, check_array, check_within
 from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import Chunk, Job, Progress, over_samples
+from trigemu.emulation import Chunk, Job, Progress, check_kept, over_samples
 from trigemu.menus import Menu, unit_of_observable
 from trigemu.observables import Condition, Number, Workspace
 from trigemu.samples import Catalogue, Events
 from trigemu.studies.efficiency import binned
 from trigemu.studies.intervals import Profile
-from trigemu.support import BoolArray, SampleError
+from trigemu.support import BoolArray, SampleError, TrigemuError
 from trigemu.triggers import Context
 
 
@@ -119,3 +119,16 @@ class _FindBins:
     def merge(self, parts: Sequence[_Part]) -> _Part:
         number, selected, bins = (np.concatenate(column) for column in zip(*parts, strict=True))
         return number, selected, bins
+
+
+@check_kept.register
+def _(task: _FindBins, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not (isinstance(part, tuple) and len(part) == 3):
+        raise TrigemuError("it has not a number, a choice and bins of events")
+    number, selected, bins = part
+    n = sum(chunk.size for chunk in chunks)
+    check_array("number", number, np.dtype("u8"), n)
+    check_array("selected", selected, np.dtype("?"), n)
+    check_array("bins", bins, np.dtype("u1"), n, len(task.profiles))
+    for column, (_, edges) in enumerate(task.profiles):
+        check_within("the bin", bins[:, column], len(edges))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from trigemu.counting import raw_decisions
+from trigemu.counting import check_array, check_within, raw_decisions
 from trigemu.decisions import Plan, decide
-from trigemu.emulation import Chunk
+from trigemu.emulation import Chunk, check_kept
 from trigemu.menus import Menu, Trigger
 from trigemu.samples import Catalogue, Events, entries_with_neighbours
 from trigemu.support import IntArray, TrigemuError
@@ -161,3 +161,19 @@ class Count:
             sum(part.found for part in parts),
             sum(part.events for part in parts),
         )
+
+
+@check_kept.register
+def _(task: Count, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    events = sum(chunk.size for chunk in chunks)
+    whole = np.dtype("i8")
+    if not isinstance(part, Tally) or type(part.found) is not int or part.events != events:
+        raise TrigemuError("it is not a tally of these events")
+    for name in ("only_emulated", "only_stored"):
+        check_array(name, getattr(part, name), whole, len(task.triggers))
+        check_within(name, getattr(part, name), events + 1)
+    check_array("first", part.first, whole, None, 5)
+    check_within("the trigger", part.first[:, 0], len(task.triggers))
+    if not {(chunk.sample, chunk.source) for chunk in chunks} >= {*map(tuple, part.first[:, 1:3].tolist())}:
+        raise TrigemuError("it has an event of another file")
+    check_within("the entry", part.first[:, 3], max(chunk.stop for chunk in chunks))

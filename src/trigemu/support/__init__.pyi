@@ -54,7 +54,7 @@ from .kernels import (
     pseudorapidity,
 )
 from .machine import Environment, cores, environment, load_average, undisturbed
-from .reading import is_file, is_folder, is_there, read_bounded
+from .reading import check_regular, is_file, is_folder, is_there, read_bounded
 from .shown import (
     Named,
     Shown,
@@ -126,6 +126,7 @@ __all__ = [
     "call_function",
     "chain",
     "check_outputs",
+    "check_regular",
     "check_writable",
     "compile_for_others",
     "cores",

@@ -48,6 +48,13 @@ def _mode(path: Path | str) -> int | None:
         return None
 
 
+def check_regular(path: Path) -> None:
+    """Raise TrigemuError if there is something else than a file, which a library may wait for or read for
+    ever: a pipe, a device, a folder."""
+    if is_there(path) and not is_file(path):
+        raise TrigemuError(f"{path} is not an ordinary file")
+
+
 def check_no_pipe(path: Path) -> None:
     """Raise TrigemuError if a file is a named pipe. Those of the shell, in /dev, are written to."""
     if path.is_fifo() and path.parts[:2] != ("/", "dev"):

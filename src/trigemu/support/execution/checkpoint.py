@@ -114,6 +114,11 @@ class Checkpoint:
                 except TrigemuError as error:
                     tell(f"{path} {error}: its part is done again")
                     continue
+                try:
+                    work.check(units[at:end], result)
+                except TrigemuError as error:
+                    tell(f"{path} holds what no task gives ({error}): its part is done again")
+                    continue
                 if begin < at:
                     yield Part(units[begin:at])
                 yield Part(units[at:end], result)
@@ -141,7 +146,11 @@ class Checkpoint:
         """Write a result. It is on the disk when this returns; raises TrigemuError if it cannot be."""
         body = msgspec.json.encode(head) + b"\n" + pack(result)
         digest = hashlib.sha256(body).hexdigest().encode()
-        write_bytes(self.folder / _name(head), _MAGIC + digest + b"\n" + body)
+        path = self.folder / _name(head)
+        if not is_file(path):
+            with suppress(OSError):  # a pipe would be waited for; a folder ends in a message below
+                path.unlink()
+        write_bytes(path, _MAGIC + digest + b"\n" + body)
 
 
 def listed_tasks(folder: Path) -> Iterator[Kept]:

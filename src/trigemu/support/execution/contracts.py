@@ -58,6 +58,9 @@ class Work(Prepared[_U, R], Protocol[_U, R]):
     def key(self) -> str:
         """Fingerprint of all that results depend on, besides the units."""
 
+    def check(self, units: Sequence[_U], part: R) -> None:
+        """Raise TrigemuError if a result that was kept in a file cannot be that of these units."""
+
     def content(self) -> bytes:
         """Return the pickle of a function and its arguments, which returns this work in another process."""
 

@@ -8,7 +8,7 @@ from fuzzing.formats.base import Format
 
 _MODULES = (
     *("expressions", "menus", "catalogues", "profiles", "models", "precisions", "samples", "imports"),
-    *("prescales", "configurations", "projects", "commands"),
+    *("prescales", "configurations", "projects", "scores", "checkpoints", "commands"),
 )
 FORMATS: dict[str, Format] = {}
 for _name in _MODULES:

@@ -89,6 +89,10 @@ _LEVELS = (
     .replace("prescale = 5", 'level = "HLT"')
 )
 _RICH = (RICH, _COLUMNS, _LEVELS)
+_RATES = (
+    *("1e300", "1e-300", "1e308", "5e-324", "1e24", "1e25", "1e-12", "9e-13", "1", "inf", "nan", "-1.0"),
+    "0",
+)
 PLAIN = """
 [menu]
 crossing_rate_hz = 40e6
@@ -141,7 +145,12 @@ def _cases() -> st.SearchStrategy[Files]:
         table_edits(plain, ("T0", "T1", "T0 or T1", "ht", "met", 25.0, 3, 1.5)).map(as_toml),
         st.sampled_from(_RICH).flatmap(word_edits),
     ).map(lambda text: text.encode("utf-8", "surrogatepass"))
-    whole = st.one_of(nudged.map(str.encode), spoilt, spoilt, byte_edits(RICH.encode()))
+    rates = st.builds(
+        lambda text, rate: text.replace("crossing_rate_hz = 40e6", f"crossing_rate_hz = {rate}").encode(),
+        st.sampled_from((*_RICH, PLAIN)),
+        st.sampled_from(_RATES),
+    )
+    whole = st.one_of(nudged.map(str.encode), spoilt, spoilt, byte_edits(RICH.encode()), rates)
     ways = st.sampled_from((*["api"] * 24, "run", "check-menu", "report", "calibrate")).map(str.encode)
     asked = CONDITIONS.map(lambda text: PLAIN.replace("n_muon == 1 or photon[0].pt > 12", text).encode())
     return st.one_of(drawn, asked.map(lambda c: _files(c, b"api")), *[st.builds(_files, whole, ways)] * 3)
