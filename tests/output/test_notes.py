@@ -25,8 +25,15 @@ def test_only_signs_that_are_shown_are_explained() -> None:
     assert list(legend([trigger("A")], [RATE])) == []
     (line,) = texts(legend([trigger("A", unique=replace(ZERO, upper_limit_hz=3.0, contained_in=()))], [RATE]))
     assert line.startswith("<: ")
-    (line,) = texts(legend([trigger("A")], [replace(RATE, unseen=("w", "hard"))]))
-    assert line.startswith("*: no event is from hard or w, ")
+    (line,) = texts(legend([trigger("A")], [replace(RATE, unseen=("w", "hard"), unseen_hz=5.0)]))
+    assert line.startswith("*: a sample may be missing by chance")
+    missing = replace(RATE, unseen=("w", "hard"), unseen_hz=5.0)
+    (line,) = texts(legend([trigger("A", unique=missing)], [RATE]))
+    assert line.endswith(": A (up to 5 Hz of w or hard).")
+    (line,) = texts(legend([trigger("A", total=replace(RATE, effective_events=4.9))], [RATE]))
+    assert line.startswith("?: N_eff below 5: ")
+    (line,) = texts(legend([trigger("A", total=replace(RATE, budgeted=True))], [RATE]))
+    assert line.startswith("=: a rate budget")
 
 
 def test_what_triggers_are_contained_in_is_named_once() -> None:

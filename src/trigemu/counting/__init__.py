@@ -9,6 +9,7 @@ from trigemu.counting.acceptance import (
     Pairs,
     Part,
     acceptances,
+    own_decisions,
     pairs_between,
     raw_decisions,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "members_by_level",
     "merge_score_tables",
     "merge_tables",
+    "own_decisions",
     "pairs_between",
     "pattern_blocks",
     "raw_decisions",

@@ -207,6 +207,12 @@ def _nodes(
             yield Node(name, name, -1, ("disabled", name), 1.0, None, {}, fired)
 
 
+def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
+    """Return the decisions of each trigger that is used before prescales and without its seed, bool[m] over
+    the patterns: where it is false, the trigger accepts nothing."""
+    return _decisions(words, menu, bits)[0]
+
+
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
     """Return the decisions of each trigger that is used before prescales, bool[m] over the patterns, in the
     menu's `order`."""

@@ -13,7 +13,7 @@ from math import inf
 
 import numpy as np
 
-from trigemu.counting import PatternTable, Scales, pattern_blocks, raw_decisions
+from trigemu.counting import PatternTable, Scales, own_decisions, pattern_blocks
 from trigemu.menus import Menu
 from trigemu.support import BoolArray, FloatArray, Words
 
@@ -78,12 +78,13 @@ class Counted:
 
     @cached_property
     def _touched(self) -> BoolArray:
-        """bool[m]: in which entries a fitted trigger fires; in the others, it changes nothing."""
+        """bool[m]: in which entries a fitted trigger may accept; in the others, it changes nothing."""
         touched = np.zeros(len(self.table), np.bool_)
         for menu, bits, names in zip(self.menus, self.bits, self.fitted, strict=True):
-            if names:
-                raw = raw_decisions(self.table.words, menu.part(names), bits)
-                touched |= np.any([raw[name] for name in names], axis=0)
+            if names:  # in a column of prescales, some may not be used
+                own = own_decisions(self.table.words, menu.part(names), bits)
+                for name in names & own.keys():
+                    touched |= own[name]
         return touched
 
 

@@ -35,11 +35,11 @@ class Rate:
     unseen : tuple of str
         Samples that contribute no event by chance, although a single one would change the rate by more than
         `error_hz` and by more than 10 % (`unseen.py`).
-    unseen_hz : float
-        The largest rate in Hz that a single event of these samples would add.
     contained_in : tuple of str
         For a unique rate that is 0 by construction: triggers that together accept everything that this one
         accepts.
+    unseen_hz : float
+        The largest rate in Hz that a single event of the samples in `unseen` would add.
     budgeted : bool
         Whether it equals a rate budget by construction, because a threshold was found from it.
     """

@@ -11,6 +11,8 @@ event has.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from trigemu.counting import PatternTable, exact
@@ -34,31 +36,41 @@ class Unseen:
         self._hz = np.zeros((samples, columns))
         self._seen = np.zeros((samples, columns), np.bool_)
         self._fraction = np.zeros(columns)
-        #: Σw and Σw² of all events, and of those that the menu accepts.
-        self._whole, self._accepted = np.zeros((2, 2, samples))
+        # Σw and Σw² of all events, and of those that the menu accepts
+        self._whole, self._accepted = ([exact.ColumnSums(samples) for _ in range(2)] for _ in range(2))
 
     def add(self, rows: slice, fractions: FloatArray) -> None:
         """Add the fractions float64[m, columns] of the entries in `rows`."""
         numbers = self._table.sample[rows]
+        of_sample = (numbers[:, None] == np.arange(len(self._hz))).astype(np.float64)
+        for sums, inside in ((self._whole, of_sample), (self._accepted, of_sample * (fractions[:, :1] > 0))):
+            sums[0].add(self._table.weight[rows], inside)
+            sums[1].add(self._table.square[rows], inside)
         hz = exact.approximate(self._table.weight[rows]) * self._scale
-        square = exact.approximate(self._table.square[rows]) * self._scale**2
         for sample in np.unique(numbers):
             own = numbers == sample
             entering = fractions[own]
             self._hz[sample] += hz[own] @ entering
             self._seen[sample] |= (entering != 0).any(axis=0)
-            sums = np.array([hz[own], square[own]])
-            self._whole[:, sample] += sums.sum(axis=1)
-            self._accepted[:, sample] += sums @ (entering[:, 0] > 0)
         np.maximum(self._fraction, np.abs(fractions).max(axis=0, initial=0.0), out=self._fraction)
+
+    @cached_property
+    def _sums(self) -> tuple[FloatArray, FloatArray]:
+        """The rate in Hz of all events of each sample, and the weight in Hz of one, float64[samples] each."""
+        (whole, square), (accepted, accepted_square) = (
+            [of.result() for of in sums] for sums in (self._whole, self._accepted)
+        )
+        some = accepted_square > 0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            weight = np.where(some, accepted_square / accepted, square / whole)
+        return whole * self._scale, weight * self._scale
 
     def of(self, column: int, error_hz: float) -> tuple[list[int], float]:
         """Return the numbers of the samples to report for a rate with this error, and the largest rate in Hz
         that a single event of theirs would add."""
-        whole = self._whole[0]
-        hz, square = np.where(self._accepted[1] > 0, self._accepted, self._whole)
+        whole, weighted = self._sums
         with np.errstate(divide="ignore", invalid="ignore"):
-            weight = np.minimum(square / hz, self._limits) * self._fraction[column]
+            weight = np.minimum(weighted, self._limits) * self._fraction[column]
             expected = self._hz[:, column].sum() * whole / (whole.sum() - whole)
         large = (weight > error_hz) & (weight > NOTABLE * abs(self._hz[:, column].sum()))
         told = ~self._seen[:, column] & large & (expected < TELLING * weight)

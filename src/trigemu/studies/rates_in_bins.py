@@ -239,6 +239,7 @@ def _errors(part: Emulation, efficiency: FloatArray) -> FloatArray:
         return np.column_stack([found[MENU], *(found[Label("trigger", name, "total")] for name in names)])
 
     sums = RateSums(counted.table, counted.scales, len(efficiency))
+    most = counted.scales.unseen.max(initial=1.0)
     for rows in counted.blocks():
-        sums.add(rows, counted.fractions(rows, accepted) - np.clip(efficiency, 0.0, 1.0))
+        sums.add(rows, counted.fractions(rows, accepted) - np.clip(efficiency, 1.0 - most, most))
     return np.sqrt(sums.result()[1])

@@ -47,7 +47,7 @@ def two(tmp_path: Path) -> Contents:
 
 def test_the_menus(two: Contents) -> None:
     table = tables.menus(two)
-    assert table.head == ("menu", "triggers", "rate", "events", "less one", "gained", "lost")
+    assert table.head == ("menu", "triggers", "rate", "events (N_eff)", "less one", "gained", "lost")
     first, second = table.rows
     assert (first[0], first[4], second[0], second[1]) == ("one", "–", "two", "1")
     assert two.comparison
@@ -166,7 +166,7 @@ def test_a_budget_is_scanned_and_its_threshold_is_among_the_values(tmp_path: Pat
     (point,) = (p for p in scan.points if p.triggers[0].threshold == variant.triggers[0].threshold)
     assert point.rate.hz == variant.rate.hz
     text = " ".join(sections(found)[0].text)
-    assert "half of each sample" in text
+    assert "from the evaluation half, scaled to all" in text
     assert "J30: threshold" in text
 
 

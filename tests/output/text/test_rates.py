@@ -64,7 +64,7 @@ def narrow(rate: Rate) -> str:
 QUANTITY = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz", "unseen")
 ROW = ["name", "kind", "group", "prescale", "threshold", "threshold_error"]
 ROW += [f"{quantity}_{key}" for quantity in ("total", "unique", "share") for key in QUANTITY]
-ROW.append("unique_contained_in")
+ROW += ["unique_contained_in", "budgeted"]
 
 
 def test_json_has_the_keys_it_promises(result: MenuRates) -> None:
@@ -150,10 +150,10 @@ def test_the_table_shows_the_numbers(result: MenuRates) -> None:
 
 def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
     first, *others = result.triggers
-    marked = first.with_rate("total", replace(first.total, unseen=("soft",)))
+    marked = first.with_rate("total", replace(first.total, unseen=("soft",), unseen_hz=7.0))
     table = rendered(output.rate_table(replace(result, triggers=(marked, *others))))
     assert f"{narrow(first.total)}*" in table
-    assert "*: no event is from soft" in table
+    assert "J30 [/x] (up to 7 Hz of soft)" in " ".join(table.split())
     document = json.loads(output.as_json(replace(result, triggers=(marked, *others)), ""))
     assert document["triggers"][0]["total_unseen"] == ["soft"]
 

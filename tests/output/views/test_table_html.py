@@ -68,7 +68,7 @@ def test_names_warnings_and_numbers_are_those_of_the_text(
     rates = results["MenuRates"]
     found = Checked(rates._repr_html_())
     head, first, *_, menu = found.rows
-    assert head == ["trigger", "prescale", "total", "unique", "share", "events"]
+    assert head == ["trigger", "prescale", "total", "unique", "share", "events (N_eff)"]
     assert first[0] == r'J<i>&"\x1b[2J$x$\u202e'
     assert menu[0] == r"menu m<b>\x1b[1m"
     words = " ".join(str(rates).split())
