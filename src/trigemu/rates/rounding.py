@@ -54,10 +54,9 @@ def _lowest(menu: Menu, trigger: Trigger) -> Iterator[tuple[str, float]]:
 def _stored(low: float, rounding: Rounding) -> float | None:
     """Return the smallest accepted value, or the largest rejected one, if rounding can give it; else None."""
     for value in (math.nextafter(low, -math.inf), low):
-        if 0 < value < math.inf:
-            steps = value / _step(value, rounding)
-            if steps % 1 == (0.5 if rounding.centred else 0.0):
-                return value
+        step = _step(value, rounding)  # 0 next to 0
+        if 0 < value < math.inf and step and value / step % 1 == (0.5 if rounding.centred else 0.0):
+            return value
     return None
 
 
