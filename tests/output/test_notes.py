@@ -29,7 +29,7 @@ def test_only_signs_that_are_shown_are_explained() -> None:
     assert line.startswith("*: a sample may be missing by chance")
     missing = replace(RATE, unseen=("w", "hard"), unseen_hz=5.0)
     (line,) = texts(legend([trigger("A", unique=missing)], [RATE]))
-    assert line.endswith(": A (up to 5 Hz of w or hard).")
+    assert line.endswith(" Marked: A (up to 5 Hz of w or hard).")
     (line,) = texts(legend([trigger("A", total=replace(RATE, effective_events=4.9))], [RATE]))
     assert line.startswith("?: N_eff below 5: ")
     (line,) = texts(legend([trigger("A", total=replace(RATE, budgeted=True))], [RATE]))

@@ -18,16 +18,17 @@ _NAMED = 8
 
 
 class Note(NamedTuple):
-    """A line below a table. about: "menu": one menu alone; "events", "unseen", "few": what explains that
-    column or mark; "rates": anything else."""
+    """A line below a table. about: "menu": one menu alone; "events", "unseen", "few", "budget": what explains
+    that column or mark; "rates": anything else. cases: what follows, of the rates of one menu."""
 
     text: str
-    about: Literal["menu", "events", "unseen", "few", "rates"] = "rates"
+    about: Literal["menu", "events", "unseen", "few", "budget", "rates"] = "rates"
+    cases: str = ""
 
 
 def texts(notes: Iterable[Note]) -> Iterator[str]:
     """Return the texts of notes."""
-    return (note.text for note in notes)
+    return (note.text + note.cases for note in notes)
 
 
 def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[Note]:
@@ -43,13 +44,17 @@ def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[Not
             f"{', '.join(contained[:_NAMED])}{more}."
         )
     if any(rate.budgeted for rate in every):
-        yield Note("=: a rate budget, from which the threshold was found; as a measurement it says nothing.")
+        yield Note(
+            "=: a rate budget, from which the threshold was found; as a measurement it says nothing.",
+            "budget",
+        )
     if unseen := [*_unseen(rates), *("menu" for rate in menus if rate.unseen)]:
         more = f" and {len(unseen) - _NAMED} more" if len(unseen) > _NAMED else ""
         yield Note(
-            f"*: a sample may be missing by chance; one event of it would change the rate by more than its "
-            f"error and by a tenth: {', '.join(unseen[:_NAMED])}{more}.",
+            "*: a sample may be missing by chance; one event of it would change the rate by more than its "
+            "error and by a tenth.",
             "unseen",
+            f" Marked: {', '.join(unseen[:_NAMED])}{more}.",
         )
     if any(rate.is_uncertain and not rate.unseen for rate in every):
         yield Note(

@@ -194,4 +194,5 @@ def _of_variant(variant: MenuRates) -> Iterator[str]:
     """Yield the notes of `run`; those about a menu begin with its name."""
     name = variant.menu.name
     for note in notes(variant):
-        yield f"{name}: {note.text}" if note.about == "menu" else note.text
+        text = note.text + note.cases
+        yield f"{name}: {text}" if note.about == "menu" else text

@@ -148,7 +148,7 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
         yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
     if any(point.resources for point in scan.points):
         yield "LUT and registers: an estimate by yosys for UltraScale+, from conifer's VHDL."
-    shown = (note for note in notes(scan.floating) if note.about not in ("events", "unseen", "few"))
+    shown = (note for note in notes(scan.floating) if note.about not in ("events", "unseen", "few", "budget"))
     yield from (note.text for note in shown if note.text)
 
 

@@ -107,7 +107,8 @@ def rates_vs_table(result: BinnedRates, triggers: Sequence[str] = ()) -> Rendera
             low_high, share = f"{part.low:g} to {part.high:g}", part.crossings.hz / result.crossings.hz
             table.add_row(label, low_high, f"{100 * share:.3g} %", *cells, style=style)
             label = ""
-    return Page([table], (*texts(notes(whole)), *_notes(result)))
+    shown = (note for note in notes(whole) if note.about != "budget")  # in a bin, a rate is no budget
+    return Page([table], (*texts(shown), *_notes(result)))
 
 
 def _position(result: BinnedRates, name: str) -> int:

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 
 from trigemu.counting import COMPARED
 from trigemu.output.documents import in_csv, in_json
-from trigemu.output.notes import notes, texts
+from trigemu.output.notes import notes
 from trigemu.output.numbers import in_unit, marked, rejection_text, threshold_label
 from trigemu.output.text.rates import as_dict, in_cell, rate_numbers
 from trigemu.output.text.terminal import Page, Table
@@ -123,7 +123,7 @@ def _lines(met: Sequence[Met]) -> Iterator[str]:
 
 def _notes(scan: Scan) -> Iterator[str]:
     """Yield the notes of `run` about all points, each once."""
-    yield from dict.fromkeys(text for point in scan.points for text in texts(notes(point)))
+    yield from dict.fromkeys(note.text for point in scan.points for note in notes(point))
 
 
 def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
