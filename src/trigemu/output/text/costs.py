@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from trigemu.decisions import ARRAYS_FROM
 from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, short
@@ -208,6 +209,13 @@ def _notes(result: Bench) -> Iterator[str]:
         yield "No times are given for kinds that act on the decisions of a whole sample, once."
     if not all(timing.reaches(1000) for timing in _smallest(result)):
         yield "–: too few calls for such a percentile."
+    if any(1 < size < ARRAYS_FROM for size in result.batches):
+        yield (
+            f"Batches are consecutive events in memory; fewer than {ARRAYS_FROM} are decided one after the "
+            f"other (Stream.decide_many), more as arrays."
+        )
+        if any(cost.parts for cost in result.triggers):
+            yield "The parts of a score are computed as arrays in every batch of several events."
     yield "Decisions are the same at every batch size, on all of these events."
     for engine in dict.fromkeys(cost.engine for cost in result.triggers if cost.engine):
         names = ", ".join(cost.trigger.name for cost in result.triggers if cost.engine == engine)
