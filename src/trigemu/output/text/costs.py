@@ -129,6 +129,8 @@ def _costs(result: Bench) -> Table:
     sizes = [str(size) for size in result.batches]
     table = _table("Rates, and mean ns per event in batches of …", "trigger", ("total", "unique", *sizes))
     for cost in result.triggers:
+        if cost.trigger.name in result.untimed:  # hundreds, of which a note says so
+            continue
         rates = [marked(cost.rates.total), marked(cost.rates.unique)] if cost.rates else ["disabled ", ""]
         table.add_row(cost.trigger.name, *rates, *_mean(cost.batch, result.batches))
     whole = [marked(result.rates.rate), "", *_mean(result.menu, result.batches)]
@@ -203,7 +205,8 @@ def _notes(result: Bench) -> Iterator[str]:
     if result.untimed:
         yield (
             f"Not timed, since the time was up: {len(result.untimed)} of {len(result.triggers)} triggers, "
-            f"from {result.untimed[0]} to {result.untimed[-1]}; --seconds gives more time."
+            f"from {result.untimed[0]} to {result.untimed[-1]}; --seconds gives more time. `trigemu run` "
+            f"shows their rates."
         )
     if any(not cost.batch and cost.trigger.name not in result.untimed for cost in result.triggers):
         yield "No times are given for kinds that act on the decisions of a whole sample, once."

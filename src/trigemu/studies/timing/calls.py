@@ -86,7 +86,10 @@ class Batches:
     def _calls(self, plan: Plan) -> Mapping[str, Callable[[int], object]]:
         if self._size == 1:
             return Stream(plan, self._events).stages(0)
-        stages = [plan.slots[0].compiled.stages(view) for view in self._views()]
+        compiled = plan.slots[0].compiled
+        if not compiled.stages(self._events[: self._size]):  # views take time
+            return {}
+        stages = [compiled.stages(view) for view in self._views()]
         return {name: partial(_do, stages, name) for name in stages[0]}
 
 
