@@ -53,6 +53,8 @@ def test_few_events_and_little_time(place: Any, trigemu: Run) -> None:
     document = json.loads((place.folder / "out.json").read_text())
     assert list(document["menu"]["batch"]) == ["1", "16"]
     assert document["untimed"] == [f"J{n}" for n in range(37, 45)]
+    rows = [line.split()[0] for line in said.splitlines() if line.startswith("J")]
+    assert sorted(set(rows)) == ["J30", *(f"J{n}" for n in range(31, 37))]
     assert "Not timed, since the time was up: 8 of 16 triggers, from J37 to J44" in " ".join(said.split())
 
 

@@ -46,6 +46,14 @@ def test_a_log_gets_a_line_now_and_then(clock: Clock, capsys: pytest.CaptureFixt
         assert capsys.readouterr().err == line
 
 
+def test_no_more_time_is_left_than_the_limit(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with bar("timing", 473, limit=60.0) as advance:
+        for seconds, left in ((40, 20), (40, 0)):
+            clock.now += seconds
+            advance(2)
+            assert f" of 473 timing, {left} s left, " in capsys.readouterr().err
+
+
 def test_short_work_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     with bar("events", 10) as advance:
         advance(10)

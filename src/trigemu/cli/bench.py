@@ -78,7 +78,8 @@ def bench(
     engine = Engine()
     with menus_bar([read], samples, engine) as advance:
         emulation = trigemu.emulate([read], samples, executor=engine, progress=advance)
-    with bar("timing", latency.steps(emulation.plan, batches, threads) + 1) as advance:
+    steps = latency.steps(emulation.plan, batches, threads) + 1
+    with bar("timing", steps, limit=seconds) as advance:
         result = trigemu.bench(
             emulation,
             batches=batches,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -33,10 +34,13 @@ def menus_bar(
 
 
 @contextmanager
-def bar(description: str, total: int, engine: Engine | None = None) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances the bar by a number of steps. engine: what its workers do is shown."""
+def bar(
+    description: str, total: int, engine: Engine | None = None, limit: float = math.inf
+) -> Iterator[Callable[[int], None]]:
+    """Yield a function that advances the bar by a number of steps. engine: what its workers do is shown.
+    limit: the time in s after which the remaining steps are left out."""
     if not sys.stderr.isatty():
-        yield _Log(description, total, engine).advance
+        yield _Log(description, total, engine, limit).advance
         return
     from rich.console import Console
     from rich.progress import (
@@ -44,10 +48,12 @@ def bar(description: str, total: int, engine: Engine | None = None) -> Iterator[
         MofNCompleteColumn,
         Progress,
         TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    clock = TimeRemainingColumn() if limit == math.inf else TimeElapsedColumn()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), clock)
     state = TextColumn("{task.fields[state]}", style="dim")
     with Progress(*columns, state, console=Console(stderr=True)) as progress:
         task = progress.add_task(description, total=total, state="")
@@ -109,8 +115,9 @@ def _told_steps(total: int) -> Iterator[Callable[[str], None]]:
 class _Log:
     """Lines in a log; none if the work is done before the first is due."""
 
-    def __init__(self, description: str, total: int, engine: Engine | None) -> None:
+    def __init__(self, description: str, total: int, engine: Engine | None, limit: float) -> None:
         self._description, self._total, self._engine = description, total, engine
+        self._limit = limit
         self._done = 0
         self._start = self._told = time.monotonic()
 
@@ -122,6 +129,7 @@ class _Log:
         self._told = now
         speed = self._done / (now - self._start)
         left = max(self._total - self._done, 0) / speed if speed else 0.0
+        left = min(left, max(self._start + self._limit - now, 0.0))
         say(
             f"trigemu: {self._done} of {self._total} {self._description}, {left:.0f} s left, "
             f"{_state(self._description, speed, self._engine)}",

@@ -6,6 +6,6 @@ out: `Plan`, packed decisions, `Stream`
 """
 
 from trigemu.decisions.plan import Plan, Slot, decide, lacks, lacks_neighbours, make_plan
-from trigemu.decisions.stream.stream import Stream
+from trigemu.decisions.stream.stream import ARRAYS_FROM, Stream
 
-__all__ = ["Plan", "Slot", "Stream", "decide", "lacks", "lacks_neighbours", "make_plan"]
+__all__ = ["ARRAYS_FROM", "Plan", "Slot", "Stream", "decide", "lacks", "lacks_neighbours", "make_plan"]

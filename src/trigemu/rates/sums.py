@@ -65,13 +65,15 @@ class Sums:
         self._largest = float(possible.max(initial=0.0)), float((possible * scales.unseen).max(initial=0.0))
 
     def add(self, rows: slice, acceptance: Acceptance) -> None:
-        each = self._each(self._menu, acceptance)
-        self._accepted += self._table.n[rows] @ (each != 0)
-        each = self._counted.judged(rows, each, self._of)
+        accepted = self._each(self._menu, acceptance)
+        each = self._counted.judged(rows, accepted, self._of)
         self._sums.add(rows, each)
-        self._events += self._table.n[rows] @ (each != 0)
+        events = self._table.n[rows] @ (each != 0)
+        self._events += events
+        self._accepted += events if each is accepted else self._table.n[rows] @ (accepted != 0)
         self._unseen.add(rows, each)
-        largest = (self._heaviest[rows, None] * np.abs(each)).max(axis=0)
+        sizes = each if each is accepted else np.abs(each)
+        largest = (self._heaviest[rows, None] * sizes).max(axis=0)
         np.maximum(self._largest_entered, largest, out=self._largest_entered)
         self._overlap.add(rows, acceptance.pairs())
 

@@ -36,16 +36,16 @@ class Unseen:
         self._hz = np.zeros((samples, columns))
         self._seen = np.zeros((samples, columns), np.bool_)
         self._fraction = np.zeros(columns)
-        # Σw and Σw² of all events, and of those that the menu accepts
-        self._whole, self._accepted = ([exact.ColumnSums(samples) for _ in range(2)] for _ in range(2))
+        # Σw and Σw² of all events, then of those that the menu accepts: exact, so that no order matters
+        self._limbs = np.zeros((2, 2, samples, exact.LIMBS), np.int64)
 
     def add(self, rows: slice, fractions: FloatArray) -> None:
         """Add the fractions float64[m, columns] of the entries in `rows`."""
         numbers = self._table.sample[rows]
-        of_sample = (numbers[:, None] == np.arange(len(self._hz))).astype(np.float64)
-        for sums, inside in ((self._whole, of_sample), (self._accepted, of_sample * (fractions[:, :1] > 0))):
-            sums[0].add(self._table.weight[rows], inside)
-            sums[1].add(self._table.square[rows], inside)
+        accepted = fractions[:, 0] > 0
+        for power, limbs in enumerate((self._table.weight[rows], self._table.square[rows])):
+            np.add.at(self._limbs[0, power], numbers, limbs)
+            np.add.at(self._limbs[1, power], numbers[accepted], limbs[accepted])
         hz = exact.approximate(self._table.weight[rows]) * self._scale
         for sample in np.unique(numbers):
             own = numbers == sample
@@ -57,9 +57,9 @@ class Unseen:
     @cached_property
     def _sums(self) -> tuple[FloatArray, FloatArray]:
         """The rate in Hz of all events of each sample, and the weight in Hz of one, float64[samples] each."""
-        (whole, square), (accepted, accepted_square) = (
-            [of.result() for of in sums] for sums in (self._whole, self._accepted)
-        )
+        limbs = self._limbs.reshape(-1, exact.LIMBS)
+        exact.carry(limbs)
+        (whole, square), (accepted, accepted_square) = exact.to_float(limbs).reshape(2, 2, -1)
         some = accepted_square > 0
         with np.errstate(divide="ignore", invalid="ignore"):
             weight = np.where(some, accepted_square / accepted, square / whole)

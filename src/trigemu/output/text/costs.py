@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
+from trigemu.decisions import ARRAYS_FROM
 from trigemu.output.documents import in_json
 from trigemu.output.notes import notes, texts
 from trigemu.output.numbers import in_unit, marked, short
@@ -128,6 +129,8 @@ def _costs(result: Bench) -> Table:
     sizes = [str(size) for size in result.batches]
     table = _table("Rates, and mean ns per event in batches of …", "trigger", ("total", "unique", *sizes))
     for cost in result.triggers:
+        if cost.trigger.name in result.untimed:  # hundreds, of which a note says so
+            continue
         rates = [marked(cost.rates.total), marked(cost.rates.unique)] if cost.rates else ["disabled ", ""]
         table.add_row(cost.trigger.name, *rates, *_mean(cost.batch, result.batches))
     whole = [marked(result.rates.rate), "", *_mean(result.menu, result.batches)]
@@ -202,12 +205,20 @@ def _notes(result: Bench) -> Iterator[str]:
     if result.untimed:
         yield (
             f"Not timed, since the time was up: {len(result.untimed)} of {len(result.triggers)} triggers, "
-            f"from {result.untimed[0]} to {result.untimed[-1]}; --seconds gives more time."
+            f"from {result.untimed[0]} to {result.untimed[-1]}; --seconds gives more time. `trigemu run` "
+            f"shows their rates."
         )
     if any(not cost.batch and cost.trigger.name not in result.untimed for cost in result.triggers):
         yield "No times are given for kinds that act on the decisions of a whole sample, once."
     if not all(timing.reaches(1000) for timing in _smallest(result)):
         yield "–: too few calls for such a percentile."
+    if any(1 < size < ARRAYS_FROM for size in result.batches):
+        yield (
+            f"Batches are consecutive events in memory; fewer than {ARRAYS_FROM} are decided one after the "
+            f"other (Stream.decide_many), more as arrays."
+        )
+        if any(cost.parts for cost in result.triggers):
+            yield "The parts of a score are computed as arrays in every batch of several events."
     yield "Decisions are the same at every batch size, on all of these events."
     for engine in dict.fromkeys(cost.engine for cost in result.triggers if cost.engine):
         names = ", ".join(cost.trigger.name for cost in result.triggers if cost.engine == engine)

@@ -1,7 +1,7 @@
 """The timed calls of a plan: all its slots on consecutive batches of events, and the parts of a slot.
 
-Every call runs once when it is made, as a warm-up. Decisions (by a `Stream` for single events, by `decide`
-for larger batches) are then compared with those of all events at once.
+Every call runs once when it is made, as a warm-up. Decisions (by a `Stream` of the events, by `decide` where
+a stream would call it) are then compared with those of all events at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from trigemu.decisions import Plan, Stream, decide
+from trigemu.decisions import ARRAYS_FROM, Plan, Stream, decide
 from trigemu.samples import Events
 from trigemu.studies.timing.clock import TimedCall
 from trigemu.support import PluginError, TrigemuError, Words, own_cause
@@ -32,16 +32,25 @@ class Batches:
         words = np.empty_like(expected)
         if self._size == 1:
             stream = Stream(plan, self._events)
+            call: Callable[[int], object] = stream.decide
             for event in range(len(words)):
                 stream.decide(event)
                 words[event] = stream.words
-            call: Callable[[int], object] = stream.decide
         else:
-            call = partial(_decide, self._views(plan.margin), plan)
+            call = several = self._several(plan)
             for i in range(self._number):
-                words[i * self._size : (i + 1) * self._size] = call(i)
+                words[i * self._size : (i + 1) * self._size] = several(i)
         self._check_alike(plan, words ^ expected)
         return TimedCall(self._number, self._size, call)
+
+    def _several(self, plan: Plan) -> Callable[[int], Words]:
+        """Return what decides a batch of several events: a stream if it can be faster, which takes seconds to
+        compile the first time."""
+        if (size := self._size) < ARRAYS_FROM:
+            stream = Stream(plan, self._events)
+            return lambda i: stream.decide_many(i * size, (i + 1) * size)
+        views = self._views(plan.margin)
+        return lambda i: decide(views[i], plan)[views[i].core]
 
     def _views(self, margin: int = 0) -> list[Events]:
         starts = range(0, len(self._events), self._size)
@@ -77,17 +86,16 @@ class Batches:
     def _calls(self, plan: Plan) -> Mapping[str, Callable[[int], object]]:
         if self._size == 1:
             return Stream(plan, self._events).stages(0)
-        stages = [plan.slots[0].compiled.stages(view) for view in self._views()]
+        compiled = plan.slots[0].compiled
+        if not compiled.stages(self._events[: self._size]):  # views take time
+            return {}
+        stages = [compiled.stages(view) for view in self._views()]
         return {name: partial(_do, stages, name) for name in stages[0]}
 
 
 def _where(plan: Plan, bit: int) -> str:
     trigger = plan.slots[bit].trigger
     return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
-
-
-def _decide(views: Sequence[Events], plan: Plan, i: int) -> Words:
-    return decide(views[i], plan)[views[i].core]
 
 
 def _do(stages: Sequence[Mapping[str, Callable[[], object]]], name: str, i: int) -> object:

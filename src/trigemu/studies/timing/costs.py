@@ -1,8 +1,8 @@
 """The cost of a menu: the time per event of each trigger and of the whole menu, for single events and in
 batches.
 
-Single events are decided by a `Stream`, larger batches by `decide`: batches of one measure the latency, the
-others the throughput.
+Batches of one, decided by a `Stream`, measure the latency, the others the throughput. They are consecutive
+events in memory, and are decided as `Stream.decide_many` does.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trigemu.decisions import Plan, Slot, Stream, make_plan
+from trigemu.decisions import ARRAYS_FROM, Plan, Slot, Stream, make_plan
 from trigemu.emulation import Emulation, emulation_of
 from trigemu.menus import Menu, MenuLike, Trigger
 from trigemu.observables import Condition
@@ -256,7 +256,7 @@ def bench(
     if threads > 1:
         at_once = _at_once(menu, come.events, batches, threads, progress)
     by_name = {trigger.name: trigger for trigger in found.triggers}
-    engines = Stream(plan, come.events[:0]).engines if 1 in batches else {}
+    engines = Stream(plan, come.events[:0]).engines if min(batches) < ARRAYS_FROM else {}
     triggers, untimed = [], []
     for trigger in menu.used:
         bit = plan.bits[0].get(trigger.name)
