@@ -203,13 +203,16 @@ def _add_pairs(
     and Σw² side by side. A pair has the same fraction in nearly all entries: `add_usual` multiplies those
     with its first fraction once, with the same exact result."""
     for row in range(start, stop):
+        plain, fitted = factor[row, 0], factor[row, 1]
         for a in range(starts1[row], starts1[row + 1]):
             i = np.int64(column1[a])
             if i < low or i >= high:
                 continue
             for b in range(a if upper else starts2[row], starts2[row + 1]):
                 j = np.int64(column2[b])
-                f = _joint(value1[a], value2[b], alike[i, j]) * factor[row, int(fitted1[i] or fitted2[j])]
+                f = _joint(value1[a], value2[b], alike[i, j]) * (
+                    fitted if fitted1[i] or fitted2[j] else plain
+                )
                 if f == 0.0:
                     continue
                 if usual[i - low, j] == 0.0:
@@ -250,6 +253,7 @@ def _shared_pairs(
         n = 0
         for event in range(parents[parent], parents[parent + 1]):
             row = entry[event]
+            plain, fitted = factor[row, 0], factor[row, 1]
             for a in range(starts1[row], starts1[row + 1]):
                 i = np.int64(column1[a])
                 if i < low or i >= high:
@@ -257,7 +261,7 @@ def _shared_pairs(
                 for b in range(a if upper else starts2[row], starts2[row + 1]):
                     j = np.int64(column2[b])
                     f = _joint(value1[a], value2[b], alike[i, j])
-                    x = weight[event] * (f * factor[row, int(fitted1[i] or fitted2[j])])
+                    x = weight[event] * (f * (fitted if fitted1[i] or fitted2[j] else plain))
                     n = enter((i - low) * m + j, x, sums, squares, touched, n)
         leave(total, sums, squares, touched, n)
 
@@ -285,13 +289,16 @@ def _listed(
     rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
     n, m = 0, alike.shape[1]
     for row in range(start, stop):
+        plain, fitted = factor[row, 0], factor[row, 1]
         for a in range(starts1[row], starts1[row + 1]):
             i = np.int64(column1[a])
             if i < low or i >= high:
                 continue
             for b in range(a if upper else starts2[row], starts2[row + 1]):
                 j = np.int64(column2[b])
-                f = _joint(value1[a], value2[b], alike[i, j]) * factor[row, int(fitted1[i] or fitted2[j])]
+                f = _joint(value1[a], value2[b], alike[i, j]) * (
+                    fitted if fitted1[i] or fitted2[j] else plain
+                )
                 if f == 0.0:
                     continue
                 if n == len(rows):

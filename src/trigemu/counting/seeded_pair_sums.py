@@ -41,27 +41,24 @@ class SeededPairSums:
         table, factor = self._table, self._scales.of_pairs(rows)
         both = np.hstack([table.weight[rows], table.square[rows]])
         combination: Any = pairs.combination if len(pairs.combination) else np.zeros(len(both), np.int64)
-        of: tuple[Any, ...] = (
-            pairs.alike,
-            pairs.bound,
-            pairs.of_first,
-            pairs.of_second,
-            *self._fitted,
-            self._upper,
-        )
+        of: Any = (pairs.alike, pairs.bound, pairs.of_first, pairs.of_second, self._upper)
+        fitted = np.logical_or.outer(*self._fitted)
         for start, stop in alike_entries(factor):
             some = slice(start, stop)
-            accepted = [factor[some], pairs.first[some], pairs.second[some], combination[some]]
+            accepted: Any = (pairs.first[some], pairs.second[some], combination[some])
+            scale = (
+                np.where(fitted, factor[start, 1], factor[start, 0]) if stop else fitted.astype(np.float64)
+            )
             usual, summed = np.zeros(self._shape), np.zeros((*self._shape, 2 * exact.LIMBS), np.int64)
-            _add_pairs(self._sums, summed, usual, both[some], *accepted, *of)
+            _add_pairs(self._sums, summed, usual, both[some], scale, *accepted, *of)
             add_usual(self._sums, summed, usual)
             first = rows.start + start
             if self._strata:
-                row, place, fraction = _pairs_of(*accepted, *of)
+                row, place, fraction = _pairs_of(scale, *accepted, *of)
                 self._strata.add(first + row, place, fraction)
             if self._shared:
                 used = np.flatnonzero(self._shared.used(slice(first, rows.start + stop)))
-                row, place, fraction = _pairs_of(*(array[used] for array in accepted), *of)
+                row, place, fraction = _pairs_of(scale, *(array[used] for array in accepted), *of)
                 self._shared.add_sparse(first + used[row], place, fraction)
         exact.carry(self._sums.reshape(-1, exact.WIDE))
 
@@ -79,7 +76,6 @@ def _pair(
     row: int,
     i: int,
     j: int,
-    factor: FloatArray,
     first: FloatArray,
     second: FloatArray,
     combination: IntArray,
@@ -87,23 +83,19 @@ def _pair(
     bound: FloatArray,
     of_first: IntArray,
     of_second: IntArray,
-    fitted1: BoolArray,
-    fitted2: BoolArray,
 ) -> float:
-    """Return the joint acceptance of two triggers, times its factor (`Scales.of_pairs`): the product, the
-    smaller one if they share a counter, or that given by seeds."""
+    """Return the joint acceptance of two triggers: the product, the smaller one if they share a counter, or
+    that given by seeds."""
     if of_first[i] >= 0 and of_second[j] >= 0:
-        joint = bound[combination[row], of_first[i], of_second[j]]
-    elif alike[i, j]:
-        joint = min(first[row, i], second[row, j])
-    else:
-        joint = first[row, i] * second[row, j]
-    return joint * factor[row, int(fitted1[i] or fitted2[j])]  # type: ignore[no-any-return]
+        return bound[combination[row], of_first[i], of_second[j]]  # type: ignore[no-any-return]
+    if alike[i, j]:
+        return min(first[row, i], second[row, j])  # type: ignore[no-any-return]
+    return first[row, i] * second[row, j]  # type: ignore[no-any-return]
 
 
 @kernel
 def _pairs_of(
-    factor: FloatArray,
+    scale: FloatArray,
     first: FloatArray,
     second: FloatArray,
     combination: IntArray,
@@ -111,11 +103,10 @@ def _pairs_of(
     bound: FloatArray,
     of_first: IntArray,
     of_second: IntArray,
-    fitted1: BoolArray,
-    fitted2: BoolArray,
     upper: bool,
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return row, column i · t + j and fraction of all pairs with a joint acceptance above 0."""
+    """Return row, column i · t + j and fraction of all pairs with a joint acceptance above 0. scale: as in
+    `_add_pairs`."""
     rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
     n, t = 0, second.shape[1]
     for row in range(first.shape[0]):
@@ -125,21 +116,8 @@ def _pairs_of(
             for j in range(i if upper else 0, t):
                 if second[row, j] == 0.0:
                     continue
-                f = _pair(
-                    row,
-                    i,
-                    j,
-                    factor,
-                    first,
-                    second,
-                    combination,
-                    alike,
-                    bound,
-                    of_first,
-                    of_second,
-                    fitted1,
-                    fitted2,
-                )
+                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
+                f *= scale[i, j]
                 if f == 0.0:
                     continue
                 if n == len(rows):
@@ -155,7 +133,7 @@ def _add_pairs(
     summed: IntArray,
     usual: FloatArray,
     both: IntArray,
-    factor: FloatArray,
+    scale: FloatArray,
     first: FloatArray,
     second: FloatArray,
     combination: IntArray,
@@ -163,13 +141,11 @@ def _add_pairs(
     bound: FloatArray,
     of_first: IntArray,
     of_second: IntArray,
-    fitted1: BoolArray,
-    fitted2: BoolArray,
     upper: bool,
 ) -> None:
-    """Add the joint acceptances of pairs in rows with equal factors. both: Σw and Σw² side by side. A pair
-    has the same fraction in nearly all entries: `add_usual` multiplies those with its first fraction once,
-    with the same exact result."""
+    """Add the joint acceptances of pairs. both: Σw and Σw² side by side. scale: float64[s, t], the factor of
+    each pair in these rows (`Scales.of_pairs`). A pair has the same fraction in nearly all entries:
+    `add_usual` multiplies those with its first fraction once, with the same exact result."""
     n, m = first.shape[1], second.shape[1]
     fired = np.empty(m, np.int64)
     for row in range(first.shape[0]):
@@ -185,21 +161,8 @@ def _add_pairs(
                 j = fired[k]
                 if upper and j < i:
                     continue
-                f = _pair(
-                    row,
-                    i,
-                    j,
-                    factor,
-                    first,
-                    second,
-                    combination,
-                    alike,
-                    bound,
-                    of_first,
-                    of_second,
-                    fitted1,
-                    fitted2,
-                )
+                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
+                f *= scale[i, j]
                 if f == 0.0:
                     continue
                 if usual[i, j] == 0.0:
