@@ -128,7 +128,6 @@ def test_tables_fit_100_columns(place: Any, trigemu: Run) -> None:
         (("menu.toml", *ASKED, "--trigger", "J3"), "no menu has an enabled trigger 'J3'"),
         (("menu.toml", *ASKED, "--category", "n_jet >"), "'n_jet >': "),
         (("menu.toml", *ASKED, "--category", "n_jet > 99"), "no event is in the category 'n_jet > 99'"),
-        (("menu.toml", "menu.toml", *ASKED), "are called menu, menu"),
         (("--profile", "nowhere.toml"), "nowhere.toml: cannot read"),
         (("--profile", "menu.toml"), "menu.toml:2: this is a menu, not a set of efficiency profiles"),
         (("--profile", "profile.toml", *ASKED), "a --profile defines its own observables and categories"),

@@ -62,6 +62,7 @@ def test_negative_weights_alone_are_like_positive_ones(weights: tuple[float, ...
     passes = np.array([[True, True, False]])
     curve, other = signed_curve(passes, np.array([weights])), signed_curve(passes, -np.array([weights]))
     assert (curve.value, curve.low, curve.high) == (other.value, other.low, other.high)
+    assert curve.gain_error == other.gain_error > 0
 
 
 def test_weights_that_add_up_to_nothing_have_no_efficiency() -> None:

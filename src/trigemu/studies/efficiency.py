@@ -11,17 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import (
-    MENU,
-    Acceptance,
-    Label,
     PatternTable,
     SharedEvents,
-    acceptances,
     check_table,
     complete_table,
     count_patterns,
     exact,
-    fractions,
     merge_tables,
 )
 from trigemu.decisions import Plan, decide, lacks, make_plan
@@ -45,6 +40,7 @@ from trigemu.menus import (
 )
 from trigemu.observables import Condition, Number, Scope, Workspace
 from trigemu.samples import Catalogue, Events, Sample, SamplesLike, half_of, samples_of
+from trigemu.studies.efficiency_thresholds import accepted, shifts_of_gains, thresholds_of, with_moved
 from trigemu.studies.intervals import Curve, Profile, Sums
 from trigemu.support import (
     FloatArray,
@@ -229,11 +225,12 @@ def efficiencies(
         plan.check(sample)
         _check_columns(sample, context)
     solved = solve_budgets(menus, catalogue, executor=executor, progress=progress)
-    plan = plan if solved == menus else make_plan(solved)
+    every = with_moved(solved)
+    plan = plan if every == menus else make_plan(every)
     unseen = unseen_half(solved, plan, catalogue)
     halved = [s for s in chosen if s.table.role == "background" and unseen is not None]
     task = replace(task, unseen=unseen, halved=frozenset(sample.number for sample in halved))
-    job = Job(solved, plan, catalogue, frozenset(context.needs))
+    job = Job(every, plan, catalogue, frozenset(context.needs))
     made = over_samples(chosen, job, task, executor, progress)
     tables = [complete_table(parts) for parts in zip(*made, strict=True)]
     if not len(tables[0]):
@@ -386,7 +383,7 @@ def _turnons(
     profile: Profile,
     table: PatternTable,
     of: Sample | None,
-    menus: Sequence[Menu],
+    menus: tuple[Menu, ...],
     plan: Plan,
     categories: Sequence[str],
     triggers: Sequence[str],
@@ -394,9 +391,10 @@ def _turnons(
     """Yield the turn-ons of one sample, or of all together."""
     columns = [
         ((menu.name, trigger), fraction)
-        for menu, bits in zip(menus, plan.bits, strict=True)
-        for trigger, fraction in _accepted(menu, acceptances(table.words, menu, bits), triggers)
+        for menu, bits in zip(menus, plan.bits, strict=False)  # moved thresholds follow the menus
+        for trigger, fraction in accepted(menu, bits, table.words, triggers).items()
     ]
+    shifts = shifts_of_gains(thresholds_of(menus, plan), menus, plan, table.words, triggers)
     references = {trigger: fraction for (menu, trigger), fraction in columns if menu == menus[0].name}
     nothing = np.zeros(len(table))
     n = len(profile.edges)
@@ -417,19 +415,9 @@ def _turnons(
             continue
         sums = Sums(table, bin_, inside, profile)
         curves = tuple(
-            sums.curve(menu, trigger, fraction, references.get(trigger, nothing))
-            for (menu, trigger), fraction in columns
+            sums.curve(*of, fraction, references.get(of[1], nothing), shifts.get(of, ()))
+            for of, fraction in columns
         )
         selected, events = int(sums.events[-1]), sums.events[: n - 1]
         name = None if of is None else of.name
         yield Turnon(profile, category, selected, events, sums.effective[: n - 1], curves, sample=name)
-
-
-def _accepted(
-    menu: Menu, acceptance: Acceptance, triggers: Sequence[str]
-) -> Iterable[tuple[str | None, FloatArray]]:
-    found = fractions(menu, acceptance, ("total",))
-    yield None, found[MENU]
-    for trigger in menu.enabled:
-        if trigger.name in triggers:
-            yield trigger.name, found[Label("trigger", trigger.name, "total")]

@@ -9,6 +9,7 @@ their w (a − ε), or of their w, to the variance (`shared.py`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -55,7 +56,9 @@ class Overall:
     gain : float
         The efficiency minus that of the first menu, or of its trigger with the same name.
     gain_error : float
-        The statistical uncertainty of the gain.
+        The uncertainty of the gain: that of the events and `gain_threshold_error`, added in quadrature.
+    gain_threshold_error : float
+        What the errors of thresholds that rate budgets found (`Solution.error`) contribute to it.
     """
 
     value: float
@@ -63,6 +66,7 @@ class Overall:
     high: float
     gain: float
     gain_error: float
+    gain_threshold_error: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,6 +86,8 @@ class Curve(WithHistogram):
     gain, gain_error : ndarray
         float64[bins], the efficiency minus that of the first menu, or of its trigger with the same name, 0 if
         it has none; and its uncertainty. Both use the same events.
+    gain_threshold_error : ndarray
+        float64[bins], what the errors of thresholds that rate budgets found contribute to `gain_error`.
     overall : Overall
         The efficiency over all events of the category, including those outside of the bins.
     profile : Profile
@@ -90,7 +96,9 @@ class Curve(WithHistogram):
     Notes
     -----
     ε = Σ w a / Σ w, where a is the fraction of an event that is accepted. Its interval is Wilson's (JASA 22,
-    209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)².
+    209) for n_eff = ε (1 − ε) / Var events, with Var = [(1 − ε)² Σ w² a + ε² Σ w² (1 − a)] / (Σ w)²;
+    it is that of the events, for the thresholds as they were found. The uncertainty of a gain includes those
+    of the thresholds: half the change of the gain from one error below each to one above, in quadrature.
 
     A histogram (`to_hist`) has one variance a bin: the square of half the interval.
     """
@@ -102,6 +110,7 @@ class Curve(WithHistogram):
     high: FloatArray
     gain: FloatArray
     gain_error: FloatArray
+    gain_threshold_error: FloatArray
     overall: Overall
     profile: Profile
 
@@ -163,9 +172,17 @@ class Sums:
         sums.add_sparse(rows, everything, fraction - mean[-1])
         return sums.result()
 
-    def curve(self, menu: str, trigger: str | None, accepted: FloatArray, reference: FloatArray) -> Curve:
+    def curve(
+        self,
+        menu: str,
+        trigger: str | None,
+        accepted: FloatArray,
+        reference: FloatArray,
+        shifts: Sequence[FloatArray] = (),
+    ) -> Curve:
         """Return the curve of a menu or trigger from the accepted fractions, float64[m] over the entries of
-        the table, of itself and of the reference."""
+        the table, of itself and of the reference. shifts: how their difference changes by one error of each
+        threshold."""
         a, r = accepted[self._inside], reference[self._inside]
         with np.errstate(divide="ignore", invalid="ignore"):
             value, lost = (self._of(self._weight * part) / self._total for part in (a, 1 - a))
@@ -179,8 +196,11 @@ class Sums:
             gain = self._of(self._weight * (a - r)) / self._total
             spread = self._of(self._square * (a - r) ** 2) - 2 * gain * self._of(self._square * (a - r))
             spread += gain**2 * self._of(self._square) + self._shared(a - r, gain)
-            error = np.sqrt(np.maximum(spread, 0.0)) / self._total
-        each = (value, low, high, gain, error)
+            moved = [self._of(self._weight * shift[self._inside]) for shift in shifts]
+            of_thresholds = sum((shift**2 for shift in moved), np.zeros(self._n + 1))
+            error = np.sqrt(np.maximum(spread, 0.0) + of_thresholds) / np.abs(self._total)
+            by_threshold = np.sqrt(of_thresholds) / np.abs(self._total)
+        each = (value, low, high, gain, error, by_threshold)
         overall = Overall(*(float(column[-1]) for column in each))
-        value, low, high, gain, error = (column[: self._n - 1] for column in each)
-        return Curve(menu, trigger, value, low, high, gain, error, overall, self._profile)
+        value, low, high, gain, error, by_threshold = (column[: self._n - 1] for column in each)
+        return Curve(menu, trigger, value, low, high, gain, error, by_threshold, overall, self._profile)

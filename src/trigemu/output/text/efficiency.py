@@ -18,7 +18,8 @@ from trigemu.studies import Curve, Efficiencies, Turnon
 from trigemu.support import FloatArray, bounded_stem
 
 _COLUMNS = {
-    "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error"
+    "efficiency": "value", "low": "low", "high": "high", "gain": "gain", "gain_error": "gain_error",
+    "gain_threshold_error": "gain_threshold_error",
 }  # fmt: skip
 #: Decimals of percentages.
 _DIGITS = 2
@@ -187,7 +188,10 @@ def curve_table(curve: Curve) -> Table:
     return table
 
 
-def _cells(curve: Curve, value: float, low: float, high: float, gain: float, error: float) -> tuple[str, ...]:
+def _cells(
+    curve: Curve, value: float, low: float, high: float, gain: float, error: float, _: float
+) -> tuple[str, ...]:
+    """Return the cells of a row; the last number is part of the error."""
     names = curve.menu, curve.trigger or ""
     if np.isnan(value):
         return (*names, "–", "", "")
@@ -204,6 +208,8 @@ def _notes(result: Efficiencies, one: bool) -> Iterator[str]:
     required = f" with {result.require}" if result.require else ""
     yield f"Events of {' + '.join(result.samples)}{required}; intervals at 68 %."
     yield f"Gain: efficiency less that of {result.menus[0].name}, on the same events."
+    if any(curve.overall.gain_threshold_error > 0 for t in result.turnons for curve in t.curves):
+        yield "Errors of gains include those of thresholds that rate budgets found."
     if not one:
         yield "Bins are not printed: --json, --csv and --figures have them."
     for name in result.halved:
