@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from trigemu import open_catalogue
@@ -75,17 +74,11 @@ def test_samples_are_a_catalogue_its_folder_or_a_file(place: Any, trigemu: Run) 
     assert (status, "J30" in text) == (0, True), text
 
 
-def mean_of_the_embedded() -> float:
-    """The mean number of interactions of its crossings, by their weights."""
-    read = [s.read(0, 0, s.entries, [("", "n_interaction")]) for s in open_catalogue().background]
-    number = np.concatenate([events.scalars["n_interaction"] for events in read])
-    return float(np.average(number, weights=np.concatenate([events.weight for events in read])))
-
-
 def test_another_pile_up(place: Any, trigemu: Run) -> None:
     status, text = trigemu("run", PRIMARY, "--pileup", "12", "--json", "out.json")
     assert status == 0, text
-    assert f"reweighted from {mean_of_the_embedded():.4g} to 12 interactions" in " ".join(text.split())
+    made = open_catalogue().table.mean_interactions
+    assert f"reweighted from µ = {made:.4g} to 12 (Poisson" in " ".join(text.split())
     conditions = json.loads((place.folder / "out.json").read_text())["provenance"]["catalogue"]
     assert conditions["luminosity_cm2s"] is None
     assert conditions["pileup"]["mean"] == 12.0
