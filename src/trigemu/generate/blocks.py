@@ -21,7 +21,7 @@ from trigemu.generate.reconstruct import fastjet_module, reconstruct
 from trigemu.support import worker_pool, write_bytes
 
 # To be increased whenever the content of a block changes: blocks of another revision are made again.
-REVISION = 3
+REVISION = 4
 
 Progress = Callable[[int, int], None]
 

@@ -1,9 +1,9 @@
 """Decays of b and c hadrons, drawn many times, so that every interaction with such hadrons gives muons.
 
 One hadron in ten decays to a muon, and most muons are soft. The hadrons of an interaction are therefore left
-as they are at first and decayed many times. Of the decays with the same muons (none, a soft one, a hard one,
-several) one is kept, with the share of those decays as weight: the sum over what is kept of an interaction
-has the mean of all decays.
+as they are at first and decayed many times. Of the decays with the same muons (none, a soft one, a hard one)
+one is kept, of those with several muons a few, which differ in the pair's mass and charge. Together they have
+the share of those decays as weight: the sum over what is kept of an interaction has the mean of all decays.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ MUON_ETA = 2.6
 HADRON_PT = 4.0  # GeV; hadrons below give hardly any such muon, and decay once
 # Decays are grouped by the pT of the hardest muon (GeV), and by whether there are several.
 MUON_BINS = (MUON_PT, 6.0, 12.0)
+_SEVERAL = len(MUON_BINS) + 1
+SEVERAL_KEPT = 4
 FIELDS = ("id", "px", "py", "pz", "e")
 
 
@@ -64,11 +66,13 @@ class Decayer:
         kept = []
         for value in np.unique(group):
             alike = np.flatnonzero(group == value)
-            chosen = alike[int(self._rng.random() * len(alike))]
-            rows = np.flatnonzero(final & (copy == chosen)) + 1  # the event's own entry is the first
-            momenta = [self._pythia.event[int(i)] for i in rows]
-            columns = (np.array([getattr(p, name)() for p in momenta]) for name in FIELDS[1:])
-            kept.append(Products(len(alike) / times, ids[rows - 1], *columns))
+            # Where all decays have several muons, these are not of the hadrons: more decays add nothing.
+            number = min(SEVERAL_KEPT, len(alike)) if value == _SEVERAL and len(alike) < times else 1
+            for chosen in self._rng.choice(alike, number, replace=False):
+                rows = np.flatnonzero(final & (copy == chosen)) + 1  # the event's own entry is the first
+                momenta = [self._pythia.event[int(i)] for i in rows]
+                columns = (np.array([getattr(p, name)() for p in momenta]) for name in FIELDS[1:])
+                kept.append(Products(len(alike) / times / number, ids[rows - 1], *columns))
         return kept
 
     def _decayed(self, hadrons: dict[str, Array], times: int) -> tuple[Array, Array, Array]:
@@ -101,4 +105,4 @@ class Decayer:
             if p.pT() > MUON_PT and abs(p.eta()) < MUON_ETA:
                 hardest[copy[i]] = max(hardest[copy[i]], p.pT())
                 number[copy[i]] += 1
-        return np.where(number > 1, len(MUON_BINS) + 1, np.searchsorted(MUON_BINS, hardest))
+        return np.where(number > 1, _SEVERAL, np.searchsorted(MUON_BINS, hardest))

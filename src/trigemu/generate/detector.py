@@ -39,13 +39,16 @@ MET_ETA = 3.0  # missing momentum sums the central calorimeter, as CMS's Level-1
 
 # Thresholds of the objects of an event, GeV.
 FINAL_PT = {"jet": 20.0, "photon": 10.0, "electron": 10.0, "muon": 4.0, "tau": 20.0}
-# Thresholds of the objects stored per interaction, GeV: somewhat lower, since a jet of 10 GeV can become a
-# photon of 10 GeV, and the objects of a crossing are made from these.
-STORED_PT = {"jet": 8.0, "photon": 8.0, "electron": 8.0, "muon": 3.0, "tau": 15.0}
-# Thresholds of true particles and jets, GeV: objects that fluctuate above STORED_PT are complete to 1 %.
-TRUE_PT = {"jet": 5.0, "photon": 7.0, "electron": 7.0, "muon": 2.8}
-HARD_JET_PT = 20.0  # harder jets enter missing momentum one by one, the rest as its soft part
+# Thresholds of the objects stored per interaction, GeV: true jets, which are smeared in each crossing, and the
+# other objects as they are measured. They are lower: a jet of 10 GeV can become a photon of 10 GeV.
+STORED_PT = {"jet": 5.0, "photon": 8.0, "electron": 8.0, "muon": 3.0, "tau": 15.0}
+# Thresholds of true particles, GeV: objects that fluctuate above STORED_PT are complete to 1 %.
+TRUE_PT = {"photon": 7.0, "electron": 7.0, "muon": 2.8}
+HARD_JET_PT = 20.0  # harder true jets enter missing momentum one by one, the rest as its soft part
 
+# Photons that an electron radiates within this ΔR are in its calorimeter cluster: the dressing of ATLAS's
+# measurements of Z and W (arXiv:1603.09222).
+CLUSTER_RADIUS = 0.1
 # Isolation is the scalar sum of pT in a cone around a particle; with more than CONE_MAX times its pT it is
 # lost in a jet. Below PHOTON_CONE and ELECTRON_CONE the jet that it also is cannot be mistaken for another
 # object.

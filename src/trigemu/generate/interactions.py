@@ -1,8 +1,8 @@
 """Generated interactions as columns, before the random choices that tuning may change.
 
-An interaction is one pp collision. Crossings and events are later made from what is stored of it:
-reconstructed jets, photons, electrons, muons and hadronic taus above thresholds that are lower than those of
-the final objects, and the ingredients of missing transverse momentum. One collision may be stored twice: as
+An interaction is one pp collision. Crossings and events are later made from what is stored of it: true jets,
+reconstructed photons, electrons, muons and hadronic taus above thresholds that are lower than those of the
+final objects, and the ingredients of missing transverse momentum. One collision may be stored twice: as
 it is, and with a muon from a pion or kaon that decays in flight, each with its probability as weight.
 """
 
@@ -29,12 +29,10 @@ SCALARS = (
     "pt_hat",  # float32, GeV, of the hardest scattering
     "invisible_x",  # float32, GeV: neutrinos
     "invisible_y",
-    "mismeasured_x",  # float32, GeV: true minus reconstructed, summed over jets above 20 GeV
-    "mismeasured_y",
-    "soft_et",  # float32, GeV: scalar sum in the central calorimeter outside jets above 20 GeV
+    "soft_et",  # float32, GeV: scalar sum in the central calorimeter outside true jets above 20 GeV
 )
 # Scalars that add up over the interactions of a crossing.
-SUMS = ("invisible_x", "invisible_y", "mismeasured_x", "mismeasured_y", "soft_et")
+SUMS = ("invisible_x", "invisible_y", "soft_et")
 # Columns of each kind of object beside pt (GeV), eta and phi (float32). `flavour` of a jet is 5, 4 or 15
 # with a b hadron, c hadron or hadronic tau in it, −1 where it is a true isolated photon or electron, else 0;
 # `cone` is the scalar sum of the pT around a particle in GeV; `origin` of a lepton is 0 from a W, Z, tau,

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -54,24 +54,22 @@ def reconstruct(particles: Particles, rng: np.random.Generator) -> Interactions:
     calorimeter &= np.abs(seen.eta) < detector.CALORIMETER_ETA
     visible = seen.where(calorimeter)
 
-    photons, photon_cone = _photons(particles, seen, visible)
-    electrons, electron_cone = _electrons(particles, seen, visible)
+    electrons, electron_cone, radiated = _electrons(particles, seen, visible)
+    photons, photon_cone = _photons(particles, seen, visible, radiated)
     jets = cluster(particles, calorimeter)
     isolated = electron_cone < detector.ELECTRON_CONE * electrons.pt
     em = near(jets, photons.where(photon_cone < detector.PHOTON_CONE * photons.pt), n)
     em |= near(jets, electrons.where(isolated & particles.prompt[electrons.index]), n)
-    jet_pt = jets.pt * np.maximum(1.0 + detector.jet_resolution(jets.pt) * rng.standard_normal(len(em)), 0.0)
-    hard = jet_pt > detector.HARD_JET_PT
 
     scalars: dict[str, Array] = {
         "weight": particles.weight.astype(np.float32).astype(np.float64),
         "origin": particles.origin.astype(np.uint32),
         "pt_hat": particles.pt_hat,
-        **_missing(particles, visible, jets, jet_pt, hard, em),
+        **_missing(particles, visible, jets),
     }
     flavour = np.where(em, -1, _flavour(particles, jets, n))
     kinds = {
-        "jet": _stored("jet", jets, jet_pt, {"flavour": flavour}, n, detector.JET_ETA),
+        "jet": _stored("jet", jets, jets.pt, {"flavour": flavour}, n, detector.JET_ETA),
         "photon": _identified_photons(photons, photon_cone, rng, n),
         "electron": _tracked_electrons(electrons, electron_cone, particles, rng, n),
         "muon": _identified_muons(particles, seen, visible, rng, n),
@@ -97,7 +95,7 @@ def cluster(particles: Particles, keep: Array) -> Candidates:
     n = len(particles.offsets) - 1
     momenta = ak.unflatten(momenta, np.bincount(event[keep], minlength=n))
     definition = fastjet.JetDefinition(fastjet.antikt_algorithm, detector.JET_RADIUS)
-    jets = fastjet.ClusterSequence(momenta, definition).inclusive_jets(detector.TRUE_PT["jet"])
+    jets = fastjet.ClusterSequence(momenta, definition).inclusive_jets(detector.STORED_PT["jet"])
     flat = ak.flatten(jets)
     pt, eta, phi = polar(ak.to_numpy(flat.px), ak.to_numpy(flat.py), ak.to_numpy(flat.pz))
     of = np.repeat(np.arange(n), ak.to_numpy(ak.num(jets)))
@@ -150,9 +148,12 @@ def candidates(particles: Particles, keep: Array) -> Candidates:
     return Candidates(events_of(particles.offsets)[keep], index, *momentum)
 
 
-def _photons(particles: Particles, seen: Candidates, visible: Candidates) -> tuple[Candidates, Array]:
-    """Return the prompt photons that are not lost in a jet, and the pT around them."""
-    keep = (particles.id == PHOTON) & particles.prompt
+def _photons(
+    particles: Particles, seen: Candidates, visible: Candidates, radiated: Array
+) -> tuple[Candidates, Array]:
+    """Return the prompt photons that are not lost in a jet, and the pT around them; radiated: which particles
+    belong to an electron."""
+    keep = (particles.id == PHOTON) & particles.prompt & ~radiated
     keep &= (seen.pt > detector.TRUE_PT["photon"]) & (np.abs(seen.eta) < detector.CALORIMETER_ETA)
     photons = seen.where(keep)
     cone = cone_pt(photons, visible, detector.ISOLATION_RADIUS, len(particles.weight))
@@ -160,13 +161,24 @@ def _photons(particles: Particles, seen: Candidates, visible: Candidates) -> tup
     return photons.where(found), cone[found]
 
 
-def _electrons(particles: Particles, seen: Candidates, visible: Candidates) -> tuple[Candidates, Array]:
-    """Return the electrons that are not lost in a jet, and the pT around them."""
+def _electrons(
+    particles: Particles, seen: Candidates, visible: Candidates
+) -> tuple[Candidates, Array, Array]:
+    """Return the electrons that are not lost in a jet, with the photons that they radiate, the pT around
+    them, and which particles are such photons."""
+    n = len(particles.weight)
     keep = (np.abs(particles.id) == ELECTRON) & (seen.pt > detector.TRUE_PT["electron"])
-    electrons = seen.where(keep & (np.abs(seen.eta) < detector.CALORIMETER_ETA))
-    cone = cone_pt(electrons, visible, detector.ISOLATION_RADIUS, len(particles.weight))
+    bare = seen.where(keep & (np.abs(seen.eta) < detector.CALORIMETER_ETA))
+    near_by = seen.where((particles.id == PHOTON) & particles.prompt)
+    left, right, dr2 = pairs(bare, near_by, n)
+    inside = dr2 < detector.CLUSTER_RADIUS**2
+    gained = np.bincount(left[inside], weights=near_by.pt[right[inside]], minlength=len(bare.pt))
+    radiated = np.zeros(len(particles.id), bool)
+    radiated[near_by.index[right[inside]]] = True
+    cone = cone_pt(bare, visible, detector.ISOLATION_RADIUS, n) - gained
+    electrons = replace(bare, pt=bare.pt + gained)
     found = cone < detector.CONE_MAX * electrons.pt
-    return electrons.where(found), cone[found]
+    return electrons.where(found), cone[found], radiated
 
 
 def _identified_photons(photons: Candidates, cone: Array, rng: np.random.Generator, n: int) -> Objects:
@@ -237,7 +249,7 @@ def _of_decayed(what: Decayed) -> Candidates:
 def _stored(
     kind: str, objects: Candidates, pt: Array, columns: dict[str, Array], n: int, eta_max: float
 ) -> Objects:
-    """Return objects above the storage threshold, in descending reconstructed pT within an interaction."""
+    """Return objects with a pT above the storage threshold, in descending pT within an interaction."""
     keep = np.flatnonzero((pt > detector.STORED_PT[kind]) & (np.abs(objects.eta) < eta_max))
     keep = keep[np.lexsort((-pt[keep], objects.event[keep]))]
     momenta = {"pt": pt[keep], "eta": objects.eta[keep], "phi": objects.phi[keep]}
@@ -246,30 +258,24 @@ def _stored(
     return Objects(np.bincount(objects.event[keep], minlength=n), stored)
 
 
-def _missing(
-    particles: Particles, visible: Candidates, jets: Candidates, jet_pt: Array, hard: Array, em: Array
-) -> dict[str, Array]:
-    """Return the ingredients of missing momentum; jets that are photons or electrons are taken as exact."""
+def _missing(particles: Particles, visible: Candidates, jets: Candidates) -> dict[str, Array]:
+    """Return the ingredients of missing momentum that do not depend on what the detector makes of jets."""
     n = len(particles.weight)
     event = events_of(particles.offsets)
     unseen = np.isin(np.abs(particles.id), NEUTRINOS)
-    poor = hard & ~em
-    lost = (jets.pt - jet_pt)[poor]
 
     def total(of: Array, values: Array) -> Array:
         return np.bincount(of, weights=values, minlength=n)
 
-    def central(objects: Candidates, more: Array | None = None) -> Array:
-        keep = np.abs(objects.eta) < detector.MET_ETA
-        keep = keep if more is None else keep & more
-        return total(objects.event[keep], objects.pt[keep])
+    def central(objects: Candidates) -> Array:
+        inside = objects.where(np.abs(objects.eta) < detector.MET_ETA)
+        return total(inside.event, inside.pt)
 
+    hard = jets.where(jets.pt > detector.HARD_JET_PT)
     return {
         "invisible_x": total(event[unseen], particles.px[unseen]),
         "invisible_y": total(event[unseen], particles.py[unseen]),
-        "mismeasured_x": total(jets.event[poor], lost * np.cos(jets.phi[poor])),
-        "mismeasured_y": total(jets.event[poor], lost * np.sin(jets.phi[poor])),
-        "soft_et": np.maximum(central(visible) - central(jets, hard), 0.0),
+        "soft_et": np.maximum(central(visible) - central(hard), 0.0),
     }
 
 
