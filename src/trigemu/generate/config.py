@@ -95,7 +95,7 @@ class Fakes(TomlTable, frozen=True):
     """
 
     probability: Annotated[float, Meta(ge=0, le=100)]
-    power: Annotated[float, Meta(ge=-20, le=20)] = 0.0
+    power: Annotated[float, Meta(gt=-1, le=20)] = 0.0
     softness: Annotated[float, Meta(gt=0, le=100)] = 9.6
     electrons: Annotated[float, Meta(ge=0, le=100)] = 0.0
     taus: Annotated[float, Meta(ge=0, le=1)] = 0.0

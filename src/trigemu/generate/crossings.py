@@ -7,6 +7,7 @@ order or chunks.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import detector, overlay
+from trigemu.generate import overlay
 from trigemu.generate.config import Config
-from trigemu.generate.detector import Fluctuations
 from trigemu.generate.events import (
     EVENT_BITS,
     EventColumns,
@@ -44,43 +44,38 @@ MET_ANGLE_STEP = 1 / 16
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """What is rare, and not left to chance: whether a crossing has fakes (None: by chance), and how its
-    missing momentum fluctuates, of which it has the share as weight."""
+    """What is rare, and not left to chance: whether a crossing has fakes, and a badly measured jet; None: by
+    chance."""
 
     number: int
     fake: bool | None
-    missing: Fluctuations
+    badly: bool | None
 
 
-BY_CHANCE = Copy(0, None, detector.EVERY)
-#: A background crossing is there four times, with weights that add up to its own.
-COPIES = (
-    Copy(0, False, detector.INNER),
-    Copy(1, True, detector.INNER),
-    Copy(2, None, detector.OUTER),
-    Copy(3, None, detector.TAILS),
-)
+BY_CHANCE = Copy(0, None, None)
+#: A background crossing is there three times, with weights that add up to its own.
+COPIES = (Copy(0, False, False), Copy(1, True, False), Copy(2, None, True))
 
 # Numbers of the streams of random numbers.
-_KEEP = 23 << 32
-_MET = tuple(stream << 32 for stream in (22, 38, 39))  # size, direction, width
+_KEEP, _ORDER = 23 << 32, 44 << 32
 
 
 def make(what: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]:
     """Make the crossings of a class that are kept, and their normalisation; background has its rate."""
     starts = range(0, what.n, CHUNK)
     copies = COPIES if what.background else (BY_CHANCE,)
-    ranges = [(start, min(start + CHUNK, what.n), copy) for copy in copies for start in starts]
     with ThreadPoolExecutor(threads) as pool:
-        parts = list(pool.map(lambda chosen: _chunk(what, *chosen), ranges))
+        made = pool.map(lambda start: _chunk(what, start, min(start + CHUNK, what.n), copies), starts)
+        parts = [part for chunk in made for part in chunk]
     events = _joined([part.columns for part in parts])
     weight = events.scalars["genWeight"]
-    events.scalars["event"] = np.arange(len(weight), dtype=np.uint64)
     if what.background:
         quiet = np.concatenate([part.quiet for part in parts])
         weight = _normalised(weight, quiet, what.rate_hz)
     stored = round_mantissa(weight, WEIGHT_BITS)
     events.scalars["genWeight"] = stored
+    events = _shuffled(events, what)
+    events.scalars["event"] = np.arange(len(weight), dtype=np.uint64)
     kept = math.fsum(stored.astype(np.float64))
     sumw = kept if what.background else math.fsum(part.total for part in parts)
     norm = Normalisation(
@@ -109,18 +104,17 @@ def single(rows: Interactions, number: int, config: Config) -> EventColumns:
         for kind, o in ((kind, rounded(o)) for kind, o in rows.objects.items())
     }
     crossing = Crossing(np.ones(n, np.int64), {k: rows.scalars[k] for k in SUMS}, objects)
-    found, _ = observe(crossing, keys, config, None)
-    met_pt, met_phi = _missing(crossing, keys, config.seed, detector.EVERY)
+    seen = observe(crossing, keys, config)
     scalars: dict[str, Array] = {
         "run": np.ones(n, np.uint32),
         "event": np.arange(n, dtype=np.uint64),
         "parent": ids,
         "genWeight": rows.scalars["weight"],
         "pTHat": centred(rows.scalars["pt_hat"]),
-        "MET_pt": centred(met_pt),
-        "MET_phi": round_angle(met_phi),
+        "MET_pt": centred(seen.met),
+        "MET_phi": round_angle(seen.met_phi),
     }
-    return EventColumns(scalars, {kind: _stored(o) for kind, o in found.items()})
+    return EventColumns(scalars, {kind: _stored(o) for kind, o in seen.objects.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +128,23 @@ class _Part:
     largest: float
 
 
-def _chunk(what: Recipe, start: int, stop: int, copy: Copy) -> _Part:
-    seed, keys, n = what.config.seed, what.keys(start, stop), stop - start
+def _chunk(what: Recipe, start: int, stop: int, copies: Sequence[Copy]) -> list[_Part]:
     drawn, weight = contents(what, start, stop)
-    crossing = overlay.overlay(drawn, n)
-    met_pt, met_phi = _missing(crossing, keys, seed, copy.missing)
-    objects, ratio = observe(crossing, keys, what.config, copy.fake)
-    weight = weight * what.hz * copy.missing.share
-    weight = weight * ratio
+    crossing = overlay.overlay(drawn, stop - start)
+    return [_part(what, what.keys(start, stop), drawn, crossing, weight, copy) for copy in copies]
+
+
+def _part(
+    what: Recipe, keys: Array, drawn: list[Drawn], crossing: Crossing, weight: Array, copy: Copy
+) -> _Part:
+    """Return what is kept of a copy of the crossings with these keys; weight: theirs, with a mean of 1."""
+    seed = what.config.seed
+    seen = observe(crossing, keys, what.config, fake=copy.fake, badly=copy.badly)
+    objects = seen.objects
+    weight = weight * what.hz * seen.weight
     total, largest = math.fsum(weight), float(np.max(weight))
     if what.background:
-        targets = np.minimum(lowest_target(objects, met_pt, what.model), what.rate_hz / FEWEST)
+        targets = np.minimum(lowest_target(objects, seen.met, what.model), what.rate_hz / FEWEST)
         keep = uniform(seed, keys, _KEEP + copy.number) * targets < weight
         weight = np.maximum(weight, targets)
     else:
@@ -153,8 +153,8 @@ def _chunk(what: Recipe, start: int, stop: int, copy: Copy) -> _Part:
     scalars = {
         "parent": _parents(crossing, objects, drawn, keys, what),
         "genWeight": weight,
-        "MET_pt": centred(met_pt, MET_BITS),
-        "MET_phi": round_angle(met_phi, MET_ANGLE_STEP),
+        "MET_pt": centred(seen.met, MET_BITS),
+        "MET_phi": round_angle(seen.met_phi, MET_ANGLE_STEP),
         "nInteraction": crossing.interactions.astype(np.int32),
     }
     columns = EventColumns(
@@ -164,18 +164,15 @@ def _chunk(what: Recipe, start: int, stop: int, copy: Copy) -> _Part:
     return _Part(columns, quiet[keep], total, largest)
 
 
-def _missing(crossing: Crossing, keys: Array, seed: int, part: Fluctuations) -> tuple[Array, Array]:
-    u = np.stack([uniform(seed, keys, stream) for stream in _MET])
-    return detector.missing_vector(crossing.sums, u, part)
-
-
 def _parents(
     crossing: Crossing, objects: dict[str, Objects], drawn: list[Drawn], keys: Array, what: Recipe
 ) -> Array:
-    """Return the parent of each crossing, uint64[n], an interaction of the crossing's class.
+    """Return the parent of each crossing, uint64[n], one of its interactions.
 
-    It is the one with the final object of the lowest target weight; without one, with the leading stored
-    jet; else the first. A crossing without any interaction is its own parent.
+    It is the one with the leading muon: few interactions have muons, and crossings of all higher classes
+    share them. Without a muon it is one of the crossing's class: that with the final object of the lowest
+    target weight; without one, with the leading stored jet; else the first. A crossing without any
+    interaction is its own parent.
     """
     slices = len(what.config.slices)
     parent = np.uint64(slices << EVENT_BITS) | (keys & np.uint64((1 << EVENT_BITS) - 1))
@@ -190,7 +187,19 @@ def _parents(
         better = rarity > best[of]
         best[of[better]] = rarity[better]
         parent[of[better]] = own.columns["source"][lead[better]]
+    of, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
+    parent[of] = objects["muon"].columns["source"][lead]
     return parent
+
+
+def _shuffled(events: EventColumns, what: Recipe) -> EventColumns:
+    """Return events in random order, so that the first ones are like the others."""
+    keys = what.keys(0, len(events.scalars["genWeight"]))
+    order = np.argsort(uniform(what.config.seed, keys, _ORDER), kind="stable")
+    return EventColumns(
+        {name: column[order] for name, column in events.scalars.items()},
+        {kind: o.taken(order) for kind, o in events.objects.items()},
+    )
 
 
 def _stored(objects: Objects) -> Objects:

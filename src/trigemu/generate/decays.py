@@ -1,9 +1,10 @@
 """Decays of b and c hadrons, drawn many times, so that every interaction with such hadrons gives muons.
 
 One hadron in ten decays to a muon, and most muons are soft. The hadrons of an interaction are therefore left
-as they are at first and decayed many times. Of the decays with the same muons (none, a soft one, a hard one)
-one is kept, of those with several muons a few, which differ in the pair's mass and charge. Together they have
-the share of those decays as weight: the sum over what is kept of an interaction has the mean of all decays.
+as they are at first and decayed many times; decays of one hadron are combined with all of another's, since
+they are independent. Of the combinations with the same muons (none, a soft one, a hard one) one is kept, of
+those with several muons a few, which differ in the pair's mass and charge. Together they have the share of
+those combinations as weight: the sum over what is kept of an interaction has the mean of all decays.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ HADRON_PT = 4.0  # GeV; hadrons below give hardly any such muon, and decay once
 MUON_BINS = (MUON_PT, 6.0, 12.0)
 _SEVERAL = len(MUON_BINS) + 1
 SEVERAL_KEPT = 4
+COMBINATIONS = 20  # for each decay of a hadron, random ones with decays of the others
 FIELDS = ("id", "px", "py", "pz", "e")
 
 
@@ -61,22 +63,29 @@ class Decayer:
         """Return what is kept of the decays of the hadrons of an interaction; hadrons: arrays by FIELDS."""
         hard = np.hypot(hadrons["px"], hadrons["py"]) > HADRON_PT
         times = self._times if hard.any() else 1
-        ids, final, copy = self._decayed(hadrons, times)
-        group = self._groups(ids, final, copy, times)
+        ids, final, draw, hadron = self._decayed(hadrons, times)
+        drawn = self._combined(times, len(hadrons["id"]))
+        group = self._groups(ids, final, draw, hadron, drawn)
         kept = []
         for value in np.unique(group):
             alike = np.flatnonzero(group == value)
-            # Where all decays have several muons, these are not of the hadrons: more decays add nothing.
-            number = min(SEVERAL_KEPT, len(alike)) if value == _SEVERAL and len(alike) < times else 1
+            # Where all have several muons, these are not of the hadrons: more decays add nothing.
+            number = min(SEVERAL_KEPT, len(alike)) if value == _SEVERAL and len(alike) < len(group) else 1
             for chosen in self._rng.choice(alike, number, replace=False):
-                rows = np.flatnonzero(final & (copy == chosen)) + 1  # the event's own entry is the first
+                rows = np.flatnonzero(final & (draw == drawn[chosen][hadron])) + 1  # first the event itself
                 momenta = [self._pythia.event[int(i)] for i in rows]
                 columns = (np.array([getattr(p, name)() for p in momenta]) for name in FIELDS[1:])
-                kept.append(Products(len(alike) / times / number, ids[rows - 1], *columns))
+                kept.append(Products(len(alike) / len(group) / number, ids[rows - 1], *columns))
         return kept
 
-    def _decayed(self, hadrons: dict[str, Array], times: int) -> tuple[Array, Array, Array]:
-        """Decay all copies in one record; return id, whether final, and the copy of each of its particles."""
+    def _combined(self, times: int, hadrons: int) -> Array:
+        """Return combinations, int64[m, hadrons]: which draw of each hadron."""
+        turns = COMBINATIONS if times > 1 and hadrons > 1 else 1
+        every = np.tile(np.arange(times), (hadrons * turns, 1))
+        return self._rng.permuted(every, axis=1).reshape(hadrons, turns * times).T
+
+    def _decayed(self, hadrons: dict[str, Array], times: int) -> tuple[Array, Array, Array, Array]:
+        """Decay all in one record; return id, whether final, draw and hadron of each of its particles."""
         event = self._pythia.event
         event.reset()
         e, p2 = hadrons["e"], hadrons["px"] ** 2 + hadrons["py"] ** 2 + hadrons["pz"] ** 2
@@ -94,15 +103,18 @@ class Decayer:
         own = len(rows) * times
         while (later := np.flatnonzero(ancestor >= own)).size:
             ancestor[later] = mother[ancestor[later]]
-        return ids, final, ancestor // len(rows)
+        return ids, final, ancestor // len(rows), ancestor % len(rows)
 
-    def _groups(self, ids: Array, final: Array, copy: Array, times: int) -> Array:
-        """Return the group of each copy, int64: 0 without a muon, then by the hardest one's pT, last with
-        several."""
-        hardest, number = np.zeros(times), np.zeros(times, np.int64)
+    def _groups(self, ids: Array, final: Array, draw: Array, hadron: Array, drawn: Array) -> Array:
+        """Return the group of each combination, int64: 0 without a muon, then by the hardest one's pT, last
+        with several."""
+        shape, own = (int(drawn.max()) + 1, drawn.shape[1]), np.arange(drawn.shape[1])
+        hardest, number = np.zeros(shape), np.zeros(shape, np.int64)
         for i in np.flatnonzero(final & (np.abs(ids) == MUON)):
             p = self._pythia.event[int(i) + 1]
             if p.pT() > MUON_PT and abs(p.eta()) < MUON_ETA:
-                hardest[copy[i]] = max(hardest[copy[i]], p.pT())
-                number[copy[i]] += 1
-        return np.where(number > 1, _SEVERAL, np.searchsorted(MUON_BINS, hardest))
+                at = draw[i], hadron[i]
+                hardest[at] = max(hardest[at], p.pT())
+                number[at] += 1
+        several = number[drawn, own].sum(axis=1) > 1
+        return np.where(several, _SEVERAL, np.searchsorted(MUON_BINS, hardest[drawn, own].max(axis=1)))

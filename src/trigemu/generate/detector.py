@@ -5,21 +5,22 @@ and repeated. docs/explanation/sample.md explains the model as a whole.
 
 Sources. [D]: Delphes 3 (arXiv:1307.6346), its card cards/delphes_card_ATLAS.tcl. [D2]: its cards
 cards/ATLAS_Run2/tagging/b_tag_*.tcl and efficiency/electron_*.tcl, photon.tcl, muon_medium.tcl. [J]: ATLAS,
-jet energy scale and resolution at 13 TeV (arXiv:2007.02645). [M]: ATLAS, missing transverse momentum at 7 TeV
-(arXiv:1108.5602). [T]: ATLAS, taus at 13 TeV (ATL-PHYS-PUB-2015-045), as TAU_EFF_ATLAS_RUN2 of Rivet has it.
-[U]: ATLAS's UpgradePerformanceFunctions for the High-Luminosity LHC, in Athena. A number without a source is
-chosen here, for the reason given.
+jet energy scale and resolution at 13 TeV (arXiv:2007.02645). [C]: CMS, jet energy at 7 TeV
+(arXiv:1107.4277). [M]: ATLAS, missing transverse momentum at 7 TeV (arXiv:1108.5602). [T]: ATLAS, taus at
+13 TeV (ATL-PHYS-PUB-2015-045), as TAU_EFF_ATLAS_RUN2 of Rivet has it. [U]: ATLAS's
+UpgradePerformanceFunctions for the High-Luminosity LHC, in Athena. A number without a source is chosen here,
+for the reason given.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 if TYPE_CHECKING:
     from trigemu.generate.config import Fakes
@@ -39,11 +40,12 @@ MET_ETA = 3.0  # missing momentum sums the central calorimeter, as CMS's Level-1
 
 # Thresholds of the objects of an event, GeV.
 FINAL_PT = {"jet": 20.0, "photon": 10.0, "electron": 10.0, "muon": 4.0, "tau": 20.0}
-# Thresholds of the objects stored per interaction, GeV: true jets, which are smeared in each crossing, and the
-# other objects as they are measured. They are lower: a jet of 10 GeV can become a photon of 10 GeV.
+# Thresholds of the objects stored per interaction, GeV: true jets, which are smeared in each crossing, and
+# the other objects as they are measured. They are lower: a jet of 10 GeV can become a photon of 10 GeV.
 STORED_PT = {"jet": 5.0, "photon": 8.0, "electron": 8.0, "muon": 3.0, "tau": 15.0}
 # Thresholds of true particles, GeV: objects that fluctuate above STORED_PT are complete to 1 %.
 TRUE_PT = {"photon": 7.0, "electron": 7.0, "muon": 2.8}
+JET_PT = 8.0  # of measured jets in a crossing
 HARD_JET_PT = 20.0  # harder true jets enter missing momentum one by one, the rest as its soft part
 
 # Photons that an electron radiates within this ΔR are in its calorimeter cluster: the dressing of ATLAS's
@@ -79,14 +81,15 @@ EM_STOCHASTIC = 0.101
 EM_CONSTANT = 0.0017
 # σ/pT of muons: constant ⊕ slope · pT for |η| up to the edge: [D].
 MUON_RESOLUTION = ((0.5, 0.010, 1.0e-4), (1.5, 0.015, 1.5e-4), (2.5, 0.025, 3.5e-4))
+# The share JET_TAIL of the true jets above HARD_JET_PT is badly measured: half of them lose a share of their
+# energy, all shares alike, the other half gain one, with the mean JET_GAIN. Chosen: with these numbers rates
+# of missing momentum above 100 to 150 GeV are those of CMS's Level-1 trigger
+# (docs/explanation/validation.md). Tails of about a percent beyond 2.5 σ are usual [C].
+JET_TAIL = 2.5e-3
+JET_GAIN = 1.5
 # Each component of missing momentum fluctuates by MET_SOFT · √(ΣE_T of the soft part within MET_ETA), E_T in
-# GeV, in some crossings by more: shares of all crossings, and factors. The tails are chosen so that rates
-# above 100 to 150 GeV are those of CMS's Level-1 trigger (docs/explanation/validation.md), the rest so that
-# the spectrum has no edge; [M] finds 0.5 for the whole calorimeter of ATLAS.
+# GeV; chosen, [M] finds 0.5 for the whole calorimeter of ATLAS.
 MET_SOFT = 0.35  # √GeV
-MET_WIDTHS = ((0.98, 1.0), (0.01977, 1.6))
-MET_TAILS = ((2.0e-4, 5.0), (3.0e-5, 10.0))
-MET_OUTER = 0.02  # of the crossings that are not in the tails, those beyond 2.8 times their width
 
 # Pile-up under a jet adds PILEUP_JET · √(number of interactions) to its resolution, in GeV; JET_NOISE is
 # without it. Chosen so that both together are the published 2.53 GeV of [J] at 24 interactions, the mean of
@@ -129,24 +132,6 @@ MUON_LEVELS = {"prompt": (0.97,), "hadron": (0.95,), "flight": (0.35,)}
 TAU_LEVELS = {"true": (0.85, 0.577, 0.415), "fake": (1.0, 0.136, 0.024)}
 TAU_FAKE_POWER = -0.5  # the probability that a jet is taken for a tau falls as this power of pT; chosen
 TAU_SCALE = 0.8  # the pT of a fake tau over that of the jet; chosen
-POINTS = 48  # in the integral over a fake photon's share of a jet's pT
-
-
-@dataclass(frozen=True, slots=True)
-class Fluctuations:
-    """A part of the fluctuations of missing momentum. share: of all crossings; widths: shares and factors;
-    beyond: the probabilities, from and to, with which a fluctuation of these widths is exceeded."""
-
-    share: float
-    widths: tuple[tuple[float, float], ...]
-    beyond: tuple[float, float] = (0.0, 1.0)
-
-
-EVERY = Fluctuations(1.0, (*MET_WIDTHS, *MET_TAILS))
-_CORE_SHARE = math.fsum(share for share, _ in MET_WIDTHS)
-INNER = Fluctuations(_CORE_SHARE * (1.0 - MET_OUTER), MET_WIDTHS, (MET_OUTER, 1.0))
-OUTER = Fluctuations(_CORE_SHARE * MET_OUTER, MET_WIDTHS, (0.0, MET_OUTER))
-TAILS = Fluctuations(math.fsum(share for share, _ in MET_TAILS), MET_TAILS)
 
 
 def efficiency(values: tuple[float, float], eta: Array) -> Array:
@@ -203,50 +188,47 @@ def b_tag(pt: Array, flavour: Array, u: Array) -> Array:
     return tag
 
 
-def em_fakes(pt: Array, eta: Array, fakes: Fakes, threshold: float) -> tuple[Array, Array]:
-    """Return the probabilities that jets are taken for a photon, and how they grow with the photon's pT.
-
-    The first is float64[m], the second float64[m, POINTS]: what it is up to each of POINTS shares of the
-    jet's pT, from the threshold (GeV), where they are denser, to the whole."""
-    z = _shares(pt, threshold)
-    x = np.asarray(pt, np.float64)[:, None]
-    density = fakes.probability * fakes.softness * np.exp(-fakes.softness * z) * (z * x / 20.0) ** fakes.power
-    steps = 0.5 * (density[:, 1:] + density[:, :-1]) * np.diff(z, axis=1)
-    upto = np.concatenate([np.zeros((len(x), 1)), np.cumsum(steps, axis=1)], axis=1)
-    return np.where(in_photon_acceptance(eta), np.minimum(upto[:, -1], 1.0), 0.0), upto
+def em_fakes(pt: Array, eta: Array, fakes: Fakes, threshold: float) -> Array:
+    """Return the probabilities that jets are taken for a photon above a threshold (GeV), float64[m]: the
+    integral of the density that `Fakes` has over shares of the jet's pT, an incomplete gamma function."""
+    shape, (least, whole) = 1.0 + fakes.power, _bounds(pt, fakes, threshold)
+    scale = fakes.probability * math.gamma(shape) * (pt / (20.0 * fakes.softness)) ** fakes.power
+    return np.where(in_photon_acceptance(eta), np.minimum(scale * (least - whole), 1.0), 0.0)
 
 
-def em_fake_share(pt: Array, upto: Array, threshold: float, u: Array) -> Array:
-    """Return the share of a jet's pT that its fake photon has, from uniform numbers and what `em_fakes`
-    returned."""
-    z = _shares(pt, threshold)
-    wanted = u * upto[:, -1]
-    after = np.clip(np.sum(upto <= wanted[:, None], axis=1), 1, POINTS - 1)
-    rows = np.arange(len(z))
-    low, high = upto[rows, after - 1], upto[rows, after]
-    part = (wanted - low) / np.maximum(high - low, 1e-300)
-    return np.asarray(z[rows, after - 1] + part * (z[rows, after] - z[rows, after - 1]))
+def em_fake_share(pt: Array, fakes: Fakes, threshold: float, u: Array) -> Array:
+    """Return the share of a jet's pT that its fake photon has, from uniform numbers."""
+    least, whole = _bounds(pt, fakes, threshold)
+    share = special.gammainccinv(1.0 + fakes.power, least - u * (least - whole)) / fakes.softness
+    return np.asarray(share)
 
 
-def _shares(pt: Array, threshold: float) -> Array:
-    least = np.minimum(threshold / np.asarray(pt, np.float64), 1.0)
-    return np.asarray(least[:, None] + (1.0 - least)[:, None] * np.linspace(0.0, 1.0, POINTS) ** 2)
+def _bounds(pt: Array, fakes: Fakes, threshold: float) -> tuple[Array, float]:
+    """Return the parts of the integral above the share that the threshold is, and above the whole jet."""
+    shape, z = 1.0 + fakes.power, np.minimum(threshold / np.asarray(pt, np.float64), 1.0)
+    above = special.gammaincc(shape, fakes.softness * z)
+    return np.asarray(above), float(special.gammaincc(shape, fakes.softness))
 
 
-def missing_vector(sums: Mapping[str, Array], u: Array, part: Fluctuations = EVERY) -> tuple[Array, Array]:
+def jet_response(pt: Array, flavour: Array, eta: Array, normal: Array, badly: Array, u: Array) -> Array:
+    """Return reconstructed over true pT of jets, float64[m], without pile-up.
+
+    Jets that are photons or electrons (flavour −1) are measured as these. badly: which are badly measured,
+    bool[m], by how much from the uniform numbers u."""
+    width = np.where(flavour < 0, em_resolution(pt, eta), jet_resolution(pt))
+    usual = np.maximum(1.0 + width * normal, 0.0)
+    gain = 1.0 - JET_GAIN * np.log(2.0 * (1.0 - np.maximum(u, 0.5)))
+    return np.where(badly, np.where(u < 0.5, 2.0 * u, gain), usual)
+
+
+def missing_vector(sums: Mapping[str, Array], first: Array, second: Array) -> tuple[Array, Array]:
     """Return magnitude (GeV) and φ of reconstructed missing momentum, float64[n].
 
-    sums: the sums stored for interactions; u: uniform numbers, float64[3, n], of the size, the direction and
-    the width of the fluctuation; part: the part of the fluctuations that all are in."""
-    upto = np.cumsum([share for share, _ in part.widths])
-    factors = np.array([factor for _, factor in part.widths])
-    wide = factors[np.minimum(np.searchsorted(upto, u[2] * upto[-1], side="right"), len(factors) - 1)]
-    low, high = part.beyond
-    # 1 − u is above 0, so that the logarithm is finite (Box and Muller).
-    size = np.sqrt(-2.0 * np.log(low + (high - low) * (1.0 - u[0])))
-    size *= wide * MET_SOFT * np.sqrt(sums["soft_et"])
+    sums: the sums stored for interactions, and `mismeasured_x` and `_y`, true less reconstructed jets; first,
+    second: normal numbers, float64[n], of the fluctuation of the soft part."""
+    width = MET_SOFT * np.sqrt(sums["soft_et"])
     x, y = (
-        sums[f"invisible_{axis}"].astype(np.float64) + sums[f"mismeasured_{axis}"] + size * direction
-        for axis, direction in (("x", np.cos(2.0 * np.pi * u[1])), ("y", np.sin(2.0 * np.pi * u[1])))
+        sums[f"invisible_{axis}"].astype(np.float64) + sums[f"mismeasured_{axis}"] + width * normal
+        for axis, normal in (("x", first), ("y", second))
     )
     return np.hypot(x, y), np.arctan2(y, x)

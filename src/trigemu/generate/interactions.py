@@ -61,6 +61,12 @@ class Objects:
         keep = np.repeat(rows, self.counts)
         return Objects(self.counts[rows], {k: c[keep] for k, c in self.columns.items()})
 
+    def taken(self, rows: Array) -> Objects:
+        """Return the objects of some interactions, int64, in that order."""
+        first, counts = np.cumsum(self.counts) - self.counts, self.counts[rows]
+        index = ranges(first[rows], counts)
+        return Objects(counts, {k: c[index] for k, c in self.columns.items()})
+
     def where(self, keep: Array) -> Objects:
         """Return the objects for which keep, a bool array over the objects, is true."""
         event = np.repeat(np.arange(len(self.counts)), self.counts)
@@ -105,6 +111,11 @@ class Block:
 
     summary: Summary
     interactions: Interactions
+
+
+def ranges(first: Array, counts: Array) -> Array:
+    """Return the numbers from each of first on, as many as counts says, int64, one after the other."""
+    return np.asarray(np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts))
 
 
 def concatenate(parts: list[Interactions]) -> Interactions:

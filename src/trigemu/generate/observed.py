@@ -6,6 +6,7 @@ Random numbers are functions of the seed, the key of the crossing, a stream and 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,20 +28,33 @@ ISOLATION_MAX = 2.0  # relative; what is less isolated has this
 # added.
 _FAKE, _MODE, _JET, _ENERGY = (stream << 32 for stream in range(18, 22))
 _NOISE, _CONE, _LEVEL, _SPECIES, _CHARGE, _TAU, _TAG = (stream << 32 for stream in range(24, 38, 2))
+_RESPONSE, _BADLY, _WHICH, _BY_HOW_MUCH = (stream << 32 for stream in (38, 40, 41, 42))
+_MET = (22 << 32, 43 << 32)
 _KIND = 1 << 24
 _NUMBER = {kind: _KIND * i for i, kind in enumerate(("photon", "electron", "muon", "tau"))}
 
 
-def observe(
-    crossing: Crossing, keys: Array, config: Config, fake: bool | None
-) -> tuple[dict[str, Objects], Array]:
-    """Return the final objects of n crossings, each with `source` and `own`, and their weights from the
-    choice of fakes.
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What is seen of n crossings: final objects by kind, each with `source` and `own`, missing momentum
+    (met in GeV, φ) and the weight from the choice of fakes and of badly measured jets, float64[n]."""
 
-    keys: uint64[n]. fake: whether each has at least one fake photon or electron; None: by chance. Isolation
-    is relative: the pT around an object over its own."""
+    objects: dict[str, Objects]
+    met: Array
+    met_phi: Array
+    weight: Array
+
+
+def observe(
+    crossing: Crossing, keys: Array, config: Config, *, fake: bool | None = None, badly: bool | None = None
+) -> Observed:
+    """Return what is seen of n crossings.
+
+    keys: uint64[n]. fake: whether each has at least one fake photon or electron; badly: whether it has a
+    badly measured jet; None: by chance. Isolation is relative: the pT around an object over its own."""
     seed, n = config.seed, len(keys)
-    jets = _with_pileup(crossing, keys, seed)
+    jets, mismeasured, weight = _measured(crossing, keys, seed, badly)
+    jets = _with_pileup(jets, crossing.interactions, keys, seed)
     found = {"jet": final("jet", _tagged(jets, keys, seed)), "muon": _muons(crossing, keys, seed)}
     faked, em, ratio = _em_fakes(jets, keys, config, fake)
     for kind in ("photon", "electron"):
@@ -48,7 +62,8 @@ def observe(
         chosen = faked.where(em == (kind == "electron"))
         found[kind] = _merged(true, _fake_em(kind, chosen, crossing, keys, seed), n)
     found["tau"] = _taus(crossing, jets, keys, config)
-    return found, ratio
+    soft = normal_pair(seed, keys, *_MET)
+    return Observed(found, *detector.missing_vector(crossing.sums | mismeasured, *soft), weight * ratio)
 
 
 def place_of(objects: Objects) -> Array:
@@ -66,15 +81,50 @@ def _normal(objects: Objects, keys: Array, seed: int, stream: int) -> Array:
     return normal_pair(seed, keys[crossing_of(objects)], stream + place, stream + (1 << 32) + place)[0]
 
 
-def _with_pileup(crossing: Crossing, keys: Array, seed: int) -> Objects:
-    """Return all stored jets with the noise of pile-up, those of nearby interactions merged."""
+def _measured(
+    crossing: Crossing, keys: Array, seed: int, badly: bool | None
+) -> tuple[Objects, dict[str, Array], Array]:
+    """Return the jets with their reconstructed pT, the sums over crossings of what is mismeasured, and the
+    probability of the choice; two badly measured jets in one crossing are left out where one is asked for."""
     jets = crossing.objects["jet"]
+    of, true, flavour = crossing_of(jets), jets.columns["pt"].astype(np.float64), jets.columns["flavour"]
+    able = (true > detector.HARD_JET_PT) & (flavour >= 0)
+    chosen, weight = _badly(able, of, jets, keys, seed, badly)
+    normal, u = _normal(jets, keys, seed, _RESPONSE), _uniform(jets, keys, seed, _BY_HOW_MUCH)
+    pt = true * detector.jet_response(true, flavour, jets.columns["eta"], normal, chosen, u)
+    lost, phi = np.where(able, true - pt, 0.0), jets.columns["phi"]
+    sums = {
+        f"mismeasured_{axis}": np.bincount(of, lost * direction, len(keys))
+        for axis, direction in (("x", np.cos(phi)), ("y", np.sin(phi)))
+    }
+    return Objects(jets.counts, {**jets.columns, "pt": pt}), sums, weight
+
+
+def _badly(
+    able: Array, of: Array, jets: Objects, keys: Array, seed: int, badly: bool | None
+) -> tuple[Array, Array]:
+    """Return which jets are badly measured, bool, and the probability of that choice in each crossing."""
+    if badly is None:
+        return able & (_uniform(jets, keys, seed, _BADLY) < detector.JET_TAIL), np.ones(len(keys))
+    number = np.bincount(of[able], minlength=len(keys))
+    none = (1.0 - detector.JET_TAIL) ** number
+    if not badly:
+        return np.zeros(len(able), bool), none
+    one = np.floor(uniform(seed, keys, _WHICH) * number)
+    before = np.cumsum(able) - able
+    place = before - np.concatenate([[0], np.cumsum(number)])[of]
+    return able & (place == one[of]), 1.0 - none
+
+
+def _with_pileup(jets: Objects, interactions: Array, keys: Array, seed: int) -> Objects:
+    """Return jets above JET_PT with the noise of pile-up, those of nearby interactions merged."""
     of = crossing_of(jets)
-    noise = detector.PILEUP_JET * np.sqrt(crossing.interactions[of]) * _normal(jets, keys, seed, _NOISE)
-    noise = np.where(jets.columns["flavour"] >= 0, noise, 0.0)
-    columns = {**jets.columns, "pt": np.maximum(jets.columns["pt"] + noise, 0.1).astype(np.float32)}
-    order = np.lexsort((-columns["pt"], of))
-    return merge(Objects(jets.counts, {k: c[order] for k, c in columns.items()}))
+    noise = detector.PILEUP_JET * np.sqrt(interactions[of]) * _normal(jets, keys, seed, _NOISE)
+    pt = jets.columns["pt"] + np.where(jets.columns["flavour"] >= 0, noise, 0.0)
+    measured = Objects(jets.counts, {**jets.columns, "pt": pt.astype(np.float32)})
+    seen = measured.where(pt > detector.JET_PT)
+    order = np.lexsort((-seen.columns["pt"], crossing_of(seen)))
+    return merge(Objects(seen.counts, {k: c[order] for k, c in seen.columns.items()}))
 
 
 def _tagged(jets: Objects, keys: Array, seed: int) -> Objects:
@@ -127,8 +177,8 @@ def _em_fakes(jets: Objects, keys: Array, config: Config, fake: bool | None) -> 
     threshold = detector.FINAL_PT["photon"]
     flavour = jets.columns["flavour"]
     jets = jets.where((jets.columns["pt"] > threshold) & (flavour >= 0) & (flavour != 15))
-    p, upto = detector.em_fakes(jets.columns["pt"], jets.columns["eta"], rate, threshold)
-    jets, p, upto = jets.where(p > 0), p[p > 0] * (1.0 + rate.electrons), upto[p > 0]
+    p = detector.em_fakes(jets.columns["pt"].astype(np.float64), jets.columns["eta"], rate, threshold)
+    jets, p = jets.where(p > 0), p[p > 0] * (1.0 + rate.electrons)
     offsets = np.concatenate([[0], np.cumsum(jets.counts)])
     p = fakes.crowded(offsets, np.minimum(p, 1.0), model.fakes_max)
     true = fakes.multiplicity(offsets, p, model)
@@ -136,12 +186,14 @@ def _em_fakes(jets: Objects, keys: Array, config: Config, fake: bool | None) -> 
     chosen = proposal.choose(uniform(seed, keys, _FAKE), uniform(seed, keys, _FAKE + 1))
     u_jet = _uniform(jets, keys, seed, _JET)
     taken = fakes.which(offsets, p, chosen, uniform(seed, keys, _MODE), u_jet, model)
-    share = detector.em_fake_share(jets.columns["pt"], upto, threshold, _uniform(jets, keys, seed, _ENERGY))
+    species = _uniform(jets, keys, seed, _SPECIES)[taken] * (1.0 + rate.electrons) > 1.0
+    u_share = _uniform(jets, keys, seed, _ENERGY)[taken]
+    jets = jets.where(taken)
     whole = jets.columns["pt"]
+    share = detector.em_fake_share(whole, rate, threshold, u_share)
     made = _with(jets, pt=(whole * share).astype(np.float32))
     made.columns["cone"] = whole - made.columns["pt"]
-    species = _uniform(jets, keys, seed, _SPECIES)[taken] * (1.0 + rate.electrons) > 1.0
-    return made.where(taken), species, proposal.ratio(true, chosen)
+    return made, species, proposal.ratio(true, chosen)
 
 
 def _fake_em(kind: str, objects: Objects, crossing: Crossing, keys: Array, seed: int) -> Objects:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate.interactions import OBJECTS, SUMS, Objects
+from trigemu.generate.interactions import OBJECTS, SUMS, Objects, ranges
 from trigemu.generate.pools import Pool
 
 Array = NDArray[Any]
@@ -76,7 +76,7 @@ def _objects(drawn: list[Drawn], kind: str, n: int) -> Objects:
 def _of_pool(drawn: Drawn, kind: str) -> tuple[Array, dict[str, Array]]:
     objects, offsets = drawn.pool.rows.objects[kind], drawn.pool.offsets[kind]
     counts = objects.counts[drawn.rows]
-    index = np.arange(counts.sum()) + np.repeat(offsets[drawn.rows] - np.cumsum(counts) + counts, counts)
+    index = ranges(offsets[drawn.rows], counts)
     columns = {name: column[index] for name, column in objects.columns.items()}
     columns["source"] = np.repeat(drawn.pool.ids(drawn.rows), counts)
     columns["own"] = np.full(len(index), drawn.own)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from trigemu.generate.config import Slice
 from trigemu.generate.decays import HADRONS, Decayer, Products
+from trigemu.generate.interactions import ranges
 from trigemu.support import MissingExtraError, TrigemuError
 
 Array = NDArray[Any]
@@ -247,7 +248,7 @@ def _repeated(what: Decayed, of: Array) -> Decayed:
     """Return the particles of interactions of[0], of[1] …, as those of interactions 0, 1 …"""
     first = np.searchsorted(what.event, of)
     counts = np.searchsorted(what.event, of, side="right") - first
-    rows = np.arange(counts.sum()) + np.repeat(first - np.cumsum(counts) + counts, counts)
+    rows = ranges(first, counts)
     columns = (getattr(what, name)[rows] for name in ("id", "px", "py", "pz"))
     return Decayed(np.repeat(np.arange(len(of)), counts), *columns)
 
