@@ -55,16 +55,16 @@ def test_em_fakes_against_an_integral(power: float) -> None:
     """Probabilities, and the distribution of drawn shares, against sums over a fine grid."""
     fakes = Fakes(probability=0.5, power=power, softness=9.6)
     pt = np.array([12.0, 40.0, 150.0])
-    p, upto = detector.em_fakes(pt, np.zeros(3), fakes, 10.0)
+    p = detector.em_fakes(pt, np.zeros(3), fakes, 10.0)
     u = (np.arange(4000) + 0.5) / 4000
     for i, x in enumerate(pt):
         z = np.linspace(10 / x, 1, 20_001)
         density = 0.5 * 9.6 * np.exp(-9.6 * z) * (z * x / 20) ** power
-        assert p[i] == pytest.approx(np.trapezoid(density, z), rel=5e-3)
-        drawn = detector.em_fake_share(np.full(4000, x), np.repeat(upto[i : i + 1], 4000, 0), 10.0, u)
-        assert drawn.mean() == pytest.approx(np.average(z, weights=density), rel=5e-3)
+        assert p[i] == pytest.approx(np.trapezoid(density, z), rel=1e-3)
+        drawn = detector.em_fake_share(np.full(4000, x), fakes, 10.0, u)
+        assert drawn.mean() == pytest.approx(np.average(z, weights=density), rel=1e-3)
         assert drawn.min() > 10 / x
-    outside, _ = detector.em_fakes(pt, np.full(3, 1.4), fakes, 10.0)
+    outside = detector.em_fakes(pt, np.full(3, 1.4), fakes, 10.0)
     assert outside.tolist() == [0, 0, 0]
 
 
@@ -84,37 +84,35 @@ def test_levels_are_nested() -> None:
     assert at.tolist() == [3, 2, 1, 0]
 
 
-def test_missing_momentum_has_tails() -> None:
-    """The variance is that of the widths: of all, of all but the tails, and of the tails alone."""
+def test_jets_are_measured_with_their_resolution_or_badly() -> None:
+    """Mean and width of the Gaussian part; of the tail, half below with equal shares, half above."""
+    n = 200_000
     rng = np.random.default_rng(1)
-    n = 400_000
-    sums = {f"{name}_{axis}": np.zeros(n) for name in ("invisible", "mismeasured") for axis in "xy"}
-    sums["soft_et"] = np.full(n, 400.0)
-    width = 20 * detector.MET_SOFT
-    assert sum(share for share, _ in detector.EVERY.widths) == pytest.approx(1.0)
-    for part in (detector.EVERY, detector.TAILS):
-        widths = part.widths
-        pt, phi = detector.missing_vector(sums, rng.random((3, n)), part)
-        expected = np.average([f**2 for _, f in widths], weights=[s for s, _ in widths]) * width**2
-        assert (pt * np.cos(phi)).var() == pytest.approx(expected, rel=0.02)
-        beyond = np.average([np.exp(-0.5 * (12 / f) ** 2) for _, f in widths], weights=[s for s, _ in widths])
-        assert (pt > 12 * width).mean() == pytest.approx(beyond, abs=4 * (beyond / n) ** 0.5 + 1e-5)
+    pt, flavour, eta = np.full(n, 60.0), np.zeros(n, np.int8), np.zeros(n)
+    flavour[::2] = -1
+    normal, u = rng.standard_normal(n), rng.random(n)
+    usual = detector.jet_response(pt, flavour, eta, normal, np.zeros(n, bool), u)
+    for kind, width in ((0, detector.jet_resolution(pt[:1])), (-1, detector.em_resolution(pt[:1], eta[:1]))):
+        mine = usual[flavour == kind]
+        assert mine.mean() == pytest.approx(1.0, abs=4 * width[0] / (n / 2) ** 0.5)
+        assert mine.std() == pytest.approx(width[0], rel=0.01)
+    badly = detector.jet_response(pt, flavour, eta, normal, np.ones(n, bool), u)
+    low, high = badly[badly < 1], badly[badly >= 1]
+    assert len(low) == pytest.approx(n / 2, abs=4 * n**0.5 / 2)
+    assert (low.mean(), low.std()) == pytest.approx((1 / 2, 12**-0.5), rel=0.01)
+    assert (high.mean() - 1, high.std()) == pytest.approx((detector.JET_GAIN, detector.JET_GAIN), rel=0.02)
 
 
-def test_parts_of_missing_momentum_add_up() -> None:
-    """With their shares as weights they have the spectrum of all fluctuations."""
-    rng = np.random.default_rng(2)
-    n = 400_000
-    sums = {f"{name}_{axis}": np.zeros(n) for name in ("invisible", "mismeasured") for axis in "xy"}
-    sums["soft_et"] = np.full(n, 400.0)
-    width = 20 * detector.MET_SOFT
-    parts = (detector.INNER, detector.OUTER, detector.TAILS)
-    found = [detector.missing_vector(sums, rng.random((3, n)), part)[0] / width for part in parts]
-    shares = [part.share for part in parts]
-    assert sum(shares) == pytest.approx(1.0)
-    for threshold in (0.5, 1.5, 3.0, 4.0, 6.0, 9.0):
-        above = [(pt > threshold).mean() for pt in found]
-        exact = sum(share * np.exp(-0.5 * (threshold / f) ** 2) for share, f in detector.EVERY.widths)
-        error = np.hypot.reduce([s * np.sqrt(a / n) for s, a in zip(shares, above, strict=True)])
-        assert np.dot(shares, above) == pytest.approx(exact, abs=4 * error + 1e-9)
-    assert found[1].min() > np.sqrt(-2 * np.log(detector.MET_OUTER)) - 1e-9
+def test_missing_momentum_is_a_vector_sum() -> None:
+    """Of neutrinos and of what jets lack, with a soft part that fluctuates by the root of its energy."""
+    sums = {
+        "invisible_x": np.array([20.0]),
+        "invisible_y": np.zeros(1),
+        "mismeasured_x": np.zeros(1),
+        "mismeasured_y": np.array([15.0]),
+        "soft_et": np.array([100.0]),
+    }
+    for first, second in ((0.0, 0.0), (1.0, -2.0)):
+        pt, phi = detector.missing_vector(sums, np.array([first]), np.array([second]))
+        expected = 20 + first * 10 * detector.MET_SOFT, 15 + second * 10 * detector.MET_SOFT
+        assert (pt[0] * np.cos(phi[0]), pt[0] * np.sin(phi[0])) == pytest.approx(expected)

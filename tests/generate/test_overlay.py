@@ -4,7 +4,7 @@ import generate_toys as toys
 import numpy as np
 import pytest
 
-from trigemu.generate import detector, overlay
+from trigemu.generate import overlay
 from trigemu.generate.overlay import Drawn
 
 
@@ -40,19 +40,3 @@ def test_objects_and_sums_of_each_crossing() -> None:
         assert made.interactions[i] == number
         assert made.sums["invisible_x"][i] == pytest.approx(invisible)
     assert set(made.objects["muon"].columns) >= {"charge", "source"}
-
-
-def test_missing_momentum_is_a_vector_sum() -> None:
-    rows = toys.interactions([[], []])
-    for name, values in {"invisible_x": [30, -10], "mismeasured_y": [4, 11], "soft_et": [40, 60]}.items():
-        rows.scalars[name][:] = values
-    pool = toys.pool("a", 0, rows)
-    n = 50_000
-    both = Drawn(pool, np.repeat(np.arange(n), 2), np.tile([0, 1], n), True)
-    made = overlay.overlay([both], n)
-    u = np.random.default_rng(1).random((3, n))
-    pt, phi = detector.missing_vector(made.sums, u, detector.Fluctuations(1.0, ((1.0, 1.0),)))
-    x, y = pt * np.cos(phi), pt * np.sin(phi)
-    assert (x.mean(), y.mean()) == pytest.approx((20, 15), abs=0.1)
-    width = 10 * detector.MET_SOFT
-    assert (x.std(), y.std()) == pytest.approx((width, width), rel=0.02)

@@ -66,7 +66,7 @@ def make(what: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]:
     copies = COPIES if what.background else (BY_CHANCE,)
     with ThreadPoolExecutor(threads) as pool:
         made = pool.map(lambda start: _chunk(what, start, min(start + CHUNK, what.n), copies), starts)
-        parts = [part for chunk in made for part in chunk]
+        parts = [part for same_copy in zip(*made, strict=True) for part in same_copy]
     events = _joined([part.columns for part in parts])
     weight = events.scalars["genWeight"]
     if what.background:
@@ -169,9 +169,9 @@ def _parents(
 ) -> Array:
     """Return the parent of each crossing, uint64[n], one of its interactions.
 
-    It is the one with the leading muon: few interactions have muons, and crossings of all higher classes
-    share them. Without a muon it is one of the crossing's class: that with the final object of the lowest
-    target weight; without one, with the leading stored jet; else the first. A crossing without any
+    In background it is the one with the leading muon: few interactions have muons, and crossings of all
+    higher classes share them. Without a muon it is one of the crossing's class: that with the final object of
+    the lowest target weight; without one, with the leading stored jet; else the first. A crossing without any
     interaction is its own parent.
     """
     slices = len(what.config.slices)
@@ -187,8 +187,9 @@ def _parents(
         better = rarity > best[of]
         best[of[better]] = rarity[better]
         parent[of[better]] = own.columns["source"][lead[better]]
-    of, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
-    parent[of] = objects["muon"].columns["source"][lead]
+    if what.background:
+        of, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
+        parent[of] = objects["muon"].columns["source"][lead]
     return parent
 
 
