@@ -7,7 +7,7 @@ import pytest
 
 from trigemu.generate import config, tuning
 from trigemu.generate.config import Config, ConfigError
-from trigemu.generate.tuning import PAPER, PHOTON_HZ, POWER_ANY, POWER_HARD, TWO_PHOTON_SHARE, Step
+from trigemu.generate.tuning import PHOTON_HZ, POWER_ANY, POWER_HARD, TARGETS, TWO_PHOTON_SHARE, Step
 from trigemu.rates.results import Rate
 
 
@@ -45,8 +45,8 @@ def test_converges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tuning, "STEPS", 8)
     final = tuning.tune(start(tmp_path), make, steps.append)
     rates = model(final)
-    assert rates["J100"].hz == pytest.approx(PAPER["J100"], rel=0.01)
-    assert rates["G30"].hz == pytest.approx(PAPER["G30"], rel=0.02)
+    assert rates["J100"].hz == pytest.approx(TARGETS["J100"], rel=0.01)
+    assert rates["G30"].hz == pytest.approx(TARGETS["G30"], rel=0.02)
     assert rates["photon"].hz == pytest.approx(PHOTON_HZ, rel=0.02)
     assert rates["two_photons"].hz / rates["photon"].hz == pytest.approx(TWO_PHOTON_SHARE, rel=0.02)
     assert len(steps) == 8
@@ -54,9 +54,9 @@ def test_converges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_compromise_meets_both_photon_rates() -> None:
-    """At PHOTON_HZ photons at all are as far below the paper as those without a primary are above."""
+    """At PHOTON_HZ photons at all are as far below the target as those without a primary are above."""
     alone = PHOTON_HZ * 0.988
-    assert 1 - PHOTON_HZ / PAPER["photon"] == pytest.approx(alone / PAPER["photon_alone"] - 1, abs=0.002)
+    assert 1 - PHOTON_HZ / TARGETS["photon"] == pytest.approx(alone / TARGETS["photon_alone"] - 1, abs=0.002)
 
 
 def test_what_cannot_be_tuned(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_what_cannot_be_tuned(tmp_path: Path) -> None:
         tuning.improved(Step(start(tmp_path), nothing))
 
 
-def test_table_has_the_paper_beside_it(tmp_path: Path) -> None:
+def test_table_has_the_targets_beside_it(tmp_path: Path) -> None:
     text = tuning.tuning_table(Step(start(tmp_path), model(start(tmp_path))))
     for part in ("J100", "18.50", "270.00", "two photons", "busy_factor = 8", "luminosity_cm2s = 5e+33"):
         assert part in text

@@ -1,4 +1,4 @@
-"""Tuning of luminosity and fakes to the rates of the DECADE paper (arXiv:2508.10224).
+"""Tuning of luminosity and fakes to the rates of the DECADE paper (arXiv:2508.10224), and to what follows.
 
 Stage two is repeated on the same interactions, and its rates are taken with trigemu itself. The luminosity is
 adjusted to the jet rate; probability and power of the fakes to the rates of hard photons and of any photon;
@@ -21,10 +21,12 @@ from trigemu.menus import read_menu
 from trigemu.rates import Rate, run
 from trigemu.samples import open_catalogue
 
-# Hz. Rate with any photon: the paper gives 1.42 kHz as 0.5 % of it.
-PAPER = {"J100": 18.5e3, "G30": 3.28e3, "photon_alone": 270e3, "photon": 284e3}
-# The rates of any photon and of photons without a primary trigger differ by less here than in the paper, so
-# both cannot be matched: with this target for the former, the two are off by the same fraction with opposite
+# Hz. The paper states the first two. Derived from it: its 1.35 kHz are 0.5 % of the crossings with a photon
+# that pass neither of them, which makes 270 kHz (245 to 300, since 0.5 % has one digit); its 1.42 kHz are
+# 0.5 % of all crossings with a photon only if its DECADE is exactly flat.
+TARGETS = {"J100": 18.5e3, "G30": 3.28e3, "photon_alone": 270e3, "photon": 284e3}
+# The rates of any photon and of photons without a primary trigger differ by less here than these two, so both
+# cannot be matched: with this target for the former, the two are off by the same fraction with opposite
 # signs.
 PHOTON_HZ = 278.6e3
 TWO_PHOTON_SHARE = 0.02  # of the crossings with a photon; chosen, see docs/explanation/sample.md
@@ -74,7 +76,7 @@ def improved(step: Step) -> Config:
                 f"{config.name}: no crossing fires {name!r} of the tuning menu; generate more blocks"
             )
     assert config.crossings is not None
-    jets = PAPER["J100"] / rates["J100"].hz
+    jets = TARGETS["J100"] / rates["J100"].hz
     # More luminosity gives more photons too; the fakes are adjusted to the rest.
     any_, hard = (math.log(target / rate / jets) for target, rate in _photons(rates))
     power = (hard - any_) / (POWER_HARD - POWER_ANY)
@@ -96,14 +98,14 @@ def improved(step: Step) -> Config:
 
 
 def tuning_table(step: Step) -> str:
-    """Return the four rates beside the paper's, and the numbers that give them, as lines of text."""
-    config, lines = step.config, [f"{'':14}{'paper':>8}   here (kHz)"]
+    """Return the four rates beside their targets, and the numbers that give them, as lines of text."""
+    config, lines = step.config, [f"{'':14}{'target':>8}   here (kHz)"]
     assert config.crossings is not None
-    for name, paper in PAPER.items():
+    for name, target in TARGETS.items():
         rate = step.rates[name]
         lines.append(
-            f"{name:14}{paper / 1e3:8.2f}   {rate.hz / 1e3:.3f} ± {rate.error_hz / 1e3:.3f}"
-            f"   {100 * (rate.hz / paper - 1):+.1f} %"
+            f"{name:14}{target / 1e3:8.2f}   {rate.hz / 1e3:.3f} ± {rate.error_hz / 1e3:.3f}"
+            f"   {100 * (rate.hz / target - 1):+.1f} %"
         )
     lines.append(f"{'two photons':14}{'':8}   {100 * step.two_photon_share:.2f} % of those with a photon")
     lines += [
@@ -115,7 +117,7 @@ def tuning_table(step: Step) -> str:
 
 
 def _photons(rates: dict[str, Rate]) -> list[tuple[float, float]]:
-    return [(PHOTON_HZ, rates["photon"].hz), (PAPER["G30"], rates["G30"].hz)]
+    return [(PHOTON_HZ, rates["photon"].hz), (TARGETS["G30"], rates["G30"].hz)]
 
 
 def _digits(value: float) -> float:
