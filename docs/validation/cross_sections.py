@@ -137,7 +137,7 @@ def _total(
 ) -> tuple[float, float] | None:
     """Return the rate in Hz, and its error, of what a total describes; None if the sample has none of it."""
     if one["measure"] == "pairs" and one["name"] in measured:
-        hz, error = measured[one["name"]].sum(names)
+        hz, error = measured[one["name"]].sum([name for name in one.get("class", names) if name in names])
         return float(hz[0]), float(error[0])
     if one["measure"] == "class":
         rates = [sample.rate_hz for sample in catalogue.background if sample.name in one["class"]]
