@@ -170,7 +170,7 @@ class Slice(TomlTable, frozen=True):
     require : str or None
         The condition that selects the events of a signal efficiency.
     pt_hat_max : float or None
-        In GeV; harder interactions belong to another slice.
+        In GeV; harder interactions belong to another slice, those of `muons_of` too.
     prompt_photon_pt_hat_max : float or None
         In GeV; the same where a photon is produced.
     k_factor : float

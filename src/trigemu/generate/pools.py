@@ -112,6 +112,7 @@ def load(config: Config, number: int, folder: Path) -> Pool:
         rows = rows.of(blocks.secondary_muons(rows) == (part.muons_of is not None))
     if part.muons_of is not None:
         rows = rows.of(~_muons_by_themselves(rows))
+        rows = rows.of(rows.scalars["pt_hat"] < (part.pt_hat_max or np.inf))
     accepted = float(np.sum(rows.scalars["weight"]))
     if split:
         weight = rows.scalars["weight"]
