@@ -82,14 +82,18 @@ def test_a_class_of_muons_has_none_that_come_without_drawn_decays(tmp_path: Path
     )
     rows.objects["muon"].columns["origin"][:] = 1
     soft = Slice(name="soft", description="", settings=("x",), blocks=1, decays=100)
+    rows.scalars["pt_hat"][:] = [3, 3, 3, 15, 3]
     muons = Slice(name="muons", description="", muons_of="soft")
-    config = replace(toys.config([toys.pool("soft", 0, rows)], 1.0), slices=(soft, muons))
+    softer = Slice(name="softer", description="", muons_of="soft", pt_hat_max=10.0)
+    config = replace(toys.config([toys.pool("soft", 0, rows)], 1.0), slices=(soft, muons, softer))
     summary = interactions.Summary(4, 5, 1e9, 0.0, 4.0, 3.01, 3.0)
     (tmp_path / "soft").mkdir()
     (tmp_path / "soft/00000.npz").write_bytes(interactions.packed(interactions.Block(summary, rows), "key"))
-    without, with_muons = (pools.load(config, number, tmp_path) for number in range(2))
+    without, with_muons, soft_muons = (pools.load(config, number, tmp_path) for number in range(3))
     assert [*without.rows.objects["muon"].counts] == [0] * len(without)
     assert with_muons.rows.objects["muon"].counts.tolist() == [1, 2]
     assert with_muons.rows.scalars["weight"].tolist() == [0.3, 0.01]
     assert with_muons.cross_section_pb == pytest.approx(1e9 * 0.31 / 4)
     assert without.cross_section_pb == pytest.approx(1e9 * 1.7 / 4)
+    assert soft_muons.rows.scalars["weight"].tolist() == [0.3]
+    assert soft_muons.cross_section_pb == pytest.approx(1e9 * 0.3 / 4)

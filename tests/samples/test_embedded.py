@@ -18,6 +18,7 @@ import uproot
 
 from trigemu import MenuRates, decisions, run
 from trigemu.generate.config import load_config
+from trigemu.generate.tuning import TARGETS
 from trigemu.samples import Catalogue, Sample, open_catalogue
 from trigemu.samples.opening import embedded_catalogue
 from trigemu.support import FloatArray
@@ -26,9 +27,9 @@ ROOT = Path(__file__).parents[2]
 MENUS = ROOT / "menus"
 FOLDER = embedded_catalogue().parent
 
-#: Hz: the rates of the DECADE paper, arXiv:2508.10224. With any photon: 1.42 kHz is 0.5 % of them.
-PAPER = {"J100": 18.5e3, "G30": 3.28e3, "photon": 284e3, "photon_alone": 270e3}
-PAPER_AGREES = 0.05
+#: The targets of the tuning agree with the sample as well as this: two are rates of arXiv:2508.10224, two
+#: are derived from it.
+TARGETS_AGREE = 0.05
 CROSSINGS_HZ = 40e6
 #: Weights are stored as float32, and the sum of a sample is that of the crossings that were made.
 SUM_AGREES = 1e-3
@@ -44,7 +45,7 @@ NUMBERS = {"met": "MET_pt", "met_phi": "MET_phi", "n_interaction": "nInteraction
 COLLECTIONS = {"jet", "photon", "electron", "muon", "tau"}
 SAMPLES = {
     "background": {
-        *("soft", "soft_muons", "hard", "hard_muons", "radiated", "photon", "diphoton"),
+        *("soft", "soft_muons", "medium_muons", "hard", "hard_muons", "radiated", "photon", "diphoton"),
         *("charmonium", "bottomonium", "w", "z", "top"),
     },
     "signal": {"yy", "h_yy", "h_bb", "h_tautau", "tt", "zprime", "haa", "a30", "hidden_valley"},
@@ -165,9 +166,9 @@ def leading_pt(sample: Sample) -> tuple[FloatArray, FloatArray]:
     return ak.to_numpy(jets), ak.to_numpy(photons)
 
 
-def test_the_four_rates_of_the_paper(catalogue: Catalogue) -> None:
+def test_the_four_rates_that_it_was_tuned_to(catalogue: Catalogue) -> None:
     """From the branches alone; the two of the menu are also what trigemu gives."""
-    hz = dict.fromkeys(PAPER, 0.0)
+    hz = dict.fromkeys(TARGETS, 0.0)
     for sample in catalogue.background:
         weight = weights(sample)
         jet, photon = leading_pt(sample)
@@ -177,7 +178,7 @@ def test_the_four_rates_of_the_paper(catalogue: Catalogue) -> None:
             hz[name] += float(weight[fired].sum())
     for trigger in rates(PRIMARY).triggers:
         assert trigger.total.hz == pytest.approx(hz[trigger.name], rel=1e-6)
-    assert hz == {name: pytest.approx(value, rel=PAPER_AGREES) for name, value in PAPER.items()}
+    assert hz == {name: pytest.approx(value, rel=TARGETS_AGREE) for name, value in TARGETS.items()}
 
 
 def test_no_slice_may_be_missed_in_the_primary_triggers() -> None:
@@ -211,3 +212,18 @@ def test_the_menu_of_two_levels_rejects_at_both() -> None:
     first, second = (level.rate.hz for level in rates("two-level.toml").levels)
     assert 50e3 < first < 100e3
     assert 2e3 < second < 6e3
+
+
+def test_missing_momentum_follows_jets(catalogue: Catalogue) -> None:
+    """Nearly all of what is above 100 GeV has a jet above 50 GeV and missing HT above 80 GeV."""
+    total = with_jet = with_mht = 0.0
+    for sample in catalogue.background:
+        stored, weight = tree(sample), weights(sample)
+        missing = stored["MET_pt"].array(library="np") > 100.0
+        pt, phi = stored["Jet_pt"].array()[missing], stored["Jet_phi"].array()[missing]
+        mht = np.hypot(*(ak.to_numpy(ak.sum(pt * turn(phi), axis=1)) for turn in (np.cos, np.sin)))
+        total += float(weight[missing].sum())
+        with_jet += float(weight[missing][ak.to_numpy(ak.any(pt > 50.0, axis=1))].sum())
+        with_mht += float(weight[missing][mht > 80.0].sum())
+    assert with_jet > 0.9 * total > 0.0
+    assert with_mht > 0.9 * total
