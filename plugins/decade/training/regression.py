@@ -39,7 +39,7 @@ class Settings:
     #: Most events have no jet, x = 0. With XGBoost's default of 256 bins, events with a jet just above its
     #: threshold shared a bin with them, and were accepted 2.3 times as often as they should be.
     max_bin: int = 1024
-    tail_events: float = 10.0  # expected above the quantile in every leaf, in events of mean weight
+    tail_events: float = 5.0  # expected above the quantile in every leaf, in events of mean weight
     levelled: bool = True
     refit: bool = True  # to all events, once the number of trees is known
     threads: int = 0  # 0: all cores; the result does not depend on it

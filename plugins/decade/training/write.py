@@ -96,15 +96,12 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         "effective_events": trained.effective_events,
         "failing_hz": trained.failing_hz,
         "unique_rate_hz": config.table.training.unique_rate_hz,
-        "fits": [
-            {
-                "q": attempt.q,
-                "unique_hz_above_quantile": attempt.unique_hz,
-                "cut": attempt.solution.cut,
-                "cut_error": attempt.solution.error,
-            }
-            for attempt in trained.attempts
-        ],
+        "q": trained.q,
+        "out_of_fold": {
+            "cut": trained.shift.cut,
+            "cut_error": trained.shift.error,
+            "error_hz": trained.error_hz,
+        },
         "x": list(trained.x),
         "choice": [asdict(step) for step in trained.choice],
         "trees": trained.quantile.trees,
