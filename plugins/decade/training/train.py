@@ -35,17 +35,18 @@ _FOLDS = 4
 @dataclass(frozen=True)
 class Trained:
     """The result of a training. network: the ONNX model, None if a card was given. curve: its losses by
-    epoch. x: the primary observables; choice: the steps in which they were chosen, if they were. q: the
-    fraction above Y(x). shift: the cut that meets the budget out of fold, which Y(x) includes;
-    error_hz: the error of the unique rate at this cut. events,
-    effective_events: those that Y(x) was fitted to. rate_hz: the rate of the selected events; failing_hz: of
-    those that fail all other triggers."""
+    epoch. x: the primary observables; choice: the steps in which they were chosen, if they were. losses: the
+    pinball losses of the fits out of fold by tree, of events that each was not fitted to. q: the fraction
+    above Y(x). shift: the cut that meets the budget out of fold, which Y(x) includes; error_hz: the error of
+    the unique rate at this cut. events, effective_events: those that Y(x) was fitted to. rate_hz: the rate of
+    the selected events; failing_hz: of those that fail all other triggers."""
 
     network: bytes | None
     curve: Sequence[autoencoder.Loss]
     x: tuple[str, ...]
     choice: tuple[Step, ...]
     quantile: regression.Quantile
+    losses: tuple[tuple[float, ...], ...]
     q: float
     shift: Solution
     error_hz: float
@@ -77,18 +78,19 @@ def train(
         x = tuple(step.observable for step in choice[1:])
     columns = [config.x.texts.index(text) for text in x]
     q = _fraction(config, events)
-    score = _out_of_fold(config, events, columns, q, stages)
+    folds = _folds(config, events, columns, q, stages)
     with _of_budget(config):
-        shift = cut_for(score, events.failing, config.table.training.unique_rate_hz, events.together)
+        shift = cut_for(folds.score, events.failing, config.table.training.unique_rate_hz, events.together)
     trained = Trained(
         network=found.network,
         curve=found.curve,
         x=x,
         choice=choice,
-        quantile=_quantile(config, events, columns, q, shift, stages),
+        quantile=_quantile(config, events, columns, q, shift.cut, folds.trees, stages),
+        losses=folds.losses,
         q=q,
         shift=shift,
-        error_hz=math.sqrt(squares(events.failing * (score > shift.cut), events.interaction)),
+        error_hz=math.sqrt(squares(events.failing * (folds.score > shift.cut), events.interaction)),
         events=len(events.weight),
         effective_events=float(events.weight.sum() ** 2 / (events.weight**2).sum()),
         rate_hz=float(events.weight.sum()),
@@ -151,17 +153,29 @@ def _fraction(config: Config, events: Sample) -> float:
     return budget / failing
 
 
-def _out_of_fold(
-    config: Config, events: Sample, columns: Sequence[int], q: float, stages: Stages
-) -> FloatArray:
-    """Return y − Y(x) out of fold. Its cut for the budget is not 0: few events lie above Y(x) in each leaf,
-    and trees follow them."""
+@dataclass(frozen=True)
+class _Folds:
+    """y − Y(x) out of fold, float64[n]; the losses of the early-stopping events of each fit, by tree."""
+
+    score: FloatArray
+    trees: int
+    losses: tuple[tuple[float, ...], ...]
+
+
+def _folds(config: Config, events: Sample, columns: Sequence[int], q: float, stages: Stages) -> _Folds:
+    """Fit Y(x) fold by fold. trees: the median number, that of the fit to all: with another one, the score
+    out of fold would not show what that fit does."""
 
     def made() -> Arrays:
         seed = config.table.training.seed
-        return {"score": out_of_fold(events, columns, q, _settings(config), seed, _FOLDS)[0]}
+        score, fits = out_of_fold(events, columns, q, _settings(config), seed, _FOLDS)
+        losses = [[loss.stop for loss in fit.curve] for fit in fits]
+        trees = round(np.median([fit.trees for fit in fits]))
+        return {"score": score, "trees": np.array(trees), "losses": as_array(json.dumps(losses).encode())}
 
-    return stages.arrays("folds", made)["score"]
+    kept = stages.arrays("folds", made)
+    losses = json.loads(kept["losses"].tobytes())
+    return _Folds(kept["score"], int(kept["trees"]), tuple(map(tuple, losses)))
 
 
 @contextmanager
@@ -175,23 +189,22 @@ def _of_budget(config: Config) -> Iterator[None]:
 
 
 def _quantile(
-    config: Config, events: Sample, columns: Sequence[int], q: float, shift: Solution, stages: Stages
+    config: Config,
+    events: Sample,
+    columns: Sequence[int],
+    q: float,
+    shift: float,
+    trees: int,
+    stages: Stages,
 ) -> regression.Quantile:
-    """Return Y(x) of all events, so much higher that the cut for the budget is compatible with 0."""
+    """Return Y(x) + shift of all events, with a number of trees."""
     x, settings, seed = events.of(columns), _settings(config), config.table.training.seed
 
     def arrays() -> Arrays:
         weight = fit_weight(x, events.weight, settings, seed=seed)
-        made = regression.fit(x, events.y + shift.cut, weight, q, settings, seed=seed, stop=events.stop)
-        return {
-            "json": as_array(made.json),
-            "nodes": np.array([made.trees, made.split_nodes]),
-            "train": np.array([loss.train for loss in made.curve]),
-            "stop": np.array([loss.stop for loss in made.curve]),
-        }
+        y = events.y + shift
+        made = regression.fit(x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
+        return {"json": as_array(made.json), "nodes": np.array([made.trees, made.split_nodes])}
 
     made = stages.arrays("quantile", arrays)
-    trees, split_nodes = made["nodes"].tolist()
-    curve = zip(made["train"].tolist(), made["stop"].tolist(), strict=True)
-    losses = tuple(regression.Loss(*loss) for loss in curve)
-    return regression.Quantile(made["json"].tobytes(), trees, split_nodes, losses)
+    return regression.Quantile(made["json"].tobytes(), *made["nodes"].tolist())

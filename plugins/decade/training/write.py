@@ -106,10 +106,7 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         "choice": [asdict(step) for step in trained.choice],
         "trees": trained.quantile.trees,
         "split_nodes": trained.quantile.split_nodes,
-        "pinball_loss_by_tree": {
-            "train": [round(loss.train, 7) for loss in trained.quantile.curve],
-            "stop": [round(loss.stop, 7) for loss in trained.quantile.curve],
-        },
+        "pinball_loss_by_tree": [[round(loss, 7) for loss in losses] for losses in trained.losses],
         "autoencoder_loss_by_epoch": {
             "train": [round(loss.train, 5) for loss in trained.curve],
             "test": [round(loss.test, 5) for loss in trained.curve],

@@ -183,9 +183,13 @@ def test_each_number_stands_in_its_column(toy: Any) -> None:
     first, second, *more = closure.acceptances
     none = replace(first, against_q=replace(first.against_q, value=None))
     spoilt = replace(result, closures=(replace(closure, acceptances=(none, second, *more)),))
-    (line,) = (cells for cells in printed(spoilt) if "χ²/ndf" in cells[0])
-    told = [cell.strip() for cell in line if cell.strip()]
-    assert told[1:] == ["none", f"{second.against_q.value:.1f} / {second.against_q.ndf}"]
+    at_zero, at_threshold = (
+        [cell.strip() for cell in cells if cell.strip()] for cells in printed(spoilt) if "χ²/ndf" in cells[0]
+    )
+    of = "χ²/ndf of acceptance in jet[0].pt"
+    assert at_zero == [f"{of}, y′ > 0", "none", f"{second.against_q.value:.1f} / {second.against_q.ndf}"]
+    chi2 = [f"{acceptance.against_q.value:.1f} / {acceptance.against_q.ndf}" for acceptance in more]
+    assert at_threshold == [f"{of}, y′ > 0.1000", *chi2]
 
 
 def test_labels() -> None:

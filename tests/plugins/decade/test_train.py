@@ -83,8 +83,13 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
     old = files()
     assert train("--help")[0] == 0  # loads the plugin
     importlib.import_module(f"{training}.write")
-    work = [f"{training}.scored.gather", f"{training}.autoencoder.fit", f"{training}.regression.fit"]
-    finished = ["events", "autoencoder", "quantile0"]
+    work = [
+        f"{training}.scored.gather",
+        f"{training}.autoencoder.fit",
+        f"{training}.train.out_of_fold",
+        f"{training}.regression.fit",
+    ]
+    finished = ["events", "autoencoder", "folds", "quantile"]
     for number, where in enumerate([*work[1:], f"{training}.write.write_text"], start=1):
         with monkeypatch.context() as patched:
             for name in (where, *work[: number - 1]):
