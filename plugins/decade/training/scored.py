@@ -56,7 +56,7 @@ def scored(
     if card:
         return Scored(menu, _apart(sample, sample["y"], np.ones(len(weight), np.bool_)), None, ()), stages
     features = sample["features"].astype(np.float32)
-    learns = _learns(config, sample["parent"])
+    learns = learned(sample["parent"], config.table.autoencoder.fraction, config.table.training.seed)
     if learns.all() or not learns.any():
         raise TrigemuError(f"{config.path}: {len(learns)} events are too few for a network and for Y(x)")
     network, curve = _network(config, features, weight, learns, progress, stages)
@@ -64,10 +64,9 @@ def scored(
     return Scored(menu, _apart(sample, y, ~learns), network, curve), stages
 
 
-def _learns(config: Config, parent: npt.NDArray[np.uint64]) -> BoolArray:
+def learned(parent: npt.NDArray[np.uint64], fraction: float, seed: int) -> BoolArray:
     """Select the events that the network learns from, bool[n], by interaction; each seed selects others."""
-    seed, fraction = np.uint64(config.table.training.seed), config.table.autoencoder.fraction
-    chosen: BoolArray = splitmix64(splitmix64(parent) + seed) < np.uint64(fraction * 2.0**64)
+    chosen: BoolArray = splitmix64(splitmix64(parent) + np.uint64(seed)) < np.uint64(fraction * 2.0**64)
     return chosen
 
 

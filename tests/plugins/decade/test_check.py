@@ -14,7 +14,7 @@ import onnx_toys
 import pytest
 from decade_toys import MENU, Models, truth
 from rich.console import Console
-from toys import evaluation_half
+from toys import evaluation_half, memory_catalogue
 from trigemu_plugin_decade.check import _bare_cut, as_dict, check, label, scored_events, summary
 from trigemu_plugin_decade.diagnostics import ScoredEvents
 
@@ -129,6 +129,20 @@ def test_total_and_unique_are_those_of_the_menu(models: Models, catalogue: Catal
     assert result.overlap.total.error == pytest.approx(trigger.total.error_hz, rel=1e-12)
     assert result.overlap.unique.value == pytest.approx(trigger.unique.hz, rel=1e-12)
     assert result.overlap.unique.error == pytest.approx(trigger.unique.error_hz, rel=1e-12)
+
+
+def test_errors_know_shared_interactions(models: Models, plain_events: Events) -> None:
+    """Those of `run`, where pairs of events are made from one interaction."""
+    pairs = [event | {"parent": number // 2} for number, event in enumerate(plain_events)]
+    shared = memory_catalogue({"a": pairs})
+    menu = models.menu(MENU, ("above = 0.0", "above = -100.0\nfitted_on = 'toy'"))
+    expected = rates_of(emulate([menu], shared)).triggers[2]
+    found = scored_events(menu, shared)
+    result, _ = check(found, None)
+    assert result.overlap.total.error == pytest.approx(expected.total.error_hz, rel=1e-12)
+    assert result.overlap.unique.error == pytest.approx(expected.unique.error_hz, rel=1e-12)
+    of_events = math.sqrt(np.sum(found.weight[found.corrected > -100.0] ** 2))
+    assert result.overlap.total.error > 1.02 * of_events
 
 
 # ---- which trigger
