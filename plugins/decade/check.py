@@ -54,13 +54,16 @@ def scored_events(
     y, quantile = asked.values["y"], asked.values["Y(x)"]
     failing = asked.weight * (1.0 - others)
     unique = float(failing[y - quantile > slot.cut].sum())
+    solution = solved.trigger(name).solution
     return ScoredEvents(
         weight=asked.weight,
+        interaction=asked.interaction,
         x=dict(zip(slot.quantile.inputs.texts, asked.values["x"].T, strict=True)),
         y=y,
         quantile=quantile,
         q=slot.q,
         threshold=slot.cut,
+        threshold_error=solution.error if solution else None,
         y_threshold=_bare_cut(y, failing, unique),
         primary={
             trigger.name: asked.acceptance.total[:, column]
@@ -141,7 +144,8 @@ def as_dict(result: Diagnostics) -> dict[str, Any]:
 
 
 def summary(result: Diagnostics) -> Table:
-    """Return a table of results with and without the correction, at the same unique rate; χ² at y' = 0."""
+    """Return a table of results with and without the correction, at the same unique rate. χ² is of y' > 0
+    and of the threshold, and of y alone where it accepts the same rate."""
     table = Table()
     head, *rows = told(result)
     for column in head:
@@ -154,6 +158,9 @@ def summary(result: Diagnostics) -> Table:
 def told(result: Diagnostics) -> Iterator[tuple[str, ...]]:
     """Yield the rows of the summary, the header first."""
     yield "", "y − Y(x)", "y alone"
+    error = "" if result.threshold_error is None else f" ± {result.threshold_error:.4f}"
+    yield "threshold", f"{result.threshold:.4f}{error}", ""
+    yield "unique rate at y′ > 0 [Hz]", _told(result.overlap_at_zero.unique, 1), ""
     pair = result.overlap, result.overlap_uncorrected
     for what in ("total", "unique", "not_unique"):
         rates = (_told(getattr(overlap, what), 1) for overlap in pair)
@@ -163,7 +170,9 @@ def told(result: Diagnostics) -> Iterator[tuple[str, ...]]:
     yield ("share − ceiling", *map(_pull, pair))
     for closure in result.closures:
         of = ", ".join(axis.observable for axis in closure.axes)
-        yield (f"χ²/ndf of acceptance in {of}", *map(_chi2, closure.acceptances[:2]))
+        for cuts in (closure.acceptances[:2], closure.acceptances[2:]):
+            cut = "0" if cuts[0].at_zero else f"{result.threshold:.4f}"
+            yield (f"χ²/ndf of acceptance in {of}, y′ > {cut}", *map(_chi2, cuts))
     yield "pinball loss", f"{result.pinball.quantile:.6f}", f"{result.pinball.constant:.6f} (constant)"
     for correlation in result.rank_correlations:
         of = correlation.observable + (" where there is one" if correlation.present else "")

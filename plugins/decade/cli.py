@@ -107,12 +107,10 @@ def _train(
     stages.remove()
     if trained.choice:
         present([chosen(trained.choice)], [], [])
-    for number, attempt in enumerate(trained.attempts, start=1):
-        say(
-            f"fit {number}: q = {attempt.q:.5f}: {attempt.unique_hz:.0f} Hz above Y(x); "
-            f"the cut for {settings.table.training.unique_rate_hz:g} Hz is "
-            f"{attempt.solution.cut:.4f} ± {attempt.solution.error:.4f}"
-        )
+    say(
+        f"q = {trained.q:.5f}: out of fold, the cut for {settings.table.training.unique_rate_hz:g} Hz is "
+        f"{trained.shift.cut:.4f} ± {trained.shift.error:.4f}, which is added to Y(x)"
+    )
     say(f"{trained.quantile.trees} trees, {trained.quantile.split_nodes} split nodes")
     for name, digest in digests.items():
         say(f'card = "{folder / name}"\nsha256 = "{digest}"')
@@ -199,7 +197,8 @@ def check_(
             found = without_bad_files(
                 samples, lambda good: check_replicas(read, good, folder, trigger, wanted, about, engine)
             )
-            present([found.summary()], [(json_file, lambda: in_json(found.as_dict()))], found.draw(figures))
+            tables = [found.summary(), found.each()]
+            present(tables, [(json_file, lambda: in_json(found.as_dict()))], found.draw(figures))
             for line in found.told():
                 say(line)
             return

@@ -4,16 +4,22 @@ Bins are made from all events, never from accepted ones. With n_eff = (Σw)² / 
 fraction under the hypothesis a = p has the variance p (1 − p) / n_eff. χ² uses this expected variance: the
 observed one is smallest if few events are accepted by chance, which biases χ² at low statistics. Without
 weights it is Pearson's χ². The variance assumes that, at given x, passing does not depend on the weight.
+
+Events made from one interaction may pass together. The correlation ρ of their passing is measured with all
+such pairs; in the variance of a bin, Σw² becomes Σw² + ρ (Σ over interactions of (Σw)² − Σw²).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from trigemu.support import BoolArray, FloatArray, IntArray
+
+from .interactions import squares, squares_by_cell
 
 #: χ² uses bins in which at least this many effective events are expected to be accepted, and rejected.
 MIN_EXPECTED = 5.0
@@ -83,19 +89,21 @@ class Closure:
 
 def closures(
     weight: FloatArray,
+    interaction: IntArray,
     x: Mapping[str, FloatArray],
     y: FloatArray,
     corrected: FloatArray,
     q: float,
     threshold: float,
 ) -> tuple[Closure, ...]:
-    """Return the closure in each observable, then in the plane of the first two; corrected is y'."""
+    """Return the closure in each observable, then in the plane of the first two; corrected is y', the rest as
+    in `ScoredEvents`."""
     cuts = [*_cuts(weight, y, corrected, 0.0, True), *_cuts(weight, y, corrected, threshold, False)]
     need = MIN_EXPECTED / min(q, 1.0 - q)
     partitions = [_axes([name], x, weight, need, MAX_BINS) for name in x]
     if len(x) > 1:
         partitions.append(_axes(list(x)[:2], x, weight, need * MAX_PLANE_BINS, MAX_PLANE_BINS))
-    return tuple(_closure(axes, weight, x, cuts, q, need) for axes in partitions)
+    return tuple(_closure(axes, weight, interaction, x, cuts, q, need) for axes in partitions)
 
 
 def _axes(
@@ -157,6 +165,7 @@ def bin_numbers(axis: Axis, x: FloatArray) -> IntArray:
 def _closure(
     axes: tuple[Axis, ...],
     weight: FloatArray,
+    interaction: IntArray,
     x: Mapping[str, FloatArray],
     cuts: Sequence[_Cut],
     q: float,
@@ -165,18 +174,46 @@ def _closure(
     cell, cells = np.zeros(len(weight), np.int64), 1
     for axis in axes:
         cell, cells = cell * axis.bins + bin_numbers(axis, x[axis.observable]), cells * axis.bins
-    rate, square = (np.bincount(cell, weight**k, cells) for k in (1, 2))
-    effective = np.divide(rate**2, square, out=np.zeros(cells), where=square > 0)
-    tested = effective >= need
-    acceptances = tuple(_acceptance(cut, weight, cell, effective, tested, q) for cut in cuts)
+    sums = _Sums(weight, interaction, cell, cells)
+    tested = sums.effective >= need
+    acceptances = tuple(_acceptance(cut, sums, tested, q) for cut in cuts)
     events = np.bincount(cell, minlength=cells).tolist()
-    return Closure(axes, tuple(events), tuple(effective.tolist()), tuple(tested.tolist()), acceptances)
+    return Closure(axes, tuple(events), tuple(sums.effective.tolist()), tuple(tested.tolist()), acceptances)
 
 
-def _acceptance(
-    cut: _Cut, weight: FloatArray, cell: IntArray, effective: FloatArray, tested: BoolArray, q: float
-) -> Acceptance:
-    overall, overall_error, value, error = _fractions(weight, cut.passing, cell, len(effective))
+class _Sums:
+    """Sums of weights in cells. weight, interaction, cell: those of events [n]; rate, square: float64[cells],
+    Σw and Σw²; together: Σ over interactions of (Σw)², less Σw²; effective: (Σw)² / Σw²."""
+
+    def __init__(self, weight: FloatArray, interaction: IntArray, cell: IntArray, cells: int) -> None:
+        self.weight, self.interaction, self.cell = weight, interaction, cell
+        self.rate, self.square = (np.bincount(cell, weight**k, cells).astype(np.float64) for k in (1, 2))
+        self.together = self.squares(weight) - self.square
+        self.effective = np.divide(self.rate**2, self.square, out=np.zeros(cells), where=self.square > 0)
+
+    def squares(self, terms: FloatArray) -> FloatArray:
+        return squares_by_cell(terms, self.interaction, self.cell, len(self.rate))
+
+    def correlation(self, passing: BoolArray, overall: float) -> float:
+        """Return ρ, that of the passing of events made from one interaction; at least 0."""
+        terms = self.weight * (passing - overall)
+        pairs = squares(terms, self.interaction) - float(np.sum(terms**2))
+        most = overall * (1 - overall)
+        most *= squares(self.weight, self.interaction) - float(self.square.sum())
+        return max(pairs / most, 0.0) if most > 0 else 0.0
+
+
+def _acceptance(cut: _Cut, sums: _Sums, tested: BoolArray, q: float) -> Acceptance:
+    weight, passing = sums.weight, cut.passing
+    overall = float(weight[passing].sum() / weight.sum())
+    overall_error = math.sqrt(squares(weight * (passing - overall), sums.interaction)) / float(weight.sum())
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.bincount(sums.cell[passing], weight[passing], len(sums.rate)) / sums.rate
+        variance = sums.squares(weight * (passing - value[sums.cell])) / sums.rate**2
+        square = sums.square + sums.correlation(passing, overall) * sums.together
+        effective = sums.rate**2 / square
+    certain = (value == 0) | (value == 1)
+    error = np.sqrt(np.where(certain, overall * (1 - overall) / effective, variance))
     return Acceptance(
         cut.corrected,
         cut.at_zero,
@@ -188,33 +225,6 @@ def _acceptance(
         _chi_square(value[tested], effective[tested], q),
         _chi_square(value[tested], effective[tested], None),
     )
-
-
-def _fractions(
-    weight: FloatArray, passing: BoolArray, cell: IntArray, cells: int
-) -> tuple[float, float, FloatArray, FloatArray]:
-    """Return the overall accepted fraction and its error, and those of each cell, float64[cells], NaN for
-    empty ones."""
-    accepted, passed2, rejected, failed2 = (
-        np.bincount(cell[rows], weight[rows] ** k, cells).astype(np.float64)
-        for rows in (passing, ~passing)
-        for k in (1, 2)
-    )
-    overall, variance = _fraction(accepted.sum(), rejected.sum(), passed2.sum(), failed2.sum())
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value, variances = _fraction(accepted, rejected, passed2, failed2)
-        expected = overall * (1 - overall) * (passed2 + failed2) / (accepted + rejected) ** 2
-    certain = (passed2 == 0) | (failed2 == 0)
-    return float(overall), float(np.sqrt(variance)), value, np.sqrt(np.where(certain, expected, variances))
-
-
-def _fraction(
-    accepted: FloatArray, rejected: FloatArray, passed2: FloatArray, failed2: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return an accepted fraction and its variance, from Σw and Σw² of passing and failing events."""
-    total = accepted + rejected
-    value = accepted / total
-    return value, ((1 - value) ** 2 * passed2 + value**2 * failed2) / total**2
 
 
 def _chi_square(value: FloatArray, effective: FloatArray, p: float | None) -> ChiSquare:

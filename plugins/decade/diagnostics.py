@@ -1,12 +1,14 @@
 """Diagnostics of the decorrelation: numbers from plain arrays, for `figures.py` and for JSON.
 
 The decision is y' = y − Y(x) > t. At t = 0 it accepts the fraction q of the background at every x; at other t
-it need not, even for an exact Y. Event counts are Poisson: an event changes any result r by its weight times
-the influence ∂r/∂w, so the variance of r is Σ (w ∂r/∂w)².
+it need not, even for an exact Y. Counts of interactions are Poisson: an event changes any result r by its
+weight times the influence ∂r/∂w, so the variance of r is Σ (Σ w ∂r/∂w)², the inner sum over the events made
+from one interaction.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,24 +17,28 @@ import numpy as np
 from trigemu.support import BoolArray, FloatArray, IntArray
 
 from .closure import Closure, closures
+from .interactions import squares
 
 
 @dataclass(frozen=True)
 class ScoredEvents:
     """The n events that `requires` selects.
 
-    weight: float64[n], Hz. x: float64[n] of each primary observable, 0 if its object is missing. y, quantile:
-    float64[n], the score and Y(x), its (1 − q) quantile. threshold: t, the cut on y'. y_threshold: the cut on
-    y of the trigger without the correction. primary: float64[n] for each other trigger, the probability that
-    it accepts the event; any_primary: float64[n], the probability that any of them does.
+    weight: float64[n], Hz. interaction: int64[n], the number of the one that each is made from. x: float64[n]
+    of each primary observable, 0 if its object is missing. y, quantile: float64[n], the score and Y(x), its
+    (1 − q) quantile. threshold: t, the cut on y'; threshold_error: its error, None if it was given.
+    y_threshold: the cut on y of the trigger without the correction. primary: float64[n] for each other
+    trigger, the probability that it accepts the event; any_primary: float64[n], that any of them does.
     """
 
     weight: FloatArray
+    interaction: IntArray
     x: Mapping[str, FloatArray]
     y: FloatArray
     quantile: FloatArray
     q: float
     threshold: float
+    threshold_error: float | None
     y_threshold: float
     primary: Mapping[str, FloatArray]
     any_primary: FloatArray
@@ -95,11 +101,14 @@ class Overlap:
 class Diagnostics:
     """All results except figures, ready for `dataclasses.asdict` and JSON.
 
-    closures: in bins of each observable, and last in the plane of the first two, if there are two. overlap:
-    of y' > threshold; overlap_uncorrected: of y > y_threshold.
+    threshold, its error: of y'. closures: in bins of each observable, and last in the plane of the first two,
+    if there are two. overlap: of y' > threshold; overlap_uncorrected: of y > y_threshold; overlap_at_zero: of
+    y' > 0.
     """
 
     q: float
+    threshold: float
+    threshold_error: float | None
     events: int
     rate_hz: float
     closures: tuple[Closure, ...]
@@ -107,27 +116,39 @@ class Diagnostics:
     rank_correlations: tuple[RankCorrelation, ...]
     overlap: Overlap
     overlap_uncorrected: Overlap
+    overlap_at_zero: Overlap
 
 
 def diagnose(events: ScoredEvents) -> Diagnostics:
     return Diagnostics(
         q=events.q,
+        threshold=events.threshold,
+        threshold_error=events.threshold_error,
         events=len(events.weight),
         rate_hz=float(events.weight.sum()),
-        closures=closures(events.weight, events.x, events.y, events.corrected, events.q, events.threshold),
+        closures=closures(
+            events.weight,
+            events.interaction,
+            events.x,
+            events.y,
+            events.corrected,
+            events.q,
+            events.threshold,
+        ),
         pinball=pinball(events),
         rank_correlations=rank_correlations(events),
         overlap=overlap(events, events.corrected > events.threshold),
         overlap_uncorrected=overlap(events, events.y > events.y_threshold),
+        overlap_at_zero=overlap(events, events.corrected > 0),
     )
 
 
 def pinball(events: ScoredEvents) -> Pinball:
-    tau, weight = 1.0 - events.q, events.weight
+    tau, weight, interaction = 1.0 - events.q, events.weight, events.interaction
     best = np.quantile(events.y, tau, weights=weight, method="inverted_cdf")
     losses = [_pinball_loss(events.y - guess, tau) for guess in (events.quantile, best)]
     quantile, constant = (float(np.average(loss, weights=weight)) for loss in losses)
-    return Pinball(quantile, constant, _mean(losses[0] - losses[1], weight))
+    return Pinball(quantile, constant, _mean(losses[0] - losses[1], weight, interaction))
 
 
 def _pinball_loss(excess: FloatArray, tau: float) -> FloatArray:
@@ -141,14 +162,14 @@ def rank_correlations(events: ScoredEvents) -> tuple[RankCorrelation, ...]:
     for name, x in events.x.items():
         present = x != 0
         for rows in [present] if present.all() else [np.ones_like(present), present]:
-            weight = events.weight[rows]
-            before = rank_correlation(x[rows], events.y[rows], weight)
-            after = rank_correlation(x[rows], events.corrected[rows], weight)
+            of = events.weight[rows], events.interaction[rows]
+            before = rank_correlation(x[rows], events.y[rows], *of)
+            after = rank_correlation(x[rows], events.corrected[rows], *of)
             found.append(RankCorrelation(name, rows is present, before, after))
     return tuple(found)
 
 
-def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray) -> Estimate:
+def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray, interaction: IntArray) -> Estimate:
     """Return Spearman's ρ of weighted events: the correlation of ranks, where the rank of an event is the
     weight of those below it plus half of that of its equals, including itself.
 
@@ -164,7 +185,7 @@ def rank_correlation(a: FloatArray, b: FloatArray, weight: FloatArray) -> Estima
     own = a * b - _below(weight * b, order_a) - _below(weight * a, order_b)
     influence = own / np.sqrt(square_a * square_b)
     influence -= 0.5 * rho * ((a * a - 2 * lift_a) / square_a + (b * b - 2 * lift_b) / square_b)
-    return Estimate(float(rho), _error(weight * influence))
+    return Estimate(float(rho), _error(weight * influence, interaction))
 
 
 def _centred_ranks(values: FloatArray, weight: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -189,34 +210,34 @@ def overlap(events: ScoredEvents, accepted: BoolArray) -> Overlap:
     mean over all events, which is correct if S = C: the observed value is smallest if all is unique by
     chance. In that case the mean also gives the error of the share.
     """
-    weight, lost = events.weight, 1.0 - events.any_primary
-    w, u = weight[accepted], lost[accepted]
-    ceiling, share = _mean(lost, weight), _mean(u, w)
+    weight, lost, interaction = events.weight, 1.0 - events.any_primary, events.interaction
+    w, u, of = weight[accepted], lost[accepted], interaction[accepted]
+    ceiling, share = _mean(lost, weight, interaction), _mean(u, w, of)
     pull = None
     if share.value is not None and ceiling.value is not None:
         excess = share.value - ceiling.value
-        scatter = _error(weight * (lost - ceiling.value)) / _error(weight)
-        share = Estimate(share.value, share.error or scatter * _error(w) / float(w.sum()))
-        error = scatter * _error(weight * (accepted / w.sum() - 1.0 / weight.sum()))
+        scatter = _error(weight * (lost - ceiling.value), interaction) / _error(weight, interaction)
+        share = Estimate(share.value, share.error or scatter * _error(w, of) / float(w.sum()))
+        error = scatter * _error(weight * (accepted / w.sum() - 1.0 / weight.sum()), interaction)
         pull = excess / error if error > 0 else None
-    both = {name: _rate(w * fraction[accepted]) for name, fraction in events.primary.items()}
-    not_unique = _rate(w * events.any_primary[accepted])
-    return Overlap(_rate(w), _rate(w * u), not_unique, both, share, ceiling, pull)
+    both = {name: _rate(w * fraction[accepted], of) for name, fraction in events.primary.items()}
+    not_unique = _rate(w * events.any_primary[accepted], of)
+    return Overlap(_rate(w, of), _rate(w * u, of), not_unique, both, share, ceiling, pull)
 
 
-def _rate(terms: FloatArray) -> Estimate:
-    return Estimate(float(terms.sum()), _error(terms))
+def _rate(terms: FloatArray, interaction: IntArray) -> Estimate:
+    return Estimate(float(terms.sum()), _error(terms, interaction))
 
 
-def _mean(values: FloatArray, weight: FloatArray) -> Estimate:
-    """Return the weighted mean and its error, √(Σ w² (v − mean)²) / Σ w, that of a ratio of dependent
+def _mean(values: FloatArray, weight: FloatArray, interaction: IntArray) -> Estimate:
+    """Return the weighted mean and its error, √(Σ (Σ w (v − mean))²) / Σ w, that of a ratio of dependent
     sums."""
     total = float(weight.sum())
     if not total > 0:
         return Estimate(None, None)
     mean = float(np.sum(weight * values)) / total
-    return Estimate(mean, _error(weight * (values - mean)) / total)
+    return Estimate(mean, _error(weight * (values - mean), interaction) / total)
 
 
-def _error(terms: FloatArray) -> float:
-    return float(np.sqrt(np.sum(terms * terms)))
+def _error(terms: FloatArray, interaction: IntArray) -> float:
+    return math.sqrt(squares(terms, interaction))

@@ -49,8 +49,9 @@ class Gathered:
     """The n selected events of both halves.
 
     weight: float64[n] in Hz, scaled such that each half represents the full rate. half: int64[n]. parent:
-    uint64[n]. words: uint64[n, w], the raw decisions of the menu's triggers; bits: the bit of each trigger.
-    values: the arrays that were read, with first axis n.
+    uint64[n]. shared: bool[n], whether other events may have the same parent. words: uint64[n, w], the raw
+    decisions of the menu's triggers; bits: the bit of each trigger. values: the arrays that were read, with
+    first axis n.
     """
 
     menu: Menu
@@ -58,6 +59,7 @@ class Gathered:
     weight: FloatArray
     half: IntArray
     parent: npt.NDArray[np.uint64]
+    shared: BoolArray
     words: Words
     values: Mapping[str, npt.NDArray[Any]]
 
@@ -68,9 +70,17 @@ class Gathered:
             weight=self.weight[rows],
             half=self.half[rows],
             parent=self.parent[rows],
+            shared=self.shared[rows],
             words=self.words[rows],
             values={name: value[rows] for name, value in self.values.items()},
         )
+
+    @property
+    def interaction(self) -> IntArray:
+        """The number of the interaction that each event is made from, int64[n], from 0 on."""
+        known = np.unique(self.parent, return_inverse=True)[1]
+        number = np.where(self.shared, known, len(known) + np.arange(len(known)))
+        return np.unique(number, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
     def acceptance(self) -> Acceptance:
@@ -103,7 +113,8 @@ def gather(
     scales = np.stack([half_scales(rows.table, half, catalogue) for half in (TRAINING, EVALUATION)])
     scales *= crossing_scale(menu, catalogue)
     weight = rows.weight * scales[rows.half, rows.sample]
-    return Gathered(menu, plan.bits[0], weight, rows.half, rows.parent, rows.words, rows.values)
+    shared = np.isin(rows.sample, sorted(catalogue.with_parents))
+    return Gathered(menu, plan.bits[0], weight, rows.half, rows.parent, shared, rows.words, rows.values)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ mean, its spread between replicas, and its statistical error.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -35,7 +36,7 @@ CARD, METRICS = "decade.toml", "metrics.json"
 @dataclass(frozen=True)
 class Replica:
     """A set of models. number: that of its folder; score: the card of its score; trees, split_nodes: of
-    Y(x)."""
+    Y(x); budget_hz, error_hz: the unique rate that it was trained for, with the error of that out of fold."""
 
     number: int
     card: Path
@@ -44,6 +45,8 @@ class Replica:
     half: str
     trees: int
     split_nodes: int
+    budget_hz: float
+    error_hz: float
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,8 @@ def _replica(folder: Path, number: int) -> Replica:
             card["trained_on"].get("half", "training"),
             metrics["trees"],
             metrics["split_nodes"],
+            metrics["unique_rate_hz"],
+            metrics["out_of_fold"]["error_hz"],
         )
     except (KeyError, TypeError, ValueError, OSError) as error:
         raise TrigemuError(f"{folder}: this is not a whole replica of `decade train`: {error!r}") from None
@@ -121,11 +126,14 @@ def spreads(results: Sequence[Diagnostics], replicas: Sequence[Replica]) -> dict
             estimates = [getattr(getattr(result, of), what) for result in results]
             if what != "ceiling" or of == "overlap":
                 found[f"{_NAMES[what]}, {name}" if what != "ceiling" else _NAMES[what]] = _spread(estimates)
+    errors = [result.threshold_error or 0.0 for result in results]
+    found["threshold"] = Spread(tuple(result.threshold for result in results), float(np.mean(errors)))
+    found["unique rate at y′ > 0 [Hz]"] = _spread([result.overlap_at_zero.unique for result in results])
     for number, closure in enumerate(results[0].closures):
         axes = ", ".join(axis.observable for axis in closure.axes)
         if any(_axes(result, number) != _axes(results[0], number) for result in results):
             continue  # x was chosen from the menu, and differs
-        for i, name in enumerate(("y − Y(x)", "y alone")):
+        for i, name in enumerate(("y′ > 0", "y alone for y′ > 0", "y′ > threshold", "y alone")):
             chi2 = [result.closures[number].acceptances[i].against_q for result in results]
             each = tuple(c.value / c.ndf if c.value is not None and c.ndf else np.nan for c in chi2)
             found[f"χ²/ndf of acceptance in {axes}, {name}"] = Spread(each)
@@ -203,6 +211,28 @@ class Checked:
         for what, spread in self.spreads.items():
             numbers = spread.mean, spread.spread, spread.error, min(spread.values), max(spread.values)
             table.add_row(what, *("" if n is None or np.isnan(n) else f"{n:.4g}" for n in numbers))
+        return table
+
+    def each(self) -> Table:
+        """Return a table of the threshold of each replica, and of its unique rate at y′ > 0. The pull of the
+        latter from the budget includes the error of Y(x), which is from other events."""
+        table = Table("Each replica")
+        table.add_column("replica", "label")
+        table.add_column("trained on", "label")
+        for name in ("threshold", "unique rate at y′ > 0 [Hz]", "± of Y(x)", "− budget"):
+            table.add_column(name)
+        for replica, result in zip(self.replicas, self.results, strict=True):
+            unique = result.overlap_at_zero.unique
+            value, error = unique.value or 0.0, unique.error or 0.0
+            pull = (value - replica.budget_hz) / math.hypot(error, replica.error_hz)
+            table.add_row(
+                str(replica.number),
+                replica.half,
+                f"{result.threshold:.4f} ± {result.threshold_error or 0.0:.4f}",
+                f"{value:.0f} ± {error:.0f}",
+                f"{replica.error_hz:.0f}",
+                f"{pull:+.1f} σ",
+            )
         return table
 
     def told(self) -> Iterator[str]:

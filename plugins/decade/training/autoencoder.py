@@ -43,7 +43,6 @@ class Settings:
     epochs: int = 200
     learning_rate: float = 1e-3
     batch_size: int = 256
-    test_fraction: float = 0.2  # of the training events, only for the training curve
     event_weights: bool = True
     initialisation: Literal["he", "glorot"] = "he"
     log: tuple[int, ...] = ()  # the columns of which the network sees the logarithm
@@ -143,18 +142,20 @@ def fit(
     settings: Settings,
     *,
     seed: int,
+    learns: BoolArray,
     progress: Callable[[int, Loss], None] = lambda epoch, loss: None,
 ) -> Fit:
     """Fit to features[n_event, n_feature], weighted by weight[n_event] (≥ 0; the scale does not matter).
 
-    The same seed on the same machine gives the same network. `progress` is called after every epoch. Raises
+    learns: bool[n_event], the events that the network learns from; the others give the test loss. The same
+    seed on the same machine gives the same network. `progress` is called after every epoch. Raises
     TrigemuError for features or weights that cannot be used.
     """
-    _check(features, present, weight)
+    _check(features, present, weight, learns)
     if not settings.event_weights:
         weight = np.ones_like(weight)
     rng = np.random.default_rng(seed)
-    test, train = np.split(rng.permutation(len(features)), [int(settings.test_fraction * len(features))])
+    train, test = np.flatnonzero(learns), np.flatnonzero(~learns)
     standard = standardise(features[train], present[train], weight[train], settings.log)
     z, mean_one = standard.apply(features, present), (weight / weight.mean()).astype(np.float32)
     sets = [(jnp.asarray(z[s]), jnp.asarray(present[s]), jnp.asarray(mean_one[s])) for s in (train, test)]
@@ -192,10 +193,10 @@ def log_mse(
     return score.astype(np.float64)
 
 
-def _check(features: Float32Array, present: BoolArray, weight: FloatArray) -> None:
+def _check(features: Float32Array, present: BoolArray, weight: FloatArray, learns: BoolArray) -> None:
     if not np.isfinite(features[present]).all():
         raise TrigemuError("training features are not all finite")
-    if len(weight) == 0 or not np.isfinite(weight).all() or weight.min() < 0 or weight.sum() == 0:
+    if not np.isfinite(weight).all() or weight.min(initial=0.0) < 0 or weight[learns].sum() == 0:
         raise TrigemuError("training needs events with finite weights ≥ 0, some of them above 0")
 
 

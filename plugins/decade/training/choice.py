@@ -3,44 +3,30 @@
 The bare score overlaps with a trigger beyond independence where that trigger's observables and the score go
 together. So x grows from nothing: of the trigger with the largest such excess the observable is added with
 which the least rate is not unique, as long as that rate falls by more than its error. Everything is done on
-the training half: Y(x) of one part of it is judged on the other.
+events of the training half that the network has not learned from, with Y(x) out of fold.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.emulation import cut_for
-from trigemu.samples import is_quarter
-from trigemu.support import BoolArray, FloatArray, IntArray, splitmix64
+from trigemu.support import BoolArray, FloatArray
 
 from ..decade import Step
-from ..quantile import load_trees
+from ..interactions import squares
 from . import regression
 from .candidates import Candidate
-from .levelling import fit_weight
+from .folds import Sample, out_of_fold
 
 #: An observable is added if the rate that is not unique falls by more than this many errors of the fall.
 SIGNIFICANT = 1.5
-
-
-@dataclass(frozen=True)
-class Sample:
-    """n events of the training half. x: float32[n, c], a column for each candidate; y: float64[n]; weight:
-    float64[n] in Hz; accepts: float64[n, t], the probabilities with which the triggers accept them; others:
-    float64[n], with which any does; parent: uint64[n], the interaction that events may share."""
-
-    x: npt.NDArray[np.float32]
-    y: FloatArray
-    weight: FloatArray
-    accepts: FloatArray
-    others: FloatArray
-    parent: npt.NDArray[np.uint64]
+#: The parts of the sample, of which Y(x) of each is from the others.
+_FOLDS = 2
 
 
 def choose(
@@ -66,20 +52,6 @@ class _Choice:
     budget_hz: float
     settings: regression.Settings
     seed: int
-
-    @cached_property
-    def failing(self) -> FloatArray:
-        return self.sample.weight * (1.0 - self.sample.others)
-
-    @cached_property
-    def part(self) -> BoolArray:
-        """The part of each event; events that share interactions are in the same."""
-        return np.asarray((splitmix64(self.sample.parent) >> np.uint64(60)) & np.uint64(1) == 0)
-
-    @cached_property
-    def shared(self) -> IntArray:
-        """The number of the parent of each event."""
-        return np.unique(self.sample.parent, return_inverse=True)[1]
 
     def steps(self) -> tuple[Step, ...]:
         chosen: list[int] = []
@@ -128,33 +100,24 @@ class _Choice:
         return [self.names[i] for i in order if excess[i] > 0]
 
     def _residual(self, columns: Sequence[int]) -> tuple[FloatArray, FloatArray]:
-        """Return y − Y(x) of each event, with Y(x) from the other part, and float64[2], the mean numbers of
+        """Return y − Y(x) of each event, with Y(x) out of fold, and float64[2], the mean numbers of
         trees and of their split nodes."""
         sample = self.sample
         if not columns:
             return sample.y, np.zeros(2)
-        x = np.ascontiguousarray(sample.x[:, list(columns)])
-        q, stop = self.budget_hz / float(self.failing.sum()), is_quarter(sample.parent)
-        residual, sizes = np.empty(len(x)), []
-        for here in (self.part, ~self.part):
-            weight = fit_weight(x[here], sample.weight[here], self.settings, seed=self.seed)
-            made = regression.fit(
-                x[here], sample.y[here], weight, q, self.settings, seed=self.seed, stop=stop[here]
-            )
-            residual[~here] = sample.y[~here] - load_trees(made.json, x.shape[1]).predict(x[~here])
-            sizes.append((made.trees, made.split_nodes))
-        return residual, np.mean(sizes, axis=0)
+        q = self.budget_hz / float(sample.failing.sum())
+        residual, fits = out_of_fold(sample, columns, q, self.settings, self.seed, _FOLDS)
+        return residual, np.mean([(made.trees, made.split_nodes) for made in fits], axis=0)
 
     def _passing(self, score: FloatArray) -> BoolArray:
         """Return which events pass at the budget."""
-        return score > cut_for(score, self.failing, self.budget_hz).cut
+        return score > cut_for(score, self.sample.failing, self.budget_hz).cut
 
     def _fall(self, before: BoolArray, now: BoolArray) -> tuple[float, float]:
         """Return by how much the rate that is not unique falls, in Hz, and the error of that."""
         shared = self.sample.weight * self.sample.others
         change = shared * (before.astype(np.float64) - now)
-        of_parent = np.bincount(self.shared, change)
-        return float(change.sum()), float(np.sqrt((of_parent**2).sum()))
+        return float(change.sum()), math.sqrt(squares(change, self.sample.interaction))
 
     def _step(
         self, observable: str, trigger: str, now: BoolArray, before: BoolArray, size: FloatArray

@@ -83,8 +83,9 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
         The step size of the optimiser.
     batch_size : int
         The number of events in a step.
-    test_fraction : float
-        The fraction of the training half that is left out, for the curve of the loss.
+    fraction : float
+        The fraction of the interactions of the training half that the network learns from. The others give
+        the test loss, and Y(x) is fitted to them.
     log : tuple of str
         The inputs of which the network sees the logarithm; below 1 it is that of 1.
     event_weights : bool
@@ -99,7 +100,7 @@ class AutoencoderTable(TomlTable, frozen=True, kw_only=True):
     epochs: Count = 200
     learning_rate: Positive = 1e-3
     batch_size: Count = 256
-    test_fraction: Fraction = 0.2
+    fraction: Fraction = 0.2
     log: tuple[str, ...] = ()
     event_weights: bool = True
     initialisation: Literal["he", "glorot"] = "he"
@@ -144,7 +145,7 @@ class QuantileTable(TomlTable, frozen=True, kw_only=True):
     max_depth: Depth = 4
     max_trees: Count = 100
     patience: Count = 5
-    tail_events: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 10.0
+    tail_events: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 5.0
     levelled: bool = True
     refit: bool = True
 

@@ -39,7 +39,7 @@ class Settings:
     #: Most events have no jet, x = 0. With XGBoost's default of 256 bins, events with a jet just above its
     #: threshold shared a bin with them, and were accepted 2.3 times as often as they should be.
     max_bin: int = 1024
-    tail_events: float = 10.0  # expected above the quantile in every leaf, in events of mean weight
+    tail_events: float = 5.0  # expected above the quantile in every leaf, in events of mean weight
     levelled: bool = True
     refit: bool = True  # to all events, once the number of trees is known
     threads: int = 0  # 0: all cores; the result does not depend on it
@@ -60,9 +60,8 @@ class Quantile:
     json: bytes  # the booster in XGBoost's own format, cut to its best number of trees
     trees: int
     split_nodes: int
-    curve: tuple[
-        Loss, ...
-    ]  # by tree, of the fit that determined their number, including trees beyond the best
+    #: By tree, including those beyond the best; empty if their number was given.
+    curve: tuple[Loss, ...] = ()
 
 
 def fit(
@@ -74,11 +73,13 @@ def fit(
     *,
     seed: int,
     stop: BoolArray,
+    trees: int | None = None,
 ) -> Quantile:
     """Fit the quantile 1 − q of y[n_event] given x[n_event, n_observable], weighted by weight[n_event] (≥ 0).
 
-    `stop[n_event]` marks the early-stopping sample. Neither events of weight 0 nor the scale of the weights
-    have any effect. The same seed gives the same bytes. Raises TrigemuError for events that cannot be used.
+    `stop[n_event]` marks the early-stopping sample, which determines the number of trees unless it is given.
+    Neither events of weight 0 nor the scale of the weights have any effect. The same seed gives the same
+    bytes. Raises TrigemuError for events that cannot be used.
     """
     _check(x, y, weight, q)
     counts = weight > 0
@@ -88,6 +89,27 @@ def fit(
     # XGBoost works in float32, and min_child_weight is in units of the weights.
     weight = weight[counts] / weight[counts].mean()
     parameters = _parameters(q, settings, seed)
+    booster: xgboost.Booster | None = None
+    curve: tuple[Loss, ...] = ()
+    if trees is None:
+        booster, curve = _stopped(parameters, x, y, weight, stop, settings)
+        trees = booster.num_boosted_rounds()
+    if booster is None or settings.refit:
+        rows = np.ones(len(y), np.bool_) if settings.refit else ~stop
+        booster = xgboost.train(parameters, _matrix(x, y, weight, rows, settings), trees)
+    content = bytes(booster.save_raw("json"))
+    return Quantile(content, trees, _split_nodes(content), curve)
+
+
+def _stopped(
+    parameters: dict[str, Any],
+    x: Float32Array,
+    y: FloatArray,
+    weight: FloatArray,
+    stop: BoolArray,
+    settings: Settings,
+) -> tuple[xgboost.Booster, tuple[Loss, ...]]:
+    """Return the best number of trees for the early-stopping sample, fitted to the others, and all losses."""
     train = _matrix(x, y, weight, ~stop, settings)
     held_out = _matrix(x, y, weight, stop, settings, train)
     losses: dict[str, dict[str, list[float]]] = {}
@@ -100,14 +122,9 @@ def fit(
         evals_result=losses,
         verbose_eval=False,
     )
-    trees = booster.best_iteration + 1
-    booster = booster[:trees]  # early stopping keeps the later trees too
-    if settings.refit:
-        everything = _matrix(x, y, weight, np.ones(len(y), np.bool_), settings)
-        booster = xgboost.train(parameters, everything, trees)
     curve = zip(losses["train"]["quantile"], losses["stop"]["quantile"], strict=True)
-    content = bytes(booster.save_raw("json"))
-    return Quantile(content, trees, _split_nodes(content), tuple(Loss(*pair) for pair in curve))
+    best = booster[: booster.best_iteration + 1]  # early stopping keeps the later trees too
+    return best, tuple(Loss(*pair) for pair in curve)
 
 
 def _check(x: Float32Array, y: FloatArray, weight: FloatArray, q: float) -> None:

@@ -9,28 +9,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from trigemu.decisions import Plan, lacks
 from trigemu.menus import Menu, read_menu
 from trigemu.observables import Condition, Features, Inputs, Scope, Workspace
 from trigemu.samples import Catalogue
-from trigemu.support import BoolArray, FloatArray, TrigemuError
+from trigemu.support import BoolArray, FloatArray, TrigemuError, splitmix64
 from trigemu.triggers import Context, InputBlock, Network, Scorer, contents_of, of_asked, open_scorer
 
 from ..gather import gather
 from . import autoencoder
 from .config import Config
+from .folds import Sample
 from .graph import onnx_model
 from .stages import Arrays, Stages, as_array, stages_of
 
 
 @dataclass(frozen=True)
 class Scored:
-    """The events to train on with their score; network, curve as in `Trained`."""
+    """The events to fit Y(x) to, those of the training half that the network has not learned from, with
+    weights that stand for all; network, curve as in `Trained`."""
 
     menu: Menu
-    sample: Arrays
-    y: FloatArray
+    events: Sample
     network: bytes | None
     curve: Sequence[autoencoder.Loss]
 
@@ -52,10 +54,33 @@ def scored(
     if not len(weight):
         raise TrigemuError(f"{config.path}: no event of {catalogue.path} is asked for")
     if card:
-        return Scored(menu, sample, sample["y"].astype(np.float64), None, ()), stages
+        return Scored(menu, _apart(sample, sample["y"], np.ones(len(weight), np.bool_)), None, ()), stages
     features = sample["features"].astype(np.float32)
-    network, curve = _network(config, features, weight, progress, stages)
-    return Scored(menu, sample, Network(network, features.shape[1]).score(features), network, curve), stages
+    learns = learned(sample["parent"], config.table.autoencoder.fraction, config.table.training.seed)
+    if learns.all() or not learns.any():
+        raise TrigemuError(f"{config.path}: {len(learns)} events are too few for a network and for Y(x)")
+    network, curve = _network(config, features, weight, learns, progress, stages)
+    y = Network(network, features.shape[1]).score(features)
+    return Scored(menu, _apart(sample, y, ~learns), network, curve), stages
+
+
+def learned(parent: npt.NDArray[np.uint64], fraction: float, seed: int) -> BoolArray:
+    """Select the events that the network learns from, bool[n], by interaction; each seed selects others."""
+    chosen: BoolArray = splitmix64(splitmix64(parent) + np.uint64(seed)) < np.uint64(fraction * 2.0**64)
+    return chosen
+
+
+def _apart(sample: Arrays, y: FloatArray, chosen: BoolArray) -> Sample:
+    weight = sample["weight"]
+    return Sample(
+        x=sample["x"][chosen].astype(np.float32),
+        y=y[chosen].astype(np.float64),
+        weight=weight[chosen] * (weight.sum() / weight[chosen].sum()),
+        accepts=sample["accepts"][chosen],
+        others=sample["others"][chosen],
+        parent=sample["parent"][chosen],
+        interaction=sample["interaction"][chosen],
+    )
 
 
 def _check_columns(config: Config, catalogue: Catalogue) -> None:
@@ -67,21 +92,20 @@ def _check_columns(config: Config, catalogue: Catalogue) -> None:
 
 
 def _events(config: Config, menu: Menu, catalogue: Catalogue, card: _Card | None, executor: Any) -> Arrays:
-    """Return x, the features or the score, and the weights of the selected events in the training half.
-    failing: the weights, in Hz, of failing all other triggers."""
+    """Return x, the features or the score, and the other columns of `Sample` of the selected events in the
+    training half."""
     read = _ReadInputs(config.requires, config.x, config.inputs, card)
     sample = gather(menu, catalogue, read, config.context.needs, executor).of(config.half)
-    others = sample.any_but()
-    arrays = {"weight": sample.weight, "parent": sample.parent, "failing": sample.weight * (1.0 - others)}
-    if config.candidates:
-        arrays |= {"accepts": sample.acceptance.total, "others": others}
-    return {**sample.values, **arrays}
+    accepted = {"accepts": sample.acceptance.total, "others": sample.any_but()}
+    of = {"weight": sample.weight, "parent": sample.parent, "interaction": sample.interaction}
+    return {**sample.values, **accepted, **of}
 
 
 def _network(
     config: Config,
     features: Features,
     weight: FloatArray,
+    learns: BoolArray,
     progress: Callable[[int], None],
     stages: Stages,
 ) -> tuple[bytes, Sequence[autoencoder.Loss]]:
@@ -91,7 +115,7 @@ def _network(
     def fit() -> Arrays:
         nonlocal fitted
         fitted = True
-        network, curve = _fit_network(config, features, weight, progress)
+        network, curve = _fit_network(config, features, weight, learns, progress)
         return {
             "network": as_array(network),
             "train": np.array([loss.train for loss in curve]),
@@ -159,7 +183,11 @@ class _ReadInputs:
 
 
 def _fit_network(
-    config: Config, features: Features, weight: FloatArray, progress: Callable[[int], None]
+    config: Config,
+    features: Features,
+    weight: FloatArray,
+    learns: BoolArray,
+    progress: Callable[[int], None],
 ) -> tuple[bytes, Sequence[autoencoder.Loss]]:
     table = config.table.autoencoder
     texts = [text for block in table.inputs for text in block.observables]
@@ -168,7 +196,6 @@ def _fit_network(
         table.epochs,
         table.learning_rate,
         table.batch_size,
-        table.test_fraction,
         table.event_weights,
         table.initialisation,
         tuple(i for i, text in enumerate(texts) if text in table.log),
@@ -181,6 +208,7 @@ def _fit_network(
         weight,
         settings,
         seed=config.table.training.seed,
+        learns=learns,
         progress=lambda epoch, loss: progress(1),
     )
     return onnx_model(fit.network, fit.standard, ranges), fit.curve

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,54 +15,45 @@ from msgspec.structs import asdict
 
 from trigemu.emulation import cut_for
 from trigemu.menus import Solution
-from trigemu.observables import Features
-from trigemu.samples import Catalogue, is_quarter
+from trigemu.samples import Catalogue
 from trigemu.support import FloatArray, TrigemuError
 
 from ..decade import Step
-from ..quantile import load_trees
+from ..interactions import squares
 from . import autoencoder, regression
-from .choice import Sample, choose
+from .choice import choose
 from .config import Config
+from .folds import Sample, out_of_fold
 from .levelling import fit_weight
 from .scored import Scored, scored
 from .stages import Arrays, Stages, as_array
 
-#: If the cut differs from 0 by more than this many of its errors, q has to be adjusted.
-_COMPATIBLE = 2.0
-_MAX_FITS = 6
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """One fit of the BDT: its q, the unique rate in Hz of y > Y(x), and the cut that meets the budget."""
-
-    q: float
-    unique_hz: float
-    solution: Solution
+#: The parts of the events that Y(x) is fitted to, of which Y(x) of each is from the others.
+_FOLDS = 4
 
 
 @dataclass(frozen=True)
 class Trained:
     """The result of a training. network: the ONNX model, None if a card was given. curve: its losses by
-    epoch. x: the primary observables; choice: the steps in which they were chosen, if they were. events,
-    effective_events: in the training half. rate_hz: the rate of the selected events; failing_hz: of those
-    that fail all other triggers."""
+    epoch. x: the primary observables; choice: the steps in which they were chosen, if they were. losses: the
+    pinball losses of the fits out of fold by tree, of events that each was not fitted to. q: the fraction
+    above Y(x). shift: the cut that meets the budget out of fold, which Y(x) includes; error_hz: the error of
+    the unique rate at this cut. events, effective_events: those that Y(x) was fitted to. rate_hz: the rate of
+    the selected events; failing_hz: of those that fail all other triggers."""
 
     network: bytes | None
     curve: Sequence[autoencoder.Loss]
     x: tuple[str, ...]
     choice: tuple[Step, ...]
     quantile: regression.Quantile
-    attempts: tuple[Attempt, ...]
+    losses: tuple[tuple[float, ...], ...]
+    q: float
+    shift: Solution
+    error_hz: float
     events: int
     effective_events: float
     rate_hz: float
     failing_hz: float
-
-    @property
-    def q(self) -> float:
-        return self.attempts[-1].q
 
 
 def train(
@@ -80,25 +71,30 @@ def train(
     provide what the configuration requires.
     """
     found, stages = scored(config, catalogue, progress, output, executor)
-    sample, weight = found.sample, found.sample["weight"]
-    x: tuple[str, ...] = config.x.texts
+    events, x = found.events, config.x.texts
     choice: tuple[Step, ...] = ()
     if config.candidates:
         choice = _choice(config, found, stages)
         x = tuple(step.observable for step in choice[1:])
     columns = [config.x.texts.index(text) for text in x]
-    quantile, attempts = _fit_quantile(config, sample, sample["x"][:, columns], found.y, stages)
+    q = _fraction(config, events)
+    folds = _folds(config, events, columns, q, stages)
+    with _of_budget(config):
+        shift = cut_for(folds.score, events.failing, config.table.training.unique_rate_hz, events.together)
     trained = Trained(
         network=found.network,
         curve=found.curve,
         x=x,
         choice=choice,
-        quantile=quantile,
-        attempts=attempts,
-        events=len(weight),
-        effective_events=float(weight.sum() ** 2 / (weight**2).sum()),
-        rate_hz=float(weight.sum()),
-        failing_hz=float(sample["failing"].sum()),
+        quantile=_quantile(config, events, columns, q, shift.cut, folds.trees, stages),
+        losses=folds.losses,
+        q=q,
+        shift=shift,
+        error_hz=math.sqrt(squares(events.failing * (folds.score > shift.cut), events.interaction)),
+        events=len(events.weight),
+        effective_events=float(events.weight.sum() ** 2 / (events.weight**2).sum()),
+        rate_hz=float(events.weight.sum()),
+        failing_hz=float(events.failing.sum()),
     )
     return trained, stages
 
@@ -116,23 +112,12 @@ def suggest(
 
 def _choice(config: Config, found: Scored, stages: Stages) -> tuple[Step, ...]:
     """Return the steps in which x is chosen from what the menu cuts on."""
-    sample, budget = found.sample, config.table.training.unique_rate_hz
-    events = Sample(
-        x=sample["x"].astype(np.float32),
-        y=found.y,
-        weight=sample["weight"],
-        accepts=sample["accepts"],
-        others=sample["others"],
-        parent=sample["parent"],
-    )
 
     def made() -> Arrays:
         names = [trigger.name for trigger in found.menu.enabled]
-        seed = config.table.training.seed
-        try:
-            steps = choose(events, config.candidates, names, budget, _settings(config), seed)
-        except ValueError as error:
-            raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
+        budget, seed = config.table.training.unique_rate_hz, config.table.training.seed
+        with _of_budget(config):
+            steps = choose(found.events, config.candidates, names, budget, _settings(config), seed)
         return {"steps": as_array(json.dumps([asdict(step) for step in steps]).encode())}
 
     steps = json.loads(stages.arrays("choice", made)["steps"].tobytes())
@@ -157,66 +142,69 @@ def _settings(config: Config) -> regression.Settings:
     )
 
 
-def _fit_quantile(
-    config: Config, sample: Arrays, x: Features, y: FloatArray, stages: Stages
-) -> tuple[regression.Quantile, tuple[Attempt, ...]]:
-    """Fit Y(x). The fraction q above it starts as the budget divided by the rate that can be unique, and is
-    adjusted until the cut that meets the budget is compatible with 0: only at 0 the acceptance is flat in
-    x."""
-    budget, settings = config.table.training.unique_rate_hz, _settings(config)
-    x, failing = np.ascontiguousarray(x, np.float32), sample["failing"]
-    seed = config.table.training.seed
-    weight = fit_weight(x, sample["weight"], settings, seed=seed)
-    stop = is_quarter(sample["parent"])
-    q = budget / float(failing.sum())
-    attempts: list[Attempt] = []
-    while len(attempts) < _MAX_FITS:
-        if not 0 < q < 1:
-            raise TrigemuError(
-                f"{config.path}: unique_rate_hz = {budget:g}: the events that fail all other triggers have "
-                f"{failing.sum():.6g} Hz"
-            )
-        fit = partial(regression.fit, x, y, weight, q, settings, seed=seed, stop=stop)
-        quantile = _quantile(fit, stages, len(attempts))
-        score = y - load_trees(quantile.json, x.shape[1]).predict(x)
-        try:
-            solution = cut_for(score, failing, budget)
-        except ValueError as error:
-            raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
-        unique = float(failing[score > 0].sum())
-        attempts.append(Attempt(q, unique, solution))
-        if abs(solution.cut) <= _COMPATIBLE * solution.error or not unique:
-            break
-        q = _next_q(attempts, budget)
-    return quantile, tuple(attempts)
+def _fraction(config: Config, events: Sample) -> float:
+    """Return q, for which the events above Y(x) have the unique rate of the budget."""
+    budget, failing = config.table.training.unique_rate_hz, float(events.failing.sum())
+    if not budget < failing:
+        raise TrigemuError(
+            f"{config.path}: unique_rate_hz = {budget:g}: the events that fail all other triggers have "
+            f"{failing:.6g} Hz"
+        )
+    return budget / failing
 
 
-def _quantile(fit: Callable[[], regression.Quantile], stages: Stages, number: int) -> regression.Quantile:
-    """Return a fit, one of several."""
+@dataclass(frozen=True)
+class _Folds:
+    """y − Y(x) out of fold, float64[n]; the losses of the early-stopping events of each fit, by tree."""
+
+    score: FloatArray
+    trees: int
+    losses: tuple[tuple[float, ...], ...]
+
+
+def _folds(config: Config, events: Sample, columns: Sequence[int], q: float, stages: Stages) -> _Folds:
+    """Fit Y(x) fold by fold. trees: the median number, that of the fit to all: with another one, the score
+    out of fold would not show what that fit does."""
+
+    def made() -> Arrays:
+        seed = config.table.training.seed
+        score, fits = out_of_fold(events, columns, q, _settings(config), seed, _FOLDS)
+        losses = [[loss.stop for loss in fit.curve] for fit in fits]
+        trees = round(np.median([fit.trees for fit in fits]))
+        return {"score": score, "trees": np.array(trees), "losses": as_array(json.dumps(losses).encode())}
+
+    kept = stages.arrays("folds", made)
+    losses = json.loads(kept["losses"].tobytes())
+    return _Folds(kept["score"], int(kept["trees"]), tuple(map(tuple, losses)))
+
+
+@contextmanager
+def _of_budget(config: Config) -> Iterator[None]:
+    """Name the file and the budget that cannot be met."""
+    try:
+        yield
+    except ValueError as error:
+        budget = config.table.training.unique_rate_hz
+        raise TrigemuError(f"{config.path}: unique_rate_hz = {budget:g} {error}") from None
+
+
+def _quantile(
+    config: Config,
+    events: Sample,
+    columns: Sequence[int],
+    q: float,
+    shift: float,
+    trees: int,
+    stages: Stages,
+) -> regression.Quantile:
+    """Return Y(x) + shift of all events, with a number of trees."""
+    x, settings, seed = events.of(columns), _settings(config), config.table.training.seed
 
     def arrays() -> Arrays:
-        made = fit()
-        return {
-            "json": as_array(made.json),
-            "nodes": np.array([made.trees, made.split_nodes]),
-            "train": np.array([loss.train for loss in made.curve]),
-            "stop": np.array([loss.stop for loss in made.curve]),
-        }
+        weight = fit_weight(x, events.weight, settings, seed=seed)
+        y = events.y + shift
+        made = regression.fit(x, y, weight, q, settings, seed=seed, stop=events.stop, trees=trees)
+        return {"json": as_array(made.json), "nodes": np.array([made.trees, made.split_nodes])}
 
-    made = stages.arrays(f"quantile{number}", arrays)
-    trees, split_nodes = made["nodes"].tolist()
-    curve = zip(made["train"].tolist(), made["stop"].tolist(), strict=True)
-    losses = tuple(regression.Loss(*loss) for loss in curve)
-    return regression.Quantile(made["json"].tobytes(), trees, split_nodes, losses)
-
-
-def _next_q(attempts: Sequence[Attempt], budget_hz: float) -> float:
-    """Return the q for which the rate above Y(x) would meet the budget. The rate is modelled as a power of q
-    through two attempts, or as proportional to q after the first."""
-    last = attempts[-1]
-    power = 1.0
-    if len(attempts) > 1:
-        nearest = min(attempts[:-1], key=lambda attempt: abs(math.log(attempt.unique_hz / budget_hz)))
-        steps = math.log(last.q / nearest.q), math.log(last.unique_hz / nearest.unique_hz)
-        power = steps[1] / steps[0] if steps[0] * steps[1] > 0 else 1.0
-    return last.q * math.pow(budget_hz / last.unique_hz, 1.0 / power)
+    made = stages.arrays("quantile", arrays)
+    return regression.Quantile(made["json"].tobytes(), *made["nodes"].tolist())

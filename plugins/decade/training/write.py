@@ -96,23 +96,17 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         "effective_events": trained.effective_events,
         "failing_hz": trained.failing_hz,
         "unique_rate_hz": config.table.training.unique_rate_hz,
-        "fits": [
-            {
-                "q": attempt.q,
-                "unique_hz_above_quantile": attempt.unique_hz,
-                "cut": attempt.solution.cut,
-                "cut_error": attempt.solution.error,
-            }
-            for attempt in trained.attempts
-        ],
+        "q": trained.q,
+        "out_of_fold": {
+            "cut": trained.shift.cut,
+            "cut_error": trained.shift.error,
+            "error_hz": trained.error_hz,
+        },
         "x": list(trained.x),
         "choice": [asdict(step) for step in trained.choice],
         "trees": trained.quantile.trees,
         "split_nodes": trained.quantile.split_nodes,
-        "pinball_loss_by_tree": {
-            "train": [round(loss.train, 7) for loss in trained.quantile.curve],
-            "stop": [round(loss.stop, 7) for loss in trained.quantile.curve],
-        },
+        "pinball_loss_by_tree": [[round(loss, 7) for loss in losses] for losses in trained.losses],
         "autoencoder_loss_by_epoch": {
             "train": [round(loss.train, 5) for loss in trained.curve],
             "test": [round(loss.test, 5) for loss in trained.curve],

@@ -141,12 +141,14 @@ def toy() -> Callable[..., Any]:
         y = mean + rng.standard_normal(n)
         hard, soft = (jet > 60) * 1.0, (photon > 20) * 0.5
         return ScoredEvents(
+            interaction=np.arange(n),
             weight=100 * rng.lognormal(0, spread, n) * np.exp(-(photon - 10) / 30),
             x={"jet[0].pt": jet, "photon[0].pt": photon},
             y=y,
             quantile=mean + NormalDist().inv_cdf(1 - q),
             q=q,
             threshold=threshold,
+            threshold_error=0.02,
             y_threshold=float(np.quantile(y, 0.95)),
             primary={"J60": hard, "G20": soft},
             any_primary=hard + soft - hard * soft,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from trigemu_plugin_decade.training import autoencoder
 from trigemu_plugin_decade.training.autoencoder import (
     TINY,
     Fit,
@@ -13,7 +14,6 @@ from trigemu_plugin_decade.training.autoencoder import (
     Network,
     Settings,
     Standard,
-    fit,
     log_mse,
     presence,
     standardise,
@@ -25,6 +25,11 @@ Array = npt.NDArray[Any]
 # Two event-level numbers and three objects of (pT, η, Δφ).
 BLOCKS = [(0, 2, False), (2, 5, True), (5, 8, True), (8, 11, True)]
 SETTINGS = Settings(hidden=(16, 4, 16), epochs=25, batch_size=64, learning_rate=3e-3)
+
+
+def fit(features: Array, *given: Any, test: int = 200, **more: Any) -> Fit:
+    """The last events are not learned from."""
+    return autoencoder.fit(features, *given, learns=np.arange(len(features)) < len(features) - test, **more)
 
 
 def structured(seed: int, n: int) -> Array:
@@ -100,8 +105,8 @@ def test_curve_is_of_the_scores(trained: tuple[Array, Fit]) -> None:
     features = trained[0][:1500]
     present = presence(features, BLOCKS)
     weight = np.random.default_rng(5).exponential(1.0, 1500)
-    settings = replace(SETTINGS, epochs=3, test_fraction=0.0)
-    result = fit(features, present, weight, settings, seed=2)
+    settings = replace(SETTINGS, epochs=3)
+    result = fit(features, present, weight, settings, seed=2, test=0)
     mse = np.exp(log_mse(result.network, result.standard, features, present)) - TINY
     assert result.curve[-1].train == pytest.approx(np.average(mse, weights=weight), rel=1e-4)
     assert np.isnan(result.curve[-1].test)
@@ -119,7 +124,7 @@ def test_weights_decide_what_is_learned() -> None:
     for heavy in (slice(0, 2000), slice(2000, 4000)):
         weight = np.full(4000, 1e-3)
         weight[heavy] = 1.0
-        result = fit(features, present, weight, settings, seed=3)
+        result = fit(features, present, weight, settings, seed=1)
         mse = np.exp(log_mse(result.network, result.standard, features, present))
         assert 3 * mse[heavy].mean() < mse.mean()
 
@@ -199,11 +204,25 @@ def test_log_mse_by_hand() -> None:
 def test_weights_that_cannot_be_trained_with(weight: list[float]) -> None:
     features = np.ones((len(weight), 11), np.float32)
     with pytest.raises(TrigemuError, match="weights"):
-        fit(features, presence(features, BLOCKS), np.array(weight), SETTINGS, seed=1)
+        fit(features, presence(features, BLOCKS), np.array(weight), SETTINGS, seed=1, test=0)
 
 
 def test_features_that_are_not_finite() -> None:
     features = structured(7, 10)
     features[4, 1] = np.inf
     with pytest.raises(TrigemuError, match="finite"):
-        fit(features, presence(features, BLOCKS), np.ones(10), SETTINGS, seed=1)
+        fit(features, presence(features, BLOCKS), np.ones(10), SETTINGS, seed=1, test=0)
+
+
+def test_nothing_is_learned_from_the_others(trained: tuple[Array, Fit]) -> None:
+    """Whatever their features and weights are; they give the test loss."""
+    features = trained[0][:1000]
+    present, settings = presence(features, BLOCKS), replace(SETTINGS, epochs=2)
+    other, weight = features.copy(), np.ones(1000)
+    other[800:] = other[:200] * 3
+    weight[800:] = 7.0
+    first = fit(features, present, np.ones(1000), settings, seed=2)
+    second = fit(other, presence(other, BLOCKS), weight, settings, seed=2)
+    np.testing.assert_allclose(first.network.weights[0], second.network.weights[0], rtol=0, atol=1e-5)
+    mse = np.exp(log_mse(first.network, first.standard, features, present)) - TINY
+    assert first.curve[-1].test == pytest.approx(mse[800:].mean(), rel=1e-4)

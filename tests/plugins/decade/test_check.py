@@ -14,7 +14,7 @@ import onnx_toys
 import pytest
 from decade_toys import MENU, Models, truth
 from rich.console import Console
-from toys import evaluation_half
+from toys import evaluation_half, memory_catalogue
 from trigemu_plugin_decade.check import _bare_cut, as_dict, check, label, scored_events, summary
 from trigemu_plugin_decade.diagnostics import ScoredEvents
 
@@ -131,6 +131,20 @@ def test_total_and_unique_are_those_of_the_menu(models: Models, catalogue: Catal
     assert result.overlap.unique.error == pytest.approx(trigger.unique.error_hz, rel=1e-12)
 
 
+def test_errors_know_shared_interactions(models: Models, plain_events: Events) -> None:
+    """Those of `run`, where pairs of events are made from one interaction."""
+    pairs = [event | {"parent": number // 2} for number, event in enumerate(plain_events)]
+    shared = memory_catalogue({"a": pairs})
+    menu = models.menu(MENU, ("above = 0.0", "above = -100.0\nfitted_on = 'toy'"))
+    expected = rates_of(emulate([menu], shared)).triggers[2]
+    found = scored_events(menu, shared)
+    result, _ = check(found, None)
+    assert result.overlap.total.error == pytest.approx(expected.total.error_hz, rel=1e-12)
+    assert result.overlap.unique.error == pytest.approx(expected.unique.error_hz, rel=1e-12)
+    of_events = math.sqrt(np.sum(found.weight[found.corrected > -100.0] ** 2))
+    assert result.overlap.total.error > 1.02 * of_events
+
+
 # ---- which trigger
 
 
@@ -183,9 +197,13 @@ def test_each_number_stands_in_its_column(toy: Any) -> None:
     first, second, *more = closure.acceptances
     none = replace(first, against_q=replace(first.against_q, value=None))
     spoilt = replace(result, closures=(replace(closure, acceptances=(none, second, *more)),))
-    (line,) = (cells for cells in printed(spoilt) if "χ²/ndf" in cells[0])
-    told = [cell.strip() for cell in line if cell.strip()]
-    assert told[1:] == ["none", f"{second.against_q.value:.1f} / {second.against_q.ndf}"]
+    at_zero, at_threshold = (
+        [cell.strip() for cell in cells if cell.strip()] for cells in printed(spoilt) if "χ²/ndf" in cells[0]
+    )
+    of = "χ²/ndf of acceptance in jet[0].pt"
+    assert at_zero == [f"{of}, y′ > 0", "none", f"{second.against_q.value:.1f} / {second.against_q.ndf}"]
+    chi2 = [f"{acceptance.against_q.value:.1f} / {acceptance.against_q.ndf}" for acceptance in more]
+    assert at_threshold == [f"{of}, y′ > 0.1000", *chi2]
 
 
 def test_labels() -> None:

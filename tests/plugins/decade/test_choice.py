@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from toys import menu_from
 from trigemu_plugin_decade.training.candidates import Candidate, candidates
-from trigemu_plugin_decade.training.choice import Sample, Step, choose
+from trigemu_plugin_decade.training.choice import Step, choose
+from trigemu_plugin_decade.training.folds import Sample
 from trigemu_plugin_decade.training.regression import Settings
 
 from trigemu import TrigemuError
@@ -23,7 +24,7 @@ def sample(n: int = 60_000, slope: tuple[float, ...] = (1.0, 0.6, 0.0, 0.0)) -> 
     accepts = (x[:, :3] > np.array([2.5, 3.0, 2.5])).astype(np.float64)
     others = accepts.max(axis=1)
     parent = np.arange(n, dtype=np.uint64) // np.uint64(2)
-    return Sample(x, y, np.full(n, 0.5), accepts, others, parent)
+    return Sample(x, y, np.full(n, 0.5), accepts, others, parent, parent.astype(np.int64))
 
 
 def steps_of(events: Sample) -> tuple[Step, ...]:

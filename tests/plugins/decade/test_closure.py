@@ -16,7 +16,21 @@ Toy = Callable[..., Any]
 
 
 def close(events: Any) -> tuple[Closure, ...]:
-    return closures(events.weight, events.x, events.y, events.corrected, events.q, events.threshold)
+    return closures(
+        events.weight,
+        events.interaction,
+        events.x,
+        events.y,
+        events.corrected,
+        events.q,
+        events.threshold,
+    )
+
+
+def alone(*given: Any) -> tuple[Closure, ...]:
+    """Of events of weight 1, none made from the same interaction."""
+    n = len(given[1])
+    return closures(np.ones(n), np.arange(n), *given)
 
 
 def plain_bins(axis: Any, x: np.ndarray) -> list[int]:
@@ -155,9 +169,9 @@ def test_bins_with_too_few_events_stay_out_of_a_chi_square() -> None:
     n = 1000
     x = np.concatenate([np.zeros(20), np.linspace(1, 2, n - 20)])
     y = np.tile([1.0, -1.0], n // 2)
-    (closure,) = closures(np.ones(n), {"x": x}, y, y, 0.5, 0.0)
+    (closure,) = alone({"x": x}, y, y, 0.5, 0.0)
     assert closure.tested[0]  # 5 / 0.5 = 10 of the 20 are needed
-    (closure,) = closures(np.ones(n), {"x": x}, y, y, 0.1, 0.0)
+    (closure,) = alone({"x": x}, y, y, 0.1, 0.0)
     assert not closure.tested[0]
     assert closure.acceptances[0].against_q.ndf == sum(closure.tested)
     assert closure.acceptances[0].value[0] == 0.5
@@ -167,7 +181,7 @@ def test_bins_with_too_few_events_stay_out_of_a_chi_square() -> None:
 @pytest.mark.parametrize("value", [0.0, 5.0])
 def test_nothing_breaks_where_all_or_no_events_pass(score: float, value: float) -> None:
     x, y = np.full(50, value), np.full(50, score)
-    (closure,) = closures(np.ones(50), {"x": x}, y, y, 0.1, 0.0)
+    (closure,) = alone({"x": x}, y, y, 0.1, 0.0)
     assert json.loads(json.dumps(asdict(closure), allow_nan=False))["events"] == [50]
     assert closure.acceptances[0].value == (float(score > 0),)
     assert closure.acceptances[0].against_flat.value is None
@@ -177,8 +191,29 @@ def test_an_empty_cell_has_no_acceptance() -> None:
     """Two observables that are never present together."""
     first = np.tile([0.0, 5.0], 500)
     y = np.linspace(-1, 1, 1000)
-    plane = closures(np.ones(1000), {"a": first, "b": 5.0 - first}, y, y, 0.5, 0.0)[2]
+    plane = alone({"a": first, "b": 5.0 - first}, y, y, 0.5, 0.0)[2]
     assert plane.events == (0, 500, 500, 0)
     assert [v is None for v in plane.acceptances[0].value] == [True, False, False, True]
     assert [e is None for e in plane.acceptances[0].error] == [True, False, False, True]
     json.dumps(asdict(plane), allow_nan=False)
+
+
+@pytest.mark.parametrize("together", [0.0, 0.5, 1.0])
+def test_events_of_one_interaction_may_pass_together(together: float) -> None:
+    """χ² over its degrees of freedom has the mean 1, whether pairs pass together never more than by chance,
+    half of the time, or always; and the error of the whole is that of repetitions."""
+    n, q = 4000, 0.1
+    ratios, found = [], []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        own, common = rng.random(2 * n), np.repeat(rng.random(n), 2)
+        y = np.where(np.repeat(rng.random(n) < together, 2), common, own)
+        x = np.repeat(1 + rng.random(n), 2)
+        (closure,) = closures(np.ones(2 * n), np.repeat(np.arange(n), 2), {"x": x}, y, y - (1 - q), q, 0.0)
+        acceptance = closure.acceptances[0]
+        ratios.append(acceptance.against_q.value / acceptance.against_q.ndf)
+        found.append((acceptance.overall, acceptance.overall_error, acceptance.value[3], acceptance.error[3]))
+    overall, error, value, of_bin = np.array(found).T
+    assert np.mean(ratios) == pytest.approx(1, abs=0.1)
+    assert np.mean(error) == pytest.approx(np.std(overall), rel=0.15)
+    assert np.mean(of_bin) == pytest.approx(np.std(value), rel=0.15)

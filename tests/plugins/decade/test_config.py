@@ -158,7 +158,7 @@ WRONG: dict[str, tuple[tuple[str, str], str]] = {
     "seed": (("1350.0", '1.0\nseed = "a"'), ":6: training.seed = 'a': expected an integer, got a string"),
     "epochs": (("epochs = 3", "epochs = 0"), ":8: autoencoder.epochs = 0: expected an integer >= 1"),
     "hidden": (("epochs = 3", "hidden = [3, 0]"), ":8: autoencoder.hidden = [3, 0]: expected"),
-    "test fraction": (("epochs = 3", "test_fraction = 1"), ":8: autoencoder.test_fraction = 1: expected"),
+    "fraction": (("epochs = 3", "fraction = 1"), ":8: autoencoder.fraction = 1: expected"),
     "card and inputs": (
         ("epochs = 3", 'card = "a.toml"'),
         "give either the inputs of an autoencoder to train, or",

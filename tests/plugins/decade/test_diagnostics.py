@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
-from trigemu_plugin_decade.diagnostics import diagnose, overlap, pinball, rank_correlation, rank_correlations
+from trigemu_plugin_decade.diagnostics import diagnose, overlap, pinball, rank_correlations
+from trigemu_plugin_decade.diagnostics import rank_correlation as correlated
 
 Toy = Callable[..., Any]
 
@@ -22,6 +23,11 @@ def bootstrap(events: Any, statistic: Callable[[Any], float], seed: int, times: 
     return float(
         np.std([statistic(replace(events, weight=events.weight * rng.poisson(1.0, n))) for _ in range(times)])
     )
+
+
+def rank_correlation(a: np.ndarray, b: np.ndarray, weight: np.ndarray) -> Any:
+    """Of events of which no two are made from the same interaction."""
+    return correlated(a, b, weight, np.arange(len(a)))
 
 
 def test_pinball_is_that_of_a_loop(toy: Toy) -> None:
@@ -198,3 +204,25 @@ def test_everything_goes_into_json(toy: Toy, threshold: float) -> None:
     assert written["rate_hz"] == pytest.approx(events.weight.sum())
     assert (written["overlap"]["pull"] is None) == (threshold == 1e9)
     assert written["overlap_uncorrected"]["total"]["value"] > 0
+
+
+def test_copies_of_events_do_not_lower_errors(toy: Toy) -> None:
+    """Each event twice, with half the weight and the same interaction, is the event once."""
+    events = toy(1500, 12)
+
+    def twice(values: Any) -> Any:
+        if isinstance(values, dict):
+            return {key: twice(of) for key, of in values.items()}
+        return np.repeat(values, 2)
+
+    arrays = ("weight", "interaction", "x", "y", "quantile", "primary", "any_primary")
+    copied = replace(events, **{name: twice(getattr(events, name)) for name in arrays})
+    once, again = diagnose(events), diagnose(replace(copied, weight=copied.weight / 2))
+    for of in ("overlap", "overlap_uncorrected", "overlap_at_zero"):
+        found, expected = getattr(again, of), getattr(once, of)
+        for what in ("total", "unique", "not_unique", "share", "ceiling"):
+            assert getattr(found, what).error == pytest.approx(getattr(expected, what).error)
+        assert found.pull == pytest.approx(expected.pull)
+    assert again.pinball.difference.error == pytest.approx(once.pinball.difference.error)
+    for found, expected in zip(again.rank_correlations, once.rank_correlations, strict=True):
+        assert found.before.error == pytest.approx(expected.before.error)

@@ -93,7 +93,9 @@ def test_agrees_with_numpy_where_the_reconstruction_is_good() -> None:
     features = events(5, 5000)
     present = presence(features, BLOCKS)
     settings = Settings(epochs=8, batch_size=64, learning_rate=3e-3)
-    made = fit(features, present, np.ones(len(features)), settings, seed=1)
+    made = fit(
+        features, present, np.ones(len(features)), settings, seed=1, learns=np.ones(len(features), bool)
+    )
     expected = log_mse(made.network, made.standard, features, present)
     assert expected.min() < -3.0
     found = run(onnx_model(made.network, made.standard, BLOCKS), features)

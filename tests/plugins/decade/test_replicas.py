@@ -144,7 +144,7 @@ def test_each_is_checked_as_if_it_were_the_only_one(place: Path) -> None:
 def test_the_one_to_ship_is_neither_the_best_nor_of_the_other_half() -> None:
     def of(number: int) -> Replica:
         return Replica(
-            number, Path(), Path(), ("met",), "evaluation" if number % 2 == 0 else "training", 1, 1
+            number, Path(), Path(), ("met",), "evaluation" if number % 2 == 0 else "training", 1, 1, 1.0, 0.1
         )
 
     shares = {MEASURE: Spread((0.9, 0.7, 0.5, 0.72, 0.6))}

@@ -83,8 +83,13 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
     old = files()
     assert train("--help")[0] == 0  # loads the plugin
     importlib.import_module(f"{training}.write")
-    work = [f"{training}.scored.gather", f"{training}.autoencoder.fit", f"{training}.regression.fit"]
-    finished = ["events", "autoencoder", "quantile0"]
+    work = [
+        f"{training}.scored.gather",
+        f"{training}.autoencoder.fit",
+        f"{training}.train.out_of_fold",
+        f"{training}.train.fit_weight",
+    ]
+    finished = ["events", "autoencoder", "folds", "quantile"]
     for number, where in enumerate([*work[1:], f"{training}.write.write_text"], start=1):
         with monkeypatch.context() as patched:
             for name in (where, *work[: number - 1]):
@@ -134,6 +139,7 @@ def test_x_from_the_menu(place: Path) -> None:
     has the names of the menu; `suggest` says it without a training."""
     write_root(Path("all.root"), toy_events(19, 20_000))
     text = TRAINING.replace('x = ["jet[0].pt"]', 'x = "menu"').replace('"n_jet", "met"', '"jet[0].pt"')
+    text = text.replace("epochs = 2", "epochs = 5")
     Path("train.toml").write_text(text)
     Path("others.toml").write_text(
         '[objects.hard]\nfrom = "jet"\npt = { min = 25.0 }\n' + TRAINING_MENU.replace("jet[0]", "hard[0]")

@@ -1,0 +1,20 @@
+"""Sums over events that may share interactions: errors are made of the sums of each interaction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trigemu.support import FloatArray, IntArray
+
+
+def squares(terms: FloatArray, interaction: IntArray) -> float:
+    """Return Σ over interactions of (Σ terms)²; terms: float64[n]; interaction: int64[n], counted from 0."""
+    return float(np.sum(np.bincount(interaction, terms) ** 2))
+
+
+def squares_by_cell(terms: FloatArray, interaction: IntArray, cell: IntArray, cells: int) -> FloatArray:
+    """Return the same within each cell, float64[cells]; cell: int64[n], that of each event."""
+    pairs, pair = np.unique(cell * (interaction.max(initial=0) + 1) + interaction, return_inverse=True)
+    of = np.empty(len(pairs), np.int64)
+    of[pair] = cell
+    return np.bincount(of, np.bincount(pair, terms) ** 2, cells).astype(np.float64)

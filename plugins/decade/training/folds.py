@@ -1,0 +1,82 @@
+"""Y(x) out of fold: of each event, from a fit to events of other interactions.
+
+Trees follow the events that they are fitted to, so that these show neither which fraction of others lies
+above Y(x) nor where the cut for a budget will be. Out of fold they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.samples import is_quarter
+from trigemu.support import BoolArray, FloatArray, IntArray, splitmix64
+
+from ..quantile import load_trees
+from . import regression
+from .levelling import fit_weight
+
+
+@dataclass(frozen=True)
+class Sample:
+    """n events that no network has learned from. x: float32[n, c]; y: float64[n]; weight: float64[n] in Hz;
+    accepts: float64[n, t], the probabilities with which the triggers accept them; others: float64[n], with
+    which any does; parent: uint64[n]; interaction: int64[n], the number of the one each is made from."""
+
+    x: npt.NDArray[np.float32]
+    y: FloatArray
+    weight: FloatArray
+    accepts: FloatArray
+    others: FloatArray
+    parent: npt.NDArray[np.uint64]
+    interaction: IntArray
+
+    @cached_property
+    def failing(self) -> FloatArray:
+        """The rate in Hz, float64[n], with which each event fails all triggers."""
+        return self.weight * (1.0 - self.others)
+
+    @property
+    def together(self) -> tuple[npt.NDArray[np.uint64], BoolArray]:
+        """The interactions, as `cut_for` takes them."""
+        return self.interaction.astype(np.uint64), np.ones(len(self.interaction), np.bool_)
+
+    @cached_property
+    def stop(self) -> BoolArray:
+        """The events that determine the number of trees."""
+        return is_quarter(self.parent)
+
+    def of(self, columns: Sequence[int]) -> npt.NDArray[np.float32]:
+        """Return some columns of x."""
+        return np.ascontiguousarray(self.x[:, list(columns)])
+
+
+def out_of_fold(
+    sample: Sample,
+    columns: Sequence[int],
+    q: float,
+    settings: regression.Settings,
+    seed: int,
+    folds: int,
+) -> tuple[FloatArray, list[regression.Quantile]]:
+    """Return y − Y(x) of each event, float64[n], with Y(x) in some columns of x fitted to the other folds,
+    and the fits."""
+    x, residual, fits = sample.of(columns), np.empty(len(sample.y)), []
+    for out in _folds(sample.parent, folds):
+        fit = ~out
+        weight = fit_weight(x[fit], sample.weight[fit], settings, seed=seed)
+        made = regression.fit(x[fit], sample.y[fit], weight, q, settings, seed=seed, stop=sample.stop[fit])
+        residual[out] = sample.y[out] - load_trees(made.json, x.shape[1]).predict(x[out])
+        fits.append(made)
+    return residual, fits
+
+
+def _folds(parent: npt.NDArray[np.uint64], folds: int) -> Iterator[BoolArray]:
+    """Yield the events of each fold, bool[n]; the upper bits of the hash choose halves and quarters."""
+    number: IntArray = ((splitmix64(parent) & np.uint64(0xFFFFFFFF)) % np.uint64(folds)).astype(np.int64)
+    for fold in range(folds):
+        yield number == fold

@@ -1,0 +1,78 @@
+"""Y(x) of events that neither it nor the network has learned from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from trigemu_plugin_decade.quantile import load_trees
+from trigemu_plugin_decade.training import regression
+from trigemu_plugin_decade.training.folds import Sample, out_of_fold
+from trigemu_plugin_decade.training.regression import Settings
+from trigemu_plugin_decade.training.scored import learned
+
+from trigemu.emulation import cut_for
+from trigemu.support import IntArray
+
+SETTINGS = Settings(threads=1, levelled=False, tail_events=2.0)
+Q = 0.02
+
+
+def toy(n: int, seed: int, shared: int = 1) -> Sample:
+    """y is normal around a mean that rises with x; `shared` events are made from each interaction."""
+    rng = np.random.default_rng(seed)
+    x = rng.exponential(size=(n, 1)).astype(np.float32)
+    y = np.log1p(x[:, 0]).astype(np.float64) + rng.normal(size=n)
+    interaction: IntArray = np.arange(n) // shared
+    parent = interaction.astype(np.uint64)
+    return Sample(x, y, np.ones(n), np.zeros((n, 1)), np.zeros(n), parent, interaction)
+
+
+def test_an_event_has_no_part_in_its_own_quantile() -> None:
+    """Nor have others made from the same interaction: whatever their scores are, Y(x) of them is the same."""
+    sample = toy(9000, 1, shared=3)
+    chosen = sample.interaction == 1000
+    high = replace(sample, y=sample.y + 50.0 * chosen)
+    (first, fits), (second, others) = (
+        out_of_fold(events, [0], Q, SETTINGS, 1, 4) for events in (sample, high)
+    )
+    assert (second - first)[chosen] == pytest.approx(50.0, abs=1e-9)
+    assert len(fits) == len(others) == 4
+    assert sum(fit.json == other.json for fit, other in zip(fits, others, strict=True)) == 1
+
+
+def test_with_the_cut_out_of_fold_others_are_accepted_as_often_as_wanted() -> None:
+    """The mean of 20 toys; the events of the fit itself are accepted less often, because it follows them."""
+    found = []
+    others = toy(100_000, 99)
+    for seed in range(20):
+        sample = toy(10_000, seed)
+        score, fits = out_of_fold(sample, [0], Q, SETTINGS, 1, 4)
+        cut = cut_for(score, sample.weight, Q * len(score)).cut
+        trees = round(np.median([fit.trees for fit in fits]))
+        made = regression.fit(
+            sample.x, sample.y, sample.weight, Q, SETTINGS, seed=1, stop=sample.stop, trees=trees
+        )
+        assert made.trees == trees
+        table = load_trees(made.json, 1)
+        found.append(
+            [
+                np.mean(sample.y > table.predict(sample.x)),
+                np.mean(others.y > table.predict(others.x)),
+                np.mean(others.y > table.predict(others.x) + cut),
+            ]
+        )
+    own, unseen, shifted = np.mean(found, axis=0) / Q
+    assert own < 0.97 < 1.02 < unseen
+    # Each toy has an error of 7 % from its 200 events above Y(x).
+    assert shifted == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_network_learns_from_whole_interactions() -> None:
+    parent = np.repeat(np.arange(20_000, dtype=np.uint64), 2)
+    first, again, other = (learned(parent, 0.2, seed) for seed in (1, 1, 2))
+    assert first.mean() == pytest.approx(0.2, abs=0.01)
+    assert (first[::2] == first[1::2]).all()
+    assert (first == again).all()
+    assert (first & other).mean() == pytest.approx(0.04, abs=0.01)
