@@ -26,6 +26,7 @@ from trigemu.studies import Efficiencies, ProfileSet
 from trigemu.support import TrigemuError, file_stem, load_toml
 
 from .check import label, scored_events, trigger_of
+from .closure import Closure
 from .decade import Decade
 from .diagnostics import Diagnostics, Estimate, diagnose
 from .figures import draw_replicas
@@ -129,12 +130,13 @@ def spreads(results: Sequence[Diagnostics], replicas: Sequence[Replica]) -> dict
     errors = [result.threshold_error or 0.0 for result in results]
     found["threshold"] = Spread(tuple(result.threshold for result in results), float(np.mean(errors)))
     found["unique rate at y′ > 0 [Hz]"] = _spread([result.overlap_at_zero.unique for result in results])
-    for number, closure in enumerate(results[0].closures):
-        axes = ", ".join(axis.observable for axis in closure.axes)
-        if any(_axes(result, number) != _axes(results[0], number) for result in results):
-            continue  # x was chosen from the menu, and differs
+    for names in dict.fromkeys(_axes(closure) for result in results for closure in result.closures):
+        every = _closures(results, names)
+        axes = ", ".join(names)
+        if len(every) < len(results):  # x was chosen from the menu, and differs
+            axes += f" ({len(every)} replicas)"
         for i, name in enumerate(("y′ > 0", "y alone for y′ > 0", "y′ > threshold", "y alone")):
-            chi2 = [result.closures[number].acceptances[i].against_q for result in results]
+            chi2 = [closure.acceptances[i].against_q for closure in every]
             each = tuple(c.value / c.ndf if c.value is not None and c.ndf else np.nan for c in chi2)
             found[f"χ²/ndf of acceptance in {axes}, {name}"] = Spread(each)
     found["trees"] = Spread(tuple(float(replica.trees) for replica in replicas))
@@ -151,8 +153,14 @@ _NAMES = {
 }
 
 
-def _axes(result: Diagnostics, number: int) -> tuple[str, ...]:
-    return tuple(a.observable for a in result.closures[number].axes) if number < len(result.closures) else ()
+def _axes(closure: Closure) -> tuple[str, ...]:
+    """Return the observables of a closure, in one order whichever was chosen first."""
+    return tuple(sorted(axis.observable for axis in closure.axes))
+
+
+def _closures(results: Sequence[Diagnostics], names: tuple[str, ...]) -> list[Closure]:
+    """Return the closures in the given observables, of the results that have one."""
+    return [closure for result in results for closure in result.closures if _axes(closure) == names]
 
 
 def _spread(estimates: Sequence[Estimate]) -> Spread:
@@ -260,12 +268,11 @@ class Checked:
         if folder is None:
             return []
         files = []
-        for number, closure in enumerate(self.results[0].closures):
-            same = all(_axes(result, number) == _axes(self.results[0], number) for result in self.results)
-            if same and len(closure.axes) == 1:
+        for closure in self.results[0].closures:
+            every = _closures(self.results, _axes(closure))
+            if len(every) == len(self.results) and len(closure.axes) == 1:
                 name = closure.axes[0].observable
                 files.append(folder / f"replicas_{file_stem(name)}.png")
-                every = [result.closures[number] for result in self.results]
                 save(draw_replicas(every, [result.q for result in self.results], label(name)), files[-1])
         return files
 
