@@ -102,7 +102,7 @@ def solve_budgets(
     >>> import trigemu
     >>> (menu,) = trigemu.solve_budgets("menus/baseline.toml")
     >>> f"{menu.trigger('AD').solution.cut:.3g}"
-    '-0.349'
+    '-0.288'
     """
     menus = menus_of(menus)
     if not any(menu.budgeted for menu in menus):

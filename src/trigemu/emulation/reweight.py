@@ -83,7 +83,7 @@ def at_pileup(
     >>> import trigemu
     >>> reweighted = trigemu.at_pileup(None, 8.0)
     >>> f"{reweighted.pileup.before:.2f} interactions before, factor {reweighted.pileup.factor:.3f}"
-    '14.14 interactions before, factor 0.981'
+    '12.92 interactions before, factor 1.006'
     >>> result = trigemu.run("menus/primary.toml", reweighted)
     """
     mean = number_of("the pile-up", mean)

@@ -71,7 +71,7 @@ def score_table(
     >>> scores = trigemu.score_table("menus/primary.toml", vary={"J100": (60, 160), "G30": (20, 50)})
     >>> emulation = scores.emulation("menus/primary.toml")
     >>> f"{trigemu.rates_of(emulation).rate.hz / 1e3:.2f} kHz"
-    '21.12 kHz'
+    '21.41 kHz'
     """
     engine = engine_of(executor)
     catalogue = samples_of(catalogue, executor=engine)

@@ -146,7 +146,7 @@ def run(menu: MenuLike, catalogue: SamplesLike = None, *, executor: Any = None) 
     >>> import trigemu
     >>> result = trigemu.run("menus/primary.toml")
     >>> f"{result.rate.hz / 1e3:.2f} ± {result.rate.error_hz / 1e3:.2f} kHz"
-    '21.12 ± 0.18 kHz'
+    '21.41 ± 0.20 kHz'
     """
     return rates_of(emulation_of(menu_of(menu), catalogue, executor))
 

@@ -242,7 +242,7 @@ class MenuRates(Shown, Named[TriggerRates]):
         >>> import trigemu
         >>> result = trigemu.run("menus/primary.toml")
         >>> int(result.fired("G30", sample="yy").sum())
-        4648
+        3782
         """
         if not isinstance(trigger, str):
             raise wrong_type("the trigger", trigger, "its name")

@@ -150,7 +150,7 @@ class Events:
         >>> sample = trigemu.open_catalogue().sample("yy")
         >>> array = sample.read(0, 0, 2, [("photon", "pt")]).to_awkward()
         >>> array.photon.pt.to_list()
-        [[549.5, 535.5], [15.9140625, 14.9921875]]
+        [[304.25, 287.75], [17.578125, 13.8515625]]
         """
         from trigemu.samples.awkward_view import awkward_of  # awkward takes long to load
 

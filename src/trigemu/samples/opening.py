@@ -80,7 +80,7 @@ def open_catalogue(
     --------
     >>> import trigemu
     >>> [sample.name for sample in trigemu.open_catalogue().background][:3]
-    ['soft', 'soft_muons', 'hard']
+    ['soft', 'soft_muons', 'medium_muons']
     """
     if not (path is None or isinstance(path, str | os.PathLike)):
         raise wrong_type(

@@ -188,7 +188,7 @@ def compare(
     >>> import trigemu
     >>> found = trigemu.compare(["menus/primary.toml", "menus/baseline.toml"])
     >>> [(gain.b, round(gain.hz)) for gain in found.gained if gain.a == "primary"]
-    [('baseline', 1350)]
+    [('baseline', 1351)]
     """
     if not isinstance(menus, Emulation):
         menus = menus_of(menus)

@@ -109,7 +109,7 @@ def exclusive_rates(
     >>> import trigemu
     >>> found = trigemu.exclusive_rates("menus/primary.toml")
     >>> [(" and ".join(rate.triggers), round(rate.hz)) for rate in found.largest]
-    [('J100', 17884), ('G30', 2828), ('J100 and G30', 409)]
+    [('J100', 18105), ('G30', 2891), ('J100 and G30', 415)]
     """
     emulation = emulation_of(emulation, catalogue, executor)
     number = emulation.number(menu)

@@ -132,10 +132,10 @@ def scan(
     >>> import trigemu
     >>> found = trigemu.scan("menus/primary.toml", trigemu.Steps("J100", (90.0, 110.0)))
     >>> [f"{point.rate.hz / 1e3:.1f} kHz" for point in found.points]
-    ['32.0 kHz', '14.9 kHz']
+    ['32.0 kHz', '15.4 kHz']
     >>> leg = trigemu.Steps("MU5_E10", (5.0, 8.0), vary="legs[0].pt")
     >>> [f"{rates.total.hz:.0f} Hz" for rates in trigemu.scan("menus/full.toml", leg)["MU5_E10"]]
-    ['1970 Hz', '638 Hz']
+    ['1796 Hz', '629 Hz']
     """
     menu = menu_of(menu)
     steps = steps_of(menu, steps)
