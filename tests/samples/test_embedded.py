@@ -183,7 +183,7 @@ def test_the_four_rates_that_it_was_tuned_to(catalogue: Catalogue) -> None:
 
 
 def test_no_slice_may_be_missed_in_the_primary_triggers() -> None:
-    """Soft crossings weigh far more than the errors of these rates, but none has such a jet or photon."""
+    """Soft crossings weigh as much as the errors of these rates, and enough of them are there."""
     found = rates(PRIMARY)
     assert found.rate.unseen == ()
     assert all(rate.unseen == () for t in found.triggers for rate in (t.total, t.unique, t.share))
@@ -212,7 +212,7 @@ def test_the_menu_of_two_levels_rejects_at_both() -> None:
     """The first level accepts well below 100 kHz, the second a few kHz, as its comment says."""
     first, second = (level.rate.hz for level in rates("two-level.toml").levels)
     assert 50e3 < first < 100e3
-    assert 2e3 < second < 6e3
+    assert 2e3 < second < 8e3
 
 
 def test_missing_momentum_follows_jets(catalogue: Catalogue) -> None:
