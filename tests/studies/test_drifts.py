@@ -111,8 +111,8 @@ def test_any_limit_accepts(tmp_path: Path) -> None:
 
     assert failed(percent=4.0) == {"J100 total_hz", "J100 unique_hz", "J100 decisions_hz"}
     assert failed(percent=5.0) == set()
-    assert failed(sigma=10.0) == {"menu rate_hz", "J100 total_hz", "J100 unique_hz", "J100 decisions_hz"}
-    assert failed(percent=4.0, sigma=20.0) == set()
+    assert failed(sigma=15.0) == {"menu rate_hz", "J100 total_hz", "J100 unique_hz", "J100 decisions_hz"}
+    assert failed(percent=4.0, sigma=25.0) == set()
 
 
 def test_triggers_that_come_and_go(tmp_path: Path) -> None:
