@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from trigemu.generate import detector, fakes, overlay
 from trigemu.generate.config import Config, Crossings
 from trigemu.generate.events import centred, final, normal_pair, round_mantissa, uniform
-from trigemu.generate.interactions import Objects
+from trigemu.generate.interactions import Objects, ranges
 from trigemu.generate.merging import merge
 from trigemu.generate.overlay import Crossing, crossing_of
 from trigemu.generate.pools import PT_BITS
@@ -68,8 +68,7 @@ def observe(
 
 def place_of(objects: Objects) -> Array:
     """Return the place of each object within its crossing, int64, flat."""
-    first = np.cumsum(objects.counts) - objects.counts
-    return np.asarray(np.arange(objects.counts.sum()) - np.repeat(first, objects.counts))
+    return ranges(np.zeros_like(objects.counts), objects.counts)
 
 
 def _uniform(objects: Objects, keys: Array, seed: int, stream: int) -> Array:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from trigemu.generate.config import Config, Crossings
 from trigemu.generate.events import EVENT_BITS, uniform
+from trigemu.generate.interactions import ranges
 from trigemu.generate.overlay import Drawn
 from trigemu.generate.pools import Pool, class_rates, means, poisson
 
@@ -110,6 +111,6 @@ def contents(what: Recipe, start: int, stop: int) -> tuple[list[Drawn], Array]:
 
 def _draw(pool: Pool, counts: Array, keys: Array, seed: int, own: bool) -> Drawn:
     crossing = np.repeat(np.arange(len(counts)), counts)
-    place = np.arange(len(crossing)) - np.repeat(np.cumsum(counts) - counts, counts)
+    place = ranges(np.zeros_like(counts), counts)
     u = uniform(seed, keys[crossing], _DRAW + pool.number * PLACES + place)
     return Drawn(pool, crossing, pool.draw(u), own)

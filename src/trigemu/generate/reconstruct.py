@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from trigemu.generate import detector
 from trigemu.generate.decays import CHARM
-from trigemu.generate.interactions import OBJECTS, Interactions, Objects
+from trigemu.generate.interactions import OBJECTS, Interactions, Objects, ranges
 from trigemu.generate.pythia import Decayed, Particles
 from trigemu.support import MissingExtraError
 
@@ -115,8 +115,7 @@ def pairs(first: Candidates, second: Candidates, n: int) -> tuple[Array, Array, 
     start = np.searchsorted(second.event, np.arange(n + 1))
     count = np.diff(start)[first.event]
     left = np.repeat(np.arange(len(count)), count)
-    right = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    right += np.repeat(start[first.event], count)
+    right = ranges(start[first.event], count)
     dphi = np.abs(first.phi[left] - second.phi[right])
     dphi = np.minimum(dphi, 2.0 * np.pi - dphi)
     return left, right, (first.eta[left] - second.eta[right]) ** 2 + dphi**2
