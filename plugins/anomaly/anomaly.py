@@ -25,14 +25,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.observables import Condition, Features, Inputs, Number, Workspace
-from trigemu.samples import Events
-from trigemu.support import BoolArray, FloatArray, TomlTable, TrigemuError
-from trigemu.triggers.base import Compiled, Context, ModelCall, Native, ScoreKind
-from trigemu.triggers.extent import Extent, extent_of
-from trigemu.triggers.models.card import CardTable, ModelFile, open_card
-from trigemu.triggers.models.network import Network
-from trigemu.triggers.models.single_row import Row, settled_decision
+from trigemu.api import (
+    BoolArray,
+    Compiled,
+    Condition,
+    Context,
+    Events,
+    Extent,
+    Features,
+    FloatArray,
+    Inputs,
+    ModelCall,
+    Native,
+    Number,
+    ScoreKind,
+    TomlTable,
+    TrigemuError,
+    Workspace,
+    extent_of,
+)
+
+from .card import CardTable, ModelFile, open_card
+from .network import Network
+from .single_row import Row, settled_decision
 
 #: Events per block of features, which stays in the CPU caches until the network reads it.
 BLOCK = 4096

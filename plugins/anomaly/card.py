@@ -11,19 +11,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from trigemu.observables import Number, read_scope
-from trigemu.support import (
+from trigemu.api import (
+    Context,
     Document,
     Key,
+    Number,
     Problem,
     TableError,
     TomlTable,
+    TrainedOn,
     TrigemuError,
     load_toml,
     read_bounded,
+    read_scope,
     read_table,
 )
-from trigemu.triggers.base import Context, TrainedOn
 
 #: Largest model file that is read, in bytes.
 MAX_BYTES = 2**28

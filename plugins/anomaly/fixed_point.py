@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, excerpt, kernel, nearest
+from trigemu.api import BoolArray, FloatArray, IntArray, TrigemuError, excerpt, kernel, nearest
 
 #: Kernels refer to modes by index. AP_RND and the four modes after it differ only for values half-way between
 #: two words: up, towards zero, away from zero, down, to the even word.

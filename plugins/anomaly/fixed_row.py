@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, types
 
-from trigemu.support import Array, address_of, c_function, call_function, kernel, pointer
-from trigemu.triggers.models.fixed_point import in_range, quantise
-from trigemu.triggers.models.tree_lookup import add_leaves_of
-from trigemu.triggers.models.trees import FixedEnsemble
+from trigemu.api import Array, address_of, c_function, call_function, kernel, pointer
+
+from .fixed_point import in_range, quantise
+from .tree_lookup import add_leaves_of
+from .trees import FixedEnsemble
 
 #: The numbers of a row: how many inputs it has, the addresses of their words, of flags and of factors; the
 #: modes and words of the input and of the score; the base, the address of the sum, and how many tables there

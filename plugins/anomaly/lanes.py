@@ -16,8 +16,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.observables import Features
-from trigemu.support import FloatArray, IntArray, kernel
+from trigemu.api import Features, FloatArray, IntArray, kernel
 
 #: Rows per call: enough to hide its overhead, few enough for the caches.
 BATCH = 1024

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from trigemu.support import (
+from trigemu.api import (
     Limits,
     NoCacheError,
     StoppedError,

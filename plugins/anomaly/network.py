@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.observables import Features
-from trigemu.support import FloatArray, TrigemuError, own_cause
-from trigemu.triggers.models.lanes import BATCH, LANES, Lanes, aligned
-from trigemu.triggers.models.network_code import NetworkCode, compiled_network
-from trigemu.triggers.models.network_error import trial_rows
-from trigemu.triggers.models.onnx_file import check_onnx
-from trigemu.triggers.models.single_row import Row
+from trigemu.api import Features, FloatArray, TrigemuError, own_cause
+
+from .lanes import BATCH, LANES, Lanes, aligned
+from .network_code import NetworkCode, compiled_network
+from .network_error import trial_rows
+from .onnx_file import check_onnx
+from .single_row import Row
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession, RunOptions, SessionOptions

@@ -17,15 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.observables import Features
-from trigemu.support import FloatArray, Limits, StoppedError, TrigemuError, levels, run_limited
-from trigemu.triggers.models.machine_code import (
-    CodeRecipe,
-    build_library,
-    last_words,
-    open_library,
-)
-from trigemu.triggers.models.network_source import STATUS
+from trigemu.api import Features, FloatArray, Limits, StoppedError, TrigemuError, levels, run_limited
+
+from .machine_code import CodeRecipe, build_library, last_words, open_library
+from .network_source import STATUS
 
 _SOURCE, *_OF_IT = (Path(__file__).with_name(f"network_{name}.py") for name in ("source", "error", "rules"))
 _GENERATORS = "emx-onnx-cgen", "onnx"

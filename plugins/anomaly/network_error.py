@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.triggers.models.network_rules import RULES, Value, exact
+from .network_rules import RULES, Value, exact
 
 _TRIALS = 64
 

@@ -169,7 +169,7 @@ class _Template:
 
 def bound(model: Any) -> str:
     """Return the C of `const double apart`: the most by which two evaluations can differ on trial rows."""
-    from trigemu.triggers.models.network_error import largest_difference, trial_rows
+    from .network_error import largest_difference, trial_rows
 
     features = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
     apart = largest_difference(model, trial_rows(features))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from trigemu.support import TrigemuError, excerpt
+from trigemu.api import TrigemuError, excerpt
 
 #: Largest file; weights of 64 million parameters.
 MAX_BYTES = 2**28

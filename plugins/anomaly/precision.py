@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from trigemu.observables import Inputs
-from trigemu.support import TomlTable, TrigemuError, excerpt
-from trigemu.triggers.models.fixed_point import SATURATING, ApFixed
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.api import Inputs, TomlTable, TrigemuError, excerpt
+
+from .fixed_point import SATURATING, ApFixed
+from .trees import Ensemble, FixedEnsemble, Precision
 
 _MAX_SCALE = 64
 

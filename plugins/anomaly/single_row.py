@@ -15,14 +15,14 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from trigemu.observables import Features
-from trigemu.support import FloatArray, IntArray, kernel, pointer
-from trigemu.triggers.models.fixed_row import score_by
+from trigemu.api import Features, FloatArray, IntArray, kernel, pointer
+
+from .fixed_row import score_by
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
 
-    from trigemu.triggers.models.network_code import NetworkCode
+    from .network_code import NetworkCode
 
 #: A score this close to the cut, relative to the score if that is above 1, does not decide. Float32 sums in
 #: another order differ by a thousandth of that.

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import carray, types
 
-from trigemu.observables import Features
-from trigemu.support import IntArray, address_of, c_function, kernel, pointer
-from trigemu.triggers.models.trees import Ensemble
+from trigemu.api import Features, IntArray, address_of, c_function, kernel, pointer
+
+from .trees import Ensemble
 
 Floats = npt.NDArray[np.float32]
 

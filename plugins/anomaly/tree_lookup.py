@@ -14,8 +14,9 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.support import BoolArray, IntArray, kernel
-from trigemu.triggers.models.fixed_point import ApFixed, in_range
+from trigemu.api import BoolArray, IntArray, kernel
+
+from .fixed_point import ApFixed, in_range
 
 _LEAVES = 31
 #: Masks per table. The size of a table grows with their square; bins are looked up once per table.

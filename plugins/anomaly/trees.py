@@ -15,10 +15,10 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.observables import Features
-from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError
-from trigemu.triggers.models.fixed_point import ApFixed
-from trigemu.triggers.models.tree_lookup import LookupTable, add, tables
+from trigemu.api import BoolArray, Features, FloatArray, IntArray, TrigemuError
+
+from .fixed_point import ApFixed
+from .tree_lookup import LookupTable, add, tables
 
 Nodes = npt.NDArray[np.int32]
 

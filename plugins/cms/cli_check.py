@@ -10,20 +10,31 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu.cli import options
-from trigemu.cli.outputs import Document, check_inputs, on_disk, present
-from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import events_bar
-from trigemu.menus import Menu
-from trigemu.menus.importers.cms_l1 import LeftOut
-from trigemu.menus.importers.cms_l1_conditions import AsEmulated
-from trigemu.output.text import validate as output_check
-from trigemu.output.text import validation_pairs as output_pairs
-from trigemu.samples import with_decisions, without_bad_files
-from trigemu.studies import CheckedPair, DecisionCheck, Pair, find_pairs, read_menu_of
-from trigemu.studies import check_decisions as check_decisions
-from trigemu.support import TrigemuError, check_outputs, listed
-from trigemu.triggers import search_path
+from trigemu.api import (
+    DecisionCheck,
+    DocumentFile,
+    Menu,
+    Processing,
+    TrigemuError,
+    check_inputs,
+    check_outputs,
+    events_bar,
+    listed,
+    on_disk,
+    options,
+    present,
+    processing,
+    search_path,
+    with_decisions,
+    without_bad_files,
+)
+from trigemu.api import check_decisions as check_decisions
+from trigemu.api import validate as output_check
+
+from . import pairs_text as output_pairs
+from .cms_l1 import LeftOut
+from .cms_l1_conditions import AsEmulated
+from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
 
 
 @dataclass(frozen=True)
@@ -89,7 +100,10 @@ class _Comparison:
     "the same up to its version, such as L1Menu_A_v8.xml and TestVector_L1Menu_A_v8.txt.",
 )
 @click.option(
-    "--csv", "csv_file", type=Document(), help="With --all: write the table as CSV; -: instead of the tables."
+    "--csv",
+    "csv_file",
+    type=DocumentFile(),
+    help="With --all: write the table as CSV; -: instead of the tables.",
 )
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
 @options.mass_limit
@@ -167,7 +181,7 @@ def _check_all(
         raise TrigemuError(listed([*dict.fromkeys(problems)]))
 
     def page() -> str:
-        from trigemu.output.report.validation_pairs import validation_page
+        from .pairs_page import validation_page
 
         return validation_page(checked, alone)
 

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import click
 
-from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.support import check_outputs, write_text
+from trigemu.api import check_outputs, options, say, write_text
 
 output = click.option(
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
@@ -27,8 +25,8 @@ def import_() -> None:
 @options.any_overlap_vetoes
 def cms_l1(menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool) -> None:
     """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
-    from trigemu.menus.importers.cms_l1 import import_cms_l1
-    from trigemu.menus.importers.cms_l1_conditions import AsEmulated
+    from .cms_l1 import import_cms_l1
+    from .cms_l1_conditions import AsEmulated
 
     check_outputs([file], [menu])
     imported = import_cms_l1(menu, AsEmulated(mass_limit, any_overlap_vetoes))
@@ -56,7 +54,7 @@ def cms_l1(menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool) -
 @output
 def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> None:
     """Convert MENU, the YAML of a CMS Phase-2 Level-1 menu."""
-    from trigemu.menus.importers.cms_phase2 import import_cms_phase2
+    from .cms_phase2 import import_cms_phase2
 
     folders = filter(None, (objects, scalings))
     check_outputs([file], (menu, *(part for folder in folders for part in folder.glob("*"))))

@@ -13,14 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trigemu.menus.format import FORMAT
-from trigemu.menus.importers.cms_l1_conditions import (
-    AsEmulated,
-    InexpressibleError,
-    Made,
-    condition_table,
-)
-from trigemu.menus.importers.cms_l1_grammar import (
+from trigemu.api import FORMAT, STANDARD, Menu, TrigemuError, toml_text
+
+from .cms_l1_conditions import AsEmulated, InexpressibleError, Made, condition_table
+from .cms_l1_grammar import (
     NOT_IN_VECTORS,
     OBJECTS,
     Condition,
@@ -32,13 +28,10 @@ from trigemu.menus.importers.cms_l1_grammar import (
     Term,
     parse,
 )
-from trigemu.menus.importers.cms_l1_objects import never_fires
-from trigemu.menus.importers.cms_l1_scales import Needed, integer_tables, other_scales, precision
-from trigemu.menus.importers.cms_l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
-from trigemu.menus.importers.written import read_back
-from trigemu.menus.menu import Menu
-from trigemu.observables import STANDARD
-from trigemu.support import TrigemuError, toml_text
+from .cms_l1_objects import never_fires
+from .cms_l1_scales import Needed, integer_tables, other_scales, precision
+from .cms_l1_xml import Algorithm, Mistakes, XMLMenu, read_xml
+from .written import read_back
 
 #: The latest version of the grammar that this importer was written for.
 NEWEST_GRAMMAR = (0, 13)

@@ -8,18 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trigemu.menus.importers.cms_l1_grammar import (
-    SCORES,
-    SIGNALS,
-    Condition,
-    ExternalSignal,
-    Function,
-    Object,
-    Signal,
-)
-from trigemu.menus.importers.cms_l1_objects import cuts_of, leg_of
-from trigemu.menus.importers.cms_l1_xml import Algorithm, Cut, XMLMenu
-from trigemu.support import TrigemuError, nearest
+from trigemu.api import TrigemuError, nearest
+
+from .cms_l1_grammar import SCORES, SIGNALS, Condition, ExternalSignal, Function, Object, Signal
+from .cms_l1_objects import cuts_of, leg_of
+from .cms_l1_xml import Algorithm, Cut, XMLMenu
 
 #: M in GeV whose M²/2 is 10⁶ GeV² in doubles.
 MASS_LIMIT = 1414.2135623730949

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import NoReturn
 
-from trigemu.support import MAX_EXCERPT, TrigemuError, nearest
+from trigemu.api import MAX_EXCERPT, TrigemuError, nearest
 
 #: Types of objects, and their collections in this package.
 OBJECTS: dict[str, str] = {

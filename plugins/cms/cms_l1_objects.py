@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from trigemu.menus.importers.cms_l1_grammar import OBJECTS, Object
-from trigemu.menus.importers.cms_l1_scales import edge_of
-from trigemu.menus.importers.cms_l1_xml import Algorithm, Bins, Cut, XMLMenu
-from trigemu.support import TrigemuError, nearest
+from trigemu.api import TrigemuError, nearest
+
+from .cms_l1_grammar import OBJECTS, Object
+from .cms_l1_scales import edge_of
+from .cms_l1_xml import Algorithm, Bins, Cut, XMLMenu
 
 #: Edges that differ by a smaller fraction of a bin are the same.
 _SAME_EDGE = 1e-3

@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from trigemu.menus.importers.cms_l1_grammar import OBJECTS
-from trigemu.menus.importers.cms_l1_xml import Bins, XMLMenu
-from trigemu.samples import OBJECT_BITS, SCALES
-from trigemu.support import TrigemuError
+from trigemu.api import TrigemuError
+
+from .cms_l1_grammar import OBJECTS
+from .cms_l1_xml import Bins, XMLMenu
+from .cms_words import OBJECT_BITS, SCALES
 
 #: PRECISION of the XML → the key under [integer.digits].
 _DIGITS = {

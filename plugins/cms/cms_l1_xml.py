@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 from xml.parsers import expat
 
-from trigemu.samples import opened
-from trigemu.support import Problem, TableError, TrigemuError, own_cause, quoted
+from trigemu.api import Problem, TableError, TrigemuError, opened, own_cause, quoted
 
 T = TypeVar("T")
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from trigemu.menus.format import FORMAT
-from trigemu.menus.importers import yaml
-from trigemu.menus.importers.cms_phase2_expressions import (
+from trigemu.api import FORMAT, MAX_LEGS, Document, Key, Menu, TrigemuError, quoted, toml_text
+
+from . import yaml
+from .cms_phase2_expressions import (
     Alternatives,
     Conjunction,
     OfLeg,
@@ -24,18 +25,8 @@ from trigemu.menus.importers.cms_phase2_expressions import (
     parse_threshold,
     written,
 )
-from trigemu.menus.importers.cms_phase2_objects import (
-    OFFLINE_PT,
-    Identified,
-    ObjectFiles,
-    Scaling,
-    read_scalings,
-    sorted_windows,
-)
-from trigemu.menus.importers.written import read_back
-from trigemu.menus.menu import Menu
-from trigemu.support import Document, Key, TrigemuError, quoted, toml_text
-from trigemu.triggers import MAX_LEGS
+from .cms_phase2_objects import OFFLINE_PT, Identified, ObjectFiles, Scaling, read_scalings, sorted_windows
+from .written import read_back
 
 _LEG = re.compile(r"leg\d")
 _KEYS = ("cross_masks",)

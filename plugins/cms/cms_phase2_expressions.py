@@ -22,8 +22,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.observables import Window, parse_tree, quoting
-from trigemu.support import TrigemuError, excerpt
+from trigemu.api import TrigemuError, Window, excerpt, parse_tree, quoting
 
 #: The largest number of alternatives that an expression may become.
 MAX_ALTERNATIVES = 64

@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from trigemu.menus.importers import yaml
-from trigemu.menus.importers.cms_phase2_expressions import Alternatives, OfLeg, both, parse_cut, written
-from trigemu.menus.importers.cms_phase2_regions import ETA, by_regions
-from trigemu.observables import Window
-from trigemu.support import Document, Key, TrigemuError, is_folder, nearest, quoted
+from trigemu.api import Document, Key, TrigemuError, Window, is_folder, nearest, quoted
+
+from . import yaml
+from .cms_phase2_expressions import Alternatives, OfLeg, both, parse_cut, written
+from .cms_phase2_regions import ETA, by_regions
 
 INCLUSIVE = "inclusive"
 #: The range `inclusive`, unless an object defines it.

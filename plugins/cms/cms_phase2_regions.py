@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 import msgspec
 import numpy as np
 
-from trigemu.menus.importers.cms_phase2_expressions import Alternatives, Conjunction, OfLeg, both, joint
-from trigemu.observables import Window
+from trigemu.api import Window
+
+from .cms_phase2_expressions import Alternatives, Conjunction, OfLeg, both, joint
 
 ETA = OfLeg(0, "eta")
 

@@ -12,8 +12,9 @@ from typing import IO
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.samples.formats.cms_words import U64Array
-from trigemu.support import IntArray, SampleError, excerpt, inlined, kernel
+from trigemu.api import IntArray, SampleError, excerpt, inlined, kernel
+
+from .cms_words import U64Array
 
 _Text = npt.NDArray[np.uint8]
 

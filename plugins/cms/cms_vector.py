@@ -31,9 +31,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from trigemu.samples.events import Collection, Need
-from trigemu.samples.formats.cms_text import DIGITS, decoded
-from trigemu.samples.formats.cms_words import (
+from trigemu.api import Array, Beginning, BoolArray, Collection, IntArray, Need, ReadEvents, Schema, Source
+
+from .cms_text import DIGITS, decoded
+from .cms_words import (
     FURTHER_SUM_BITS,
     OBJECT_BITS,
     SUM_BITS,
@@ -43,8 +44,6 @@ from trigemu.samples.formats.cms_words import (
     collection_of,
     columns_of,
 )
-from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.support import Array, BoolArray, IntArray
 
 #: Bunch crossings in one LHC orbit.
 ORBIT = 3564

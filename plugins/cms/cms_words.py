@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.samples.events import Collection
-from trigemu.support import Array, BoolArray, IntArray
+from trigemu.api import Array, BoolArray, Collection, IntArray
 
 U64Array = npt.NDArray[np.uint64]
 #: Column → (its lowest bit in the word, how many bits).

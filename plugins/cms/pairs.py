@@ -12,11 +12,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trigemu.menus import Menu, read_menu
-from trigemu.menus.importers.cms_l1 import LeftOut, import_cms_l1
-from trigemu.menus.importers.cms_l1_conditions import AsEmulated
-from trigemu.studies.validate import DecisionCheck
-from trigemu.support import TrigemuError, excerpt, is_file
+from trigemu.api import DecisionCheck, Menu, TrigemuError, excerpt, is_file, read_menu
+
+from .cms_l1 import LeftOut, import_cms_l1
+from .cms_l1_conditions import AsEmulated
 
 _PACKED = r"(?:\.xz|\.gz)?"
 _IMPORTED = re.compile(rf"(.+)\.xml{_PACKED}")

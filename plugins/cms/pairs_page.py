@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trigemu.output.report.page import render
-from trigemu.output.report.section import ReportTable, Section
-from trigemu.output.text.validate import doubts
-from trigemu.output.text.validation_pairs import HEAD, not_compared, row, unused
-from trigemu.studies import CheckedPair
+from trigemu.api import ReportTable, Section, doubts
+from trigemu_pages import render
+
+from .pairs import CheckedPair
+from .pairs_text import HEAD, not_compared, row, unused
 
 TITLE = "Emulated and stored decisions"
 

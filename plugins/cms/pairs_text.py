@@ -8,11 +8,10 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from trigemu.output.documents import in_csv, in_json
-from trigemu.output.text.terminal import Page, Table, plain
-from trigemu.output.text.validate import as_json as result_in_json
-from trigemu.output.text.validate import doubts
-from trigemu.studies import CheckedPair
+from trigemu.api import Page, Table, doubts, in_csv, in_json, plain
+from trigemu.api import as_json as result_in_json
+
+from .pairs import CheckedPair
 
 HEAD = ("menu", "vector", "imported", "left out", "compared", "agree", "differ", "skipped")
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from trigemu.menus.menu import Menu
-from trigemu.menus.read import read_menu
-from trigemu.support import TableError, TrigemuError, listed
+from trigemu.api import Menu, TableError, TrigemuError, listed, read_menu
 
 
 def read_back(toml: str, source: Path) -> Menu:

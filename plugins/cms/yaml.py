@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trigemu.support import Document, Key, MissingExtraError, Problem, TableError, read_bounded
+from trigemu.api import Document, Key, MissingExtraError, Problem, TableError, read_bounded
 
 #: Limits of a file: its bytes (menus have 10 kB), and the entries of a mapping with all merged into it.
 MAX_BYTES, MAX_ENTRIES = 5_000_000, 100_000

@@ -8,9 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trigemu.observables import Features
-from trigemu.support import FloatArray, TrigemuError
-from trigemu.triggers import SATURATING, ApFixed, Ensemble, FixedEnsemble, Precision
+from trigemu.api import Features, FloatArray, TrigemuError
+from trigemu_anomaly import SATURATING, ApFixed, Ensemble, FixedEnsemble, Precision
 
 #: The widths of arXiv:2508.10224, with the default rounding and overflow of ap_fixed.
 PAPER_PRECISION = Precision(ApFixed(12, 12), ApFixed(12, 12), ApFixed(16, 4))

@@ -12,17 +12,26 @@ import click
 from click.core import ParameterSource
 
 import trigemu
-from trigemu.cli import options
-from trigemu.cli.firmware_project import estimate, export, verify
-from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import bar, menus_bar
-from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs, cores
-from trigemu.triggers import MAX_WIDTH, OVERFLOWS, ROUNDINGS, FixedEnsemble, search_path
+from trigemu.api import (
+    Processing,
+    bar,
+    check_inputs,
+    check_outputs,
+    cores,
+    menus_bar,
+    on_disk,
+    options,
+    present,
+    processing,
+    search_path,
+    without_bad_files,
+)
+from trigemu_anomaly import MAX_WIDTH, OVERFLOWS, ROUNDINGS, FixedEnsemble
+
+from .cli_project import estimate, export, verify
 
 if TYPE_CHECKING:
-    from trigemu.firmware import Resources
+    from .resources import Resources
 
 _WIDTH = click.IntRange(1, MAX_WIDTH)
 
@@ -78,8 +87,10 @@ def precision(
     The precision is that of a trigger of MENU, or one that --auto chooses; the last line can be copied into
     the menu.
     """
-    from trigemu.firmware import survey, types_of, with_modes, with_widths
-    from trigemu.output.text import precision as output_bits
+    from . import precision_text as output_bits
+    from .bits import with_modes, with_widths
+    from .ranges import survey
+    from .scan import types_of
 
     files = on_disk(json_file)
     check_outputs(files, (menu, catalogue))
@@ -136,8 +147,9 @@ def scan(
     Each width is compared with floating point on the same events of MENU and at the same cut: the change of
     the trigger's rates, the number of decisions that differ, and how often a number overflows.
     """
-    from trigemu.firmware import BitScan, parse_bits, scan_bits, types_of, with_modes
-    from trigemu.output.text import precision as output_bits
+    from . import precision_text as output_bits
+    from .bits import with_modes
+    from .scan import BitScan, parse_bits, scan_bits, types_of
 
     files = on_disk(json_file, figure)
     check_outputs(files, (menu, catalogue))
@@ -165,7 +177,7 @@ def scan(
 
             result = without_bad_files(samples, scanned)
     if figure:
-        from trigemu.output.figures.style import save
+        from trigemu.api import save
 
         save(output_bits.figure_of(result), figure)
     present(
@@ -182,7 +194,8 @@ def _at_once(processing: Processing) -> int:
 
 def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:
     """Estimate the resources of models, with a bar in place of those that are shown."""
-    from trigemu.firmware import each_of, of_model
+    from .resources import of_model
+    from .scan import each_of
 
     bars.close()
     with bar("syntheses", len(models)) as advance:
@@ -191,7 +204,7 @@ def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -
 
 def _check_tools() -> None:
     """Look for the programs before the work starts, since they are needed at its end."""
-    from trigemu.firmware import tools
+    from . import tools
 
     for program in ("ghdl", "yosys"):
         tools.find(program)

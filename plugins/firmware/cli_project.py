@@ -9,19 +9,25 @@ from typing import Any
 import click
 
 import trigemu
-from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.outputs import on_disk, present
-from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import steps_bar
-from trigemu.firmware import CLOCK_MHZ, Manifest, open_project
-from trigemu.firmware import estimate as estimating
-from trigemu.firmware import export as exporting
-from trigemu.firmware import verify as verifying
-from trigemu.output.text import firmware as output_firmware
-from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.api import (
+    Processing,
+    check_outputs,
+    on_disk,
+    options,
+    present,
+    processing,
+    say,
+    search_path,
+    steps_bar,
+    without_bad_files,
+)
+
+from . import estimate as estimating
+from . import export as exporting
+from . import text as output_firmware
+from . import verify as verifying
+from .project import Manifest, open_project
+from .sources import CLOCK_MHZ
 
 
 class _Clock(click.FloatRange):

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.support import FloatArray, TrigemuError
-from trigemu.triggers import MAX_WIDTH, ApFixed, Ensemble, FixedEnsemble
+from trigemu.api import FloatArray, TrigemuError
+from trigemu_anomaly import MAX_WIDTH, ApFixed, Ensemble, FixedEnsemble
 
 
 def as_numbers(fixed: FixedEnsemble) -> dict[str, Any]:

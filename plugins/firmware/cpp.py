@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.firmware.project import NAME
-from trigemu.firmware.tools import ap_types, find, run
-from trigemu.support import FloatArray, IntArray
+from trigemu.api import FloatArray, IntArray
+
+from .project import NAME
+from .tools import ap_types, find, run
 
 _OPTIONS = ("-O1", "-std=c++14", "-w")
 

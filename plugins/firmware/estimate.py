@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trigemu.firmware.project import Project
-from trigemu.firmware.rebuild import rebuilt
-from trigemu.firmware.resources import Resources, synthesised
-from trigemu.firmware.tools import MissingToolError, scratch
-from trigemu.firmware.vhdl import Design
+from .project import Project
+from .rebuild import rebuilt
+from .resources import Resources, synthesised
+from .tools import MissingToolError, scratch
+from .vhdl import Design
 
 
 @dataclass(frozen=True)

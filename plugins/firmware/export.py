@@ -9,18 +9,17 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from trigemu.firmware import project as layout
-from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes
-from trigemu.firmware.conifer_trees import word_type
-from trigemu.firmware.model import halves, read_rows, tree_model
-from trigemu.firmware.project import FORMAT, Manifest, Vectors
-from trigemu.firmware.sources import CLOCK_MHZ, PART, fill, write_sources
-from trigemu.firmware.tools import MissingToolError, package
-from trigemu.firmware.vectors import SIMULATED, make_vectors, scaled
-from trigemu.menus import Menu
-from trigemu.samples import HALF_NAMES, Catalogue
-from trigemu.support import TrigemuError, new_folder
-from trigemu.triggers import SATURATING, FixedEnsemble, TreeModel, table_of
+from trigemu.api import HALF_NAMES, Catalogue, Menu, TrigemuError, new_folder
+from trigemu_anomaly import SATURATING, FixedEnsemble, TreeModel, table_of
+
+from . import project as layout
+from .bits import PAPER_PRECISION, choose, with_modes
+from .conifer_trees import word_type
+from .model import halves, read_rows, tree_model
+from .project import FORMAT, Manifest, Vectors
+from .sources import CLOCK_MHZ, PART, fill, write_sources
+from .tools import MissingToolError, package
+from .vectors import SIMULATED, make_vectors, scaled
 
 #: Used where the menu gives no precision: the paper's widths, and inputs that saturate.
 SATURATING_PRECISION = with_modes(PAPER_PRECISION, None, SATURATING[0])

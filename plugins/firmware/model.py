@@ -8,14 +8,34 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import check_array, check_samples, check_weights, check_within
-from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import Chunk, Job, check_kept, entries_of, over_background, unseen_half
-from trigemu.menus import Menu, Trigger
-from trigemu.observables import Features, Workspace
-from trigemu.samples import Catalogue, Events, half_of, other_half
-from trigemu.support import FloatArray, IntArray, TrigemuError
-from trigemu.triggers import Compiled, ScoreKind, TreeModel, of_asked
+from trigemu.api import (
+    Catalogue,
+    Chunk,
+    Compiled,
+    Events,
+    Features,
+    FloatArray,
+    IntArray,
+    Job,
+    Menu,
+    Plan,
+    ScoreKind,
+    TrigemuError,
+    Trigger,
+    Workspace,
+    check_array,
+    check_kept,
+    check_samples,
+    check_weights,
+    check_within,
+    entries_of,
+    half_of,
+    make_plan,
+    other_half,
+    over_background,
+    unseen_half,
+)
+from trigemu_anomaly import TreeModel, of_asked
 
 
 @dataclass(frozen=True)

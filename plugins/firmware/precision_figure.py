@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure, literal
-from trigemu.support import FloatArray, IntArray
+from trigemu.api import COLOURS, FloatArray, IntArray, figure, literal
 
 
 def draw_bits(

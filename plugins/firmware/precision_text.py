@@ -9,15 +9,11 @@ from typing import Any
 import msgspec
 from rich.console import RenderableType
 
-from trigemu.firmware import BitScan, InputRange, Point, Survey
-from trigemu.output.documents import in_json
-from trigemu.output.notes import notes
-from trigemu.output.numbers import format_rate
-from trigemu.output.text.compare import signed
-from trigemu.output.text.rates import as_dict
-from trigemu.output.text.terminal import Page, Table
-from trigemu.support import toml_text
-from trigemu.triggers import SATURATING, ApFixed, PrecisionTable
+from trigemu.api import Page, Table, as_dict, format_rate, in_json, notes, signed, toml_text
+from trigemu_anomaly import SATURATING, ApFixed, PrecisionTable
+
+from .ranges import InputRange, Survey
+from .scan import BitScan, Point
 
 
 def as_toml(precision: PrecisionTable) -> str:
@@ -156,7 +152,7 @@ def figure_of(scan: BitScan) -> Any:
     """Draw shifts of the rates and differing decisions against the number of bits."""
     import numpy as np
 
-    from trigemu.output.figures.precision import draw_bits
+    from .precision_figure import draw_bits
 
     own, points = scan.own, scan.points
     inputs, scores = ([getattr(p, key) for p in points] for key in ("input_bits", "score_bits"))

@@ -25,9 +25,8 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from trigemu.observables import Features
-from trigemu.support import IntArray, TrigemuError, excerpt, read_arrays
-from trigemu.triggers import MAX_DEPTH, MAX_NODES, MAX_TREES, Ensemble, FixedEnsemble, PrecisionTable
+from trigemu.api import Features, IntArray, TrigemuError, excerpt, read_arrays
+from trigemu_anomaly import MAX_DEPTH, MAX_NODES, MAX_TREES, Ensemble, FixedEnsemble, PrecisionTable
 
 _Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
 #: Name of conifer's project, and of the entity that it synthesises.

@@ -6,13 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trigemu.firmware.bits import choose, with_modes
-from trigemu.firmware.model import halves, read_rows, tree_model
-from trigemu.menus import Menu
-from trigemu.observables import Features
-from trigemu.samples import Catalogue
-from trigemu.support import FloatArray, TrigemuError
-from trigemu.triggers import (
+from trigemu.api import Catalogue, Features, FloatArray, Menu, TrigemuError
+from trigemu_anomaly import (
     MAX_INTEGER,
     MAX_WIDTH,
     SATURATING,
@@ -22,6 +17,9 @@ from trigemu.triggers import (
     PrecisionTable,
     table_of,
 )
+
+from .bits import choose, with_modes
+from .model import halves, read_rows, tree_model
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
-from trigemu.firmware.project import Project
-from trigemu.firmware.sources import write_sources
-from trigemu.firmware.tools import scratch
-from trigemu.support import TrigemuError
+from trigemu.api import TrigemuError
+
+from .project import Project
+from .sources import write_sources
+from .tools import scratch
 
 #: Written by conifer, and replaced on export by the project's own test events.
 _REPLACED = "SimulationInput.txt"

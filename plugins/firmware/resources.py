@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from trigemu.firmware.project import NAME
-from trigemu.firmware.sources import write_sources
-from trigemu.firmware.tools import SYNTHESIS, find, run, scratch
-from trigemu.firmware.vhdl import Design
-from trigemu.support import TrigemuError
-from trigemu.triggers import FixedEnsemble
+from trigemu.api import TrigemuError
+from trigemu_anomaly import FixedEnsemble
+
+from .project import NAME
+from .sources import write_sources
+from .tools import SYNTHESIS, find, run, scratch
+from .vhdl import Design
 
 #: Resources of an XCVU9P (UltraScale Architecture and Product Data Sheet: Overview, DS890).
 VU9P = {"lut": 1_182_240, "ff": 2_364_480, "dsp": 6_840, "bram": 2_160}

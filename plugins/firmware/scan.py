@@ -10,19 +10,31 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.counting import PatternTable, RateSums
-from trigemu.decisions import Plan
-from trigemu.emulation import Emulation, Progress, crossing_scale, emulate, solve_budgets
-from trigemu.firmware.bits import PAPER_PRECISION, choose, with_widths
-from trigemu.firmware.model import halves, read_rows, tree_model, with_trees
-from trigemu.firmware.ranges import Ranges, ranges
-from trigemu.firmware.resources import Resources
-from trigemu.menus import Menu
-from trigemu.rates import MenuRates, TriggerRates, rates_of
-from trigemu.samples import Catalogue
-from trigemu.studies import compare
-from trigemu.support import BoolArray, TrigemuError, quoted
-from trigemu.triggers import MAX_WIDTH, FixedEnsemble, Precision, PrecisionTable, table_of
+from trigemu.api import (
+    BoolArray,
+    Catalogue,
+    Emulation,
+    Menu,
+    MenuRates,
+    PatternTable,
+    Plan,
+    Progress,
+    RateSums,
+    TrigemuError,
+    TriggerRates,
+    compare,
+    crossing_scale,
+    emulate,
+    quoted,
+    rates_of,
+    solve_budgets,
+)
+from trigemu_anomaly import MAX_WIDTH, FixedEnsemble, Precision, PrecisionTable, table_of
+
+from .bits import PAPER_PRECISION, choose, with_widths
+from .model import halves, read_rows, tree_model, with_trees
+from .ranges import Ranges, ranges
+from .resources import Resources
 
 #: Largest number of precisions in a scan: each is evaluated on every event.
 MAX_POINTS = 40

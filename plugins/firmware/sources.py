@@ -8,10 +8,11 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from trigemu.firmware.conifer_trees import as_numbers, as_words, check_conifer, word_type
-from trigemu.firmware.project import NAME
-from trigemu.firmware.tools import package, python, scratch
-from trigemu.triggers import FixedEnsemble
+from trigemu_anomaly import FixedEnsemble
+
+from .conifer_trees import as_numbers, as_words, check_conifer, word_type
+from .project import NAME
+from .tools import package, python, scratch
 
 #: The device of the DECADE paper, and its clock.
 PART, CLOCK_MHZ = "xcvu9p-flgb2104-2L-e", 250.0
@@ -102,5 +103,5 @@ def _kind(signed: bool) -> str:
 
 def fill(template: str, **values: object) -> str:
     """Return the text of a template of this package, with values filled in."""
-    source = resources.files("trigemu.firmware").joinpath("templates", template).read_text(encoding="utf-8")
+    source = resources.files(__package__).joinpath("templates", template).read_text(encoding="utf-8")
     return Template(source).substitute(values)

@@ -7,9 +7,12 @@ from dataclasses import asdict
 
 from rich.console import RenderableType
 
-from trigemu.firmware import BACKEND_NAMES, BUDGETS, PAPER, VU9P, Estimate, FirmwareCheck, Manifest, Project
-from trigemu.output.documents import in_json
-from trigemu.output.text.terminal import Page, Table, plain
+from trigemu.api import Page, Table, in_json, plain
+
+from .estimate import BUDGETS, PAPER, Estimate
+from .project import Manifest, Project
+from .resources import VU9P
+from .verify import BACKEND_NAMES, FirmwareCheck
 
 
 def exported(manifest: Manifest, folder: str) -> Iterator[str]:

@@ -11,14 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
 
-from trigemu.support import (
-    Finished,
-    Limits,
-    MissingExtraError,
-    TrigemuError,
-    run_limited,
-    temporary_folder,
-)
+from trigemu.api import Finished, Limits, MissingExtraError, TrigemuError, run_limited, temporary_folder
 
 #: Program → the Debian package that contains it.
 PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}

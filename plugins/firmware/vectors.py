@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.firmware.project import Vectors
-from trigemu.observables import Features
-from trigemu.support import FloatArray
-from trigemu.triggers import FixedEnsemble
+from trigemu.api import Features, FloatArray
+from trigemu_anomaly import FixedEnsemble
+
+from .project import Vectors
 
 #: Largest number of events from the sample; they are evenly spread.
 EVENTS = 200_000

@@ -9,14 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.firmware.cpp import compile_model
-from trigemu.firmware.project import Project
-from trigemu.firmware.rebuild import rebuilt
-from trigemu.firmware.tools import MissingToolError, scratch
-from trigemu.firmware.vectors import scaled
-from trigemu.firmware.vhdl import Design
-from trigemu.support import IntArray, MissingExtraError, TrigemuError
-from trigemu.triggers import FixedEnsemble
+from trigemu.api import IntArray, MissingExtraError, TrigemuError
+from trigemu_anomaly import FixedEnsemble
+
+from .cpp import compile_model
+from .project import Project
+from .rebuild import rebuilt
+from .tools import MissingToolError, scratch
+from .vectors import scaled
+from .vhdl import Design
 
 #: Back end → what is run of it.
 BACKEND_NAMES = {"cpp": "C++ model", "hls": "HLS sources, as C++", "vhdl": "VHDL, simulated"}

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.firmware.project import NAME
-from trigemu.firmware.tools import SYNTHESIS, find, run
-from trigemu.support import IntArray, TrigemuError
+from trigemu.api import IntArray, TrigemuError
+
+from .project import NAME
+from .tools import SYNTHESIS, find, run
 
 #: Sources in the order of their dependencies.
 _SOURCES = ("Constants", "Split", "Types", "Tree", "AddReduce", "Arrays0", "BDT", "BDTTop", NAME)

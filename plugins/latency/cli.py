@@ -9,14 +9,21 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.progress import bar, menus_bar
-from trigemu.output.text import costs as output_bench
-from trigemu.studies import first_decision
-from trigemu.studies.timing import costs as latency
-from trigemu.support import Engine, check_outputs
-from trigemu.triggers import search_path
+from trigemu.api import (
+    Engine,
+    bar,
+    check_inputs,
+    check_outputs,
+    menus_bar,
+    on_disk,
+    options,
+    present,
+    search_path,
+)
+
+from . import text as output_bench
+from .timing import costs as latency
+from .timing.first import first_decision
 
 #: Events that are drawn, all of which stay in memory; threads; and the longest measurement.
 MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
@@ -80,7 +87,7 @@ def bench(
         emulation = trigemu.emulate([read], samples, executor=engine, progress=advance)
     steps = latency.steps(emulation.plan, batches, threads) + 1
     with bar("timing", steps, limit=seconds) as advance:
-        result = trigemu.bench(
+        result = latency.bench(
             emulation,
             batches=batches,
             events=events,
@@ -92,7 +99,7 @@ def bench(
             result = replace(result, first=first_decision(menu, catalogue, folders))
         advance(1)
     if figure:
-        from trigemu.output.figures.style import save
+        from trigemu.api import save
 
         save(output_bench.figure_of(result), figure)
     present(

@@ -9,9 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure, literal
-from trigemu.output.numbers import NS, unit_of
-from trigemu.support import FloatArray, IntArray
+from trigemu.api import COLOURS, NS, FloatArray, IntArray, figure, literal, unit_of
 
 #: Height of a histogram in inches.
 HEIGHT = 0.3

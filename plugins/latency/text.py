@@ -8,14 +8,11 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from trigemu.decisions import ARRAYS_FROM
-from trigemu.output.documents import in_json
-from trigemu.output.notes import notes, texts
-from trigemu.output.numbers import in_unit, marked, short
-from trigemu.output.text.rates import as_dict, row
-from trigemu.output.text.terminal import Page, Table
-from trigemu.studies import Bench, Timing, Timings, TriggerCost
-from trigemu.support import Environment
+from trigemu.api import Environment, Page, Table, as_dict, in_json, in_unit, marked, notes, row, short, texts
+
+from .stream.stream import ARRAYS_FROM
+from .timing.clock import Timing
+from .timing.costs import Bench, Timings, TriggerCost
 
 #: Percentile → N, where one call in N takes longer.
 _PERCENTILES = {"p50": 1, "p90": 10, "p99": 100, "p999": 1000, "max": 1}
@@ -259,8 +256,9 @@ def _surroundings(where: Environment) -> Iterator[str]:
 
 def figure_of(result: Bench) -> Any:
     """Draw histograms of the smallest batches: the menu, each trigger, and its parts."""
-    from trigemu.output.figures.latency import LatencyBar, draw_latencies
-    from trigemu.output.figures.style import shown
+    from trigemu.api import shown
+
+    from .figures import LatencyBar, draw_latencies
 
     size = min(result.batches)
 

@@ -7,16 +7,22 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu.cli import options
-from trigemu.cli.console import console, say
-from trigemu.cli.outputs import check_inputs
-from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import events_bar
-from trigemu.menus import named_apart
-from trigemu.output.explorer import Explorer, explorer, samples_passed
-from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs, write_text
-from trigemu.triggers import search_path
+from trigemu.api import (
+    Processing,
+    check_inputs,
+    check_outputs,
+    console,
+    events_bar,
+    named_apart,
+    options,
+    processing,
+    say,
+    search_path,
+    without_bad_files,
+    write_text,
+)
+
+from .explorer.make import Explorer, explorer, samples_passed
 
 
 @click.command()

@@ -12,18 +12,28 @@ from urllib.parse import quote
 import click
 
 import trigemu
-from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.explore import write_explorer
-from trigemu.cli.outputs import check_inputs
-from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import events_bar
-from trigemu.menus import Menu, named_apart
-from trigemu.output.explorer import Explorer, explorer, samples_passed
-from trigemu.samples import Errors, without_bad_files
-from trigemu.studies import Contents
-from trigemu.support import Engine, TrigemuError, check_outputs, check_writable, write_text
-from trigemu.triggers import search_path
+from trigemu.api import (
+    Contents,
+    Engine,
+    Errors,
+    Menu,
+    Processing,
+    TrigemuError,
+    check_inputs,
+    check_outputs,
+    check_writable,
+    events_bar,
+    named_apart,
+    options,
+    processing,
+    say,
+    search_path,
+    without_bad_files,
+    write_text,
+)
+
+from .cli_explore import write_explorer
+from .explorer.make import Explorer, explorer, samples_passed
 
 
 @click.command()
@@ -74,15 +84,11 @@ def report(
     explorer_file: Path | None,
 ) -> None:
     """Write one HTML page on MENUs: rates, differences, overlaps, efficiencies and their provenance."""
-    from trigemu.output.report.page import render, write_figures
-    from trigemu.output.report.sections import sections
-    from trigemu.studies import (
-        collect_contents,
-        parse_scan,
-        passes_over_events,
-        profiles_beside,
-        read_profiles,
-    )
+    from trigemu.api import read_profiles
+
+    from .report.page import render, write_figures
+    from .report.sections import sections
+    from .report_contents import collect_contents, parse_scan, passes_over_events, profiles_beside
 
     files = [file, explorer_file] if explorer_file else [file]
     check_outputs(files, (*menus, catalogue, *profiles))

@@ -4,24 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trigemu.decisions import make_plan
-from trigemu.emulation import Emulation, Progress, emulate
-from trigemu.menus import Menu, Trigger, named_apart
-from trigemu.rates import MenuRates, rates_of
-from trigemu.samples import Catalogue
-from trigemu.studies.comparison import Comparison, compare
-from trigemu.studies.efficiency import Efficiencies, efficiencies
-from trigemu.studies.efficiency_profiles import Observable, ProfileSet, read_profiles
-from trigemu.studies.exclusive import ExclusiveRates, exclusive_rates
-from trigemu.studies.scan_steps import Steps, parse_values
-from trigemu.studies.threshold_scan import Scan, scan
-from trigemu.support import TrigemuError, load_toml, nearest
+from trigemu.api import (
+    Catalogue,
+    Contents,
+    Emulation,
+    Menu,
+    Observable,
+    Profiles,
+    ProfileSet,
+    Progress,
+    Steps,
+    TrigemuError,
+    Trigger,
+    compare,
+    efficiencies,
+    emulate,
+    exclusive_rates,
+    load_toml,
+    make_plan,
+    named_apart,
+    nearest,
+    parse_values,
+    rates_of,
+    read_profiles,
+    scan,
+)
 
 #: A threshold that was found from a budget is scanned over this many of its errors, in this many steps, to
 #: either side.
@@ -32,37 +45,6 @@ OBJECTS = {"jet": "0:200:10", "photon": "0:100:5", "electron": "0:100:5", "muon"
 
 #: Turn-ons of a report without profiles are left out if they have fewer events.
 FEW_EVENTS = 50
-
-
-@dataclass(frozen=True)
-class Profiles:
-    """The efficiencies that a report shows. given: the set of profiles that they were measured for, if a file
-    was given."""
-
-    observables: tuple[Observable, ...]
-    efficiencies: Efficiencies
-    given: ProfileSet | None
-
-
-@dataclass(frozen=True)
-class Contents:
-    """All numbers of a report; `variants` and `combinations` have one entry per menu.
-
-    comparison: None for a single menu. scans: pairs of a menu and a scan of one of its triggers. command: the
-    command line, for the provenance.
-    """
-
-    variants: tuple[MenuRates, ...]
-    comparison: Comparison | None
-    combinations: tuple[ExclusiveRates, ...]
-    scans: tuple[tuple[Menu, Scan], ...]
-    profiles: tuple[ProfileSet, ...]
-    turnons: tuple[Profiles, ...]
-    command: str = ""
-
-    @property
-    def catalogue(self) -> Catalogue:
-        return self.variants[0].catalogue
 
 
 def collect_contents(

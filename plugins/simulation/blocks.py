@@ -12,13 +12,14 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from trigemu.generate import interactions, pythia
-from trigemu.generate.config import Config, ConfigError, Slice
-from trigemu.generate.flights import with_flights
-from trigemu.generate.interactions import Block, Interactions, Summary
-from trigemu.generate.pythia import radiates
-from trigemu.generate.reconstruct import fastjet_module, reconstruct
-from trigemu.support import worker_pool, write_bytes
+from trigemu.api import worker_pool, write_bytes
+
+from . import interactions, pythia
+from .config import Config, ConfigError, Slice
+from .flights import with_flights
+from .interactions import Block, Interactions, Summary
+from .pythia import radiates
+from .reconstruct import fastjet_module, reconstruct
 
 # To be increased whenever the content of a block changes: blocks of another revision are made again.
 REVISION = 4

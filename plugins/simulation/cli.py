@@ -6,12 +6,10 @@ from pathlib import Path
 
 import click
 
-from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.progress import bar
-from trigemu.generate import run as sample
-from trigemu.generate import tuning_table
-from trigemu.support import check_outputs, is_file
+from trigemu.api import bar, check_outputs, is_file, options, say
+
+from . import run as sample
+from .tuning import tuning_table
 
 
 @click.command()

@@ -11,8 +11,17 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from trigemu.support import Key, TomlTable, TrigemuError, is_file, nearest, quoted, refuse_other_kinds
-from trigemu.support import toml as tables
+from trigemu.api import (
+    Key,
+    TomlTable,
+    TrigemuError,
+    is_file,
+    load_toml,
+    nearest,
+    quoted,
+    read_table,
+    refuse_other_kinds,
+)
 
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,100}\Z")]
 # Bounds of what a configuration can mean; beyond them, a run would take years or fill any memory.
@@ -335,12 +344,12 @@ class Variant(TomlTable, frozen=True):
 
 def shipped() -> list[str]:
     """Return the names of the configurations that come with the package."""
-    folder = resources.files("trigemu.generate") / "configs"
+    folder = resources.files(__package__) / "configs"
     return sorted(f.name.removesuffix(".toml") for f in folder.iterdir() if f.name.endswith(".toml"))
 
 
 def _shipped_path(name: str) -> Path:
-    return Path(str(resources.files("trigemu.generate") / "configs" / f"{name}.toml"))
+    return Path(str(resources.files(__package__) / "configs" / f"{name}.toml"))
 
 
 def load_config(config: str | Path) -> Config:
@@ -351,14 +360,14 @@ def load_config(config: str | Path) -> Config:
     if not is_file(path):
         hint = nearest(str(config), shipped())
         raise ConfigError(f"{config}: neither a file nor a shipped configuration{hint}")
-    document = tables.load_toml(path)
+    document = load_toml(path)
     if "base" in document.data:
-        variant = tables.read_table(document, document.data, Variant, (), "")
+        variant = read_table(document, document.data, Variant, (), "")
         document.finish()
         assert variant is not None
         return variant.applied(load_config(_shipped_path(variant.base)))
     refuse_other_kinds(document, "slice")
-    made = tables.read_table(document, document.data, Config, (), "")
+    made = read_table(document, document.data, Config, (), "")
     document.finish()
     assert made is not None
     return made

@@ -15,23 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import overlay
-from trigemu.generate.config import Config
-from trigemu.generate.events import (
-    EVENT_BITS,
-    EventColumns,
-    centred,
-    round_angle,
-    round_mantissa,
-    rounded,
-    uniform,
-)
-from trigemu.generate.interactions import SUMS, Interactions, Objects
-from trigemu.generate.observed import observe
-from trigemu.generate.overlay import Crossing, Drawn
-from trigemu.generate.recipes import Recipe, contents
-from trigemu.generate.targets import lowest_target, target
-from trigemu.generate.write import Normalisation
+from . import overlay
+from .config import Config
+from .events import EVENT_BITS, EventColumns, centred, round_angle, round_mantissa, rounded, uniform
+from .interactions import SUMS, Interactions, Objects
+from .observed import observe
+from .overlay import Crossing, Drawn
+from .recipes import Recipe, contents
+from .targets import lowest_target, target
+from .write import Normalisation
 
 Array = NDArray[Any]
 

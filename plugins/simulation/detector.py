@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 if TYPE_CHECKING:
-    from trigemu.generate.config import Fakes
+    from .config import Fakes
 
 Array = NDArray[Any]
 

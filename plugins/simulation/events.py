@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import detector
-from trigemu.generate.interactions import Objects
-from trigemu.support import splitmix64
+from trigemu.api import splitmix64
+
+from . import detector
+from .interactions import Objects
 
 Array = NDArray[Any]
 

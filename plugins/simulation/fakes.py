@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate.config import Crossings
-from trigemu.support import kernel
+from trigemu.api import kernel
+
+from .config import Crossings
 
 Array = NDArray[Any]
 

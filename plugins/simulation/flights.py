@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import detector
-from trigemu.generate.interactions import Interactions, Objects, concatenate
-from trigemu.generate.pythia import Particles
-from trigemu.generate.reconstruct import Candidates, candidates
+from . import detector
+from .interactions import Interactions, Objects, concatenate
+from .pythia import Particles
+from .reconstruct import Candidates, candidates
 
 Array = NDArray[Any]
 

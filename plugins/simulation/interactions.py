@@ -19,7 +19,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.support import TrigemuError, read_arrays
+from trigemu.api import TrigemuError, read_arrays
 
 Array = NDArray[Any]
 

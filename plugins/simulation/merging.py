@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import detector
-from trigemu.generate.interactions import Objects
-from trigemu.support import kernel
+from trigemu.api import kernel
+
+from . import detector
+from .interactions import Objects
 
 Array = NDArray[Any]
 

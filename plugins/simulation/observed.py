@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import detector, fakes, overlay
-from trigemu.generate.config import Config, Crossings
-from trigemu.generate.events import centred, final, normal_pair, round_mantissa, uniform
-from trigemu.generate.interactions import Objects, ranges
-from trigemu.generate.merging import merge
-from trigemu.generate.overlay import Crossing, crossing_of
-from trigemu.generate.pools import PT_BITS
+from . import detector, fakes, overlay
+from .config import Config, Crossings
+from .events import centred, final, normal_pair, round_mantissa, uniform
+from .interactions import Objects, ranges
+from .merging import merge
+from .overlay import Crossing, crossing_of
+from .pools import PT_BITS
 
 Array = NDArray[Any]
 ISOLATION_BITS = 3

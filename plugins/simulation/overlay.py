@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate.interactions import OBJECTS, SUMS, Objects, ranges
-from trigemu.generate.pools import Pool
+from .interactions import OBJECTS, SUMS, Objects, ranges
+from .pools import Pool
 
 Array = NDArray[Any]
 

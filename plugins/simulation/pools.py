@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import blocks, interactions
-from trigemu.generate.config import Config, Slice
-from trigemu.generate.events import EVENT_BITS, rounded, uniform
-from trigemu.generate.interactions import Interactions, Summary
+from . import blocks, interactions
+from .config import Config, Slice
+from .events import EVENT_BITS, rounded, uniform
+from .interactions import Interactions, Summary
 
 Array = NDArray[Any]
 

@@ -10,10 +10,11 @@ import awkward as ak
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate.config import Slice
-from trigemu.generate.decays import HADRONS, Decayer, Products
-from trigemu.generate.interactions import ranges
-from trigemu.support import MissingExtraError, TrigemuError
+from trigemu.api import MissingExtraError, TrigemuError
+
+from .config import Slice
+from .decays import HADRONS, Decayer, Products
+from .interactions import ranges
 
 Array = NDArray[Any]
 

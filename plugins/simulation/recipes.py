@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate.config import Config, Crossings
-from trigemu.generate.events import EVENT_BITS, uniform
-from trigemu.generate.interactions import ranges
-from trigemu.generate.overlay import Drawn
-from trigemu.generate.pools import Pool, class_rates, means, poisson
+from .config import Config, Crossings
+from .events import EVENT_BITS, uniform
+from .interactions import ranges
+from .overlay import Drawn
+from .pools import Pool, class_rates, means, poisson
 
 Array = NDArray[Any]
 

@@ -14,11 +14,12 @@ import awkward as ak
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import detector
-from trigemu.generate.decays import CHARM
-from trigemu.generate.interactions import OBJECTS, Interactions, Objects, ranges
-from trigemu.generate.pythia import Decayed, Particles
-from trigemu.support import MissingExtraError
+from trigemu.api import MissingExtraError
+
+from . import detector
+from .decays import CHARM
+from .interactions import OBJECTS, Interactions, Objects, ranges
+from .pythia import Decayed, Particles
 
 Array = NDArray[Any]
 

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu import __version__
-from trigemu.generate import blocks, crossings, events, pools, pythia, recipes, tuning, write
-from trigemu.generate.config import Config, ConfigError, Slice, load_config, shipped
+from trigemu.api import __version__
+
+from . import blocks, crossings, events, pools, pythia, recipes, tuning, write
+from .config import Config, ConfigError, Slice, load_config, shipped
 
 __all__ = [
     "Config",

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from trigemu.generate import overlay
-from trigemu.generate.config import Crossings
-from trigemu.generate.interactions import Objects
+from . import overlay
+from .config import Crossings
+from .interactions import Objects
 
 Array = NDArray[Any]
 

@@ -16,10 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from trigemu.generate.config import Config, ConfigError
-from trigemu.menus import read_menu
-from trigemu.rates import Rate, run
-from trigemu.samples import open_catalogue
+from trigemu.api import Rate, open_catalogue, read_menu, run
+
+from .config import Config, ConfigError
 
 # Hz. The paper states the first two. Derived from it: its 1.35 kHz are 0.5 % of the crossings with a photon
 # that pass neither of them, which makes 270 kHz (245 to 300, since 0.5 % has one digit); its 1.42 kHz are
@@ -51,7 +50,7 @@ class Step:
 
 def measure(catalogue: Path) -> dict[str, Rate]:
     """Return the rates of the triggers of tuning.toml."""
-    menu = read_menu(Path(str(resources.files("trigemu.generate") / "tuning.toml")))
+    menu = read_menu(Path(str(resources.files(__package__) / "tuning.toml")))
     result = run(menu, open_catalogue(catalogue))
     return {trigger.name: trigger.total for trigger in result.triggers}
 

@@ -16,10 +16,11 @@ import numpy as np
 import uproot
 from numpy.typing import NDArray
 
-from trigemu.generate.config import Config, Slice
-from trigemu.generate.events import EventColumns
-from trigemu.generate.interactions import Objects
-from trigemu.support import toml_text, without_clock, write_bytes, write_text
+from trigemu.api import toml_text, without_clock, write_bytes, write_text
+
+from .config import Config, Slice
+from .events import EventColumns
+from .interactions import Objects
 
 Array = NDArray[Any]
 

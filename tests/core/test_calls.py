@@ -16,6 +16,7 @@ import pytest
 from toys import CATALOGUE, memory_catalogue, toy_events, write_root
 
 import trigemu
+import trigemu_latency
 from trigemu import Profile, Steps
 
 MENUS = Path(__file__).parents[1] / "menus"
@@ -49,7 +50,7 @@ class Given:
     menu: trigemu.Menu
     samples: trigemu.Catalogue
     array: ak.Array
-    emulation: trigemu.Emulation
+    emulation: trigemu.api.Emulation
 
     @property
     def path(self) -> str:
@@ -91,7 +92,9 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "column_rates": lambda menu, samples: [
         rates.rate for rates in trigemu.column_rates(menu, "high", samples).values()
     ],
-    "bench": lambda menu, samples: trigemu.bench(menu, samples, batches=(8,), events=16).rates.triggers,
+    "bench": lambda menu, samples: (
+        trigemu_latency.bench(menu, samples, batches=(8,), events=16).rates.triggers
+    ),
 }
 
 

@@ -72,5 +72,5 @@ def test_dataclasses_say_what_their_fields_are(name: str) -> None:
 def test_decisions_is_the_call_and_its_room_is_found() -> None:
     """The room of decisions has the name of a call."""
     room = importlib.import_module("trigemu.decisions")
-    assert room.Plan is trigemu.Plan
+    assert room.Plan is trigemu.api.Plan
     assert inspect.isfunction(trigemu.decisions)

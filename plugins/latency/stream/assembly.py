@@ -7,11 +7,23 @@ from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
-from trigemu.decisions.stream import opcodes as do
-from trigemu.observables import AnyOf, Column, Derivation, Scaled, Window, Windows, Workspace, any_of
-from trigemu.samples import Events
-from trigemu.support import Array, FloatArray, Words
-from trigemu.triggers import MAX_LEGS
+from trigemu.api import (
+    MAX_LEGS,
+    AnyOf,
+    Array,
+    Column,
+    Derivation,
+    Events,
+    FloatArray,
+    Scaled,
+    Window,
+    Windows,
+    Words,
+    Workspace,
+    any_of,
+)
+
+from . import opcodes as do
 
 #: Bits of a half word.
 HALF = 32

@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy as np
 from numba import carray, types
 
-from trigemu.decisions.stream import opcodes as do
-from trigemu.decisions.stream.memory import floats, integers
-from trigemu.support import address_of, c_function, pointer
-from trigemu.triggers import CUT, LEG, MATCH_AFTER, search
+from trigemu.api import CUT, LEG, MATCH_AFTER, address_of, c_function, pointer, search
+
+from . import opcodes as do
+from .memory import floats, integers
 
 
 def chooser() -> int:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trigemu.decisions.stream import opcodes as do
-from trigemu.support import (
+from trigemu.api import (
     FloatArray,
     IntArray,
     delta_phi,
@@ -19,6 +18,8 @@ from trigemu.support import (
     pair_mass,
     pseudorapidity,
 )
+
+from . import opcodes as do
 
 
 @kernel

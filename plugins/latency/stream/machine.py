@@ -14,10 +14,7 @@ import math
 import numpy as np
 from numba import carray, types
 
-from trigemu.decisions.stream import opcodes as do
-from trigemu.decisions.stream.compute import compute
-from trigemu.decisions.stream.memory import floats, integers
-from trigemu.support import (
+from trigemu.api import (
     FloatArray,
     IntArray,
     Words,
@@ -28,7 +25,11 @@ from trigemu.support import (
     momentum_y,
     pointer,
 )
-from trigemu.triggers import decided
+from trigemu_anomaly import decided
+
+from . import opcodes as do
+from .compute import compute
+from .memory import floats, integers
 
 
 @kernel

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import carray
 
-from trigemu.support import FloatArray, IntArray, kernel, pointer
+from trigemu.api import FloatArray, IntArray, kernel, pointer
 
 
 @kernel

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from trigemu.decisions.stream import opcodes as do
-from trigemu.decisions.stream.assembly import HALF, Assembly, NoFormError
-from trigemu.decisions.stream.choice import chooser
-from trigemu.observables import (
+from trigemu.api import (
+    COLUMNS,
+    MAX_STEPS,
     Arithmetic,
+    Compiled,
+    CompiledCombination,
+    CompiledExternal,
+    CompiledFunction,
     Condition,
     Constant,
     Count,
@@ -24,6 +27,8 @@ from trigemu.observables import (
     Junction,
     MissingEt,
     MissingMomentum,
+    ModelCall,
+    Native,
     Number,
     ObjectVector,
     OfVectors,
@@ -33,16 +38,10 @@ from trigemu.observables import (
     Vector,
     VectorSum,
 )
-from trigemu.triggers import (
-    COLUMNS,
-    MAX_STEPS,
-    Compiled,
-    CompiledCombination,
-    CompiledExternal,
-    CompiledFunction,
-    ModelCall,
-    Native,
-)
+
+from . import opcodes as do
+from .assembly import HALF, Assembly, NoFormError
+from .choice import chooser
 
 
 class Program(Assembly):

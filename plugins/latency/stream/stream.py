@@ -19,15 +19,23 @@ from threading import Thread
 
 import numpy as np
 
-from trigemu.decisions.plan import Plan, decide
-from trigemu.decisions.stream.assembly import NoFormError
-from trigemu.decisions.stream.machine import compile_machine, run, run_while
-from trigemu.decisions.stream.opcodes import REFUSED
-from trigemu.decisions.stream.program import Program
-from trigemu.observables import Condition
-from trigemu.samples import Events
-from trigemu.support import Words, wrong_type
-from trigemu.triggers import Compiled, Model, ModelCall
+from trigemu.api import (
+    Compiled,
+    Condition,
+    Emulation,
+    Events,
+    Model,
+    ModelCall,
+    Plan,
+    Words,
+    decide,
+    wrong_type,
+)
+
+from .assembly import NoFormError
+from .machine import compile_machine, run, run_while
+from .opcodes import REFUSED
+from .program import Program
 
 #: The machine returns the requested models as the bits of an int64, whose sign is not available.
 _MAX_MODELS = 63
@@ -228,3 +236,9 @@ class Stream:
     def _fill(self, event: int) -> None:
         """Run the program on an event, without the models."""
         run(self._table, event)
+
+
+def compile_stream(emulation: Emulation) -> None:
+    """Decide one event on its own, for `trigemu warm`."""
+    sample = emulation.catalogue.background[0]
+    Stream(emulation.plan, sample.read(0, 0, 1, emulation.plan.needs)).decide(0)

@@ -11,11 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from trigemu.decisions import ARRAYS_FROM, Plan, Stream, decide
-from trigemu.samples import Events
-from trigemu.studies.timing.clock import TimedCall
-from trigemu.support import PluginError, TrigemuError, Words, own_cause
-from trigemu.triggers import reason_of
+from trigemu.api import Events, Plan, PluginError, TrigemuError, Words, decide, own_cause, reason_of
+
+from ..stream.stream import ARRAYS_FROM, Stream
+from .clock import TimedCall
 
 
 class Batches:

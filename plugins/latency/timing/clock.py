@@ -11,7 +11,7 @@ from threading import Barrier
 
 import numpy as np
 
-from trigemu.support import FloatArray, IntArray, Shown, WithHistogram, undisturbed
+from trigemu.api import FloatArray, IntArray, Shown, WithHistogram, undisturbed
 
 #: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or time
 #: is up.

@@ -12,17 +12,36 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from trigemu.decisions import ARRAYS_FROM, Plan, Slot, Stream, make_plan
-from trigemu.emulation import Emulation, emulation_of
-from trigemu.menus import Menu, MenuLike, Trigger
-from trigemu.observables import Condition
-from trigemu.rates import MenuRates, TriggerRates, rates_of
-from trigemu.samples import Catalogue, Events, SamplesLike
-from trigemu.studies.timing.calls import Batches
-from trigemu.studies.timing.clock import TimedCall, Timing, measure, together
-from trigemu.studies.timing.draw import DrawnEvents, draw_events
-from trigemu.studies.timing.first import FirstDecision
-from trigemu.support import Environment, Named, SampleError, Shown, TrigemuError, environment, load_average
+from trigemu.api import (
+    Catalogue,
+    Condition,
+    Emulation,
+    Environment,
+    Events,
+    Menu,
+    MenuLike,
+    MenuRates,
+    Named,
+    Plan,
+    SampleError,
+    SamplesLike,
+    Shown,
+    Slot,
+    TrigemuError,
+    Trigger,
+    TriggerRates,
+    emulation_of,
+    environment,
+    load_average,
+    make_plan,
+    rates_of,
+)
+
+from ..stream.stream import ARRAYS_FROM, Stream
+from .calls import Batches
+from .clock import TimedCall, Timing, measure, together
+from .draw import DrawnEvents, draw_events
+from .first import FirstDecision
 
 BATCHES = (1, 16, 256, 4096)
 EVENTS = 20_000

@@ -12,11 +12,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from trigemu.decisions import Plan
-from trigemu.emulation import Chunk, Job, over_background
-from trigemu.observables import Condition, Workspace
-from trigemu.samples import Catalogue, Events, join_events
-from trigemu.support import FloatArray, IntArray
+from trigemu.api import (
+    Catalogue,
+    Chunk,
+    Condition,
+    Events,
+    FloatArray,
+    IntArray,
+    Job,
+    Plan,
+    Workspace,
+    join_events,
+    over_background,
+)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from trigemu.support import Limits, TrigemuError, run_limited
+from trigemu.api import Limits, TrigemuError, run_limited
 
 #: Far more than any menu takes.
 _LIMITS = Limits(seconds=900, memory=32 * 2**30)
@@ -62,10 +62,9 @@ def main() -> int:
     cache, begin, menu, samples, folders = json.loads(sys.argv[1])
     os.environ["TRIGEMU_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = cache
     os.environ.pop("NUMBA_CACHE_DIR", None)
-    from trigemu.decisions import Stream, make_plan
-    from trigemu.menus import read_menu
-    from trigemu.samples import open_catalogue
-    from trigemu.support import KEPT
+    from trigemu.api import KEPT, make_plan, open_catalogue, read_menu
+
+    from ..stream.stream import Stream
 
     plan = make_plan([read_menu(Path(menu), [*map(Path, folders)])])
     sample = open_catalogue(samples).background[0]

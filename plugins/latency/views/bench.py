@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.costs as written
-from trigemu import __version__
-from trigemu.output.numbers import count
-from trigemu.output.views.trigger_cost import rows_of
-from trigemu.output.views.view import View, name, of_json
-from trigemu.studies import Bench
+from trigemu.api import View, __version__, count, name, of_json
+from trigemu_latency import text as written
+
+from ..timing.costs import Bench
+from .trigger_cost import rows_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import RenderableType
 
-from trigemu.output.numbers import count
-from trigemu.output.text.terminal import Table
-from trigemu.output.views.view import Histograms, View
-from trigemu.studies import Histogram
+from trigemu.api import Histograms, Table, View, count
+
+from ..timing.clock import Histogram
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +39,7 @@ class _CallTimes(View[Histogram]):
         ]
 
     def figures(self, result: Histogram) -> Iterator[Figure]:
-        from trigemu.output.figures.latency import LatencyBar, draw_latencies
+        from ..figures import LatencyBar, draw_latencies
 
         bar = LatencyBar("calls", result.edges_ns, result.calls, (), False)
         yield draw_latencies([bar], "time per event")

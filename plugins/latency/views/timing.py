@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.costs as written
-from trigemu.output.numbers import count
-from trigemu.output.text.terminal import Table
-from trigemu.output.views.view import View
-from trigemu.studies import Timing
+from trigemu.api import Table, View, count
+from trigemu_latency import text as written
+
+from ..timing.clock import Timing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,7 +45,7 @@ def times_table(head: str, timings: Mapping[int, Timing]) -> RenderableType:
 
 def bars(timings: Mapping[str, Timing]) -> Figure:
     """Draw histograms of times by their labels."""
-    from trigemu.output.figures.latency import LatencyBar, draw_latencies
+    from ..figures import LatencyBar, draw_latencies
 
     rows = [
         LatencyBar(label, t.histogram.edges_ns, t.histogram.calls, (t.p50_ns, t.p99_ns, t.p999_ns), False)

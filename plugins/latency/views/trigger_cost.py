@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.costs as written
-from trigemu.output.documents import in_json
-from trigemu.output.text.terminal import Page
-from trigemu.output.views.timing import bars, times_table
-from trigemu.output.views.view import View, name, of_json
-from trigemu.studies import TriggerCost
+from trigemu.api import Page, View, in_json, name, of_json
+from trigemu_latency import text as written
+
+from ..timing.costs import TriggerCost
+from .timing import bars, times_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

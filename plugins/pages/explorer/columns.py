@@ -9,10 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.emulation import Offer, Scores, Stored, definition
-from trigemu.menus import Menu, Trigger, unit_of_threshold
-from trigemu.support import FloatArray, TrigemuError, fingerprint
-from trigemu.triggers import BitKind, ScoreKind
+from trigemu.api import (
+    BitKind,
+    FloatArray,
+    Menu,
+    Offer,
+    ScoreKind,
+    Scores,
+    Stored,
+    TrigemuError,
+    Trigger,
+    definition,
+    fingerprint,
+    unit_of_threshold,
+)
 
 #: About how many round thresholds a score has, and how many it may have in all: they are numbered in a byte.
 ROUND_STEPS, MAX_STEPS = 150, 255

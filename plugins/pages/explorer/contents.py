@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trigemu.emulation import Scores
-from trigemu.menus import Menu
-from trigemu.output.explorer.halves import Unseen
-from trigemu.studies import SignalBins
+from trigemu.api import Menu, Scores, SignalBins
+
+from .halves import Unseen
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.menus import Trigger
-from trigemu.support import BoolArray, TrigemuError
-from trigemu.triggers import BitKind, Expression, Logic, parse_expression
+from trigemu.api import BitKind, BoolArray, Expression, Logic, TrigemuError, Trigger, parse_expression
 
 #: The most triggers that a kind of a plugin may read: all combinations of their decisions are tried.
 _MAX_INPUTS = 8

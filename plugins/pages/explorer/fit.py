@@ -11,16 +11,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.emulation import Offer, Scores
-from trigemu.menus import Menu, MenusLike, menus_of
-from trigemu.output.explorer.columns import columns_of
-from trigemu.output.explorer.contents import Contents
-from trigemu.output.explorer.halves import unseen_of
-from trigemu.output.explorer.pack import background_rows, block_of
-from trigemu.rates import rates_of
-from trigemu.studies import SignalBins
-from trigemu.support import TrigemuError, read_bounded
-from trigemu.triggers import ScoreKind
+from trigemu.api import (
+    Menu,
+    MenusLike,
+    Offer,
+    ScoreKind,
+    Scores,
+    SignalBins,
+    TrigemuError,
+    menus_of,
+    rates_of,
+    read_bounded,
+)
+
+from .columns import columns_of
+from .contents import Contents
+from .halves import unseen_of
+from .pack import background_rows, block_of
 
 #: The most bytes of compressed data: with the scripts, a page stays below 6 MB.
 MAX_BYTES = 3_500_000

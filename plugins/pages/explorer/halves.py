@@ -7,11 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.counting import PatternTable
-from trigemu.decisions import make_plan
-from trigemu.emulation import Scores, half_scales, unseen_half
-from trigemu.menus import Menu
-from trigemu.support import FloatArray, IntArray, TrigemuError
+from trigemu.api import (
+    FloatArray,
+    IntArray,
+    Menu,
+    PatternTable,
+    Scores,
+    TrigemuError,
+    half_scales,
+    make_plan,
+    unseen_half,
+)
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trigemu.emulation import Progress, Scores, passes_to_score, score_table, solve_budgets
-from trigemu.menus import Menu
-from trigemu.output.explorer.fit import all_enabled, page_data
-from trigemu.output.explorer.page import page_of
-from trigemu.output.explorer.turnons import turnon_profiles
-from trigemu.samples import Catalogue, Sample
-from trigemu.studies import signal_bins
+from trigemu.api import (
+    Catalogue,
+    Menu,
+    Progress,
+    Sample,
+    Scores,
+    passes_to_score,
+    score_table,
+    signal_bins,
+    solve_budgets,
+)
+
+from .fit import all_enabled, page_data
+from .page import page_of
+from .turnons import turnon_profiles
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from trigemu.emulation import crossing_scale
-from trigemu.menus import Menu, Trigger, own_prescale, unit_of_threshold
-from trigemu.output.explorer.columns import Columns
-from trigemu.output.explorer.contents import Contents
-from trigemu.output.explorer.expressions import as_json, decision_of
-from trigemu.output.explorer.toml_slots import pieces_of
-from trigemu.triggers import BitKind, ScoreKind
+from trigemu.api import BitKind, Menu, ScoreKind, Trigger, crossing_scale, own_prescale, unit_of_threshold
+
+from .columns import Columns
+from .contents import Contents
+from .expressions import as_json, decision_of
+from .toml_slots import pieces_of
 
 
 def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, Any]:

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.output.explorer.columns import Columns
-from trigemu.output.explorer.contents import Contents
-from trigemu.output.explorer.halves import sums_of
-from trigemu.output.explorer.menu_data import menu_entry
-from trigemu.output.explorer.tables import Cells, Rows, ordered, rows_of, without_idle
-from trigemu.samples import HALF_NAMES
-from trigemu.support import BoolArray, FloatArray, TrigemuError
+from trigemu.api import HALF_NAMES, BoolArray, FloatArray, TrigemuError
+
+from .columns import Columns
+from .contents import Contents
+from .halves import sums_of
+from .menu_data import menu_entry
+from .tables import Cells, Rows, ordered, rows_of, without_idle
 
 #: The version of the format of the block.
 FORMAT = 2

@@ -10,9 +10,10 @@ from collections.abc import Iterable
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from trigemu.output.explorer.fit import PageData
-from trigemu.output.explorer.modules import as_one_script
-from trigemu.support import printable
+from trigemu.api import printable
+
+from .fit import PageData
+from .modules import as_one_script
 
 #: What index.html has where a part goes.
 _MARK = "<!-- {} -->"
@@ -21,7 +22,7 @@ _MAIN = "main.js"
 
 def page_of(data: PageData) -> str:
     """Return the page; the same data give the same text."""
-    folder = resources.files("trigemu.output.explorer").joinpath("page")
+    folder = resources.files(__package__).joinpath("page")
     texts = dict(_texts(folder, ""))
     vendored = sorted(path for path in texts if path.startswith("vendor/") and path.endswith(".js"))
     own = {path: text for path, text in texts.items() if path.endswith(".js") and path not in vendored}

@@ -12,13 +12,20 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.counting import ScoreTable, distinct_entries
-from trigemu.emulation import Offer
-from trigemu.menus import Menu, Trigger
-from trigemu.output.explorer.columns import Columns
-from trigemu.output.explorer.expressions import ALWAYS, Reach, as_json, decision_of, reach_of
-from trigemu.support import BoolArray, FloatArray, IntArray
-from trigemu.triggers import BitKind
+from trigemu.api import (
+    BitKind,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Menu,
+    Offer,
+    ScoreTable,
+    Trigger,
+    distinct_entries,
+)
+
+from .columns import Columns
+from .expressions import ALWAYS, Reach, as_json, decision_of, reach_of
 
 #: Fewer events than these take less room one by one than summed.
 CELL_EVENTS = 8

@@ -12,9 +12,7 @@ from typing import Any
 import tomlkit
 from tomlkit.items import InlineTable, Item, Key
 
-from trigemu.menus import Menu, Trigger
-from trigemu.support import TrigemuError
-from trigemu.triggers import ScoreKind
+from trigemu.api import Menu, ScoreKind, TrigemuError, Trigger
 
 #: Characters that no TOML file has: before a key, before its value, after it, and where keys may be added.
 _KEY, _VALUE, _END, _NEW = "\x01", "\x02", "\x03", "\x04"

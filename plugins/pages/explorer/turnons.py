@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from trigemu.emulation import Scores
-from trigemu.menus import Menu
-from trigemu.output.explorer.columns import Column, columns_of
-from trigemu.studies import Profile
+from trigemu.api import Menu, Profile, Scores
+
+from .columns import Column, columns_of
 
 #: The most bins of a turn-on, and the end of the last one in units of the highest threshold.
 _BINS, _REACH = 40, 3.0

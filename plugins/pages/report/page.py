@@ -16,10 +16,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from trigemu.output.documents import in_csv
-from trigemu.output.figures.style import save
-from trigemu.output.report.section import Numbers, Picture, Section
-from trigemu.support import printable, write_text
+from trigemu.api import Numbers, Picture, Section, in_csv, printable, save, table_css, write_text
 
 #: Resolution of dense figures in dots per inch.
 RESOLUTION = 130
@@ -30,7 +27,7 @@ _NUMBER = re.compile(r"scale\([^)]*\)|\d+\.\d{3,}")
 def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
     """Return the HTML page; the same sections give the same bytes. explorer: the address of the page in which
     the menus can be changed, if there is one."""
-    source, tables = (_own(name) for name in ("report.html.j2", "tables.css"))
+    source = resources.files(__package__).joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -41,13 +38,11 @@ def render(title: str, sections: Sequence[Section], explorer: str = "") -> str:
     environment.filters["picture"] = _image
     template = environment.from_string(source)
     return (
-        template.render(title=title, sections=sections, explorer=explorer, tables=Markup(tables.rstrip()))
+        template.render(
+            title=title, sections=sections, explorer=explorer, tables=Markup(table_css().rstrip())
+        )
         + "\n"
     )
-
-
-def _own(name: str) -> str:
-    return resources.files("trigemu.output.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def _without_control(value: object) -> object:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from trigemu.output.report.section import ReportTable, Section
-from trigemu.studies import Contents
+from trigemu.api import Contents, ReportTable, Section
 
 #: Libraries that numbers or figures depend on.
 LIBRARIES = (

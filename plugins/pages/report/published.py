@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from trigemu.output.numbers import with_error
-from trigemu.output.report.section import ReportTable, Section
-from trigemu.output.report.tables import NONE, hz, percent
-from trigemu.rates import MenuRates
-from trigemu.studies import Contents, Reference
+from trigemu.api import Contents, MenuRates, Reference, ReportTable, Section, with_error
+
+from .tables import NONE, hz, percent
 
 #: Quantity of a reference → its label.
 NAMES = {

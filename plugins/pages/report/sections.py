@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
-from trigemu.output.notes import half_used, notes_of_menus, solutions, texts
-from trigemu.output.report import pictures, tables
-from trigemu.output.report.provenance import provenance
-from trigemu.output.report.published import beside_references
-from trigemu.output.report.section import Section
-from trigemu.studies import Contents, Profiles, shown_turnons
-from trigemu.support import PluginError
+from trigemu.api import (
+    Contents,
+    FoundPlugin,
+    PluginError,
+    Profiles,
+    Section,
+    TrigemuError,
+    find,
+    half_used,
+    notes_of_menus,
+    of_groups,
+    of_triggers,
+    own_cause,
+    reason_of,
+    solutions,
+    texts,
+)
+
+from ..report_contents import shown_turnons
+from . import pictures, tables
+from .provenance import provenance
+from .published import beside_references
 
 
 def sections(contents: Contents) -> tuple[Section, ...]:
-    """Return all sections, those of plugins included; both are made by functions of the same signature."""
-    first, *others = [section for make in SECTIONS for section in make(contents)]
+    """Return all sections: those of this plugin, of the plugins of the menus, and the provenance."""
+    own = find("pages")
+    made = [section for name in own.declared().sections for section in brought(own, name, contents)]
+    first, *others = (*made, *of_plugins(contents), *provenance(contents))
     return (first, *beside_references(contents, others), *others)
 
 
@@ -66,8 +83,8 @@ def rates(contents: Contents) -> Iterator[Section]:
 
 
 def groups(contents: Contents) -> Iterator[Section]:
-    by_group = pictures.of_groups(contents.variants)
-    by_trigger = pictures.of_triggers(contents.variants)
+    by_group = of_groups(contents.variants)
+    by_trigger = of_triggers(contents.variants)
     drawn = (by_group, by_trigger) if by_group else (by_trigger,)
     yield Section("Rates by group and trigger", pictures=drawn)
 
@@ -137,16 +154,12 @@ def _told(profiles: Profiles) -> Iterator[str]:
 
 
 def of_plugins(contents: Contents) -> Iterator[Section]:
-    """Yield the sections of plugins, those of one title as parts of one section."""
+    """Yield the sections that the plugins of the menus bring, those of one title as parts of one section."""
     by_title: dict[str, list[Section]] = {}
     for plugin in dict.fromkeys(plugin for variant in contents.variants for plugin in variant.menu.plugins):
-        for section in plugin.sections(contents):
-            if not isinstance(section, Section):
-                kind = type(section).__name__
-                raise PluginError(
-                    f"plugin {plugin.name!r}: its report.sections gave {kind}, expected Sections"
-                )
-            by_title.setdefault(section.title, []).append(section)
+        for name in plugin.declared().sections:
+            for section in brought(plugin, name, contents):
+                by_title.setdefault(section.title, []).append(section)
     for title, found in by_title.items():
         if len(found) == 1:
             yield found[0]
@@ -154,15 +167,19 @@ def of_plugins(contents: Contents) -> Iterator[Section]:
             yield Section(title, parts=tuple(section.titled(section.menu) for section in found))
 
 
-#: Functions that make the sections, in their order on the page. A new section is a line here.
-SECTIONS: tuple[Callable[[Contents], Iterable[Section]], ...] = (
-    menus,
-    differences,
-    rates,
-    groups,
-    overlaps,
-    scans,
-    turnons,
-    of_plugins,
-    provenance,
-)
+def brought(plugin: FoundPlugin, name: str, contents: Contents) -> list[Section]:
+    """Return the sections that a plugin brings under a name; raise PluginError if that fails."""
+    function = plugin.part("sections", name)
+    try:
+        found = list(function(contents))
+    except TrigemuError:
+        raise
+    except Exception as error:
+        if own := own_cause(error):
+            raise own from error
+        raise PluginError(f"{plugin.where}: its section {name!r} fails: {reason_of(error)}") from error
+    for section in found:
+        if not isinstance(section, Section):
+            kind = type(section).__name__
+            raise PluginError(f"{plugin.where}: its section {name!r} gave {kind}, expected Sections")
+    return found

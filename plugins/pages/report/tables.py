@@ -7,12 +7,25 @@ from typing import Any
 
 import msgspec
 
-from trigemu.counting import COMPARED, LISTED
-from trigemu.menus import Trigger
-from trigemu.output.numbers import EVENTS, events_text, format_rate, mark, with_error
-from trigemu.output.report.section import ReportTable
-from trigemu.rates import MenuRates, Rate, TriggerRates
-from trigemu.studies import Comparison, Contents, Curve, Efficiencies, Turnon
+from trigemu.api import (
+    COMPARED,
+    EVENTS,
+    LISTED,
+    Comparison,
+    Contents,
+    Curve,
+    Efficiencies,
+    MenuRates,
+    Rate,
+    ReportTable,
+    Trigger,
+    TriggerRates,
+    Turnon,
+    events_text,
+    format_rate,
+    mark,
+    with_error,
+)
 
 #: Cell without a value.
 NONE = "–"

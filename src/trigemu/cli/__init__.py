@@ -3,6 +3,7 @@
 in: what users type   out: tables, documents and pages; messages and exit status 2 for mistakes
 """
 
-from trigemu.cli.commands import main
+import lazy_loader
 
-__all__ = ["main"]
+# What is exported stands in the stub; it is imported when it is used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -24,8 +24,8 @@ from trigemu.counting import (
     fractions,
     merge_tables,
 )
-from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,
     half_scales,

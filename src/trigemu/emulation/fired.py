@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import raw_decisions
-from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.engine import Chunk, Job, over_samples
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.samples import (
     Catalogue,

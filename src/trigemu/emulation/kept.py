@@ -22,7 +22,6 @@ from trigemu.counting import (
     check_weights,
     check_within,
 )
-from trigemu.decisions import Plan
 from trigemu.emulation.budgets import BudgetEvents
 from trigemu.emulation.budgets import _Collect as _CollectBudgets
 from trigemu.emulation.engine import Chunk
@@ -31,6 +30,7 @@ from trigemu.emulation.loop import _CountPatterns
 from trigemu.emulation.loosest import _BITS as BITS
 from trigemu.emulation.loosest import BinnedScores, _Bin
 from trigemu.emulation.per_event import _Halves, _Record
+from trigemu.emulation.plan import Plan
 from trigemu.emulation.score_pass import _Collect as _CollectScores
 from trigemu.support import TrigemuError
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import raw_decisions
-from trigemu.decisions import Plan, decide
 from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.emulation.plan import Plan, decide
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.samples import Events

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import PatternTable, acceptances, distinct_entries, merge_tables, raw_decisions
-from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.counted import switched_off
 from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half, weights_by_half
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.observables import Workspace

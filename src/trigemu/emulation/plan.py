@@ -30,9 +30,12 @@ from trigemu.support import (
     listed,
     nearest,
     own_cause,
+    place_of,
+    place_of_method,
+    reason_of,
     wrong_type,
 )
-from trigemu.triggers import Compiled, Context, Kind, TrainedOn, place_of, place_of_method, reason_of
+from trigemu.triggers import Compiled, Context, Kind, TrainedOn
 
 #: Further triggers that need a column and are named, where a sample lacks it.
 _NAMED = 8

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 from trigemu.counting import LISTED
 from trigemu.menus import Menu
-from trigemu.output.numbers import in_unit, rejection_text, short, with_error
 from trigemu.rates import FEW_EVENTS, MenuRates, Rate, TriggerRates
+from trigemu.results.numbers import in_unit, rejection_text, short, with_error
 from trigemu.samples import HALF_NAMES
 
 #: Largest number of triggers with a unique rate of 0 by construction that are named.

@@ -14,13 +14,48 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from trigemu.support import file_stem
+from trigemu.api import file_stem
+from trigemu.menus import Menu
+from trigemu.rates import MenuRates
+from trigemu.samples import Catalogue
+from trigemu.studies import Comparison, Efficiencies, ExclusiveRates, Observable, ProfileSet, Scan
 
 #: Widths in inches: on a wide screen, figures narrower than SMALL are three in a row, wider than LARGE alone.
 SMALL, LARGE = 5.7, 8.5
 
 #: Columns by name, with a number or a text in each row; all of one length.
 Numbers = Mapping[str, Sequence[object] | npt.NDArray[np.generic]]
+
+
+@dataclass(frozen=True)
+class Profiles:
+    """The efficiencies that a report shows. given: the set of profiles that they were measured for, if a file
+    was given."""
+
+    observables: tuple[Observable, ...]
+    efficiencies: Efficiencies
+    given: ProfileSet | None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """All numbers of a report; `variants` and `combinations` have one entry per menu.
+
+    comparison: None for a single menu. scans: pairs of a menu and a scan of one of its triggers. command: the
+    command line, for the provenance.
+    """
+
+    variants: tuple[MenuRates, ...]
+    comparison: Comparison | None
+    combinations: tuple[ExclusiveRates, ...]
+    scans: tuple[tuple[Menu, Scan], ...]
+    profiles: tuple[ProfileSet, ...]
+    turnons: tuple[Profiles, ...]
+    command: str = ""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return self.variants[0].catalogue
 
 
 @dataclass(frozen=True)

@@ -13,18 +13,20 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from trigemu.support import PluginError, TrigemuError, folder_of_cache, temporary_folder
-from trigemu.triggers.plugins import MODULE, Plugin, digest_of_plugin, files_of_plugin, loaded_plugin
+from trigemu.support.cache import folder_of_cache
+from trigemu.support.errors import PluginError, TrigemuError
+from trigemu.support.files import temporary_folder
+from trigemu.support.plugins import MODULE, FoundPlugin, digest_of_plugin, files_of_plugin, loaded_plugin
 
 
-def plugins_in(pickled: bytes) -> set[Plugin]:
+def plugins_in(pickled: bytes) -> set[FoundPlugin]:
     """Return the plugins whose modules a pickle refers to."""
     texts = (arg for _, arg, _ in pickletools.genops(pickled) if isinstance(arg, str))
     modules = {text.split(".")[0] for text in texts if text.startswith(MODULE)}
     return {plugin for module in modules if (plugin := loaded_plugin(module))}
 
 
-def sources_of(plugin: Plugin) -> dict[str, bytes]:
+def sources_of(plugin: FoundPlugin) -> dict[str, bytes]:
     """Return the Python files of a plugin, by their path in its package, or their name.
 
     Raises PluginError if they changed since the plugin was found.
@@ -40,7 +42,7 @@ def sources_of(plugin: Plugin) -> dict[str, bytes]:
     return found
 
 
-def load_from(plugin: Plugin, sources: Mapping[str, bytes]) -> None:
+def load_from(plugin: FoundPlugin, sources: Mapping[str, bytes]) -> None:
     """Load a plugin: from its own file, if that is on this machine and the same, else from its sources, which
     are kept in the cache, so that its compiled kernels are kept too."""
     with suppress(OSError):

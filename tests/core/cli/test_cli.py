@@ -18,7 +18,7 @@ import uproot
 from toys import toy_events, write_root
 
 import trigemu as package
-from trigemu.triggers import KINDS
+from trigemu.triggers import Kinds
 
 ROOT = Path(__file__).parents[2]
 
@@ -96,7 +96,7 @@ def test_the_schema_contains_the_plugins_that_are_named(
     assert status == 0
     document, _, told = text.partition("\ntrigemu: ")
     kinds = [variant["title"] for variant in json.loads(document)["properties"]["trigger"]["items"]["oneOf"]]
-    assert kinds == [*KINDS, *named]
+    assert kinds == [*Kinds, *named]
     others = set(told.partition("plugins: ")[2].strip().split(", "))  # and those that are installed
     assert others & {"alpha_t", "other"} == {"alpha_t", "other"} - set(named)
 
@@ -333,7 +333,7 @@ class Mine(Kind, frozen=True):
     def compile(self, context):
         COMPILE
 
-KINDS = {"mine": Mine}
+Kinds = {"mine": Mine}
 IMPORT
 """
 OF_PLUGIN = '[menu]\nplugins = ["mine"]\n\n[[trigger]]\nname = "T"\nkind = "mine"\n'

@@ -17,9 +17,10 @@ from rich.cells import cell_len
 from rich.console import Console, Group
 
 import trigemu as package
-from trigemu.cli import bench, outputs
+from trigemu.cli import outputs
 from trigemu.cli.commands import cli
 from trigemu.cli.console import console
+from trigemu_latency import cli as bench
 
 MENUS = Path(package.__file__).parents[2] / "menus"
 #: Some events of the embedded sample, for the command line: those of its longest background.

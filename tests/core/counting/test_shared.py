@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 from toy_menus import as_toml, judged, menus
 from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, toy_events
 
-from trigemu import Rate, emulate, rates_of
+from trigemu import emulate, rates_of
+from trigemu.api import Rate
 from trigemu.counting.patterns import complete_table, count_patterns, merge_tables
 from trigemu.counting.shared import Covariance, SharedEvents
-from trigemu.output.text import rates as output
+from trigemu.results.text import rates as output
 from trigemu.studies.comparison import compare
 from trigemu.studies.efficiency import Profile, efficiencies
 from trigemu.studies.exclusive import exclusive_rates

@@ -24,7 +24,7 @@ from trigemu.emulation import budgets as module
 from trigemu.emulation.budgets import cut_for, solve_budgets
 from trigemu.emulation.engine import Chunk, chunks_of
 from trigemu.menus.calibrated import write_calibrated
-from trigemu.output.text import rates as output
+from trigemu.results.text import rates as output
 from trigemu.support.errors import SampleError
 
 Event = dict[str, Any]

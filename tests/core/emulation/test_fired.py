@@ -23,7 +23,6 @@ from toys import (
 
 from trigemu import (
     Entries,
-    SampleError,
     TrigemuError,
     decisions,
     emulate,
@@ -35,6 +34,7 @@ from trigemu import (
     run,
     solve_budgets,
 )
+from trigemu.api import SampleError
 from trigemu.counting import acceptances
 
 MENUS = Path(__file__).parents[2] / "menus"

@@ -13,21 +13,12 @@ import numpy as np
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import (
-    Catalogue,
-    Checkpoint,
-    Engine,
-    Menu,
-    MenuRates,
-    emulate,
-    rates_of,
-    score_table,
-    solve_budgets,
-)
+from trigemu import Catalogue, Checkpoint, Menu, emulate, rates_of, score_table, solve_budgets
+from trigemu.api import Engine, MenuRates
 from trigemu.counting import PatternTable, ScoreTable, SharedEvents
 from trigemu.emulation.budgets import BudgetEvents
 from trigemu.emulation.loosest import BinnedScores
-from trigemu.output.text import rates as output
+from trigemu.results.text import rates as output
 from trigemu.support.execution.packing import pack, unpack
 
 MENU = """

@@ -13,7 +13,7 @@ from toys import columns, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan
 from trigemu.counting.acceptance import raw_decisions
-from trigemu.decisions.plan import Plan, Slot
+from trigemu.emulation.plan import Plan, Slot
 from trigemu.menus.menu import Menu
 from trigemu.samples.events import Events
 from trigemu.support.errors import PluginError

@@ -20,7 +20,7 @@ from toys import engine, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
 from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
-from trigemu.output.text import rates as output
+from trigemu.results.text import rates as output
 from trigemu.samples.catalogue import Catalogue
 
 ROOT = Path(__file__).parents[2]

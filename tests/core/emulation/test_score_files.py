@@ -16,9 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Catalogue, Menu, Scores, TrigemuError, rates_of, read_scores, score_table, write_scores
+from trigemu import Catalogue, Menu, TrigemuError, rates_of, read_scores, score_table, write_scores
+from trigemu.api import Scores
 from trigemu.emulation.score_metadata import KEY
-from trigemu.output.text import rates as output
+from trigemu.results.text import rates as output
 
 MENU = """
 [[trigger]]

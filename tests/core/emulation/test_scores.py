@@ -19,7 +19,6 @@ from toys import engine, memory_catalogue, menu_from, toy_events
 from trigemu import (
     Catalogue,
     Menu,
-    Scores,
     TrigemuError,
     emulate,
     rates_of,
@@ -28,7 +27,8 @@ from trigemu import (
     score_table,
     solve_budgets,
 )
-from trigemu.output.text import rates as output
+from trigemu.api import Scores
+from trigemu.results.text import rates as output
 from trigemu.studies import Steps
 from trigemu.triggers import ScoreKind
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from trigemu import Menu, TrigemuError, WrongTypeError, read_menu
+from trigemu import Menu, TrigemuError, read_menu
+from trigemu.api import WrongTypeError
 from trigemu.menus import menu_of, menus_of
 
 PRIMARY = Path(__file__).parents[2] / "menus" / "primary.toml"

@@ -17,8 +17,8 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of
 from trigemu.menus.prescales import at_column, chosen_columns, read_prescales
-from trigemu.output.text import rates as output
 from trigemu.rates.menu_rates import column_rates
+from trigemu.results.text import rates as output
 
 TEXT = """
 [menu]

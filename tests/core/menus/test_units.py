@@ -7,7 +7,7 @@ from toys import menu_from
 
 from trigemu import TrigemuError, menu_schema
 from trigemu.menus import unit_of_observable, unit_of_threshold
-from trigemu.output.numbers import threshold_label
+from trigemu.results.numbers import threshold_label
 
 MENU = """
 [[trigger]]

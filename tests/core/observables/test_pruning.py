@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from toys import columns, menu_from, toy_events
 
 from trigemu import make_events, make_plan
-from trigemu.decisions.plan import Plan, decide
+from trigemu.emulation.plan import Plan, decide
 from trigemu.observables.expressions import Element
 from trigemu.observables.language import parse_observable
 from trigemu.observables.pruning import all_uses, ceiling, lowest_pt, without_soft_objects

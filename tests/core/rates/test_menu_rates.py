@@ -24,9 +24,10 @@ from toys import (
     toy_events,
 )
 
-from trigemu import MenuRates, Rate, TrigemuError, emulate, rates_of, read_menu
-from trigemu.output.text import rates as output
+from trigemu import TrigemuError, emulate, rates_of, read_menu
+from trigemu.api import MenuRates, Rate
 from trigemu.rates.menu_rates import column_rates
+from trigemu.results.text import rates as output
 
 
 def close(measured: float, expected: float, scale: float) -> bool:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, open_catalogue, rates_of, read_menu
-from trigemu.generate.events import centred, round_mantissa
 from trigemu.rates.rounding import COARSE, _step, _stored, on_stored_values
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.normalise import Rounding
+from trigemu_simulation.events import centred, round_mantissa
 
 MENUS = Path(__file__).parents[2] / "menus"
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from toys import COLLECTIONS, evaluation_half, memory_catalogue, menu_from
 
-from trigemu import MenuRates, compare, run
+from trigemu import compare, run
+from trigemu.api import MenuRates
 
 ROOT = Path(__file__).parents[2]
 JET = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'

@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import menu_from
 
-from trigemu import MenuRates, Rate, TriggerRates, emulate, open_catalogue, rates_of, read_menu
+from trigemu import emulate, open_catalogue, rates_of, read_menu
+from trigemu.api import MenuRates, Rate, TriggerRates
 from trigemu.counting.exact import to_float
 
 ROOT = Path(__file__).parents[2]

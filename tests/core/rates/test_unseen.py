@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from toys import memory_catalogue, menu_from, toy_event
 
-from trigemu import MenuRates, emulate, rates_of
+from trigemu import emulate, rates_of
+from trigemu.api import MenuRates
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 50\n'
 ANY = '[[trigger]]\nname = "ANY"\nkind = "threshold"\nobservable = "met"\nabove = 10\nprescale = 1000\n'

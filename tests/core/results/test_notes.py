@@ -7,9 +7,10 @@ from typing import Any
 import awkward as ak
 from toys import toy_events, write_root
 
-from trigemu import Rate, run
-from trigemu.output.notes import legend, of_equal_weight, texts
+from trigemu import run
+from trigemu.api import Rate
 from trigemu.rates.results import TriggerRates
+from trigemu.results.notes import legend, of_equal_weight, texts
 
 RATE = Rate(10.0, 1.0, 100, 100.0, None)
 ZERO = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("J10",))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from trigemu.output.numbers import in_unit, with_error
+from trigemu.results.numbers import in_unit, with_error
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import trigemu
-from trigemu.output.signs import _LOWERED, _RAISED, SIGNS, SPELLING, escaped, spelled
+from trigemu.results.signs import _LOWERED, _RAISED, SIGNS, SPELLING, escaped, spelled
 
 SOURCE = Path(trigemu.__file__).parent
 

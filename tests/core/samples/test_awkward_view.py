@@ -10,15 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toys import COLLECTIONS, columns, toy_events
 
-from trigemu import (
-    Collection,
-    Events,
-    SampleError,
-    WrongTypeError,
-    events_from_awkward,
-    make_events,
-    open_catalogue,
-)
+from trigemu import Collection, Events, events_from_awkward, make_events, open_catalogue
+from trigemu.api import SampleError, WrongTypeError
 
 EVENTS = toy_events(5, 60)
 

@@ -11,20 +11,17 @@ import uproot
 from toys import menu_from, toy_events, write_root
 
 from trigemu import (
-    BadFilesError,
     Catalogue,
-    Engine,
     Entries,
-    SampleError,
     TrigemuError,
-    UnreadableError,
     emulate,
     open_catalogue,
     rates_of,
     run,
     without_bad_files,
 )
-from trigemu.output.text import rates as output
+from trigemu.api import BadFilesError, Engine, SampleError, UnreadableError
+from trigemu.results.text import rates as output
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
 CATALOGUE = """

@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 import uproot
 
-from trigemu import MenuRates, decisions, run
-from trigemu.generate.config import load_config
-from trigemu.generate.tuning import TARGETS
+from trigemu import decisions, run
+from trigemu.api import MenuRates
 from trigemu.samples import Catalogue, Sample, open_catalogue
 from trigemu.samples.opening import embedded_catalogue
 from trigemu.support import FloatArray
+from trigemu_simulation.config import load_config
+from trigemu_simulation.tuning import TARGETS
 
 ROOT = Path(__file__).parents[2]
 MENUS = ROOT / "menus"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from toys import toy_events, write_root
 
-from trigemu import SampleError, UnreadableError, open_catalogue
+from trigemu import open_catalogue
+from trigemu.api import SampleError, UnreadableError
 from trigemu.samples.event_file import OPEN_FILES, EventFile, opened_source
 
 

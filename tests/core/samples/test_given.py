@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from toys import CATALOGUE, toy_events, write_root
 
-from trigemu import Catalogue, SampleError, UnreadableError, WrongTypeError, catalogue_of, open_catalogue
+from trigemu import Catalogue, catalogue_of, open_catalogue
+from trigemu.api import SampleError, UnreadableError, WrongTypeError
 from trigemu.samples import samples_of
 from trigemu.samples.opening import embedded_catalogue
 

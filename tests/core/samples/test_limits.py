@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trigemu import Collection, SampleError, make_events
+from trigemu import Collection, make_events
+from trigemu.api import SampleError
 from trigemu.samples.formats.ragged import collection_of
 
 IMPOSSIBLE = [

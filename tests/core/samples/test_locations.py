@@ -26,11 +26,11 @@ from fsspec.registry import known_implementations
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
-from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.samples import catalogue_of, http, locations, survey
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import FORMATS
 from trigemu.samples.locations import found, is_local_folder, located, opened, parts
+from trigemu_cms.cms_l1_xml import read_xml
 
 ALLOWED = {"file", "http", "https", "root"}
 #: All that fsspec or a package beside it may open, and some that nothing should.

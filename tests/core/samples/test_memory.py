@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from toys import toy_events
 
-from trigemu import Collection, Engine, SampleError, emulate, events_from_awkward, make_events, rates_of, run
+from trigemu import Collection, emulate, events_from_awkward, make_events, rates_of, run
+from trigemu.api import Engine, SampleError
 from trigemu.samples import memory, samples_of
 from trigemu.support import worker_pool
 

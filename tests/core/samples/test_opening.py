@@ -17,7 +17,8 @@ import uproot
 from servers import Ranges
 from toys import toy_events, write_root
 
-from trigemu import Catalogue, SampleError, TrigemuError, open_catalogue
+from trigemu import Catalogue, TrigemuError, open_catalogue
+from trigemu.api import SampleError
 from trigemu.samples import catalogue_of
 from trigemu.samples.sample import naming
 

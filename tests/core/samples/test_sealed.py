@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 from toys import CATALOGUE, toy_events, write_root
 
-from trigemu import SampleError, TrigemuError, open_catalogue
+from trigemu import TrigemuError, open_catalogue
+from trigemu.api import SampleError
 from trigemu.samples import seal_catalogue, sealed, sealing
 from trigemu.samples.formats.challenge import PARTICLES
 from trigemu.samples.sealed import SealedFile, is_seal, read_chunks, seal_of

@@ -13,7 +13,8 @@ import pytest
 from servers import Ranges
 from toys import CATALOGUE, toy_events, write_root
 
-from trigemu import Engine, open_catalogue, worker_pool
+from trigemu import open_catalogue, worker_pool
+from trigemu.api import Engine
 from trigemu.samples import survey as module
 from trigemu.samples.event_file import Facts
 from trigemu.samples.survey import Problem, Survey, ToOpen, survey

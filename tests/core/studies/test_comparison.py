@@ -19,7 +19,7 @@ from toy_menus import Counters, as_toml, fitted_in, from_decisions, menus
 from toys import engine, even_events, factors, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, read_menu
-from trigemu.output.text import compare as output_compare
+from trigemu.results.text import compare as output_compare
 from trigemu.studies.comparison import Comparison, compare
 
 

@@ -16,8 +16,9 @@ from real_data import real_file
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, toy_events
 
-from trigemu import Tolerance, Tolerances, TriggerTolerance, gate
-from trigemu.menus.importers.cms_l1 import import_cms_l1
+from trigemu import gate
+from trigemu.api import Tolerance, Tolerances, TriggerTolerance
+from trigemu_cms.cms_l1 import import_cms_l1
 
 MENUS = Path(__file__).parents[2] / "menus"
 

@@ -23,7 +23,7 @@ from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_e
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.counting.patterns import count_patterns
-from trigemu.output.text import efficiency as output_efficiency
+from trigemu.results.text import efficiency as output_efficiency
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.formats.source import Schema
 from trigemu.studies.efficiency import MAX_CATEGORIES, Efficiencies, Profile, Turnon, efficiencies

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from toys import engine, memory_catalogue, toy_events
 
-from trigemu import Curve, Menu, Profile, efficiencies, read_menu
-from trigemu.output.text import efficiency as output_efficiency
+from trigemu import Menu, Profile, efficiencies, read_menu
+from trigemu.api import Curve
+from trigemu.results.text import efficiency as output_efficiency
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\ntotal_rate_hz = 100.0\n'
 JET = MET.replace("MET", "JET").replace('"met"', '"jet[0].pt"').replace("100.0", "150.0")

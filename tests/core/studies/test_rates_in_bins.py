@@ -15,9 +15,10 @@ from pileup_toys import crossing_catalogue, crossings
 from toy_menus import as_toml, judged, menus, pt
 from toys import engine, factors, memory_catalogue, menu_from, toy_events
 
-from trigemu import Rate, TrigemuError, emulate, rates_of
-from trigemu.output.text import rates as output
-from trigemu.output.text.rates_in_bins import as_json
+from trigemu import TrigemuError, emulate, rates_of
+from trigemu.api import Rate
+from trigemu.results.text import rates as output
+from trigemu.results.text.rates_in_bins import as_json
 from trigemu.studies.rates_in_bins import binned_rates
 
 #: Observable → its value, NaN where it has none, and edges.

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from onnx_toys import linear, write_card
 from toys import engine, memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, MenuRates, TrigemuError, emulate, rates_of, read_menu, score_table
+from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
+from trigemu.api import MenuRates
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.output.text import rates as output
-from trigemu.output.text import threshold_scan as output_scan
+from trigemu.results.text import rates as output
+from trigemu.results.text import threshold_scan as output_scan
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.scan_steps import Steps
 from trigemu.studies.threshold_scan import Met, Scan, scan, thresholds_met

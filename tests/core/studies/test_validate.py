@@ -14,11 +14,11 @@ from l1_toys import jet, muon, vector_line
 from toys import menu_from
 
 from trigemu.samples import Catalogue, Entries, catalogue_of, open_catalogue
-from trigemu.samples.formats.cms_vector import ORBIT
 from trigemu.studies.validate import DecisionCheck, check_decisions
 from trigemu.studies.validation_task import SHOWN
 from trigemu.support import Engine
 from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_vector import ORBIT
 
 MENU = """
 [[trigger]]

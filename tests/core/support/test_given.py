@@ -7,7 +7,8 @@ import awkward as ak
 import numpy as np
 import pytest
 
-from trigemu import Catalogue, TrigemuError, WrongTypeError, run
+from trigemu import Catalogue, TrigemuError, run
+from trigemu.api import WrongTypeError
 from trigemu.support import described, names_of, number_of, numbers_of, wrong_type
 
 

@@ -14,11 +14,11 @@ import pytest
 from onnx_toys import autoencoder, write_card
 from toys import CATALOGUE, toy_events, write_root
 
-from trigemu import Engine, TrigemuError, open_catalogue, read_menu, run, worker_pool
-from trigemu.support import PluginError, WorkerLostError
-from trigemu.triggers import plugins
-from trigemu.triggers.plugin_sources import load_from, plugins_in, sources_of
-from trigemu.triggers.plugins import Plugin, digest_of_plugin, find
+from trigemu import TrigemuError, open_catalogue, read_menu, run, worker_pool
+from trigemu.api import Engine
+from trigemu.support import PluginError, WorkerLostError, plugins
+from trigemu.support.plugin_sources import load_from, plugins_in, sources_of
+from trigemu.support.plugins import FoundPlugin, digest_of_plugin, find
 
 INNER = """
 from dataclasses import dataclass
@@ -153,7 +153,7 @@ def test_the_same_plugin_is_loaded_wherever_it_is(client: Path, tmp_path: Path, 
     file = Path(str(sys.modules["trigemu_plugin_twice"].__file__))
     assert (file == plugin.file) == (there == "same")
     assert digest_of_plugin(file) == plugin.sha256
-    assert plugins.loaded_plugin("trigemu_plugin_twice") == Plugin("twice", file, plugin.sha256)
+    assert plugins.loaded_plugin("trigemu_plugin_twice") == FoundPlugin("twice", file, plugin.sha256)
 
 
 def test_plugins_without_a_cache(client: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

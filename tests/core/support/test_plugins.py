@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from trigemu.cli.commands import cli
+from trigemu.support import plugins
 from trigemu.support.errors import PluginError, TrigemuError
-from trigemu.triggers import plugins
-from trigemu.triggers.plugins import Plugin, available, find, search_path, with_commands
+from trigemu.support.plugins import FoundPlugin, available, find, search_path, with_commands
 
 SOURCE = """
 from trigemu.triggers.base import BitKind, Kind
@@ -200,7 +200,7 @@ def test_loading_elsewhere_gives_the_same(tmp_path: Path) -> None:
     plugin = find("one", [tmp_path])
     there = pickle.loads(pickle.dumps(plugin))
     assert there == plugin
-    assert isinstance(there, Plugin)
+    assert isinstance(there, FoundPlugin)
     assert there.kinds() is plugin.kinds()
 
 

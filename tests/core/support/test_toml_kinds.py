@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from trigemu import open_catalogue, read_menu
-from trigemu.generate.config import load_config
 from trigemu.studies import read_profiles
 from trigemu.support import TableError, load_toml
 from trigemu.support.toml_kinds import KINDS, kind_of
+from trigemu_simulation.config import load_config
 
 ROOT = Path(__file__).parents[2]
 FILES = {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from trigemu.decisions.plan import Plan, Slot, decide
+from trigemu.emulation.plan import Plan, Slot, decide
 from trigemu.menus.menu import Trigger
 from trigemu.observables import Workspace
 from trigemu.observables.selections import ObjectTable, OverlapRemoval, Scope, Window, make_scope

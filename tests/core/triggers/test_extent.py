@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from trigemu.observables.selections import Scope
 from trigemu.observables.windows import Range, Window
-from trigemu.triggers.anomaly import Anomaly
 from trigemu.triggers.base import Context, Kind, ScoreKind
 from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import Pair
 from trigemu.triggers.external import External
 from trigemu.triggers.threshold import Threshold
+from trigemu_anomaly.anomaly import Anomaly
 
 Event = dict[str, Any]
 Fires = Callable[..., list[bool]]

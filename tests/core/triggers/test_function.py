@@ -13,18 +13,10 @@ from hypothesis import strategies as st
 from stream_toys import events_of, streamed
 from toys import menu_from
 
-from trigemu import (
-    Compiled,
-    CompiledFunction,
-    Context,
-    Kind,
-    PluginError,
-    Stream,
-    TrigemuError,
-    decide,
-    make_plan,
-)
-from trigemu.triggers import KINDS
+from trigemu import TrigemuError, decide, make_plan
+from trigemu.api import Compiled, CompiledFunction, Context, Kind, PluginError
+from trigemu.triggers import Kinds
+from trigemu_latency.stream.stream import Stream
 
 SHIFT = 0.25
 
@@ -65,7 +57,7 @@ class Toy(Kind, frozen=True):
 @pytest.fixture(scope="module", autouse=True)
 def toy_kind() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(KINDS, "toy", Toy)
+        patch.setitem(Kinds, "toy", Toy)
         yield
 
 

@@ -14,10 +14,11 @@ from l1_toys import jet, vector_line
 from real_data import real_file
 from toys import menu_from
 
-from trigemu import Stream, check_decisions, compare, decisions, make_plan, run
-from trigemu.decisions.plan import decide
+from trigemu import check_decisions, compare, decisions, make_plan, run
+from trigemu.emulation.plan import decide
 from trigemu.samples import Catalogue, catalogue_of, samples_of, with_decisions
 from trigemu.support.errors import SampleError, TrigemuError
+from trigemu_latency.stream.stream import Stream
 
 #: pT of the leading jet as the hardware has it, and the stored decision "3", of a trigger above 20 GeV, which
 #: is wrong in crossing 2.

@@ -19,12 +19,12 @@ from toys import columns, engine, even_events, memory_catalogue, menu_from, toy_
 
 from trigemu import Menu, TrigemuError, emulate, make_plan, rates_of, read_menu
 from trigemu.observables.workspace import Workspace
-from trigemu.output.text import rates as output
+from trigemu.results.text import rates as output
 from trigemu.samples.events import make_events
 from trigemu.support import Engine
 from trigemu.support.toml import TableError
-from trigemu.triggers.anomaly import BLOCK
-from trigemu.triggers.models.lanes import Lanes
+from trigemu_anomaly.anomaly import BLOCK
+from trigemu_anomaly.lanes import Lanes
 
 EVENTS = toy_events(21, 150)
 LOGARITHM = model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1))

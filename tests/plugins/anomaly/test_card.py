@@ -11,9 +11,9 @@ from onnx_toys import linear, write_card
 from trigemu import TrigemuError
 from trigemu.observables.selections import Scope, make_scope
 from trigemu.support.toml import TableError
-from trigemu.triggers.anomaly import AnomalyCard, InputBlock
 from trigemu.triggers.base import Context, TrainedOn
-from trigemu.triggers.models.card import Card, open_card
+from trigemu_anomaly.anomaly import AnomalyCard, InputBlock
+from trigemu_anomaly.card import Card, open_card
 
 OBJECTS = """
 description = "two numbers"

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trigemu.firmware.tools import ap_types
 from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_firmware.tools import ap_types
 
 TYPES = st.builds(
     ApFixed,

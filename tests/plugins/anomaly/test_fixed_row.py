@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_toys import inputs, precision, random_trees
 
-from trigemu.triggers.models.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu.triggers.models.fixed_row import FixedRow, score_by
-from trigemu.triggers.models.trees import FixedEnsemble, Precision
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_anomaly.fixed_row import FixedRow, score_by
+from trigemu_anomaly.trees import FixedEnsemble, Precision
 
 
 def by_row(fixed: FixedEnsemble, x: np.ndarray) -> list[float]:

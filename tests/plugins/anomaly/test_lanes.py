@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu.triggers.models.lanes import BATCH, LANES, Lanes
+from trigemu_anomaly.lanes import BATCH, LANES, Lanes
 
 
 def rows(n: int, features: int = 5, seed: int = 1) -> np.ndarray:

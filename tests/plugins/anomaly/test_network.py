@@ -15,8 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_toys import autoencoder, linear, model
 
 from trigemu import TrigemuError
-from trigemu.triggers.models.lanes import BATCH
-from trigemu.triggers.models.network import Network
+from trigemu_anomaly.lanes import BATCH
+from trigemu_anomaly.network import Network
 
 
 def rows(n: int, features: int, seed: int = 1) -> np.ndarray:
@@ -217,7 +217,7 @@ def test_work_without_end_is_refused_in_time(monkeypatch: pytest.MonkeyPatch, co
         helper.make_node("ReduceMean", ["wide"], ["y"], axes=[1], keepdims=0),
     ]
     content = model(nodes, {"w": np.zeros((size, size), np.float32)}, size)
-    monkeypatch.setattr("trigemu.triggers.models.network._SECONDS", 0.5)
+    monkeypatch.setattr("trigemu_anomaly.network._SECONDS", 0.5)
     with pytest.raises(TrigemuError, match=r"takes over 0.5 s for \d+ events: expected a smaller network"):
         Network(content, size)
 

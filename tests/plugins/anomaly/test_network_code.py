@@ -17,9 +17,9 @@ from onnx import helper
 from onnx_graphs import random_graph
 from onnx_toys import autoencoder, linear, model
 
-from trigemu.triggers.models import machine_code, network_source
-from trigemu.triggers.models.network import Network
-from trigemu.triggers.models.network_code import NetworkCode, compiled_network
+from trigemu_anomaly import machine_code, network_source
+from trigemu_anomaly.network import Network
+from trigemu_anomaly.network_code import NetworkCode, compiled_network
 
 ROOT = Path(__file__).parents[3]
 

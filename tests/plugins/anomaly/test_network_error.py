@@ -14,10 +14,10 @@ from onnx import helper
 from onnx_graphs import random_graph
 from onnx_toys import autoencoder, linear, model
 
-from trigemu.triggers.models.network_code import NetworkCode, compiled_network
-from trigemu.triggers.models.network_error import error_of, largest_difference, score_function, trial_rows
-from trigemu.triggers.models.network_rules import RULES, exact
-from trigemu.triggers.models.network_source import OPERATORS, rebuilt
+from trigemu_anomaly.network_code import NetworkCode, compiled_network
+from trigemu_anomaly.network_error import error_of, largest_difference, score_function, trial_rows
+from trigemu_anomaly.network_rules import RULES, exact
+from trigemu_anomaly.network_source import OPERATORS, rebuilt
 
 LEVELS = onnxruntime.GraphOptimizationLevel
 

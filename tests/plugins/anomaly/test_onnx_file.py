@@ -11,9 +11,9 @@ from onnx import TensorProto, helper
 from onnx_toys import autoencoder, linear, model
 
 from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models import network
-from trigemu.triggers.models.network import Network
-from trigemu.triggers.models.onnx_file import check_onnx
+from trigemu_anomaly import network
+from trigemu_anomaly.network import Network
+from trigemu_anomaly.onnx_file import check_onnx
 
 TOTAL = helper.make_node("ReduceSum", ["x", "last"], ["t"], keepdims=0)
 LAST = {"last": np.array([1])}

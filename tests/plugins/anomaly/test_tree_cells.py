@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_toys import floating_walk, inputs, random_trees
 
-from trigemu.triggers.models import tree_cells
-from trigemu.triggers.models.fixed_row import score_by
-from trigemu.triggers.models.tree_cells import CellRow, CellTable, cell_table
-from trigemu.triggers.models.trees import Ensemble
+from trigemu_anomaly import tree_cells
+from trigemu_anomaly.fixed_row import score_by
+from trigemu_anomaly.tree_cells import CellRow, CellTable, cell_table
+from trigemu_anomaly.trees import Ensemble
 
 
 def table_of(trees: Ensemble) -> CellTable:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from tree_toys import random_trees
 
-from trigemu.triggers.models.fixed_point import ApFixed
-from trigemu.triggers.models.tree_lookup import add, tables
+from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly.tree_lookup import add, tables
 
 #: Of words, up to those of 32 bits: thresholds beside each other, and far from one another.
 SPREADS = [3.0, 400.0, 3e5, 5e8]

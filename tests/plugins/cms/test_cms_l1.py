@@ -13,10 +13,10 @@ import pytest
 from l1_toys import write_menu
 from real_data import real_file
 
-from trigemu.menus.importers.cms_l1 import Imported, import_cms_l1
 from trigemu.support import TrigemuError, toml_text
 from trigemu.support.toml import TableError
 from trigemu.triggers.logic import parse_expression
+from trigemu_cms.cms_l1 import Imported, import_cms_l1
 
 
 def imported(

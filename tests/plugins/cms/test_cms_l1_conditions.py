@@ -10,15 +10,10 @@ from typing import Any
 import pytest
 from l1_toys import write_menu
 
-from trigemu.menus.importers.cms_l1_conditions import (
-    AsEmulated,
-    InexpressibleError,
-    Made,
-    condition_table,
-)
-from trigemu.menus.importers.cms_l1_grammar import Junction, parse
-from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_l1_conditions import AsEmulated, InexpressibleError, Made, condition_table
+from trigemu_cms.cms_l1_grammar import Junction, parse
+from trigemu_cms.cms_l1_xml import read_xml
 
 PI = math.pi
 AS_THE_MENU_SAYS = AsEmulated()

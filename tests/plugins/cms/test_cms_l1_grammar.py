@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu.menus.importers.cms_l1_grammar import (
+from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_l1_grammar import (
     FUNCTIONS,
     OBJECTS,
     SIGNALS,
@@ -21,7 +22,6 @@ from trigemu.menus.importers.cms_l1_grammar import (
     Term,
     parse,
 )
-from trigemu.support.errors import TrigemuError
 
 CROSSINGS = st.integers(-2, 2)
 CUTS = st.lists(st.sampled_from(["MU-QLTY_SNGL", "X_0xE", "DETA_MAX_1p5", "EG-ETA_2p13"]), max_size=3).map(

@@ -8,9 +8,9 @@ import math
 import pytest
 from l1_toys import write_menu
 
-from trigemu.menus.importers.cms_l1_scales import edge_of, integer_tables, other_scales, precision
-from trigemu.menus.importers.cms_l1_xml import XMLMenu, read_xml
 from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_l1_scales import edge_of, integer_tables, other_scales, precision
+from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from l1_toys import EXTERNALS, menu_xml, write_menu
 
-from trigemu.menus.importers import cms_l1_xml
-from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.support.toml import TableError
+from trigemu_cms import cms_l1_xml
+from trigemu_cms.cms_l1_xml import read_xml
 
 
 def test_what_is_in_a_menu(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu.menus.importers.cms_phase2_expressions import (
+from trigemu.observables.windows import Window
+from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_phase2_expressions import (
     Alternatives,
     OfLeg,
     OfPair,
@@ -22,8 +24,6 @@ from trigemu.menus.importers.cms_phase2_expressions import (
     parse_threshold,
     written,
 )
-from trigemu.observables.windows import Window
-from trigemu.support.errors import TrigemuError
 
 LEGS = {"leg1": 0, "leg2": 1}
 

@@ -16,9 +16,9 @@ from l1_toys import calorimeter, jet, muon, vector_line
 from real_data import real_file
 
 from trigemu.samples import catalogue_of
-from trigemu.samples.formats.cms_vector import ORBIT, CMSVector
 from trigemu.samples.formats.source import ReadEvents
 from trigemu.support.errors import SampleError
+from trigemu_cms.cms_vector import ORBIT, CMSVector
 
 
 def write(folder: Path, *lines: str, name: str = "vector.txt") -> CMSVector:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from l1_toys import write_menu
 
-from trigemu.studies import Pair, find_pairs, read_menu_of
 from trigemu.support import TrigemuError
+from trigemu_cms.pairs import Pair, find_pairs, read_menu_of
 
 
 @pytest.mark.parametrize(

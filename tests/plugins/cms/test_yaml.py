@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.menus.importers import yaml
 from trigemu.support import TableError, TrigemuError
+from trigemu_cms import yaml
 
 
 def write(folder: Path, text: str) -> Path:

@@ -10,10 +10,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tree_toys import floating_walk, inputs, precision, random_trees
 
-from trigemu.firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
 from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu.triggers.models.trees import FixedEnsemble, Precision
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_anomaly.trees import FixedEnsemble, Precision
+from trigemu_firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
 
 NAMES = ("a", "b", "c")
 

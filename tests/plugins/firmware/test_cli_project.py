@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from firmware_toys import CPP, VHDL, compiled_once, needs
 
-from trigemu.firmware import vectors
+from trigemu_firmware import vectors
 
 pytestmark = [CPP, VHDL]
 
@@ -102,7 +102,7 @@ def test_a_project_is_made_verified_and_spoiled(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, trigemu: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = compiled_once(tmp_path_factory.mktemp("programs"))
-    monkeypatch.setattr("trigemu.firmware.verify.compile_model", once)
+    monkeypatch.setattr("trigemu_firmware.verify.compile_model", once)
     status, said = export(trigemu, "--backend", "cpp")
     assert status == 0
     assert "made: cpp, vhdl, by conifer" in said
@@ -123,7 +123,7 @@ def test_a_project_is_made_verified_and_spoiled(
     status, said = trigemu("firmware", "verify", "made", "--json", "verified.json")
     assert status == 2
     assert "made/cpp/boosted_trees.json: is not what conifer" in " ".join(said.split())
-    monkeypatch.setattr("trigemu.firmware.verify.rebuilt", lambda made, name: nullcontext(made.of(name)))
+    monkeypatch.setattr("trigemu_firmware.verify.rebuilt", lambda made, name: nullcontext(made.of(name)))
     status, said = trigemu("firmware", "verify", "made", "--json", "verified.json")
     assert status == 1
     document = json.loads((folder / "verified.json").read_text())

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tree_toys import inputs
 
-from trigemu.firmware.conifer_trees import as_numbers, as_words, check_conifer, sums, word_type
 from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_firmware.conifer_trees import as_numbers, as_words, check_conifer, sums, word_type
 
 BITS = st.tuples(st.integers(4, 14), st.integers(-2, 8), st.booleans())
 

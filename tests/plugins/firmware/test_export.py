@@ -16,15 +16,15 @@ from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, to
 from tree_toys import READS, TREES, Boosted, fixed_walk
 
 from trigemu import Catalogue, Menu
-from trigemu.firmware import export as exporting
-from trigemu.firmware import vectors
-from trigemu.firmware.bits import choose
-from trigemu.firmware.export import SATURATING_PRECISION, InputSource, export
-from trigemu.firmware.project import Manifest, open_project
 from trigemu.observables.model_inputs import Features
 from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.precision import PrecisionTable
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_anomaly.precision import PrecisionTable
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_firmware import export as exporting
+from trigemu_firmware import vectors
+from trigemu_firmware.bits import choose
+from trigemu_firmware.export import SATURATING_PRECISION, InputSource, export
+from trigemu_firmware.project import Manifest, open_project
 
 pytestmark = needs("conifer")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trigemu.output.figures.precision import draw_bits
-from trigemu.output.figures.style import save
+from trigemu.results.figures.style import save
+from trigemu_firmware.precision_figure import draw_bits
 
 BITS = np.array([8, 10, 12])
 

@@ -15,9 +15,9 @@ import pytest
 from firmware_toys import toy, write_project
 from tree_toys import random_trees
 
-from trigemu.firmware import project as layout
-from trigemu.firmware.project import MANIFEST, TREES, VECTORS, open_project, sha256
 from trigemu.support.errors import TrigemuError
+from trigemu_firmware import project as layout
+from trigemu_firmware.project import MANIFEST, TREES, VECTORS, open_project, sha256
 
 
 @pytest.fixture

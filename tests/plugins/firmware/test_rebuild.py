@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from firmware_toys import needs, toy, write_project
 
-from trigemu.firmware.estimate import estimate
-from trigemu.firmware.project import NAME
-from trigemu.firmware.rebuild import rebuilt
-from trigemu.firmware.verify import verify
 from trigemu.support.errors import TrigemuError
+from trigemu_firmware.estimate import estimate
+from trigemu_firmware.project import NAME
+from trigemu_firmware.rebuild import rebuilt
+from trigemu_firmware.verify import verify
 
 pytestmark = needs("conifer")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from firmware_toys import VHDL, needs, toy
 
-from trigemu.firmware import resources
-from trigemu.firmware.resources import VU9P, counted, of_model
-from trigemu.firmware.sources import write_sources
 from trigemu.support.errors import TrigemuError
+from trigemu_firmware import resources
+from trigemu_firmware.resources import VU9P, counted, of_model
+from trigemu_firmware.sources import write_sources
 
 
 def statistics(**cells: int) -> str:

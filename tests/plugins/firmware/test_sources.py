@@ -12,11 +12,11 @@ import pytest
 from firmware_toys import CPP, VHDL, needs, toy
 from tree_toys import fixed_walk
 
-from trigemu.firmware import sources, tools
-from trigemu.firmware.sources import fill, write_sources
-from trigemu.firmware.tools import ap_types
-from trigemu.firmware.vectors import around, scaled
 from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu_firmware import sources, tools
+from trigemu_firmware.sources import fill, write_sources
+from trigemu_firmware.tools import ap_types
+from trigemu_firmware.vectors import around, scaled
 
 BACKENDS = ("cpp", "hls", "vhdl")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.firmware.tools import MissingToolError, ap_types, find, package, python, run, scratch
 from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu_firmware.tools import MissingToolError, ap_types, find, package, python, run, scratch
 
 
 def test_a_program_gets_what_is_given_and_says_what_it_says(tmp_path: Path) -> None:

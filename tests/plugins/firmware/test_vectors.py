@@ -7,8 +7,8 @@ import pytest
 from firmware_toys import toy
 from tree_toys import fixed_walk, inputs
 
-from trigemu.firmware import vectors
-from trigemu.firmware.vectors import around, make_vectors
+from trigemu_firmware import vectors
+from trigemu_firmware.vectors import around, make_vectors
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,11 @@ import pytest
 from firmware_toys import VHDL, toy
 from tree_toys import fixed_walk, inputs
 
-from trigemu.firmware.sources import write_sources
-from trigemu.firmware.vectors import around
-from trigemu.firmware.verify import leaves
-from trigemu.firmware.vhdl import Design
 from trigemu.support.errors import TrigemuError
+from trigemu_firmware.sources import write_sources
+from trigemu_firmware.vectors import around
+from trigemu_firmware.verify import leaves
+from trigemu_firmware.vhdl import Design
 
 
 @VHDL

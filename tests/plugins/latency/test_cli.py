@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from trigemu.studies.timing import clock as timing
+from trigemu_latency.timing import clock as timing
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from trigemu.output.figures.latency import LatencyBar, draw_latencies
-from trigemu.output.figures.style import COLOURS
+from trigemu.results.figures.style import COLOURS
+from trigemu_latency.figures import LatencyBar, draw_latencies
 
 
 def rows() -> list[LatencyBar]:

@@ -10,11 +10,11 @@ import pytest
 from bench_toys import BATCHES, emulation
 from rich.console import Console
 
-from trigemu.output.numbers import marked
-from trigemu.output.text import costs as output_bench
-from trigemu.output.text.rates import as_dict, row
-from trigemu.studies.timing import clock as timing
-from trigemu.studies.timing.costs import Bench, bench
+from trigemu.results.numbers import marked
+from trigemu.results.text.rates import as_dict, row
+from trigemu_latency import text as output_bench
+from trigemu_latency.timing import clock as timing
+from trigemu_latency.timing.costs import Bench, bench
 
 KEYS = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "events_per_s", "calls"]
 

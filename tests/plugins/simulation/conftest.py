@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.generate import config
-from trigemu.generate.run import generate
+from trigemu_simulation import config
+from trigemu_simulation.run import generate
 
 TINY = """
 name = "tiny"

@@ -7,9 +7,9 @@ import msgspec
 import numpy as np
 import pytest
 
-from trigemu.generate import blocks, interactions, pythia
-from trigemu.generate.config import Config
-from trigemu.generate.run import INTERACTIONS
+from trigemu_simulation import blocks, interactions, pythia
+from trigemu_simulation.config import Config
+from trigemu_simulation.run import INTERACTIONS
 
 
 def contents(folder: Path) -> dict[str, bytes]:

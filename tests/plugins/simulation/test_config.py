@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.generate import config, pythia
 from trigemu.support.toml import TableError
+from trigemu_simulation import config, pythia
 
 GOOD = """
 name = "small"

@@ -6,12 +6,12 @@ import generate_toys as toys
 import numpy as np
 import pytest
 
-from trigemu.generate import crossings
-from trigemu.generate.config import Config, Fakes
-from trigemu.generate.events import EventColumns
-from trigemu.generate.pools import Pool
-from trigemu.generate.recipes import recipe
-from trigemu.generate.write import Normalisation
+from trigemu_simulation import crossings
+from trigemu_simulation.config import Config, Fakes
+from trigemu_simulation.events import EventColumns
+from trigemu_simulation.pools import Pool
+from trigemu_simulation.recipes import recipe
+from trigemu_simulation.write import Normalisation
 
 FAKES = Fakes(probability=0.3, power=-0.5)
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trigemu.generate import pythia
-from trigemu.generate.config import Slice
-from trigemu.generate.decays import HADRONS
-from trigemu.generate.pythia import Particles
+from trigemu_simulation import pythia
+from trigemu_simulation.config import Slice
+from trigemu_simulation.decays import HADRONS
+from trigemu_simulation.pythia import Particles
 
 SETTINGS = ["HardQCD:gg2bbbar = on", "HardQCD:qqbar2bbbar = on", "PhaseSpace:pTHatMin = 20."]
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trigemu.generate import detector
-from trigemu.generate.config import Fakes
+from trigemu_simulation import detector
+from trigemu_simulation.config import Fakes
 
 
 def test_jet_resolution_passes_through_the_published_points() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trigemu.generate import events
+from trigemu_simulation import events
 
 
 def test_uniform_numbers_are_uniform_and_independent() -> None:

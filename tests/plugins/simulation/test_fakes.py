@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from trigemu.generate import fakes
-from trigemu.generate.config import Crossings
+from trigemu_simulation import fakes
+from trigemu_simulation.config import Crossings
 
 BUSY = Crossings(busy_fraction=0.1, busy_factor=6.0, photon_weight_hz=0.5, multiple_boost=4.0)
 P = np.array([0.05, 0.02, 0.1, 0.08])

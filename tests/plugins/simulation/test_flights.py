@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from particle_toys import toy
 
-from trigemu.generate import detector
-from trigemu.generate.flights import with_flights
-from trigemu.generate.reconstruct import reconstruct
+from trigemu_simulation import detector
+from trigemu_simulation.flights import with_flights
+from trigemu_simulation.reconstruct import reconstruct
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,12 @@ import tomlkit
 import uproot
 from click.testing import CliRunner
 
-from trigemu.cli.generate import generate as command
-from trigemu.generate import pools
-from trigemu.generate.config import Crossings
-from trigemu.generate.run import Config, ConfigError, generate
 from trigemu.samples import open_catalogue
 from trigemu.support.errors import MissingExtraError
+from trigemu_simulation import pools
+from trigemu_simulation.cli import generate as command
+from trigemu_simulation.config import Config, ConfigError, Crossings
+from trigemu_simulation.run import generate
 
 FILES = ["catalogue.toml", "hard.root", "soft.root"]
 
@@ -124,7 +124,7 @@ def test_trigemu_reads_crossings_that_add_up(tiny: Config, sample: Path, tmp_pat
 def test_tuning_reports_every_step(
     tiny: Config, sample: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from trigemu.generate import tuning
+    from trigemu_simulation import tuning
 
     shutil.copytree(sample / "interactions", tmp_path / "interactions")
     monkeypatch.setattr(tuning, "STEPS", 2)
@@ -163,7 +163,7 @@ def test_mistakes_leave_nothing_behind(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("package", ["pythia8mc", "fastjet"])
 def test_missing_extra(tiny: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, package: str) -> None:
-    from trigemu.generate import reconstruct
+    from trigemu_simulation import reconstruct
 
     reconstruct.fastjet_module.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, package, None)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from trigemu.generate.interactions import Objects
-from trigemu.generate.merging import merge
+from trigemu_simulation.interactions import Objects
+from trigemu_simulation.merging import merge
 
 Jet = tuple[float, float, float, int]
 

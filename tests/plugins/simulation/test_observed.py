@@ -4,10 +4,10 @@ import generate_toys as toys
 import numpy as np
 import pytest
 
-from trigemu.generate import crossings, detector
-from trigemu.generate.config import Config, Fakes
-from trigemu.generate.events import EventColumns
-from trigemu.generate.interactions import Interactions
+from trigemu_simulation import crossings, detector
+from trigemu_simulation.config import Config, Fakes
+from trigemu_simulation.events import EventColumns
+from trigemu_simulation.interactions import Interactions
 
 NONE = Fakes(probability=0.0)
 

@@ -4,8 +4,8 @@ import generate_toys as toys
 import numpy as np
 import pytest
 
-from trigemu.generate import overlay
-from trigemu.generate.overlay import Drawn
+from trigemu_simulation import overlay
+from trigemu_simulation.overlay import Drawn
 
 
 def test_objects_and_sums_of_each_crossing() -> None:

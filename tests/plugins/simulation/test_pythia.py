@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from trigemu.generate import pythia
-from trigemu.generate.config import Slice
+from trigemu_simulation import pythia
+from trigemu_simulation.config import Slice
 
 FAST = "PartonLevel:all = off"  # the hard scattering alone: no particles, but weight and p̂T
 

@@ -6,8 +6,8 @@ import generate_toys as toys
 import numpy as np
 import pytest
 
-from trigemu.generate import recipes
-from trigemu.generate.pools import Pool
+from trigemu_simulation import recipes
+from trigemu_simulation.pools import Pool
 
 
 @pytest.fixture(scope="module")

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from particle_toys import NONE, toy
 
-from trigemu.generate import detector, pythia, reconstruct
-from trigemu.generate.config import Slice
-from trigemu.generate.pythia import Particles
+from trigemu_simulation import detector, pythia, reconstruct
+from trigemu_simulation.config import Slice
+from trigemu_simulation.pythia import Particles
 
 
 def slow_anti_kt(momenta: list[tuple[float, ...]], radius: float) -> list[tuple[float, ...]]:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from generate_toys import interactions
 
-from trigemu.generate.config import Crossings
-from trigemu.generate.targets import lowest_target, target
+from trigemu_simulation.config import Crossings
+from trigemu_simulation.targets import lowest_target, target
 
 MODEL = Crossings(
     photon_weight_hz=0.5,

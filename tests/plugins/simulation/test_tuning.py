@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trigemu.generate import config, tuning
-from trigemu.generate.config import Config, ConfigError
-from trigemu.generate.tuning import PHOTON_HZ, POWER_ANY, POWER_HARD, TARGETS, TWO_PHOTON_SHARE, Step
 from trigemu.rates.results import Rate
+from trigemu_simulation import config, tuning
+from trigemu_simulation.config import Config, ConfigError
+from trigemu_simulation.tuning import PHOTON_HZ, POWER_ANY, POWER_HARD, TARGETS, TWO_PHOTON_SHARE, Step
 
 
 def model(c: Config) -> dict[str, Rate]:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import uproot
 
-from trigemu.generate import events, write
-from trigemu.generate.config import Config, Crossings
-from trigemu.generate.interactions import Objects
+from trigemu_simulation import events, write
+from trigemu_simulation.config import Config, Crossings
+from trigemu_simulation.interactions import Objects
 
 NORM = write.Normalisation(2e9, 0.5, np.array([2, 1]), np.array([1.5, 0.5]), np.array([1.25, 0.25]), 2.0)
 

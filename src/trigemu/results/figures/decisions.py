@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure, literal
-from trigemu.output.numbers import short
+from trigemu.results.figures.style import COLOURS, figure, literal
+from trigemu.results.numbers import short
 
 _COLOURS = (COLOURS[3], COLOURS[2], COLOURS[4])
 

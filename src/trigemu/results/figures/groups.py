@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure, literal, rate_axis
+from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis
 from trigemu.support import FloatArray
 
 MARKERS = ("o", "s", "D", "^", "v")

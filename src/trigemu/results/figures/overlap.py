@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, PercentFormatter
 
-from trigemu.output.figures.style import COLOURS, figure, literal, rate_axis
-from trigemu.output.numbers import short
+from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis
+from trigemu.results.numbers import short
 from trigemu.support import BoolArray, FloatArray
 
 #: Largest number of triggers for which numbers are written into the cells.

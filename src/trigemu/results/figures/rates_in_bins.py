@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, axis_label, figure, literal, rate_axis
-from trigemu.output.figures.threshold_scan import DECADES_SHOWN
-from trigemu.output.figures.turnon import DASHES
+from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, rate_axis
+from trigemu.results.figures.threshold_scan import DECADES_SHOWN
+from trigemu.results.figures.turnon import DASHES
 from trigemu.support import FloatArray
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure, literal, rate_axis
+from trigemu.results.figures.style import COLOURS, figure, literal, rate_axis
 
 
 def draw_samples(names: Sequence[str], hz: Sequence[float], signals: Sequence[bool]) -> Figure:

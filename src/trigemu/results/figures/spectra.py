@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, axis_label, figure, literal, log_axis
+from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, log_axis
 from trigemu.support import FloatArray
 
 #: Lower ends of the axes of rates and of shapes, as fractions of the highest value; below them there are only

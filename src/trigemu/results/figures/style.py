@@ -16,7 +16,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from trigemu.output.numbers import short
+from trigemu.results.numbers import short
 from trigemu.support import printable, write_bytes
 
 #: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.

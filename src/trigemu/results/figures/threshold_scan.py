@@ -11,9 +11,9 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from trigemu.output.figures.style import COLOURS, axis_label, figure, literal
-from trigemu.output.figures.turnon import DASHES
-from trigemu.output.numbers import HZ, unit_of
+from trigemu.results.figures.style import COLOURS, axis_label, figure, literal
+from trigemu.results.figures.turnon import DASHES
+from trigemu.results.numbers import HZ, unit_of
 from trigemu.support import FloatArray
 
 #: Lower end of a logarithmic axis, as a fraction of the highest rate.

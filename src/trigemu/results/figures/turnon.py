@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from trigemu.output.figures.style import COLOURS, axis_label, figure, literal
+from trigemu.results.figures.style import COLOURS, axis_label, figure, literal
 from trigemu.support import FloatArray
 
 #: Line styles, so that lines differ not only in colour.

@@ -9,12 +9,12 @@ from typing import Any
 from rich.console import RenderableType
 
 from trigemu.counting import COMPARED
-from trigemu.output.documents import in_csv, in_json
-from trigemu.output.notes import notes
-from trigemu.output.numbers import in_unit, marked
-from trigemu.output.text.rates import as_dict, in_cell
-from trigemu.output.text.terminal import Kind, Page, Table
 from trigemu.rates import MenuRates, Rate
+from trigemu.results.documents import in_csv, in_json
+from trigemu.results.notes import notes
+from trigemu.results.numbers import in_unit, marked
+from trigemu.results.text.rates import as_dict, in_cell
+from trigemu.results.text.terminal import Kind, Page, Table
 from trigemu.studies import Common, Comparison
 
 #: How many overlaps of different triggers a table lists, the largest first.

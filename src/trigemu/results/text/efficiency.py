@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from rich.console import RenderableType
 
-from trigemu.output.documents import in_csv, in_json, left_out
-from trigemu.output.text.terminal import Page, Table
+from trigemu.results.documents import in_csv, in_json, left_out
+from trigemu.results.text.terminal import Page, Table
 from trigemu.samples import Catalogue
 from trigemu.studies import Curve, Efficiencies, Turnon
 from trigemu.support import FloatArray, bounded_stem
@@ -229,7 +229,7 @@ def write_figures(
 ) -> None:
     """Write a turn-on of each observable in each category as PNG into a folder; with several menus, the gains
     over the first are drawn below it."""
-    from trigemu.output.figures.style import save
+    from trigemu.results.figures.style import save
 
     written: set[str] = set()
     for turnon in result.turnons:
@@ -251,8 +251,8 @@ def write_figures(
 
 def figure_of(turnon: Turnon, label: str, unit: str, category: str) -> Any:
     """Draw the curves of one observable in one category, and the gains over the first menu."""
-    from trigemu.output.figures.style import shown
-    from trigemu.output.figures.turnon import draw_efficiency
+    from trigemu.results.figures.style import shown
+    from trigemu.results.figures.turnon import draw_efficiency
 
     reference = turnon.curves[0].menu
     labels = shown(c.name for c in turnon.curves)

@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from trigemu.output.numbers import in_unit
-from trigemu.output.text.terminal import Page, Table
+from trigemu.results.numbers import in_unit
+from trigemu.results.text.terminal import Page, Table
 from trigemu.studies import ExclusiveRates
 
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 from rich.console import RenderableType
 
-from trigemu.output.documents import in_json
-from trigemu.output.numbers import in_unit
-from trigemu.output.text.terminal import Page, Table, plain
+from trigemu.results.documents import in_json
+from trigemu.results.numbers import in_unit
+from trigemu.results.text.terminal import Page, Table, plain
 from trigemu.studies import Drift, Gate
 from trigemu.support import printable
 

@@ -9,12 +9,12 @@ from rich.console import RenderableType
 
 from trigemu.counting import LISTED
 from trigemu.menus import Menu
-from trigemu.output.documents import in_json
-from trigemu.output.notes import notes, texts
-from trigemu.output.numbers import events_text, marked, prescale_text
-from trigemu.output.text.rates import add_rates, all_rows, as_dict, csv_of
-from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import MenuRates, Rate, TriggerRates
+from trigemu.results.documents import in_json
+from trigemu.results.notes import notes, texts
+from trigemu.results.numbers import events_text, marked, prescale_text
+from trigemu.results.text.rates import add_rates, all_rows, as_dict, csv_of
+from trigemu.results.text.terminal import Page, Table
 
 
 def as_json(columns: Mapping[str, MenuRates], version: str) -> str:

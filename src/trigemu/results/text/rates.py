@@ -9,16 +9,11 @@ from typing import Any
 from rich.console import RenderableType
 
 from trigemu.counting import LISTED
-from trigemu.output.documents import in_csv, in_json, left_out
-from trigemu.output.notes import notes, texts
-from trigemu.output.numbers import (
-    EVENTS,
-    events_text,
-    marked,
-    prescale_text,
-)
-from trigemu.output.text.terminal import Page, Table, Widest
 from trigemu.rates import LevelRates, MenuRates, Rate, TriggerRates
+from trigemu.results.documents import in_csv, in_json, left_out
+from trigemu.results.notes import notes, texts
+from trigemu.results.numbers import EVENTS, events_text, marked, prescale_text
+from trigemu.results.text.terminal import Page, Table, Widest
 from trigemu.samples import HALF_NAMES, Catalogue
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from rich.console import RenderableType
 
 from trigemu.menus import unit_of_observable
-from trigemu.output.documents import in_json
-from trigemu.output.notes import notes, texts
-from trigemu.output.numbers import EVENTS, events_text, in_unit, marked
-from trigemu.output.text.rates import as_dict, csv_of, rate_numbers
-from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import Rate
+from trigemu.results.documents import in_json
+from trigemu.results.notes import notes, texts
+from trigemu.results.numbers import EVENTS, events_text, in_unit, marked
+from trigemu.results.text.rates import as_dict, csv_of, rate_numbers
+from trigemu.results.text.terminal import Page, Table
 from trigemu.studies import Bin, BinnedRates
 from trigemu.support import FloatArray
 
@@ -143,7 +143,7 @@ def values_of(result: BinnedRates, rescaled: bool) -> dict[str, tuple[FloatArray
 
 def figure_of(result: BinnedRates, triggers: Sequence[str]) -> Any:
     """Draw the rates, rescaled to all crossings, of the menu and of some triggers in each bin."""
-    from trigemu.output.figures.rates_in_bins import draw_rates_vs
+    from trigemu.results.figures.rates_in_bins import draw_rates_vs
 
     edges = np.array([result.bins[0].low, *(part.high for part in result.bins)])
     curves = {}

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from trigemu.output.documents import left_out
-from trigemu.output.text.terminal import Page, Table
+from trigemu.results.documents import left_out
+from trigemu.results.text.terminal import Page, Table
 from trigemu.samples import Catalogue, Sample
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trigemu.emulation import Scores
 from trigemu.menus import unit_of_threshold
-from trigemu.output.text.terminal import Table
+from trigemu.results.text.terminal import Table
 from trigemu.triggers import ScoreKind
 
 

@@ -14,8 +14,8 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
-from trigemu.output.signs import escaped, spelled
-from trigemu.output.text.fitting import INDENT, Column, Layout, fit
+from trigemu.results.signs import escaped, spelled
+from trigemu.results.text.fitting import INDENT, Column, Layout, fit
 from trigemu.support import printable
 
 #: Columns of a pipe or a file.
@@ -38,7 +38,7 @@ class Head:
 class Table:
     """A table without lines, with bold headings, that fits the width it is printed at.
 
-    Where it is too wide, columns give way, and a note says so; `trigemu.output.text.fitting` has the order.
+    Where it is too wide, columns give way, and a note says so; `trigemu.results.text.fitting` has the order.
     title: a line above it. heads, rows: its columns, and the cells of its rows with their styles.
     """
 

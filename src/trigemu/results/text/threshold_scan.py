@@ -10,12 +10,12 @@ from typing import Any
 from rich.console import RenderableType
 
 from trigemu.counting import COMPARED
-from trigemu.output.documents import in_csv, in_json
-from trigemu.output.notes import notes
-from trigemu.output.numbers import in_unit, marked, rejection_text, threshold_label
-from trigemu.output.text.rates import as_dict, in_cell, rate_numbers
-from trigemu.output.text.terminal import Page, Table
 from trigemu.rates import MenuRates, Rate
+from trigemu.results.documents import in_csv, in_json
+from trigemu.results.notes import notes
+from trigemu.results.numbers import in_unit, marked, rejection_text, threshold_label
+from trigemu.results.text.rates import as_dict, in_cell, rate_numbers
+from trigemu.results.text.terminal import Page, Table
 from trigemu.studies import Met, Scan
 
 _NAMES = {"total_hz": "its total rate", "unique_hz": "its unique rate", "rate_hz": "the rate of the menu"}
@@ -130,7 +130,7 @@ def figure_of(scan: Scan, budgets: Sequence[float]) -> Any:
     """Draw the rates against one threshold, or over the plane of two."""
     import numpy as np
 
-    from trigemu.output.figures.threshold_scan import draw_plane, draw_scan
+    from trigemu.results.figures.threshold_scan import draw_plane, draw_scan
 
     menu = scan.points[0].menu
     labels = [

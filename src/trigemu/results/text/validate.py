@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from rich.console import RenderableType
 
-from trigemu.output.documents import in_json, left_out
-from trigemu.output.numbers import count
-from trigemu.output.text.terminal import Page, Table, plain
+from trigemu.results.documents import in_json, left_out
+from trigemu.results.numbers import count
+from trigemu.results.text.terminal import Page, Table, plain
 from trigemu.samples import Events
 from trigemu.studies import Checked, DecisionCheck
 from trigemu.support import Array

@@ -14,8 +14,8 @@ from typing import Any
 
 from rich.console import Console
 
-from trigemu.output.text.terminal import width_of
-from trigemu.output.views.view import View
+from trigemu.results.text.terminal import width_of
+from trigemu.results.views.view import View
 from trigemu.support import in_brackets
 
 #: The class of a result → the module of its view.
@@ -69,7 +69,7 @@ def line(result: object) -> str:
 
 def html(result: object) -> str:
     """Return the text as HTML, in the style of the report."""
-    from trigemu.output.views.table_html import as_html
+    from trigemu.results.views.table_html import as_html
 
     return as_html(_view(result).tables(result))
 
@@ -81,7 +81,7 @@ def document(result: object) -> Any:
 
 def frame(result: object) -> Any:
     """Return the numbers as a pandas.DataFrame."""
-    from trigemu.output.views.data_frame import as_frame
+    from trigemu.results.views.data_frame import as_frame
 
     view = _view(result)
     return as_frame(view.rows(result), view.index)
@@ -89,7 +89,7 @@ def frame(result: object) -> Any:
 
 def axes(result: object) -> Any:
     """Draw the figures of a result with pyplot; return the axes of each, or of the only one."""
-    from trigemu.output.figures.style import managed
+    from trigemu.results.figures.style import managed
 
     with managed():
         found = tuple(figure.axes[0] for figure in _view(result).figures(result))
@@ -98,6 +98,6 @@ def axes(result: object) -> Any:
 
 def histogram(result: object, name: str | None = None, **options: bool) -> Any:
     """Return a hist.Hist of a result."""
-    from trigemu.output.views.uhi_histogram import as_histogram
+    from trigemu.results.views.uhi_histogram import as_histogram
 
     return as_histogram(_view(result).histograms(result, **options), name)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import RenderableType
 
-import trigemu.output.text.rates_in_bins as written
+import trigemu.results.text.rates_in_bins as written
 from trigemu import __version__
-from trigemu.output.numbers import count
-from trigemu.output.views.view import Histograms, View, name, of_json
+from trigemu.results.numbers import count
+from trigemu.results.views.view import Histograms, View, name, of_json
 from trigemu.studies import BinnedRates
 
 if TYPE_CHECKING:

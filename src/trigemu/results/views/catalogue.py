@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.samples as written
-from trigemu.output.documents import in_json
-from trigemu.output.numbers import count
-from trigemu.output.views.view import View, name, of_json
+import trigemu.results.text.samples as written
+from trigemu.results.documents import in_json
+from trigemu.results.numbers import count
+from trigemu.results.views.view import View, name, of_json
 from trigemu.samples import Catalogue
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ class _Catalogue(View[Catalogue]):
         return [written.row(sample) for sample in result.samples]
 
     def figures(self, result: Catalogue) -> Iterator[Figure]:
-        from trigemu.output.figures.samples import draw_samples
-        from trigemu.output.figures.style import shown
+        from trigemu.results.figures.samples import draw_samples
+        from trigemu.results.figures.style import shown
 
         known = [row for row in self.rows(result) if row["rate_hz"] is not None]
         labels = list(shown(row["name"] for row in known).values())

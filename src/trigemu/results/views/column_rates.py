@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.prescale_columns as written
+import trigemu.results.text.prescale_columns as written
 from trigemu import __version__
-from trigemu.output.numbers import count
-from trigemu.output.text.rates import row
-from trigemu.output.views.view import View, name, of_json
 from trigemu.rates import ColumnRates
+from trigemu.results.numbers import count
+from trigemu.results.text.rates import row
+from trigemu.results.views.view import View, name, of_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ class _ColumnRates(View[ColumnRates]):
         return [{"column": c} | row(trigger) for c, rates in result.items() for trigger in rates.triggers]
 
     def figures(self, result: ColumnRates) -> Iterator[Figure]:
-        from trigemu.output.report.pictures import by_name
+        from trigemu.results.rate_pictures import by_name
 
         listed = {column: rates.triggers for column, rates in result.items()}
         yield by_name("triggers", "", listed).figure

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.compare as written
+import trigemu.results.text.compare as written
 from trigemu import __version__
 from trigemu.counting import COMPARED
-from trigemu.output.text.rates import row
-from trigemu.output.views.view import View, name, of_json
+from trigemu.results.text.rates import row
+from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import Comparison
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class _Comparison(View[Comparison]):
         return found
 
     def figures(self, result: Comparison) -> Iterator[Figure]:
-        from trigemu.output.report.pictures import of_triggers
+        from trigemu.results.rate_pictures import of_triggers
 
         yield of_triggers(result.variants).figure
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import RenderableType
 
-import trigemu.output.text.efficiency as written
-from trigemu.output.documents import in_json
-from trigemu.output.views.turnon import with_unit
-from trigemu.output.views.view import Histograms, View, name, of_json
+import trigemu.results.text.efficiency as written
+from trigemu.results.documents import in_json
+from trigemu.results.views.turnon import with_unit
+from trigemu.results.views.view import Histograms, View, name, of_json
 from trigemu.studies import Curve
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class _Curve(View[Curve]):
         return [{"low_edge": low, "high_edge": high} | row for (low, high), row in numbers]
 
     def figures(self, result: Curve) -> Iterator[Figure]:
-        from trigemu.output.figures.turnon import draw_efficiency
+        from trigemu.results.figures.turnon import draw_efficiency
 
         profile, band = result.profile, (result.value, result.low, result.high)
         yield draw_efficiency(profile.name, profile.unit, np.array(profile.edges), {result.name: band}, {})

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.validate as written
-from trigemu.output.views.view import View, name, of_json
+import trigemu.results.text.validate as written
+from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import DecisionCheck
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class _DecisionCheck(View[DecisionCheck]):
         return rows
 
     def figures(self, result: DecisionCheck) -> Iterator[Figure]:
-        from trigemu.output.figures.decisions import draw_decisions
-        from trigemu.output.figures.style import shown
+        from trigemu.results.figures.decisions import draw_decisions
+        from trigemu.results.figures.style import shown
 
         labels = shown(trigger.name for trigger in result.compared)
         keys = {"agree": "agree", "only_emulated": "only emulated", "only_stored": "only stored"}

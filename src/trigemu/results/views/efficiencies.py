@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.efficiency as written
+import trigemu.results.text.efficiency as written
 from trigemu import __version__
-from trigemu.output.numbers import count
-from trigemu.output.views.turnon import VIEW as OF_TURNON
-from trigemu.output.views.turnon import labels
-from trigemu.output.views.view import View, name, of_json
+from trigemu.results.numbers import count
+from trigemu.results.views.turnon import VIEW as OF_TURNON
+from trigemu.results.views.turnon import labels
+from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import Efficiencies
 
 if TYPE_CHECKING:

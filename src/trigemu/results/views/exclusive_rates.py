@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import RenderableType
 
-import trigemu.output.text.exclusive as written
-from trigemu.output.documents import in_json
-from trigemu.output.numbers import count, in_unit
-from trigemu.output.views.view import View, name, of_json
+import trigemu.results.text.exclusive as written
+from trigemu.results.documents import in_json
+from trigemu.results.numbers import count, in_unit
+from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import ExclusiveRates
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ class _ExclusiveRates(View[ExclusiveRates]):
         ]
 
     def figures(self, result: ExclusiveRates) -> Iterator[Figure]:
-        from trigemu.output.figures.overlap import draw_combinations
-        from trigemu.output.figures.style import shown
+        from trigemu.results.figures.overlap import draw_combinations
+        from trigemu.results.figures.style import shown
 
         names = list(dict.fromkeys(name for rate in result.largest for name in rate.triggers))
         members = np.array([[name in rate.triggers for name in names] for rate in result.largest], np.bool_)

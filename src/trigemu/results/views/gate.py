@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.gate as written
-from trigemu.output.views.view import View, of_json
+import trigemu.results.text.gate as written
+from trigemu.results.views.view import View, of_json
 from trigemu.studies import Gate
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class _Gate(View[Gate]):
         ]
 
     def figures(self, result: Gate) -> Iterator[Figure]:
-        from trigemu.output.report.pictures import of_triggers
+        from trigemu.results.rate_pictures import of_triggers
 
         yield of_triggers(result.rates).figure
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.rates as written
+import trigemu.results.text.rates as written
 from trigemu import __version__
-from trigemu.output.numbers import count, format_rate
-from trigemu.output.views.view import View, name, of_json
 from trigemu.rates import MenuRates
+from trigemu.results.numbers import count, format_rate
+from trigemu.results.views.view import View, name, of_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ class _MenuRates(View[MenuRates]):
         return [written.row(trigger) for trigger in result.triggers]
 
     def figures(self, result: MenuRates) -> Iterator[Figure]:
-        from trigemu.output.report.pictures import of_triggers
+        from trigemu.results.rate_pictures import of_triggers
 
         yield of_triggers([result]).figure
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from trigemu.output.numbers import count, in_unit
-from trigemu.output.text.terminal import Page, Table
-from trigemu.output.views.view import Histograms, View, name
+from trigemu.results.numbers import count, in_unit
+from trigemu.results.text.terminal import Page, Table
+from trigemu.results.views.view import Histograms, View, name
 from trigemu.studies import Spectrum
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class _Spectrum(View[Spectrum]):
         ]
 
     def figures(self, result: Spectrum) -> Iterator[Figure]:
-        from trigemu.output.figures.spectra import draw_spectrum
+        from trigemu.results.figures.spectra import draw_spectrum
 
         q = result.quantity
         yield draw_spectrum(q.label, q.unit, q.edges, result.sum_w, result.variance, result.signals)

@@ -11,7 +11,7 @@ from importlib import resources
 from markupsafe import Markup
 from rich.console import Console, Group, RenderableType
 
-from trigemu.output.text.terminal import Line, Page, Table, Widest, plain
+from trigemu.results.text.terminal import Line, Page, Table, Widest, plain
 from trigemu.support import printable
 
 #: The colours are those of the notebook, whether light or dark.
@@ -43,11 +43,15 @@ def as_html(shown: RenderableType) -> str:
     return str(Markup('<div class="trigemu">\n<style>\n{}</style>\n{}</div>').format(_style(), body))
 
 
+def table_css() -> str:
+    """Return the style sheet of tables."""
+    return resources.files("trigemu.results").joinpath("tables.css").read_text(encoding="utf-8")
+
+
 @cache
 def _style() -> Markup:
     """Return the style of the report's tables, for those of a notebook alone."""
-    css = resources.files("trigemu.output.report").joinpath("tables.css").read_text(encoding="utf-8")
-    return Markup(_SELECTORS.sub(_inside, css) + _STYLE)
+    return Markup(_SELECTORS.sub(_inside, table_css()) + _STYLE)
 
 
 def _inside(rule: re.Match[str]) -> str:

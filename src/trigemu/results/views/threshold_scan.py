@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.threshold_scan as written
+import trigemu.results.text.threshold_scan as written
 from trigemu import __version__
-from trigemu.output.numbers import count
-from trigemu.output.views.view import View, name, of_json
+from trigemu.results.numbers import count
+from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import Scan
 from trigemu.support import TrigemuError
 

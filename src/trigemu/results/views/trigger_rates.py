@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.output.text.rates as written
+import trigemu.results.text.rates as written
 from trigemu.counting import LISTED
-from trigemu.output.documents import in_json
-from trigemu.output.notes import legend, texts
-from trigemu.output.numbers import EVENTS, events_text, format_rate, marked
-from trigemu.output.text.terminal import Page, Table
-from trigemu.output.views.view import View, name, of_json
 from trigemu.rates import TriggerRates
+from trigemu.results.documents import in_json
+from trigemu.results.notes import legend, texts
+from trigemu.results.numbers import EVENTS, events_text, format_rate, marked
+from trigemu.results.text.terminal import Page, Table
+from trigemu.results.views.view import View, name, of_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ class _TriggerRates(View[TriggerRates]):
         return [written.row(result)]
 
     def figures(self, result: TriggerRates) -> Iterator[Figure]:
-        from trigemu.output.report.pictures import by_name
+        from trigemu.results.rate_pictures import by_name
 
         yield by_name("trigger", "", {result.kind: [result]}).figure
 

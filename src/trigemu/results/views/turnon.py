@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import RenderableType
 
-import trigemu.output.text.efficiency as written
-from trigemu.output.documents import in_json
-from trigemu.output.numbers import count
-from trigemu.output.views.view import Histograms, View, name, of_json
+import trigemu.results.text.efficiency as written
+from trigemu.results.documents import in_json
+from trigemu.results.numbers import count
+from trigemu.results.views.view import Histograms, View, name, of_json
 from trigemu.studies import Profile, Turnon
 
 if TYPE_CHECKING:

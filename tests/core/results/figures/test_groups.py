@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trigemu.output.figures.groups import draw_rates
+from trigemu.results.figures.groups import draw_rates
 
 TOTAL = {
     "one": (np.array([1e4, 20.0]), np.array([100.0, 30.0])),

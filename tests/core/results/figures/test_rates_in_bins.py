@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trigemu.output.figures.rates_in_bins import draw_rates_vs
-from trigemu.output.figures.style import save
+from trigemu.results.figures.rates_in_bins import draw_rates_vs
+from trigemu.results.figures.style import save
 
 EDGES = np.array([0.0, 5.0, 10.0, 20.0])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trigemu.output.figures.samples import draw_samples
+from trigemu.results.figures.samples import draw_samples
 
 
 def test_each_sample_has_a_point_at_its_rate() -> None:

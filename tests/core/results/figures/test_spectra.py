@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import StepPatch
 
 from trigemu import TrigemuError
-from trigemu.output.figures.spectra import draw_spectrum
-from trigemu.output.figures.style import save
+from trigemu.results.figures.spectra import draw_spectrum
+from trigemu.results.figures.style import save
 
 EDGES = np.array([10.0, 20.0, 40.0, 80.0])
 RATES = {"a": np.array([100.0, 40.0, 8.0]), "b": np.array([10.0, 0.0, 2.0]), "s": np.array([1.0, 1.0, 1.0])}

@@ -14,17 +14,17 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from trigemu.output.figures.decisions import draw_decisions
-from trigemu.output.figures.groups import draw_rates
-from trigemu.output.figures.latency import LatencyBar, draw_latencies
-from trigemu.output.figures.overlap import draw_combinations, draw_overlap
-from trigemu.output.figures.precision import draw_bits
-from trigemu.output.figures.rates_in_bins import draw_rates_vs
-from trigemu.output.figures.samples import draw_samples
-from trigemu.output.figures.spectra import draw_spectrum
-from trigemu.output.figures.style import axis_label, literal
-from trigemu.output.figures.threshold_scan import draw_plane, draw_scan
-from trigemu.output.figures.turnon import draw_efficiency
+from trigemu.results.figures.decisions import draw_decisions
+from trigemu.results.figures.groups import draw_rates
+from trigemu.results.figures.overlap import draw_combinations, draw_overlap
+from trigemu.results.figures.rates_in_bins import draw_rates_vs
+from trigemu.results.figures.samples import draw_samples
+from trigemu.results.figures.spectra import draw_spectrum
+from trigemu.results.figures.style import axis_label, literal
+from trigemu.results.figures.threshold_scan import draw_plane, draw_scan
+from trigemu.results.figures.turnon import draw_efficiency
+from trigemu_firmware.precision_figure import draw_bits
+from trigemu_latency.figures import LatencyBar, draw_latencies
 
 NAMES = [r"$\frac{$", "$a^b^c$", "$$", "_x", r"a\$b$", "100 % {x} & <script>", "a\x1bb\n", r"\alpha$x$"]
 EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)

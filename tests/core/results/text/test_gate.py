@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from xml.etree import ElementTree
 
-from trigemu import Drift, Gate, Tolerance, read_menu, run
-from trigemu.output.text.gate import as_json, as_junit, as_markdown, message
+from trigemu import read_menu, run
+from trigemu.api import Drift, Gate, Tolerance
+from trigemu.results.text.gate import as_json, as_junit, as_markdown, message
 
 MENU = read_menu(Path(__file__).parents[3] / "menus/primary.toml")
 

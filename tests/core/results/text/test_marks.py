@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import MenuRates, compare, emulate, rates_of
-from trigemu.output.text import compare as of_comparison
-from trigemu.output.text import rates as of_rates
-from trigemu.output.text import threshold_scan as of_scan
+from trigemu import compare, emulate, rates_of
+from trigemu.api import MenuRates
+from trigemu.results.text import compare as of_comparison
+from trigemu.results.text import rates as of_rates
+from trigemu.results.text import threshold_scan as of_scan
 from trigemu.studies import Steps, scan
 
 MENU = """

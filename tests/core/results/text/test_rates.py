@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import MenuRates, Rate, emulate, rates_of
-from trigemu.output import numbers as output_numbers
-from trigemu.output.text import rates as output
+from trigemu import emulate, rates_of
+from trigemu.api import MenuRates, Rate
+from trigemu.results import numbers as output_numbers
+from trigemu.results.text import rates as output
 
 MENU = """
 [menu]

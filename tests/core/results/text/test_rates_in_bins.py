@@ -12,8 +12,8 @@ from pileup_toys import crossing_catalogue, crossings
 from rich.console import Console
 from toys import menu_from
 
-from trigemu.output.text import rates as output
-from trigemu.output.text.rates_in_bins import as_csv, as_json, rates_vs_table
+from trigemu.results.text import rates as output
+from trigemu.results.text.rates_in_bins import as_csv, as_json, rates_vs_table
 from trigemu.studies.rates_in_bins import BinnedRates, binned_rates
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 20\n'

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from toys import memory_catalogue, toy_events
 
-from trigemu.output.text.samples import as_dict, row
+from trigemu.results.text.samples import as_dict, row
 from trigemu.samples import LeftOut
 
 

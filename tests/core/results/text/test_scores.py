@@ -8,7 +8,7 @@ from rich.console import Console
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import score_table
-from trigemu.output.text.scores import offers_table
+from trigemu.results.text.scores import offers_table
 
 
 def test_triggers_with_a_threshold_are_listed(tmp_path: Path) -> None:

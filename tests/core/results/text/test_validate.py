@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 from toys import memory_catalogue, menu_from
 
-from trigemu.output.text.validate import as_json, check_table
+from trigemu.results.text.validate import as_json, check_table
 from trigemu.samples.events import Collection, Events
 from trigemu.studies.validate import Checked, DecisionCheck, Disagreement
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from trigemu.output.views.data_frame import as_frame
+from trigemu.results.views.data_frame import as_frame
 from trigemu.support import MissingExtraError
 
 

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Group
 from rich.panel import Panel
 
-from trigemu.output.text.terminal import Page, Table, Widest
-from trigemu.output.views import VIEWS
-from trigemu.output.views.table_html import as_html
+from trigemu.results.text.terminal import Page, Table, Widest
+from trigemu.results.views import VIEWS
+from trigemu.results.views.table_html import as_html
 
 #: The only elements, and what they may say of themselves.
 ELEMENTS = {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "p"}

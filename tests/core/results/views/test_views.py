@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from result_toys import CATEGORY, HOSTILE
 
 import trigemu
-from trigemu.output.views import VIEWS, text
+from trigemu.results.views import VIEWS, text
 
 KINDS = sorted(VIEWS)
 
@@ -293,7 +293,7 @@ def test_an_import_loads_no_output() -> None:
         import sys
         import trigemu
         catalogue = trigemu.open_catalogue()
-        loaded = {"trigemu.output.views", "rich", "pandas", "matplotlib", "hist"} & set(sys.modules)
+        loaded = {"trigemu.results.views", "rich", "pandas", "matplotlib", "hist"} & set(sys.modules)
         assert not loaded - {"rich"}, loaded
         str(catalogue), repr(catalogue), catalogue.to_dict(), catalogue._repr_html_()
         assert not {"pandas", "matplotlib", "hist"} & set(sys.modules)

@@ -11,7 +11,7 @@ import pytest
 import uproot
 from toys import toy_events, write_root
 
-from trigemu import SampleError
+from trigemu.api import SampleError
 from trigemu.samples.formats.nanoaod import NanoAOD
 from trigemu.samples.formats.uproot_file import open_root
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu.decisions.stream import opcodes as do
-from trigemu.decisions.stream.compute import compute
+from trigemu_latency.stream import opcodes as do
+from trigemu_latency.stream.compute import compute
 
 NUMBERS = st.floats(-100, 100) | st.sampled_from([0.0, -0.0, math.inf, -math.inf, math.nan])
 COMPARISONS = {

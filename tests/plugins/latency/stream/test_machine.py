@@ -8,24 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stream_toys import events_of
 
-from trigemu.decisions.stream.machine import run
-from trigemu.decisions.stream.opcodes import REFUSED
-from trigemu.decisions.stream.program import Program
-from trigemu.observables.expressions import (
-    Arithmetic,
-    Condition,
-    Constant,
-    Element,
-    Number,
-    Relation,
-    Scalar,
-)
+from trigemu.observables.expressions import Arithmetic, Condition, Constant, Element, Number, Relation, Scalar
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.selections import Derivation
 from trigemu.observables.vectors import MissingEt, ObjectVector, OfVectors
 from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import ModelCall
+from trigemu_latency.stream.machine import run
+from trigemu_latency.stream.opcodes import REFUSED
+from trigemu_latency.stream.program import Program
 
 EVENTS = events_of(4, 60)
 MET, PT = Scalar("met"), Element(Derivation("jet"), 1, "pt")

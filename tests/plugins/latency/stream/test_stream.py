@@ -17,12 +17,14 @@ from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
 
 import trigemu
-from trigemu import Collection, Events, Plan, Stream, TrigemuError, decide, make_plan
-from trigemu.decisions.plan import Slot
+from trigemu import Collection, Events, TrigemuError, decide, make_plan
+from trigemu.api import Plan
+from trigemu.emulation.plan import Slot
 from trigemu.observables.expressions import Number
 from trigemu.observables.workspace import Workspace
 from trigemu.triggers.base import Compiled
-from trigemu.triggers.models.single_row import NEAR
+from trigemu_anomaly.single_row import NEAR
+from trigemu_latency.stream.stream import Stream
 
 ROOT = Path(trigemu.__file__).parents[2]
 EVENTS = events_of(11, 400)

@@ -9,7 +9,7 @@ from stream_toys import events_of
 from toys import menu_from
 
 from trigemu import make_plan
-from trigemu.studies.timing.calls import Batches
+from trigemu_latency.timing.calls import Batches
 
 MENU = """
 [[trigger]]

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu.studies.timing import clock as timing
-from trigemu.studies.timing.clock import TimedCall, measure, summary, together
+from trigemu_latency.timing import clock as timing
+from trigemu_latency.timing.clock import TimedCall, measure, summary, together
 
 
 class Clock:

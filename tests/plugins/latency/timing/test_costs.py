@@ -13,14 +13,15 @@ import pytest
 from bench_toys import BATCHES, EVENTS, MENU, PLUGIN, emulation
 from toys import memory_catalogue
 
-from trigemu import Emulation, TrigemuError, rates_of
-from trigemu.output.text import costs as cost_tables
-from trigemu.studies.timing import calls as contenders
-from trigemu.studies.timing import clock as timing
-from trigemu.studies.timing import costs
-from trigemu.studies.timing.clock import summary
-from trigemu.studies.timing.costs import Bench, batches_of, bench, check, steps
+from trigemu import TrigemuError, rates_of
+from trigemu.api import Emulation
 from trigemu.support.errors import PluginError, SampleError
+from trigemu_latency import text as cost_tables
+from trigemu_latency.timing import calls as contenders
+from trigemu_latency.timing import clock as timing
+from trigemu_latency.timing import costs
+from trigemu_latency.timing.clock import summary
+from trigemu_latency.timing.costs import Bench, batches_of, bench, check, steps
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -10,10 +10,10 @@ import pytest
 from toys import columns, memory_catalogue, menu_from, toy_event, toy_events
 
 from trigemu import make_plan
-from trigemu.decisions.plan import Plan
+from trigemu.emulation.plan import Plan
 from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.timing.draw import DrawnEvents, draw_events
 from trigemu.support.errors import SampleError
+from trigemu_latency.timing.draw import DrawnEvents, draw_events
 
 MENU = """
 [[trigger]]

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from trigemu import read_menu
-from trigemu.output.explorer.fit import PageData
-from trigemu.output.explorer.modules import as_one_script
-from trigemu.output.explorer.page import page_of
+from trigemu_pages.explorer.fit import PageData
+from trigemu_pages.explorer.modules import as_one_script
+from trigemu_pages.explorer.page import page_of
 
 ROOT = Path(__file__).parents[3]
 MODULES = {
@@ -122,7 +122,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         file = tmp_path / "page" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    monkeypatch.setattr("trigemu.output.explorer.page.resources.files", lambda package: tmp_path)
+    monkeypatch.setattr("trigemu_pages.explorer.page.resources.files", lambda package: tmp_path)
     return tmp_path / "page"
 
 

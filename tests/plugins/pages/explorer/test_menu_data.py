@@ -17,10 +17,10 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, score_table
 from trigemu.counting import raw_decisions
-from trigemu.output.explorer.expressions import decision_of
-from trigemu.output.explorer.fit import all_enabled, page_data
 from trigemu.support import BoolArray
 from trigemu.triggers import BitKind
+from trigemu_pages.explorer.expressions import decision_of
+from trigemu_pages.explorer.fit import all_enabled, page_data
 
 
 def entry_of(menu: Menu, events: int = 40) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.output.numbers import in_unit, short, with_error
+from trigemu.results.numbers import in_unit, short, with_error
 
 NODE = shutil.which("node")
 HERE = Path(__file__).parent / "page"

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Catalogue, Menu, MenuRates, Scores, TrigemuError, rates_of, score_table
-from trigemu.output.explorer.columns import steps_between
-from trigemu.output.explorer.fit import PageData, all_enabled, page_data
-from trigemu.output.explorer.tables import CELL_EVENTS
-from trigemu.output.explorer.turnons import turnon_profiles
+from trigemu import Catalogue, Menu, TrigemuError, rates_of, score_table
+from trigemu.api import MenuRates, Scores
 from trigemu.studies import efficiencies, signal_bins
+from trigemu_pages.explorer.columns import steps_between
+from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
+from trigemu_pages.explorer.tables import CELL_EVENTS
+from trigemu_pages.explorer.turnons import turnon_profiles
 
 
 def page(

@@ -15,8 +15,8 @@ from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
 from trigemu import Menu
-from trigemu.output.explorer import explorer
-from trigemu.output.numbers import format_rate
+from trigemu.results.numbers import format_rate
+from trigemu_pages.explorer.make import explorer
 
 pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)")
 

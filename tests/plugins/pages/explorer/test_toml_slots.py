@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from toy_menus import as_toml, menus
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.output.explorer.toml_slots import Piece, pieces_of
 from trigemu.triggers import Random, ScoreKind
+from trigemu_pages.explorer.toml_slots import Piece, pieces_of
 
 ROOT = Path(__file__).parents[3]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from trigemu_pages.report.section import Picture, ReportTable, Section, slug
 
 from trigemu import TrigemuError
-from trigemu.output.figures.style import figure
-from trigemu.output.report.page import as_csv, render, write_figures
-from trigemu.output.report.section import Picture, ReportTable, Section, slug
+from trigemu.results.figures.style import figure
+from trigemu_pages.report.page import as_csv, render, write_figures
 
 
 def section(dense: bool = False) -> Section:

@@ -11,14 +11,14 @@ import pytest
 from toys import memory_catalogue, toy_events
 
 from trigemu import TrigemuError, read_menu
-from trigemu.output.figures.style import shown
-from trigemu.output.notes import notes_of_menus
-from trigemu.output.report import tables
-from trigemu.output.report.published import beside_references
-from trigemu.output.report.sections import sections
+from trigemu.results.figures.style import shown
+from trigemu.results.notes import notes_of_menus
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference
-from trigemu.studies.report_contents import Contents, collect_contents, parse_scan, profiles_beside
 from trigemu.studies.scan_steps import Steps
+from trigemu_pages.report import tables
+from trigemu_pages.report.published import beside_references
+from trigemu_pages.report.sections import sections
+from trigemu_pages.report_contents import Contents, collect_contents, parse_scan, profiles_beside
 
 HEAD = '[menu]\nname = "{}"\n'
 J30 = '[[trigger]]\nname = "J30"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {}\ngroup = "jets"\n'

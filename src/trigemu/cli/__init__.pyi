@@ -1,0 +1,2 @@
+from . import options as options
+from .commands import main as main
