@@ -22,7 +22,7 @@ from trigemu.api import (
     write_text,
 )
 
-from .explorer.make import Explorer, explorer, samples_passed
+from .explorer.make import Explorer, make_explorer, samples_passed
 
 
 @click.command()
@@ -68,7 +68,7 @@ def explore(
         with events_bar(passed, engine) as advance:
             made = without_bad_files(
                 samples,
-                lambda good: explorer(
+                lambda good: make_explorer(
                     read,
                     table or good,
                     trigemu.__version__,
