@@ -22,13 +22,11 @@ from trigemu.counting import (
     check_weights,
     check_within,
 )
-from trigemu.emulation.budgets import BudgetEvents
-from trigemu.emulation.budgets import _Collect as _CollectBudgets
+from trigemu.emulation.budgets import BudgetEvents, _Collect as _CollectBudgets
 from trigemu.emulation.engine import Chunk
 from trigemu.emulation.fired import _Decide
 from trigemu.emulation.loop import _CountPatterns
-from trigemu.emulation.loosest import _BITS as BITS
-from trigemu.emulation.loosest import BinnedScores, _Bin
+from trigemu.emulation.loosest import _BITS as BITS, BinnedScores, _Bin
 from trigemu.emulation.per_event import _Halves, _Record
 from trigemu.emulation.plan import Plan
 from trigemu.emulation.score_pass import _Collect as _CollectScores

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from onnx_toys import linear, write_card
 from toy_menus import any_of, from_decisions
 from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
