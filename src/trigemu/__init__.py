@@ -17,11 +17,11 @@ read it next.
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from trigemu import starting as starting  # isort: split  # before all that takes time to load
 from trigemu.support import show_with
 
 if TYPE_CHECKING:  # `__getattr__` does it when a name is used
@@ -158,6 +158,10 @@ if TYPE_CHECKING:  # `__getattr__` does it when a name is used
         ScoreKind,
         TrainedOn,
     )
+
+# ONNX Runtime would keep a device number and a database with paths in the cache folder, and send them. It
+# reads the variable when it is imported, also by a plugin; other processes inherit it.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 __version__ = "0.2.0.dev0"
 

@@ -21,7 +21,6 @@ from trigemu.support import (
     KEPT,
     PluginError,
     TrigemuError,
-    end_on_signals,
     excerpt,
     own_cause,
     printable,
@@ -206,12 +205,8 @@ def cli(traceback: bool) -> None:
     """Emulate a trigger menu: the total, unique and overlap rate of every trigger."""
 
 
-def main() -> None:
-    """Run the command line.
-
-    `trigemu --help` lists the exit statuses; 141, where nobody reads the output, comes without a message.
-    """
-    end_on_signals()
+def run_command() -> None:
+    """Run the command that the arguments of the program name, and exit if it fails."""
     output = open_streams()
     accept_every_character()
     if problem := unmet():
