@@ -6,20 +6,19 @@ out: `Emulation`: the plan and its pattern table
 """
 
 from trigemu.emulation.budgets import cut_for, solve_budgets, ties
+from trigemu.emulation.chunks import Chunk, chunks_of, entries_of
 from trigemu.emulation.counted import Counted
 from trigemu.emulation.engine import (
-    Chunk,
     Job,
     Progress,
     TableTask,
     Task,
-    chunks_of,
     over_background,
     over_samples,
 )
 from trigemu.emulation.fired import decisions, fired_in
 from trigemu.emulation.given import emulation_of
-from trigemu.emulation.kept import check_events, check_kept, entries_of
+from trigemu.emulation.kept import check_events, check_kept
 from trigemu.emulation.loop import Axis, Emulation, emulate
 from trigemu.emulation.per_event import EventTable, event_table, passes
 from trigemu.emulation.reweight import at_luminosity, at_pileup
