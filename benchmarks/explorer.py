@@ -27,10 +27,10 @@ from explorer_blocks import unpacked
 from explorer_truth import random_slot, same, truth
 
 import trigemu
-from trigemu.output.explorer.fit import all_enabled, page_data
-from trigemu.output.explorer.page import page_of
-from trigemu.output.explorer.turnons import turnon_profiles
 from trigemu.studies import signal_bins
+from trigemu_pages.explorer.fit import all_enabled, page_data
+from trigemu_pages.explorer.page import page_of
+from trigemu_pages.explorer.turnons import turnon_profiles
 
 #: States of which the events are read again, 2 s each.
 READ_AGAIN = 5

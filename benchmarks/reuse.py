@@ -30,9 +30,12 @@ from numpy.typing import NDArray
 import trigemu
 from trigemu.counting import acceptances
 from trigemu.emulation import Chunk, Job, over_background
-from trigemu.generate import INTERACTIONS, Config, EventColumns, crossings, load_config, pools, recipes
 from trigemu.menus import Menu
 from trigemu.support import Words
+from trigemu_simulation import crossings, pools, recipes
+from trigemu_simulation.config import Config, load_config
+from trigemu_simulation.events import EventColumns
+from trigemu_simulation.run import INTERACTIONS
 
 Array = NDArray[np.float64]
 
@@ -46,7 +49,7 @@ class Quantities:
     ("unique J100"), of an overlap ("J100 & HT220"), of a difference ("J100 - 2J70")."""
 
     menu: Menu
-    plan: trigemu.Plan
+    plan: trigemu.api.Plan
     labels: tuple[str, ...]
 
     def of(self, words: Words) -> Array:
@@ -124,7 +127,7 @@ class _Decide:
     quantities: Quantities
     classes: ClassVar[tuple[type, ...]] = ()
 
-    def __call__(self, plan: trigemu.Plan, chunk: Chunk, events: trigemu.Events) -> Decided:
+    def __call__(self, plan: trigemu.api.Plan, chunk: Chunk, events: trigemu.Events) -> Decided:
         return Decided.of(events, self.quantities)
 
     def merge(self, parts: Sequence[Decided]) -> Decided:

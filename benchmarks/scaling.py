@@ -132,7 +132,7 @@ def _tell_workers(folder: Path) -> None:
 
 
 def _draw(sizes: dict[str, list[Measured]], triggers: list[Measured]) -> None:
-    from trigemu.output.figures import style
+    from trigemu.results.figures import style
 
     with style.figure(15.0, 4.8) as (figure, axes):
         axes.remove()

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 import trigemu
-from trigemu.decisions import ARRAYS_FROM, Stream, decide, make_plan
-from trigemu.triggers import search_path
+from trigemu.emulation import decide, make_plan
+from trigemu.support import search_path
+from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
 
 PART = 32_768
 #: Events that are decided by a call: few enough that it decides them one by one.

@@ -17,7 +17,7 @@ from repeat import repeated
 
 import trigemu
 from trigemu.observables import Workspace
-from trigemu.triggers import CompiledAnomaly
+from trigemu_anomaly.anomaly import CompiledAnomaly
 
 ROOT = Path(__file__).parent.parent
 QUANTILE = ROOT / "plugins" / "decade" / "models" / "primary" / "quantile.json"

@@ -63,7 +63,7 @@ def menu(request: pytest.FixtureRequest, tmp_path: Path, benchmark: BenchmarkFix
 def run(benchmark: BenchmarkFixture, record: Record, events: trigemu.Events, menu: trigemu.Menu) -> None:
     plan = trigemu.make_plan([menu])
 
-    def counted() -> trigemu.PatternTable:
+    def counted() -> trigemu.api.PatternTable:
         return count_patterns(0, trigemu.decide(events, plan), events.weight)
 
     assert counted().n.sum() == len(events)  # and warm
@@ -126,7 +126,7 @@ def test_memory_limit(
     record(benchmark, len(events))
 
 
-def read(events: trigemu.Events, plan: trigemu.Plan) -> Iterator[np.ndarray]:
+def read(events: trigemu.Events, plan: trigemu.api.Plan) -> Iterator[np.ndarray]:
     yield events.weight
     for name in sorted({name for name, _ in plan.needs if name}):
         yield events.collections[name].offsets
@@ -292,6 +292,6 @@ def test_anomaly(benchmark: BenchmarkFixture, record: Record, part: str) -> None
     sample = catalogue.background[0]
     events = sample.read(0, 0, sample.sources[0].entries, plan.needs)
     events = events.take(np.flatnonzero(np.diff(events.collections["photon"].offsets) > 0)[:16_384])
-    alone = trigemu.Plan((trigemu.decisions.Slot(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
+    alone = trigemu.api.Plan((trigemu.decisions.Slot(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
     benchmark(slot.stages(events)[part] if part != "trigemu" else lambda: trigemu.decide(events, alone))
     record(benchmark, len(events))

@@ -11,8 +11,9 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.firmware import PAPER_PRECISION, choose, read_rows, tree_model, with_modes
 from trigemu.observables import Features
+from trigemu_firmware.bits import PAPER_PRECISION, choose, with_modes
+from trigemu_firmware.model import read_rows, tree_model
 
 ROOT = Path(__file__).parent.parent
 

@@ -14,8 +14,9 @@ from real_data import real_file
 
 import trigemu
 from trigemu.counting import count_patterns
-from trigemu.menus.importers.cms_l1 import import_cms_l1
-from trigemu.samples import CMSVector, catalogue_of
+from trigemu.samples import catalogue_of
+from trigemu_cms.cms_l1 import import_cms_l1
+from trigemu_cms.cms_vector import CMSVector
 
 Record = Callable[[BenchmarkFixture, int], None]
 VECTOR = "TestVector_L1Menu_Collisions2016_v8.txt.xz"
@@ -45,7 +46,7 @@ def test_decisions(benchmark: BenchmarkFixture, record: Record, menu: trigemu.Me
     events = sample.read(0, 0, sample.entries, plan.needs, plan.margin)
     weight, axis = events.weight[events.core], np.zeros(sample.entries, np.int64)
 
-    def counted() -> trigemu.PatternTable:
+    def counted() -> trigemu.api.PatternTable:
         return count_patterns(0, trigemu.decide(events, plan)[events.core], weight, axis)
 
     assert counted().n.sum() == sample.entries  # and warm

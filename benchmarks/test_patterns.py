@@ -16,7 +16,7 @@ EVENTS, TABLES = 131_072, 16
 DISTINCT = [100, 10_000]
 
 
-def table_of(distinct: int, seed: int, bits: int = 30) -> trigemu.PatternTable:
+def table_of(distinct: int, seed: int, bits: int = 30) -> trigemu.api.PatternTable:
     """Of events that have one of so many patterns, all of them equally often."""
     patterns = np.random.default_rng(0).choice(2**bits, distinct, replace=False).astype(np.uint64)
     random = np.random.default_rng(seed)

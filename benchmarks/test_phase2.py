@@ -16,8 +16,8 @@ from phase2 import EVENTS, Share, decide_own, prepare, write_events
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
-from trigemu.menus.importers.cms_phase2 import import_cms_phase2
 from trigemu.samples import catalogue_of
+from trigemu_cms.cms_phase2 import import_cms_phase2
 
 Record = Callable[[BenchmarkFixture, int], None]
 

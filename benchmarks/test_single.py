@@ -19,8 +19,9 @@ import xgboost
 from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
+import trigemu_latency
 from trigemu.observables import Workspace
-from trigemu.studies import draw_events
+from trigemu_latency.timing.draw import draw_events
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "plugins" / "decade" / "models" / "primary"
@@ -33,7 +34,7 @@ Record = Callable[[BenchmarkFixture, int], None]
 class Case:
     """A menu with its budgets solved, and events as they come or, if it has a model, that all ask for it."""
 
-    plan: trigemu.Plan
+    plan: trigemu.api.Plan
     events: trigemu.Events
 
     @property
@@ -84,7 +85,7 @@ def test_menu(benchmark: BenchmarkFixture, record: Record, name: str, how: str) 
     """A `Stream`, and the batch loop on a range of one."""
     benchmark.group = f"single events: {name}.toml"
     of = case(name)
-    stream = trigemu.Stream(of.plan, of.events)
+    stream = trigemu_latency.Stream(of.plan, of.events)
     expected = trigemu.decide(of.events, of.plan)
     for i in range(EVENTS):
         stream.decide(i)
@@ -99,7 +100,7 @@ def test_menu(benchmark: BenchmarkFixture, record: Record, name: str, how: str) 
 @pytest.mark.parametrize("part", PARTS)
 def test_part(benchmark: BenchmarkFixture, record: Record, part: str) -> None:
     of = case("decade")
-    run(benchmark, record, trigemu.Stream(of.plan, of.events).stages(of.model)[part])
+    run(benchmark, record, trigemu_latency.Stream(of.plan, of.events).stages(of.model)[part])
 
 
 @pytest.mark.benchmark(group="single events: parts of decade.toml")
@@ -157,7 +158,7 @@ def evaluators(folder: Path) -> dict[str, Callable[[int], object]]:
     of = case("decade")
     trees = of.plan.slots[of.model].compiled.quantile.trees  # type: ignore[attr-defined]
     return {
-        "trigemu": trigemu.Stream(of.plan, of.events).stages(of.model)["bare_bdt"],
+        "trigemu": trigemu_latency.Stream(of.plan, of.events).stages(of.model)["bare_bdt"],
         "trigemu_batch_of_one": lambda i: trees.predict(row[i]),
         "ctypes": by_ctypes,
         "tl2cgen": lambda i: predictor.predict(tl2cgen.DMatrix(row[i])),

@@ -22,10 +22,10 @@ ROOMS = (
 #: Parts that are imported alone, because few need what they load.
 ALONE = (
     "trigemu.menus.importers.",
-    "trigemu.output.",
+    "trigemu.results.",
     "trigemu.cli.",
-    "trigemu.generate.",
-    "trigemu.firmware.",
+    "trigemu_simulation.",
+    "trigemu_firmware.",
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from measure import Array, Measured, Quantity, objects, pairs
 from page import ratio, table
 
-from trigemu.output.numbers import with_error
+from trigemu.results.numbers import with_error
 from trigemu.samples import Catalogue
 
 #: Units in cm².

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from trigemu.output.figures.style import COLOURS, axis_label, figure, literal, log_axis, rate_axis
+from trigemu.results.figures.style import COLOURS, axis_label, figure, literal, log_axis, rate_axis
 
 Array = NDArray[np.float64]
 #: A label, a unit, edges[n + 1], and by the name of the sample the rate and its error in Hz, [n] each.

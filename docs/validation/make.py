@@ -27,8 +27,8 @@ from PIL import Image
 from quantities import OBJECTS, Panels, curves, spectra
 
 import trigemu
-from trigemu.output.numbers import with_error
 from trigemu.rates import MenuRates
+from trigemu.results.numbers import with_error
 from trigemu.samples import Catalogue
 from trigemu.support import write_bytes
 

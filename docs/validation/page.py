@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from trigemu.output.numbers import in_unit, short, with_error
 from trigemu.rates import MenuRates, Rate
+from trigemu.results.numbers import in_unit, short, with_error
 
 Table = Mapping[str, Any]
 

@@ -7,6 +7,16 @@ describes the method;
 `decade.py` is the kind.
 """
 
-from .decade import Decade
+import lazy_loader
 
-KINDS = {"decade": Decade}
+from trigemu.api import Plugin
+
+PLUGIN = Plugin(
+    kinds={"decade": ".decade:Decade"},
+    commands={"decade": ".cli:command"},
+    sections={"decade": ".report:sections"},
+    uses=("anomaly",),
+)
+
+# What is exported stands in the stub; it is imported when it is used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -12,14 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import Progress, cut_for, solve_budgets, unseen_half
-from trigemu.menus import Menu
-from trigemu.observables import Workspace
-from trigemu.output.figures.style import axis_label
-from trigemu.output.text.terminal import Table
-from trigemu.samples import EVALUATION, Catalogue
-from trigemu.support import BoolArray, FloatArray, TrigemuError
+from trigemu.api import (
+    EVALUATION,
+    BoolArray,
+    Catalogue,
+    FloatArray,
+    Menu,
+    Plan,
+    Progress,
+    Table,
+    TrigemuError,
+    Workspace,
+    axis_label,
+    cut_for,
+    make_plan,
+    solve_budgets,
+    unseen_half,
+)
 
 from .closure import Acceptance
 from .decade import CompiledDecade, Decade

@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import trigemu
-from trigemu.cli import options
-from trigemu.cli.console import say
-from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import bar, menus_bar
-from trigemu.output.documents import in_json
-from trigemu.samples import Catalogue, without_bad_files
-from trigemu.studies import read_profiles
-from trigemu.support import MissingExtraError, TrigemuError, check_outputs
-from trigemu.triggers import search_path
+from trigemu.api import (
+    Catalogue,
+    MissingExtraError,
+    Processing,
+    TrigemuError,
+    bar,
+    check_inputs,
+    check_outputs,
+    in_json,
+    menus_bar,
+    on_disk,
+    options,
+    present,
+    processing,
+    read_profiles,
+    say,
+    search_path,
+    without_bad_files,
+)
 
 if TYPE_CHECKING:  # they need what only training does
     from .training.config import Config

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.support import BoolArray, FloatArray, IntArray
+from trigemu.api import BoolArray, FloatArray, IntArray
 
 from .interactions import squares, squares_by_cell
 

@@ -30,20 +30,28 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from trigemu.observables import Condition, Features, Workspace
-from trigemu.samples import Events
-from trigemu.support import BoolArray, FloatArray, IntArray, TomlTable, TrigemuError
-from trigemu.triggers import (
+from trigemu.api import (
+    BoolArray,
+    Compiled,
+    Condition,
+    Context,
+    Events,
+    Features,
+    FloatArray,
+    IntArray,
+    ModelCall,
+    ScoreKind,
+    TomlTable,
+    TrigemuError,
+    Workspace,
+)
+from trigemu_anomaly import (
     Card,
     CardTable,
-    Compiled,
-    Context,
     FixedRow,
     InputBlock,
-    ModelCall,
     ModelFile,
     PrecisionTable,
-    ScoreKind,
     Scorer,
     TreeModel,
     event_blocks,

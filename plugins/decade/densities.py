@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.support import BoolArray, FloatArray
+from trigemu.api import BoolArray, FloatArray
 
 from .diagnostics import ScoredEvents
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.support import BoolArray, FloatArray, IntArray
+from trigemu.api import BoolArray, FloatArray, IntArray
 
 from .closure import Closure, closures
 from .interactions import squares

@@ -13,8 +13,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from trigemu.output.figures.style import COLOURS, figure, log_axis, save
-from trigemu.support import FloatArray, file_stem
+from trigemu.api import COLOURS, FloatArray, figure, file_stem, log_axis, save
 
 from .closure import Acceptance, Axis, ChiSquare, Closure
 from .densities import Density

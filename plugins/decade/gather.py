@@ -10,35 +10,44 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.counting import (
+from trigemu.api import (
+    EVALUATION,
+    TRAINING,
     Acceptance,
+    BoolArray,
+    Catalogue,
+    Chunk,
+    Events,
+    FloatArray,
+    IntArray,
+    Job,
+    Menu,
+    Need,
     PatternTable,
+    Plan,
+    Progress,
     SharedEvents,
+    TrigemuError,
+    Words,
+    Workspace,
     acceptances,
     check_array,
-    check_table,
-    check_within,
-    members_by_level,
-    merge_tables,
-)
-from trigemu.decisions import Plan, decide, make_plan
-from trigemu.emulation import (
-    Chunk,
-    Job,
-    Progress,
     check_events,
     check_kept,
+    check_table,
+    check_within,
     crossing_scale,
+    decide,
     entries_of,
+    half_of,
     half_scales,
+    make_plan,
+    members_by_level,
+    merge_tables,
     over_background,
     refuse_negative,
     weights_by_half,
 )
-from trigemu.menus import Menu
-from trigemu.observables import Workspace
-from trigemu.samples import EVALUATION, TRAINING, Catalogue, Events, Need, half_of
-from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
 #: Returns which events are selected, bool[n], and arrays of these, by name.
 Read = Callable[[Plan, Workspace], tuple[BoolArray, Mapping[str, npt.NDArray[Any]]]]

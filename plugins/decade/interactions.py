@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.support import FloatArray, IntArray
+from trigemu.api import FloatArray, IntArray
 
 
 def squares(terms: FloatArray, interaction: IntArray) -> float:

@@ -18,9 +18,8 @@ import numpy.typing as npt
 import tl2cgen
 import treelite
 
-from trigemu.observables import Features
-from trigemu.support import Limits, TrigemuError, kernel, own_cause
-from trigemu.triggers import CodeRecipe, add_leaves, build_library, last_words, open_library
+from trigemu.api import Features, Limits, TrigemuError, kernel, own_cause
+from trigemu_anomaly import CodeRecipe, add_leaves, build_library, last_words, open_library
 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5

@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import msgspec
 import numpy as np
 
-from trigemu.support import TrigemuError
-from trigemu.triggers import MAX_DEPTH, MAX_NODES, MAX_TREES
+from trigemu.api import TrigemuError
+from trigemu_anomaly import MAX_DEPTH, MAX_NODES, MAX_TREES
 
 OBJECTIVE = "reg:quantileerror"
 

@@ -1,4 +1,4 @@
-"""Y(x) as computed in firmware: the trees as plain arrays, for `trigemu.firmware`."""
+"""Y(x) as computed in firmware: the trees as plain arrays, for `trigemu_firmware`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import treelite
 
-from trigemu.observables import Features
-from trigemu.support import FloatArray, TrigemuError
-from trigemu.triggers import Ensemble, FixedEnsemble
+from trigemu.api import Features, FloatArray, TrigemuError
+from trigemu_anomaly import Ensemble, FixedEnsemble
 
 #: treelite's codes for a node that compares a number, and for `<`.
 _NUMERICAL, _BELOW = 1, 2

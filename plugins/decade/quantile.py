@@ -9,9 +9,8 @@ from functools import lru_cache, partial
 import numpy as np
 import treelite
 
-from trigemu.observables import Features, Inputs
-from trigemu.support import FloatArray, TrigemuError, own_cause
-from trigemu.triggers import CellRow, Ensemble, FixedRow, PrecisionTable, cell_table
+from trigemu.api import Features, FloatArray, Inputs, TrigemuError, own_cause
+from trigemu_anomaly import CellRow, Ensemble, FixedRow, PrecisionTable, cell_table
 
 from .library import Scores, build, interpret
 from .model_file import read_model

@@ -18,12 +18,18 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.menus import Menu, Trigger
-from trigemu.output.figures.style import save
-from trigemu.output.text.terminal import Table
-from trigemu.samples import Catalogue
-from trigemu.studies import Efficiencies, ProfileSet
-from trigemu.support import TrigemuError, file_stem, load_toml
+from trigemu.api import (
+    Catalogue,
+    Efficiencies,
+    Menu,
+    ProfileSet,
+    Table,
+    TrigemuError,
+    Trigger,
+    file_stem,
+    load_toml,
+    save,
+)
 
 from .check import label, scored_events, trigger_of
 from .closure import Closure

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from trigemu.menus import Menu
-from trigemu.output.report.section import Numbers, Picture, ReportTable, Section, slug
-from trigemu.samples import Catalogue
-from trigemu.studies import Contents
+from trigemu.api import Catalogue, Contents, Menu, Numbers, Picture, ReportTable, Section, slug
 
 from .check import label, scored_events, told
 from .closure import Axis, Closure

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from toys import memory_catalogue, toy_events
 
-from trigemu import Emulation, emulate, read_menu
+from trigemu import emulate, read_menu
+from trigemu.api import Emulation
 
 #: A score with parts, whose log tells on which events each was done, and a kind that looks at the others.
 PLUGIN = """

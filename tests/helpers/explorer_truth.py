@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from trigemu import Menu, Rate, Scores, compare, efficiencies, rates_of
+from trigemu import Menu, compare, efficiencies, rates_of
+from trigemu.api import Rate, Scores
 from trigemu.studies import Profile
 
 #: Name → numbers.

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from tree_toys import precision, random_trees
 
-from trigemu.firmware.cpp import CppProgram, compile_model
-from trigemu.firmware.project import NAME, Manifest, Project, Vectors
-from trigemu.firmware.sources import PART, write_sources
-from trigemu.firmware.vectors import around
-from trigemu.triggers.models.precision import table_of
-from trigemu.triggers.models.trees import FixedEnsemble
+from trigemu_anomaly.precision import table_of
+from trigemu_anomaly.trees import FixedEnsemble
+from trigemu_firmware.cpp import CppProgram, compile_model
+from trigemu_firmware.project import NAME, Manifest, Project, Vectors
+from trigemu_firmware.sources import PART, write_sources
+from trigemu_firmware.vectors import around
 
 _JSON = ("/usr/include", "/usr/local/include")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu.generate.config import Config, Crossings, Fakes, Slice
-from trigemu.generate.interactions import OBJECTS, SCALARS, Interactions, Objects
-from trigemu.generate.pools import Pool, make_pool
+from trigemu_simulation.config import Config, Crossings, Fakes, Slice
+from trigemu_simulation.interactions import OBJECTS, SCALARS, Interactions, Objects
+from trigemu_simulation.pools import Pool, make_pool
 
 CM2_PER_PB = 1e-36
 WEIGHTS = ("photon_weight_hz", "muon_weight_hz", "jet_weight_hz", "missing_weight_hz")

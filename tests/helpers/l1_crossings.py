@@ -13,9 +13,9 @@ from l1_toys import calorimeter, jet, muon, vector_line, write_menu
 from l1_twin import Crossing, Twin, Word
 
 import trigemu
-from trigemu.menus.importers.cms_l1_grammar import parse
-from trigemu.menus.importers.cms_l1_xml import read_xml
 from trigemu.samples import Events, Need
+from trigemu_cms.cms_l1_grammar import parse
+from trigemu_cms.cms_l1_xml import read_xml
 
 EXPRESSIONS = {
     "L1_SingleMu5": "MU5[MU-QLTY_SNGL]",

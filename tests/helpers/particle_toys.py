@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from trigemu.generate.pythia import Decayed, Particles
+from trigemu_simulation.pythia import Decayed, Particles
 
 NONE = Decayed(*(np.zeros(0, kept) for kept in (np.int64, np.int32, float, float, float)))
 

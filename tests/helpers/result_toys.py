@@ -10,7 +10,8 @@ import pytest
 from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
-from trigemu.studies.timing import clock
+import trigemu_latency
+from trigemu_latency.timing import clock
 
 HOSTILE = 'J<i>&"\x1b[2J$x$\u202e'
 MENU = f"""
@@ -62,8 +63,8 @@ def results_in(folder: Path) -> dict[str, Any]:
     turnon = found["jet[0].pt"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clock, "SECONDS", 0.001)
-        bench = trigemu.bench(emulation, batches=(1, 8), events=100)
-    checked = trigemu.Checked(HOSTILE, 7, 2, 1), trigemu.Checked("MET", skipped="it is <random>")
+        bench = trigemu_latency.bench(emulation, batches=(1, 8), events=100)
+    checked = trigemu.api.Checked(HOSTILE, 7, 2, 1), trigemu.api.Checked("MET", skipped="it is <random>")
     made: tuple[Any, ...] = (
         catalogue,
         rates,
@@ -80,7 +81,7 @@ def results_in(folder: Path) -> dict[str, Any]:
         bench["MET"],
         bench.menu[1],
         bench.menu[1].histogram,
-        trigemu.DecisionCheck(menu, catalogue, 10, checked),
+        trigemu.api.DecisionCheck(menu, catalogue, 10, checked),
         trigemu.sample_spectra(catalogue)[0],
         trigemu.gate(menu, other, catalogue=catalogue),
     )

@@ -8,7 +8,9 @@ import random
 import numpy as np
 from hypothesis import strategies as st
 
-from trigemu import Collection, Events, Plan, Stream, make_events
+from trigemu import Collection, Events, make_events
+from trigemu.api import Plan
+from trigemu_latency.stream.stream import Stream
 
 COLUMNS = ("pt", "eta", "phi", "z0", "charge", "quality")
 #: What is compared with other things meets them often: these values repeat.

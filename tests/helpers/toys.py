@@ -17,8 +17,8 @@ import numpy as np
 import uproot
 
 from trigemu import Menu, read_menu
-from trigemu.decisions.plan import Plan, decide
 from trigemu.emulation import Chunk
+from trigemu.emulation.plan import Plan, decide
 from trigemu.samples import Catalogue, Sample
 from trigemu.samples.events import Collection, Events
 from trigemu.samples.formats.source import ReadEvents, Schema

@@ -16,11 +16,11 @@ from trigemu.observables.expressions import Condition
 from trigemu.observables.model_inputs import Features, Inputs
 from trigemu.observables.workspace import Workspace
 from trigemu.support.arrays import FloatArray
-from trigemu.triggers.anomaly import InputBlock, of_asked, read_inputs, scores_among
 from trigemu.triggers.base import Compiled, Context, ScoreKind, TrainedOn
-from trigemu.triggers.models.fixed_point import ApFixed
-from trigemu.triggers.models.precision import PrecisionTable, TreeModel
-from trigemu.triggers.models.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_anomaly.anomaly import InputBlock, of_asked, read_inputs, scores_among
+from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly.precision import PrecisionTable, TreeModel
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
 
 
 def random_trees(

@@ -9,8 +9,8 @@ from toys import columns, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan, read_menu
 from trigemu.observables.workspace import Workspace
+from trigemu.support.plugins import FoundPlugin
 from trigemu.triggers.base import Context
-from trigemu.triggers.plugins import Plugin
 
 ROOT = Path(__file__).parents[2]
 
@@ -88,5 +88,5 @@ def test_an_unknown_object_is_a_mistake_of_the_menu(tmp_path: Path) -> None:
 def test_its_menu_is_valid() -> None:
     menu = read_menu(ROOT / "menus" / "alpha_t.toml", [ROOT / "plugins"])
     assert [plugin.name for plugin in menu.plugins] == ["alpha_t"]
-    assert isinstance(menu.plugins[0], Plugin)
+    assert isinstance(menu.plugins[0], FoundPlugin)
     assert "alpha_t" in {trigger.kind for trigger in menu.triggers}

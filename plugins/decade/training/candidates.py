@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trigemu.menus import Menu
-from trigemu.support import TrigemuError
-from trigemu.triggers import Kind
+from trigemu.api import Kind, Menu, TrigemuError
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.emulation import cut_for
-from trigemu.support import BoolArray, FloatArray
+from trigemu.api import BoolArray, FloatArray, cut_for
 
 from ..decade import Step
 from ..interactions import squares

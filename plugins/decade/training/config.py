@@ -25,11 +25,23 @@ from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
-from trigemu.menus import read_menu
-from trigemu.observables import Condition, Inputs, Number, read_scope
-from trigemu.samples import EVALUATION, TRAINING
-from trigemu.support import Document, Key, TomlTable, load_toml, nearest, read_table
-from trigemu.triggers import Context, InputBlock, read_inputs
+from trigemu.api import (
+    EVALUATION,
+    TRAINING,
+    Condition,
+    Context,
+    Document,
+    Inputs,
+    Key,
+    Number,
+    TomlTable,
+    load_toml,
+    nearest,
+    read_menu,
+    read_scope,
+    read_table,
+)
+from trigemu_anomaly import InputBlock, read_inputs
 
 from .candidates import Candidate, candidates
 

@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.samples import is_quarter
-from trigemu.support import BoolArray, FloatArray, IntArray, splitmix64
+from trigemu.api import BoolArray, FloatArray, IntArray, is_quarter, splitmix64
 
 from ..quantile import load_trees
 from . import regression

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost
 
-from trigemu.support import FloatArray
+from trigemu.api import FloatArray
 
 from .regression import Settings
 

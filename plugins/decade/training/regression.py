@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import xgboost
 
-from trigemu.support import TrigemuError
+from trigemu.api import TrigemuError
 
 FloatArray = npt.NDArray[np.float64]
 Float32Array = npt.NDArray[np.float32]

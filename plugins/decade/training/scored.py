@@ -11,12 +11,24 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.decisions import Plan, lacks
-from trigemu.menus import Menu, read_menu
-from trigemu.observables import Condition, Features, Inputs, Scope, Workspace
-from trigemu.samples import Catalogue
-from trigemu.support import BoolArray, FloatArray, TrigemuError, splitmix64
-from trigemu.triggers import Context, InputBlock, Network, Scorer, contents_of, of_asked, open_scorer
+from trigemu.api import (
+    BoolArray,
+    Catalogue,
+    Condition,
+    Context,
+    Features,
+    FloatArray,
+    Inputs,
+    Menu,
+    Plan,
+    Scope,
+    TrigemuError,
+    Workspace,
+    lacks,
+    read_menu,
+    splitmix64,
+)
+from trigemu_anomaly import InputBlock, Network, Scorer, contents_of, of_asked, open_scorer
 
 from ..gather import gather
 from . import autoencoder

@@ -19,10 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.decisions import make_plan
-from trigemu.menus import Menu
-from trigemu.samples import Catalogue
-from trigemu.support import TrigemuError, digest_of_code, folder_of_cache, write_bytes
+from trigemu.api import Catalogue, Menu, TrigemuError, digest_of_code, folder_of_cache, make_plan, write_bytes
 
 from .config import Config
 

@@ -13,10 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import asdict
 
-from trigemu.emulation import cut_for
-from trigemu.menus import Solution
-from trigemu.samples import Catalogue
-from trigemu.support import FloatArray, TrigemuError
+from trigemu.api import Catalogue, FloatArray, Solution, TrigemuError, cut_for
 
 from ..decade import Step
 from ..interactions import squares

@@ -15,10 +15,20 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 from msgspec.structs import asdict
 
-from trigemu.output.figures.style import COLOURS, drawn, figure
-from trigemu.output.text.terminal import Table
-from trigemu.samples import HALF_NAMES, TRAINING, Catalogue
-from trigemu.support import Document, new_folder, toml_text, write_bytes, write_text
+from trigemu.api import (
+    COLOURS,
+    HALF_NAMES,
+    TRAINING,
+    Catalogue,
+    Document,
+    Table,
+    drawn,
+    figure,
+    new_folder,
+    toml_text,
+    write_bytes,
+    write_text,
+)
 
 from ..decade import Step
 from .config import MISSING, Config

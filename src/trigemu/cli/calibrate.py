@@ -14,10 +14,9 @@ from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import read_scores, solve_budgets, ties
 from trigemu.menus import write_calibrated
-from trigemu.output.notes import solutions, texts
+from trigemu.results.notes import solutions, texts
 from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.support import check_outputs, search_path
 
 
 @click.command()

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from trigemu.cli.console import console, say
-from trigemu.output.text.terminal import Table
+from trigemu.results.text.terminal import Table
 from trigemu.support import listed_tasks, prune
 
 

@@ -12,11 +12,10 @@ from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.menus import named_apart
-from trigemu.output.text import compare as output_compare
+from trigemu.results.text import compare as output_compare
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import compare as compare_menus
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.support import check_outputs, search_path
 
 
 @click.command()

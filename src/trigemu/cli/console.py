@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trigemu.output.signs import SPELLING
+from trigemu.results.signs import SPELLING
 from trigemu.support import printable
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def console() -> Console:
     """Return a console as wide as the terminal or the variable COLUMNS say, or of 100 columns where there is
     neither. Colours are for terminals, and without NO_COLOR."""
     from trigemu.cli.fitting_console import FittingConsole  # rich takes long to import
-    from trigemu.output.text.terminal import width_of
+    from trigemu.results.text.terminal import width_of
 
     width = width_of(sys.stdout)
     return FittingConsole(width=width, highlight=False, markup=False, emoji=False, soft_wrap=False)

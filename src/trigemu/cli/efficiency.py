@@ -13,11 +13,10 @@ from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.menus import named_apart, unit_of_observable
-from trigemu.output.text import efficiency as output_efficiency
+from trigemu.results.text import efficiency as output_efficiency
 from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.studies import Category, Observable, ProfileSet, parse_bins, read_profiles
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.support import check_outputs, search_path
 
 
 @click.command()
@@ -82,7 +81,7 @@ def efficiency(
         parts += samples.background if any(menu.budgeted for menu in read) else []
         with events_bar(parts, engine) as advance:
 
-            def measured(good: Catalogue) -> tuple[trigemu.Efficiencies, Catalogue]:
+            def measured(good: Catalogue) -> tuple[trigemu.api.Efficiencies, Catalogue]:
                 return wanted.measure(read, good, executor=engine, progress=advance), good
 
             result, used = without_bad_files(samples, measured)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from trigemu.output.text.terminal import plain
+from trigemu.results.text.terminal import plain
 
 
 class FittingConsole(Console):

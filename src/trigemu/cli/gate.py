@@ -11,12 +11,11 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.output.text import gate as output_gate
+from trigemu.results.text import gate as output_gate
 from trigemu.samples import without_bad_files
 from trigemu.studies import Tolerances, read_tolerances
 from trigemu.studies import gate as compare_with_old
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.support import check_outputs, search_path
 
 
 @click.command()

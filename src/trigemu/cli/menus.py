@@ -16,8 +16,7 @@ from trigemu.menus import menu_schema
 from trigemu.observables import STANDARD
 from trigemu.samples import Sample
 from trigemu.studies import read_profiles
-from trigemu.support import Document, excerpt, kind_of, listed, load_toml, toml_text
-from trigemu.triggers import available, search_path
+from trigemu.support import Document, available, excerpt, kind_of, listed, load_toml, search_path, toml_text
 
 #: The number of objects that a line names, and the longest definition that it quotes, in characters.
 _NAMED, _LONGEST = 8, 200
@@ -62,7 +61,7 @@ def _checked(file: Path, samples: Iterable[Sample], folders: Iterable[Path]) -> 
     menu = trigemu.read_menu(file, folders)
     plan = trigemu.make_plan([menu])
     if lacking := [problem for sample in samples for problem in plan.problems(sample)]:
-        raise trigemu.SampleError(listed(list(dict.fromkeys(lacking))))
+        raise trigemu.api.SampleError(listed(list(dict.fromkeys(lacking))))
     return [
         f"{len(menu.triggers)} triggers, {len(menu.enabled)} enabled",
         *_made_from_redefined(document),
@@ -98,5 +97,10 @@ def schema(plugins: tuple[str, ...], plugin_path: tuple[Path, ...]) -> None:
     """
     folders = search_path(plugin_path)
     say(json.dumps(menu_schema(plugins, folders), indent=2))
-    if others := sorted(available(folders).keys() - set(plugins)):
+    if others := sorted(_others(folders) - set(plugins)):
         say(f"trigemu: without the kinds of these plugins: {', '.join(others)}", err=True)
+
+
+def _others(folders: Iterable[Path]) -> set[str]:
+    """Return the plugins that do not come with trigemu."""
+    return {name for name, (first, *_) in available(folders).items() if not first.comes_with_trigemu}

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 from click.shell_completion import CompletionItem
 
-from trigemu.cli.outputs import Document
+from trigemu.cli.outputs import DocumentFile
 from trigemu.samples import Errors
 from trigemu.support import TrigemuError, quoted
 
@@ -17,7 +17,7 @@ from trigemu.support import TrigemuError, quoted
 FIGURES = (".png", ".pdf", ".svg")
 
 #: Numbers of processes; more than any machine has cores would only use up its memory.
-WORKERS = click.IntRange(1, 1024)
+WORKERS: click.IntRange = click.IntRange(1, 1024)
 
 
 class Location(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions
@@ -74,10 +74,10 @@ plugin_path = click.option(
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
 )
 json_file = click.option(
-    "--json", "json_file", type=Document(), help="Write all numbers as JSON; -: instead of the tables."
+    "--json", "json_file", type=DocumentFile(), help="Write all numbers as JSON; -: instead of the tables."
 )
 csv_file = click.option(
-    "--csv", "csv_file", type=Document(), help="Write the rates as CSV; -: instead of the tables."
+    "--csv", "csv_file", type=DocumentFile(), help="Write the rates as CSV; -: instead of the tables."
 )
 
 

@@ -11,7 +11,7 @@ import click
 from rich.console import RenderableType
 
 from trigemu.cli.console import console, say
-from trigemu.decisions import make_plan
+from trigemu.emulation import make_plan
 from trigemu.menus import Menu
 from trigemu.samples import Catalogue
 from trigemu.support import TrigemuError, check_outputs, is_file, write_text
@@ -20,7 +20,7 @@ from trigemu.support import TrigemuError, check_outputs, is_file, write_text
 STDOUT = Path("-")
 
 
-class Document(click.Path):
+class DocumentFile(click.Path):
     """The name of a file that is written, or `-`."""
 
     def __init__(self) -> None:

@@ -11,12 +11,11 @@ from trigemu.cli import options
 from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
-from trigemu.output.text import rates_in_bins as output_rates_vs
+from trigemu.results.text import rates_in_bins as output_rates_vs
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import binned_rates as rates_in_bins
 from trigemu.studies import parse_bins
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.support import check_outputs, search_path
 
 
 @click.command("rates-vs")
@@ -61,7 +60,7 @@ def rates_vs(
                 lambda good: rates_in_bins(read, observable, edges, good, executor=engine, progress=advance),
             )
     if figure:
-        from trigemu.output.figures.style import save
+        from trigemu.results.figures.style import save
 
         names = triggers or tuple(trigger.name for trigger in result.whole.triggers)
         save(output_rates_vs.figure_of(result, names), figure)

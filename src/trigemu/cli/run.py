@@ -14,12 +14,11 @@ from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
-from trigemu.output.text import prescale_columns as output_columns
-from trigemu.output.text import rates as output
 from trigemu.rates import column_rates
+from trigemu.results.text import prescale_columns as output_columns
+from trigemu.results.text import rates as output
 from trigemu.samples import Catalogue, Errors, without_bad_files
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.support import check_outputs, search_path
 
 
 @click.command()
@@ -74,7 +73,7 @@ def run(
             samples = at_luminosity(samples, luminosity)
         with menus_bar([read], samples, engine, further=pileup is not None) as advance:
 
-            def emulated(good: Catalogue) -> trigemu.Emulation:
+            def emulated(good: Catalogue) -> trigemu.api.Emulation:
                 if pileup is not None:
                     good = at_pileup(good, pileup, executor=engine, progress=advance)
                 return trigemu.emulate([read], good, executor=engine, progress=advance)

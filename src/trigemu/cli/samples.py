@@ -10,7 +10,7 @@ import trigemu
 from trigemu.cli.console import console, say
 from trigemu.cli.options import Location
 from trigemu.cli.progress import events_bar
-from trigemu.output.text.samples import sample_table
+from trigemu.results.text.samples import sample_table
 from trigemu.samples import seal_catalogue
 from trigemu.support import Engine, TrigemuError
 
@@ -43,8 +43,8 @@ def samples(catalogue: Path | str | None, plots: Path | None, seal: bool) -> Non
 
 
 def _draw(catalogue: trigemu.Catalogue, folder: Path) -> list[Path]:
-    from trigemu.output.figures.spectra import draw_spectrum
-    from trigemu.output.figures.style import save
+    from trigemu.results.figures.spectra import draw_spectrum
+    from trigemu.results.figures.style import save
     from trigemu.studies import sample_spectra
 
     files = []

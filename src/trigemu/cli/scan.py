@@ -12,12 +12,11 @@ from trigemu.cli.outputs import check_inputs, on_disk, present
 from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import read_scores
-from trigemu.output.text import threshold_scan as output_scan
+from trigemu.results.text import threshold_scan as output_scan
 from trigemu.samples import Errors, without_bad_files
 from trigemu.studies import Steps, parse_values, steps_of, thresholds_met
 from trigemu.studies import scan as scan_menu
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.support import check_outputs, search_path
 
 
 @click.command()
@@ -82,7 +81,7 @@ def scan(
                 )
     where = [entry for budget in budgets for entry in thresholds_met(result, budget)]
     if figure:
-        from trigemu.output.figures.style import save
+        from trigemu.results.figures.style import save
 
         save(output_scan.figure_of(result, budgets), figure)
     present(

@@ -14,11 +14,10 @@ from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import events_bar
 from trigemu.emulation import passes_to_score, score_table, write_scores
 from trigemu.menus import named_apart
-from trigemu.output.notes import solutions, texts
-from trigemu.output.text.scores import offers_table
+from trigemu.results.notes import solutions, texts
+from trigemu.results.text.scores import offers_table
 from trigemu.samples import without_bad_files
-from trigemu.support import check_outputs
-from trigemu.triggers import search_path
+from trigemu.support import check_outputs, search_path
 
 
 @click.command()

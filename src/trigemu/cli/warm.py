@@ -24,9 +24,9 @@ def warm(menus: tuple[Path, ...]) -> None:
     if given_folder() is not None:
         folder_of_cache()  # others may write to it: say so before the work
     level = compile_for_others()
-    from trigemu.cli.warming import brought, places, use  # kernels, after the level is chosen
+    from trigemu.cli.warming import menus_at_hand, places, use  # kernels, after the level is chosen
 
-    for menu in (*brought(), *menus):
+    for menu in (*menus_at_hand(), *menus):
         started, before = time.perf_counter(), len(KEPT.compiled)
         use(menu)
         new, seconds = len(KEPT.compiled) - before, time.perf_counter() - started

@@ -22,8 +22,17 @@ import numpy as np
 from trigemu.counting.coherent import Sets, coherent_sets, counter_of, missed_of, or_of, unique_of
 from trigemu.counting.seeds import Node, Seeded
 from trigemu.menus import Menu, Trigger
-from trigemu.support import BoolArray, FloatArray, IntArray, PluginError, Words, own_cause
-from trigemu.triggers import BitKind, place_of_method, reason_of
+from trigemu.support import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PluginError,
+    Words,
+    own_cause,
+    place_of_method,
+    reason_of,
+)
+from trigemu.triggers import BitKind
 
 
 @dataclass(frozen=True)

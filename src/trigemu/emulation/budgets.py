@@ -26,10 +26,10 @@ from trigemu.counting import (
     fractions,
     merge_tables,
 )
-from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.engine import Job, Progress, over_background
 from trigemu.emulation.kept import check_events, check_kept
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,
     half_scales,

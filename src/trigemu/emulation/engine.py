@@ -13,20 +13,25 @@ from itertools import zip_longest
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from trigemu.counting import PatternTable, SharedEvents, merge_tables
-from trigemu.decisions import Plan, make_plan
 from trigemu.emulation.chunks import Chunk, chunks_of
 from trigemu.emulation.kept import check_kept
+from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus import Menu
 from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample
 from trigemu.support import (
+    FoundPlugin,
     TrigemuError,
     UnreadableError,
     cores,
     digest_of_code,
     engine_of,
     fingerprint,
+    load_from,
+    plugins_in,
+    sources_of,
 )
-from trigemu.triggers import Kind, Plugin, contents_of, load_from, plugins_in, sources_of
+from trigemu.triggers import Kind
+from trigemu_anomaly.card import contents_of
 
 #: How many chunks are read ahead of the current one, one thread each. Reading takes several times as long as
 #: most menus do; two threads halve that time, a third one gained nothing.
@@ -202,7 +207,7 @@ class _Pass(Generic[R]):
 
 
 def _prepared(
-    sources: Iterable[tuple[Plugin, Mapping[str, bytes]]], contents: Mapping[str, bytes], pickled: bytes
+    sources: Iterable[tuple[FoundPlugin, Mapping[str, bytes]]], contents: Mapping[str, bytes], pickled: bytes
 ) -> _Pass[Any]:
     """Return a pass in a process that has none of the files but those of samples. Plugins come first: pickles
     refer to their code."""

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import check_array, raw_decisions
-from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, over_samples
 from trigemu.emulation.kept import check_kept
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.samples import (
     Catalogue,

@@ -8,18 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from trigemu.counting import PatternTable, check_array, check_samples, check_table, check_weights
-from trigemu.decisions import Plan
 from trigemu.emulation.chunks import Chunk, entries_of
+from trigemu.emulation.plan import Plan
 from trigemu.support import TrigemuError
 
+if TYPE_CHECKING:
+    from functools import _SingleDispatchCallable
 
-@singledispatch
-def check_kept(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+
+def _check(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     """Raise TrigemuError if a part cannot be the result of a task for some chunks.
 
     For a task that no function is registered for, only the pattern tables in its results are compared with
@@ -35,6 +37,10 @@ def check_kept(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> Non
         check_kept(task, plan, chunks, [*part.values()])
     elif is_dataclass(part):
         check_kept(task, plan, chunks, [getattr(part, field.name) for field in fields(part)])
+
+
+# Not as a decorator: mypy would know its type only after this module, and rooms are checked in any order.
+check_kept: _SingleDispatchCallable[None] = singledispatch(_check)
 
 
 def check_events(part: Any, chunks: Sequence[Chunk], words: int) -> int:

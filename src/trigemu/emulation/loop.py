@@ -29,24 +29,16 @@ from trigemu.counting import (
     empty_table,
     merge_tables,
 )
-from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.counted import Counted
 from trigemu.emulation.engine import Job, Progress, TableTask, over_background
 from trigemu.emulation.kept import check_kept
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
 from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
 from trigemu.observables import Workspace
-from trigemu.samples import (
-    INTERACTIONS,
-    Catalogue,
-    Events,
-    Need,
-    SamplesLike,
-    half_of,
-    samples_of,
-)
+from trigemu.samples import INTERACTIONS, Catalogue, Events, Need, SamplesLike, half_of, samples_of
 from trigemu.support import FloatArray, IntArray, TrigemuError, engine_of, in_brackets, quoted
 
 

@@ -16,10 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import check_array, check_within, raw_decisions
-from trigemu.decisions import Plan, decide
 from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, Progress, over_background
 from trigemu.emulation.kept import check_kept
+from trigemu.emulation.plan import Plan, decide
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.samples import Events

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from trigemu.counting import PatternTable, count_patterns
-from trigemu.decisions import Plan
+from trigemu.emulation.plan import Plan
 from trigemu.menus import Menu, Trigger
 from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue, Events, half_of, other_half
 from trigemu.support import FloatArray, SampleError, TrigemuError

@@ -18,12 +18,12 @@ from trigemu.counting import (
     merge_score_tables,
     raw_decisions,
 )
-from trigemu.decisions import Plan, decide, make_plan
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.engine import Job, Progress, over_background, over_samples
 from trigemu.emulation.kept import check_kept
 from trigemu.emulation.loosest import offered
+from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scores import Offer, Scores, Stored, definition, range_mistake
 from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from trigemu.observables import Condition, Constant, Derivation, Number, Relation, Scope
-from trigemu.support import Document, Key, TableError, TrigemuError, dotted, own_cause, read_table
-from trigemu.triggers import BitKind, Compiled, Context, Kind, reason_of
+from trigemu.support import Document, Key, TableError, TrigemuError, dotted, own_cause, read_table, reason_of
+from trigemu.triggers import BitKind, Compiled, Context, Kind
 
 
 class _Checking(Context):

@@ -11,8 +11,17 @@ from pathlib import Path
 from typing import Literal
 
 from trigemu.observables import Scope
-from trigemu.support import PluginError, TrigemuError, in_brackets, nearest, own_cause, quoted
-from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, Plugin, ScoreKind, reason_of
+from trigemu.support import (
+    FoundPlugin,
+    PluginError,
+    TrigemuError,
+    in_brackets,
+    nearest,
+    own_cause,
+    quoted,
+    reason_of,
+)
+from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, ScoreKind
 
 
 @dataclass(frozen=True)
@@ -164,7 +173,7 @@ class Menu:
         Its name.
     crossing_rate_hz : float
         The rate of bunch crossings in Hz.
-    plugins : tuple of Plugin
+    plugins : tuple of FoundPlugin
         The plugins that define its kinds, besides the built-in ones.
     scope : Scope
         The objects and sums that names in expressions refer to.
@@ -184,7 +193,7 @@ class Menu:
 
     name: str
     crossing_rate_hz: float
-    plugins: tuple[Plugin, ...]
+    plugins: tuple[FoundPlugin, ...]
     scope: Scope
     triggers: tuple[Trigger, ...]
     order: tuple[str, ...]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -29,10 +29,13 @@ from trigemu.observables import Scope, read_integers, read_scope
 from trigemu.samples import rate_mistakes
 from trigemu.support import (
     Document,
+    Folders,
     Key,
     PluginError,
     TomlTable,
     TrigemuError,
+    find,
+    folders_of,
     load_toml,
     nearest,
     own_cause,
@@ -41,27 +44,11 @@ from trigemu.support import (
     refuse_other_kinds,
     wrong_type,
 )
-from trigemu.triggers import KINDS, BitKind, Kind, Plugin, ScoreKind, parse_expression
-from trigemu.triggers import plugins as plugin_finder
+from trigemu.triggers import AnyKind, BitKind, Kind, Kinds, ScoreKind, parse_expression
 
 _KEYS = ("menu", "objects", "sums", "integer", "trigger")
 #: The keys of a budget.
 BUDGETS = ("unique_rate_hz", "total_rate_hz")
-
-
-@dataclass(frozen=True)
-class Kinds:
-    """The kinds that a menu may use, and the folders with further plugins."""
-
-    table: Mapping[str, type[Kind] | type[BitKind]]
-    path: tuple[Path, ...]
-
-    def unknown(self, kind: str) -> str:
-        """Return the message for an unknown kind, with a remedy if there is one."""
-        remedy = nearest(kind, self.table)
-        if kind in plugin_finder.available(self.path):
-            remedy = f"; there is a plugin of this name: list it as plugins = [{kind!r}] under [menu]"
-        return f"unknown kind {kind!r}{remedy}"
 
 
 class MenuTable(TomlTable, frozen=True):
@@ -166,7 +153,7 @@ class TriggerTable(TomlTable, frozen=True):
 _COMMON = frozenset(field.encode_name for field in msgspec.structs.fields(TriggerTable))
 
 
-def read_menu(path: Path | str, plugin_path: plugin_finder.Folders = None) -> Menu:
+def read_menu(path: Path | str, plugin_path: Folders = None) -> Menu:
     """Read and check a menu.
 
     Parameters
@@ -196,7 +183,7 @@ def read_menu(path: Path | str, plugin_path: plugin_finder.Folders = None) -> Me
     table = document.data.get("menu", {})
     said = read_table(document, table, MenuTable, ("menu",), "[menu]")
     head = said or MenuTable(plugins=_plugin_names(table))
-    found, kinds = _find_plugins(document, head.plugins, plugin_path)
+    kinds = _kinds(document, head.plugins, plugin_path)
     scope = _scope(document)
     triggers = _triggers(document, kinds, scope, head.crossing_rate_hz)
     order = order_of(document, triggers)
@@ -209,7 +196,7 @@ def read_menu(path: Path | str, plugin_path: plugin_finder.Folders = None) -> Me
     return Menu(
         name=head.name or printable(Path(path).stem),
         crossing_rate_hz=head.crossing_rate_hz,
-        plugins=found,
+        plugins=kinds.used,
         scope=scope,
         triggers=tuple(triggers),
         order=order,
@@ -232,22 +219,16 @@ def _plugin_names(head: Any) -> tuple[str, ...]:
     return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
-def _find_plugins(
-    document: Document, names: Iterable[str], path: plugin_finder.Folders
-) -> tuple[tuple[Plugin, ...], Kinds]:
-    found = []
-    kinds = dict(KINDS)
-    folders = plugin_finder.folders_of(path)
-    for i, name in enumerate(names):
+def _kinds(document: Document, plugins: Iterable[str], path: Folders) -> Kinds:
+    """Return the kinds that the menu may use, those of the plugins that it names among them."""
+    folders = folders_of(path)
+    kinds = Kinds(folders)
+    for i, name in enumerate(plugins):
         try:
-            plugin = plugin_finder.find(name, folders)
-            for kind, struct in plugin.kinds().items():
-                if kinds.setdefault(kind, struct) is not struct:
-                    raise PluginError(f"plugin {name!r} redefines the kind {kind!r}")
-            found.append(plugin)
+            kinds.add(find(name, folders))
         except PluginError as error:
             document.problem(("menu", "plugins", i), "[menu]", str(error), error)
-    return tuple(found), Kinds(kinds, folders)
+    return kinds
 
 
 def _triggers(document: Document, kinds: Kinds, scope: Scope, rate: float) -> list[Trigger]:
@@ -281,7 +262,7 @@ def _trigger(
         return None
     where = f"trigger {table.get('name', f'number {int(key[1]) + 1}')!r}"
     kind = table.get("kind")
-    struct = kinds.table.get(kind) if isinstance(kind, str) else None
+    struct = _struct(document, kinds, kind, key, where) if isinstance(kind, str) else None
     own = {name: value for name, value in table.items() if name not in _COMMON}
     head_table = {name: value for name, value in table.items() if name in _COMMON}
     said = read_table(document, head_table, TriggerTable, key, where)
@@ -293,8 +274,6 @@ def _trigger(
     except TrigemuError as error:
         document.problem((*key, "seed"), where, f"seed: {error}")
     if struct is None:
-        if isinstance(kind, str):
-            document.problem((*key, "kind"), where, kinds.unknown(kind))
         return None
     try:
         description = read_table(document, own, struct, key, where, also=_COMMON)
@@ -337,6 +316,18 @@ def _trigger(
         level=head.level,
         unit=head.unit,
     )
+
+
+def _struct(document: Document, kinds: Kinds, kind: str, key: Key, where: str) -> AnyKind | None:
+    """Return a kind; None, with the mistake reported, if it is unknown or its plugin cannot be loaded."""
+    try:
+        if kind in kinds:
+            return kinds[kind]
+    except PluginError as error:
+        document.problem((*key, "kind"), where, str(error), error)
+    else:
+        document.problem((*key, "kind"), where, kinds.unknown(kind))
+    return None
 
 
 def _budget_mistakes(table: Mapping[str, Any], description: Kind | BitKind) -> Iterator[tuple[str, str]]:

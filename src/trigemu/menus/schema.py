@@ -7,15 +7,15 @@ from typing import Any
 
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.observables import Digits, ObjectTable, Scale, SumTable
-from trigemu.support import schemas
-from trigemu.triggers import KINDS, ScoreKind, plugins
+from trigemu.support import Folders, find, schemas
+from trigemu.triggers import Kinds, ScoreKind
 
 #: What a score is cut by: one of them.
 _CUTS = ("above", "unique_rate_hz", "total_rate_hz")
 _REFERENCE = "#/$defs/{name}"
 
 
-def menu_schema(plugin_names: Iterable[str] = (), plugin_path: plugins.Folders = None) -> dict[str, Any]:
+def menu_schema(plugin_names: Iterable[str] = (), plugin_path: Folders = None) -> dict[str, Any]:
     """Describe menu files in JSON Schema (2020-12), for editors.
 
     Parameters
@@ -35,9 +35,9 @@ def menu_schema(plugin_names: Iterable[str] = (), plugin_path: plugins.Folders =
     PluginError
         If a plugin is not found or cannot be loaded.
     """
-    kinds = dict(KINDS)
+    kinds = Kinds()
     for name in plugin_names:
-        kinds |= plugins.find(name, plugin_path).kinds()
+        kinds.add(find(name, plugin_path))
     tables = (MenuTable, ObjectTable, SumTable, Scale, Digits, TriggerTable, *kinds.values())
     names, definitions = schemas(tables)
     common = definitions[names[TriggerTable]]

@@ -4,26 +4,7 @@ in: an `Emulation`
 out: `MenuRates`
 """
 
-from trigemu.rates.menu_rates import column_rates, rates_of, run
-from trigemu.rates.results import (
-    FEW_EVENTS,
-    ColumnRates,
-    Half,
-    LevelRates,
-    MenuRates,
-    Rate,
-    TriggerRates,
-)
+import lazy_loader
 
-__all__ = [
-    "FEW_EVENTS",
-    "ColumnRates",
-    "Half",
-    "LevelRates",
-    "MenuRates",
-    "Rate",
-    "TriggerRates",
-    "column_rates",
-    "rates_of",
-    "run",
-]
+# What is exported stands in the stub; it is imported when it is used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,15 +17,7 @@ from typing import Literal
 
 import numpy as np
 
-from trigemu.counting import (
-    QUANTITIES,
-    Acceptance,
-    Label,
-    PairSums,
-    RateSums,
-    acceptances,
-    fractions,
-)
+from trigemu.counting import QUANTITIES, Acceptance, Label, PairSums, RateSums, acceptances, fractions
 from trigemu.emulation import Counted
 from trigemu.menus import Menu, Trigger
 from trigemu.rates.results import LevelRates, Rate, TriggerRates

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trigemu.samples.formats import FORMATS
+from trigemu.samples.formats import each_format
 from trigemu.samples.formats.source import Beginning
 from trigemu.samples.formats.uproot_file import open_root
 from trigemu.samples.locations import is_local_folder, opened
@@ -16,11 +16,11 @@ def format_of(path: str) -> str:
     """Return the name of the format of a file or folder. Raises SampleError if no format recognises it;
     errors on opening the file are passed on."""
     beginning = _beginning(path)
-    for name, source in FORMATS.items():
+    for name, source in each_format():
         if source.recognises(beginning):
             return name
     if beginning.start.startswith(b"root"):
-        wanted = ", ".join(tree for source in FORMATS.values() for tree in source.trees)
+        wanted = ", ".join(tree for _, source in each_format() for tree in source.trees)
         found = ", ".join(sorted(set(beginning.trees))) or "nothing"
         raise SampleError(f"a ROOT file without any of {wanted} (there is: {found})")
     raise SampleError(

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from trigemu.samples.events import Need
-from trigemu.samples.formats import FORMATS
+from trigemu.samples.formats import format_named
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.support import BoolArray, SampleError, UnreadableError
 
@@ -83,7 +83,7 @@ class EventFile(Source):
 
     @property
     def physical(self) -> bool:  # type: ignore[override]  # each format has one for all its files
-        return FORMATS[self.format].physical
+        return format_named(self.format).physical
 
     @property
     def entries(self) -> int:
@@ -124,4 +124,4 @@ class EventFile(Source):
 @lru_cache(maxsize=OPEN_FILES)
 def opened_source(format: str, path: str, seal: str, opening: str) -> Source:
     """Return a file, which is opened when it is first asked something. opening: see `Facts`."""
-    return FORMATS[format](path, seal)
+    return format_named(format)(path, seal)

@@ -13,7 +13,7 @@ from typing import Any
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.detect import format_of
 from trigemu.samples.event_file import EventFile, Facts
-from trigemu.samples.formats import FORMATS
+from trigemu.samples.formats import format_names, is_format
 from trigemu.samples.formats.source import Source
 from trigemu.samples.locations import found, has_wildcards, located, regular
 from trigemu.samples.normalise import CatalogueTable, SampleTable
@@ -117,8 +117,8 @@ def open_catalogue(
         if isinstance(entry, dict):
             entry = _completed(document, entry, ("sample", i), where)
         table = read_table(document, entry, SampleTable, ("sample", i), where)
-        if table and table.format not in FORMATS:
-            message = f"unknown format {table.format!r}{nearest(table.format, FORMATS)}"
+        if table and not is_format(table.format):
+            message = f"unknown format {table.format!r}{nearest(table.format, format_names())}"
             document.problem(("sample", i, "format"), where, message)
         if table and table.name in {other.name for other in tables}:
             document.problem(("sample", i, "name"), where, "another sample has this name")
@@ -184,8 +184,8 @@ def catalogue_of(
         where = located(one)
         files += found(str(where), Path()) if has_wildcards(where) else [str(where)]
     name = Path(files[0]).name.split(".")[0]
-    if format is not None and format not in FORMATS:
-        raise SampleError(f"{given[0]}: unknown format {format!r}{nearest(format, FORMATS)}")
+    if format is not None and not is_format(format):
+        raise SampleError(f"{given[0]}: unknown format {format!r}{nearest(format, format_names())}")
     with naming(name, files[0]):
         known = format or format_of(files[0])
     head = CatalogueTable(name=name, convention="crossing")

@@ -14,16 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trigemu.counting import (
-    COMPARED,
-    MENU,
-    Label,
-    PairSums,
-    RateSums,
-    acceptances,
-    fractions,
-    pairs_between,
-)
+from trigemu.counting import COMPARED, MENU, Label, PairSums, RateSums, acceptances, fractions, pairs_between
 from trigemu.emulation import Emulation, Progress, crossing_scale, emulation_of
 from trigemu.menus import Menu, MenuLike, menus_of, named_apart
 from trigemu.rates import MenuRates, rates_of

@@ -19,25 +19,21 @@ from trigemu.counting import (
     exact,
     merge_tables,
 )
-from trigemu.decisions import Plan, decide, lacks, make_plan
 from trigemu.emulation import (
     Chunk,
     Job,
+    Plan,
     Progress,
     check_kept,
+    decide,
     entries_of,
+    lacks,
+    make_plan,
     over_samples,
     solve_budgets,
     unseen_half,
 )
-from trigemu.menus import (
-    Menu,
-    MenusLike,
-    menus_of,
-    named_apart,
-    signed_differences,
-    unit_of_observable,
-)
+from trigemu.menus import Menu, MenusLike, menus_of, named_apart, signed_differences, unit_of_observable
 from trigemu.observables import Condition, Number, Scope, Workspace
 from trigemu.samples import Catalogue, Events, Sample, SamplesLike, half_of, samples_of
 from trigemu.studies.efficiency_thresholds import accepted, shifts_of_gains, thresholds_of, with_moved

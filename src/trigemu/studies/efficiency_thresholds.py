@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from trigemu.counting import MENU, Label, acceptances, fractions
-from trigemu.decisions import Plan
+from trigemu.emulation import Plan
 from trigemu.menus import Menu, Solution
 from trigemu.support import FloatArray, Words
 

@@ -16,15 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.counting import (
-    Acceptance,
-    Part,
-    RateSums,
-    Sets,
-    acceptances,
-    exact,
-    members_by_level,
-)
+from trigemu.counting import Acceptance, Part, RateSums, Sets, acceptances, exact, members_by_level
 from trigemu.emulation import Emulation, emulation_of
 from trigemu.menus import Menu, MenuLike
 from trigemu.samples import SamplesLike

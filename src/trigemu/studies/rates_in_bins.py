@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.counting import MENU, Label, RateSums, acceptances, fractions
-from trigemu.decisions import Plan, lacks
-from trigemu.emulation import Emulation, Progress, emulate
+from trigemu.emulation import Emulation, Plan, Progress, emulate, lacks
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.observables import Number, Workspace
 from trigemu.rates import MenuRates, Rate, TriggerRates, rates_of

@@ -16,23 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.decisions import Plan
-from trigemu.emulation import Emulation, Progress, Scores, emulate, solve_budgets
+from trigemu.emulation import Emulation, Plan, Progress, Scores, emulate, solve_budgets
 from trigemu.menus import Menu, MenuLike, Trigger, menu_of, with_values
 from trigemu.observables import Workspace
 from trigemu.rates import MenuRates, TriggerRates, rates_of
 from trigemu.samples import Need, SamplesLike, samples_of
 from trigemu.studies.scan_steps import Steps, steps_of
-from trigemu.support import (
-    BoolArray,
-    FloatArray,
-    IntArray,
-    Named,
-    Shown,
-    TrigemuError,
-    number_of,
-    wrong_type,
-)
+from trigemu.support import BoolArray, FloatArray, IntArray, Named, Shown, TrigemuError, number_of, wrong_type
 from trigemu.triggers import ScoreKind
 
 #: A trigger and the values of its numbers that are varied.

@@ -11,8 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.counting import Parents, check_array, check_within
-from trigemu.decisions import Plan, make_plan
-from trigemu.emulation import Chunk, Job, Progress, check_kept, over_samples
+from trigemu.emulation import Chunk, Job, Plan, Progress, check_kept, make_plan, over_samples
 from trigemu.menus import Menu, unit_of_observable
 from trigemu.observables import Condition, Number, Workspace
 from trigemu.samples import Catalogue, Events

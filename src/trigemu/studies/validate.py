@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.decisions import lacks, lacks_neighbours, make_plan
-from trigemu.emulation import Job, Progress, over_samples
+from trigemu.emulation import Job, Progress, lacks, lacks_neighbours, make_plan, over_samples
 from trigemu.menus import Menu, MenuLike, Trigger, menu_of
 from trigemu.samples import Catalogue, Events, Need, SamplesLike, not_consecutive, samples_of
 from trigemu.studies.validation_task import (

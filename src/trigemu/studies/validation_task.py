@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from trigemu.counting import check_array, check_within, raw_decisions
-from trigemu.decisions import Plan, decide
-from trigemu.emulation import Chunk, check_kept
+from trigemu.emulation import Chunk, Plan, check_kept, decide
 from trigemu.menus import Menu, Trigger
 from trigemu.samples import Catalogue, Events, entries_with_neighbours
 from trigemu.support import IntArray, TrigemuError

@@ -7,5 +7,5 @@ out: messages, typed tables, compiled kernels
 
 import lazy_loader
 
-# What is exported stands in the stub; it is imported when it is used, because some of it takes long.
+# What is exported stands in the stub; it is imported when it is used.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

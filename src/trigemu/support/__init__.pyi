@@ -1,201 +1,135 @@
-from .archives import read_arrays
-from .arrays import Array, BoolArray, FloatArray, IntArray, Words
-from .cache import NoCacheError, cache_folders, folder_of_cache, given_folder, is_trusted
-from .children import Finished, Limits, StoppedError, run_limited
-from .errors import (
-    MAX_EXCERPT,
-    MAX_PROBLEMS,
-    MissingExtraError,
-    PluginError,
-    SampleError,
-    TrigemuError,
-    UnreadableError,
-    WrongTypeError,
-    chain,
-    excerpt,
-    listed,
-    nearest,
-    own_cause,
-)
-from .execution.checkpoint import Checkpoint, listed_tasks, prune
-from .execution.contracts import Work
-from .execution.dask import dask_client
-from .execution.engine import CHUNK_EVENTS, Engine, engine_of
-from .execution.fingerprint import digest_of_code, fingerprint
-from .execution.processes import WorkerLostError, WorkerPool, worker_pool
-from .files import (
-    check_outputs,
-    check_writable,
-    new_file,
-    new_folder,
-    temporary_folder,
-    write_bytes,
-    write_text,
-)
-from .given import described, names_of, number_of, numbers_of, wrong_type
-from .internals import address_of, insert_after, replace_key, without_clock
-from .interruption import end_on_signals, undone
-from .kept import KEPT
-from .kernel_cache import compile_for_others, levels
-from .kernels import (
-    c_function,
-    call_function,
-    delta_phi,
-    delta_r,
-    energy,
-    inlined,
-    kernel,
-    mass,
-    momentum_x,
-    momentum_y,
-    momentum_z,
-    pair_mass,
-    pointer,
-    pseudorapidity,
-)
-from .machine import Environment, cores, environment, load_average, undisturbed
-from .reading import check_regular, is_file, is_folder, is_there, read_bounded
-from .shown import (
-    Named,
-    Shown,
-    UnknownNameError,
-    WithHistogram,
-    WithHistograms,
-    histogram_of,
-    part_of,
-    show_with,
-)
-from .splitmix import splitmix64
-from .text import bounded_stem, file_stem, in_brackets, printable, quoted
-from .toml import (
-    Document,
-    Problem,
-    S,
-    TableError,
-    TomlTable,
-    dotted,
-    load_toml,
-    read_table,
-)
-from .toml_keys import schemas
-from .toml_kinds import kind_of, refuse_other_kinds
-from .toml_lines import Key
-from .toml_paths import number_key, shown_path, with_numbers
-
-__all__ = [
-    "CHUNK_EVENTS",
-    "KEPT",
-    "MAX_EXCERPT",
-    "MAX_PROBLEMS",
-    "Array",
-    "BoolArray",
-    "Checkpoint",
-    "Document",
-    "Engine",
-    "Environment",
-    "Finished",
-    "FloatArray",
-    "IntArray",
-    "Key",
-    "Limits",
-    "MissingExtraError",
-    "Named",
-    "NoCacheError",
-    "PluginError",
-    "Problem",
-    "S",
-    "SampleError",
-    "Shown",
-    "StoppedError",
-    "TableError",
-    "TomlTable",
-    "TrigemuError",
-    "UnknownNameError",
-    "UnreadableError",
-    "WithHistogram",
-    "WithHistograms",
-    "Words",
-    "Work",
-    "WorkerLostError",
-    "WorkerPool",
-    "WrongTypeError",
-    "address_of",
-    "bounded_stem",
-    "c_function",
-    "cache_folders",
-    "call_function",
-    "chain",
-    "check_outputs",
-    "check_regular",
-    "check_writable",
-    "compile_for_others",
-    "cores",
-    "dask_client",
-    "delta_phi",
-    "delta_r",
-    "described",
-    "digest_of_code",
-    "dotted",
-    "end_on_signals",
-    "energy",
-    "engine_of",
-    "environment",
-    "excerpt",
-    "file_stem",
-    "fingerprint",
-    "folder_of_cache",
-    "given_folder",
-    "histogram_of",
-    "in_brackets",
-    "inlined",
-    "insert_after",
-    "is_file",
-    "is_folder",
-    "is_there",
-    "is_trusted",
-    "kernel",
-    "kind_of",
-    "levels",
-    "listed",
-    "listed_tasks",
-    "load_average",
-    "load_toml",
-    "mass",
-    "momentum_x",
-    "momentum_y",
-    "momentum_z",
-    "names_of",
-    "nearest",
-    "new_file",
-    "new_folder",
-    "number_key",
-    "number_of",
-    "numbers_of",
-    "own_cause",
-    "pair_mass",
-    "part_of",
-    "pointer",
-    "printable",
-    "prune",
-    "pseudorapidity",
-    "quoted",
-    "read_arrays",
-    "read_bounded",
-    "read_table",
-    "refuse_other_kinds",
-    "replace_key",
-    "run_limited",
-    "schemas",
-    "show_with",
-    "shown_path",
-    "splitmix64",
-    "temporary_folder",
-    "undisturbed",
-    "undone",
-    "with_numbers",
-    "without_clock",
-    "worker_pool",
-    "write_bytes",
-    "write_text",
-    "wrong_type",
-]
+from . import toml_text as toml_text
+from .archives import read_arrays as read_arrays
+from .arrays import Array as Array
+from .arrays import BoolArray as BoolArray
+from .arrays import FloatArray as FloatArray
+from .arrays import IntArray as IntArray
+from .arrays import Words as Words
+from .cache import NoCacheError as NoCacheError
+from .cache import cache_folders as cache_folders
+from .cache import folder_of_cache as folder_of_cache
+from .cache import given_folder as given_folder
+from .cache import is_trusted as is_trusted
+from .children import Finished as Finished
+from .children import Limits as Limits
+from .children import StoppedError as StoppedError
+from .children import run_limited as run_limited
+from .errors import MAX_EXCERPT as MAX_EXCERPT
+from .errors import MAX_PROBLEMS as MAX_PROBLEMS
+from .errors import MissingExtraError as MissingExtraError
+from .errors import PluginError as PluginError
+from .errors import SampleError as SampleError
+from .errors import TrigemuError as TrigemuError
+from .errors import UnreadableError as UnreadableError
+from .errors import WrongTypeError as WrongTypeError
+from .errors import chain as chain
+from .errors import excerpt as excerpt
+from .errors import listed as listed
+from .errors import nearest as nearest
+from .errors import own_cause as own_cause
+from .execution.checkpoint import Checkpoint as Checkpoint
+from .execution.checkpoint import listed_tasks as listed_tasks
+from .execution.checkpoint import prune as prune
+from .execution.contracts import Work as Work
+from .execution.dask import dask_client as dask_client
+from .execution.engine import CHUNK_EVENTS as CHUNK_EVENTS
+from .execution.engine import Engine as Engine
+from .execution.engine import engine_of as engine_of
+from .execution.fingerprint import digest_of_code as digest_of_code
+from .execution.fingerprint import fingerprint as fingerprint
+from .execution.processes import WorkerLostError as WorkerLostError
+from .execution.processes import WorkerPool as WorkerPool
+from .execution.processes import worker_pool as worker_pool
+from .files import check_outputs as check_outputs
+from .files import check_writable as check_writable
+from .files import new_file as new_file
+from .files import new_folder as new_folder
+from .files import temporary_folder as temporary_folder
+from .files import write_bytes as write_bytes
+from .files import write_text as write_text
+from .given import described as described
+from .given import names_of as names_of
+from .given import number_of as number_of
+from .given import numbers_of as numbers_of
+from .given import wrong_type as wrong_type
+from .internals import address_of as address_of
+from .internals import insert_after as insert_after
+from .internals import replace_key as replace_key
+from .internals import without_clock as without_clock
+from .interruption import end_on_signals as end_on_signals
+from .interruption import undone as undone
+from .kept import KEPT as KEPT
+from .kernel_cache import compile_for_others as compile_for_others
+from .kernel_cache import levels as levels
+from .kernels import c_function as c_function
+from .kernels import call_function as call_function
+from .kernels import delta_phi as delta_phi
+from .kernels import delta_r as delta_r
+from .kernels import energy as energy
+from .kernels import inlined as inlined
+from .kernels import kernel as kernel
+from .kernels import mass as mass
+from .kernels import momentum_x as momentum_x
+from .kernels import momentum_y as momentum_y
+from .kernels import momentum_z as momentum_z
+from .kernels import pair_mass as pair_mass
+from .kernels import pointer as pointer
+from .kernels import pseudorapidity as pseudorapidity
+from .machine import Environment as Environment
+from .machine import cores as cores
+from .machine import environment as environment
+from .machine import load_average as load_average
+from .machine import undisturbed as undisturbed
+from .plugin import PARTS as PARTS
+from .plugin import Plugin as Plugin
+from .plugin import declared as declared
+from .plugin_sources import load_from as load_from
+from .plugin_sources import plugins_in as plugins_in
+from .plugin_sources import sources_of as sources_of
+from .plugins import CORE as CORE
+from .plugins import Candidate as Candidate
+from .plugins import Folders as Folders
+from .plugins import FoundPlugin as FoundPlugin
+from .plugins import available as available
+from .plugins import brought as brought
+from .plugins import find as find
+from .plugins import folders_of as folders_of
+from .plugins import place_of as place_of
+from .plugins import place_of_method as place_of_method
+from .plugins import reason_of as reason_of
+from .plugins import search_path as search_path
+from .plugins import summary as summary
+from .reading import check_regular as check_regular
+from .reading import is_file as is_file
+from .reading import is_folder as is_folder
+from .reading import is_there as is_there
+from .reading import read_bounded as read_bounded
+from .shown import Named as Named
+from .shown import Shown as Shown
+from .shown import UnknownNameError as UnknownNameError
+from .shown import WithHistogram as WithHistogram
+from .shown import WithHistograms as WithHistograms
+from .shown import histogram_of as histogram_of
+from .shown import part_of as part_of
+from .shown import show_with as show_with
+from .splitmix import splitmix64 as splitmix64
+from .text import bounded_stem as bounded_stem
+from .text import file_stem as file_stem
+from .text import in_brackets as in_brackets
+from .text import printable as printable
+from .text import quoted as quoted
+from .toml import Document as Document
+from .toml import Problem as Problem
+from .toml import S as S
+from .toml import TableError as TableError
+from .toml import TomlTable as TomlTable
+from .toml import dotted as dotted
+from .toml import load_toml as load_toml
+from .toml import read_table as read_table
+from .toml_keys import schemas as schemas
+from .toml_kinds import kind_of as kind_of
+from .toml_kinds import refuse_other_kinds as refuse_other_kinds
+from .toml_lines import Key as Key
+from .toml_paths import number_key as number_key
+from .toml_paths import shown_path as shown_path
+from .toml_paths import with_numbers as with_numbers

@@ -39,7 +39,7 @@ from trigemu.observables import (
 from trigemu.samples import Events, Need, stored_need
 from trigemu.support import BoolArray, FloatArray, TomlTable, read_bounded, wrong_type
 from trigemu.triggers.extent import Extent, Span
-from trigemu.triggers.models.precision import TreeModel
+from trigemu_anomaly.precision import TreeModel
 
 
 class TrainedOn(TomlTable, frozen=True):

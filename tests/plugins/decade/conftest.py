@@ -15,12 +15,12 @@ from decade_toys import Models, train_quantile
 from toys import memory_catalogue, toy_events
 
 from trigemu import Catalogue
-from trigemu.triggers.models import tree_cells
-from trigemu.triggers.plugins import find
+from trigemu.support.plugins import find
+from trigemu_anomaly import tree_cells
 
 ROOT = Path(__file__).parents[3]
 
-PLUGIN = "trigemu_plugin_decade"
+PLUGIN = "trigemu_decade"
 find("decade", [ROOT / "plugins"]).load()
 for part in ("check", "cli", "report", "training.train", "training.write"):  # which import all others
     importlib.import_module(f"{PLUGIN}.{part}")
@@ -47,7 +47,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture
 def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder for compiled trees, and nothing loaded yet."""
-    from trigemu_plugin_decade.quantile import load_trees
+    from trigemu_decade.quantile import load_trees
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("TRIGEMU_CACHE_DIR", raising=False)
@@ -58,7 +58,7 @@ def fresh_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def no_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """All trees have too many cells for a table: they are compiled."""
-    from trigemu_plugin_decade.quantile import load_trees
+    from trigemu_decade.quantile import load_trees
 
     monkeypatch.setattr(tree_cells, "MAX_CELLS", 0)
     load_trees.cache_clear()
@@ -70,7 +70,7 @@ def no_tables(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def no_compiler(
     fresh_cache: Path, no_tables: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:
-    from trigemu_plugin_decade.quantile import load_trees
+    from trigemu_decade.quantile import load_trees
 
     monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     monkeypatch.setenv("CC", "nowhere/cc")
@@ -131,7 +131,7 @@ def catalogue(plain_events: list[dict[str, Any]]) -> Catalogue:
 def toy() -> Callable[..., Any]:
     """Scored events of which Y(x) is known: two steep observables, the first often missing, and y normal
     around a mean that rises with both. Weights spread, and fall with the second observable."""
-    from trigemu_plugin_decade.diagnostics import ScoredEvents
+    from trigemu_decade.diagnostics import ScoredEvents
 
     def make(n: int, seed: int, q: float = 0.05, spread: float = 0.7, threshold: float = 0.1) -> ScoredEvents:
         rng = np.random.default_rng(seed)

@@ -15,11 +15,11 @@ import pytest
 from decade_toys import MENU, Models, truth
 from rich.console import Console
 from toys import evaluation_half, memory_catalogue
-from trigemu_plugin_decade.check import _bare_cut, as_dict, check, label, scored_events, summary
-from trigemu_plugin_decade.diagnostics import ScoredEvents
 
 from trigemu import Catalogue, TrigemuError, emulate, rates_of
 from trigemu.emulation.budgets import solve_budgets
+from trigemu_decade.check import _bare_cut, as_dict, check, label, scored_events, summary
+from trigemu_decade.diagnostics import ScoredEvents
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5

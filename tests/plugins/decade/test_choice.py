@@ -5,12 +5,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from toys import menu_from
-from trigemu_plugin_decade.training.candidates import Candidate, candidates
-from trigemu_plugin_decade.training.choice import Step, choose
-from trigemu_plugin_decade.training.folds import Sample
-from trigemu_plugin_decade.training.regression import Settings
 
 from trigemu import TrigemuError
+from trigemu_decade.training.candidates import Candidate, candidates
+from trigemu_decade.training.choice import Step, choose
+from trigemu_decade.training.folds import Sample
+from trigemu_decade.training.regression import Settings
 
 NAMES = ("A", "B", "C")
 CANDIDATES = (Candidate("a", ("A",)), Candidate("b", ("B",)), Candidate("c", ("C",)), Candidate("d", ("B",)))

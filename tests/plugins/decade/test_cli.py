@@ -15,11 +15,11 @@ from click.testing import CliRunner
 from decade_toys import MENU, Models
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from toys import CATALOGUE, toy_events, write_root
-from trigemu_plugin_decade.check import scored_events
-from trigemu_plugin_decade.diagnostics import diagnose
 
 from trigemu import open_catalogue
 from trigemu.cli.commands import cli
+from trigemu_decade.check import scored_events
+from trigemu_decade.diagnostics import diagnose
 
 ROOT = Path(__file__).parents[3]
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
@@ -104,9 +104,9 @@ def test_help_needs_no_extra(trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def forget_training(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.startswith("trigemu_plugin_decade.training")]:
+    for name in [name for name in sys.modules if name.startswith("trigemu_decade.training")]:
         monkeypatch.delitem(sys.modules, name)
-    package = sys.modules["trigemu_plugin_decade"]
+    package = sys.modules["trigemu_decade"]
     monkeypatch.delattr(package, "training", raising=False)
 
 

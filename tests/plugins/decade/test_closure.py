@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency, chisquare
-from trigemu_plugin_decade.closure import Closure, bin_numbers, closures, make_axis
+
+from trigemu_decade.closure import Closure, bin_numbers, closures, make_axis
 
 Toy = Callable[..., Any]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from trigemu_plugin_decade.training.config import Config, read_config, replica, with_most_trees
 
 from trigemu.samples import EVALUATION, TRAINING
 from trigemu.support.toml import TableError
+from trigemu_decade.training.config import Config, read_config, replica, with_most_trees
 
 ROOT = Path(__file__).parents[3]
 CONFIG = """

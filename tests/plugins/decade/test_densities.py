@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from trigemu_plugin_decade.densities import BINS, densities
+
+from trigemu_decade.densities import BINS, densities
 
 Toy = Callable[..., Any]
 

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
-from trigemu_plugin_decade.diagnostics import diagnose, overlap, pinball, rank_correlations
-from trigemu_plugin_decade.diagnostics import rank_correlation as correlated
+
+from trigemu_decade.diagnostics import diagnose, overlap, pinball, rank_correlations
+from trigemu_decade.diagnostics import rank_correlation as correlated
 
 Toy = Callable[..., Any]
 

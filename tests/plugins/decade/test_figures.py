@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-from trigemu_plugin_decade import figures
-from trigemu_plugin_decade.densities import densities
-from trigemu_plugin_decade.diagnostics import diagnose
+
+from trigemu_decade import figures
+from trigemu_decade.densities import densities
+from trigemu_decade.diagnostics import diagnose
 
 Toy = Callable[..., Any]
 LABELS = {

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from trigemu_plugin_decade.quantile import load_trees
-from trigemu_plugin_decade.training import regression
-from trigemu_plugin_decade.training.folds import Sample, out_of_fold
-from trigemu_plugin_decade.training.regression import Settings
-from trigemu_plugin_decade.training.scored import learned
 
 from trigemu.emulation import cut_for
 from trigemu.support import IntArray
+from trigemu_decade.quantile import load_trees
+from trigemu_decade.training import regression
+from trigemu_decade.training.folds import Sample, out_of_fold
+from trigemu_decade.training.regression import Settings
+from trigemu_decade.training.scored import learned
 
 SETTINGS = Settings(threads=1, levelled=False, tail_events=2.0)
 Q = 0.02

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
-from trigemu_plugin_decade.gather import Gathered, gather
 
-from trigemu.decisions.plan import Plan
+from trigemu.emulation.plan import Plan
 from trigemu.observables.workspace import Workspace
 from trigemu.samples import Sample
 from trigemu.samples.events import Events
 from trigemu.samples.split import EVALUATION, TRAINING
 from trigemu.support.errors import SampleError
+from trigemu_decade.gather import Gathered, gather
 
 PlainEvents = list[dict[str, Any]]
 

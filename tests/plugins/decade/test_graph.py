@@ -11,7 +11,9 @@ import numpy.typing as npt
 import onnx
 import onnxruntime
 import pytest
-from trigemu_plugin_decade.training.autoencoder import (
+
+from trigemu import TrigemuError
+from trigemu_decade.training.autoencoder import (
     Network,
     Settings,
     Standard,
@@ -19,9 +21,7 @@ from trigemu_plugin_decade.training.autoencoder import (
     log_mse,
     presence,
 )
-from trigemu_plugin_decade.training.graph import onnx_model
-
-from trigemu import TrigemuError
+from trigemu_decade.training.graph import onnx_model
 
 Array = npt.NDArray[Any]
 BLOCKS = [(0, 4, False), *((4 + 3 * i, 7 + 3 * i, True) for i in range(10))]

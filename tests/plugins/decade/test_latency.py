@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from decade_toys import MENU, Models
 
-from trigemu import Catalogue, bench, emulate
-from trigemu.output.text import costs as output_bench
-from trigemu.studies.timing import clock as timing
+from trigemu import Catalogue, emulate
+from trigemu_latency import text as output_bench
+from trigemu_latency.timing import clock as timing
+from trigemu_latency.timing.costs import bench
 
 ANOMALY = """
 [[trigger]]

@@ -15,11 +15,11 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
-from trigemu_plugin_decade import library
 
 from trigemu.support.children import Limits
 from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models import machine_code
+from trigemu_anomaly import machine_code
+from trigemu_decade import library
 
 ROOT = Path(__file__).parents[3]
 Compiler = Callable[..., Path]
@@ -285,7 +285,7 @@ def test_two_processes_compile_at_once(booster: xgboost.Booster, fresh_cache: Pa
         "from trigemu.triggers.plugins import find\n"
         "from trigemu.triggers.models import tree_cells\n"
         f"find('decade', [Path({str(ROOT / 'plugins')!r})]).load()\n"
-        "from trigemu_plugin_decade.quantile import load_trees\n"
+        "from trigemu_decade.quantile import load_trees\n"
         "tree_cells.MAX_CELLS = 0\n"
         "print('ready', flush=True); input()\n"
         f"trees = load_trees(Path({str(model)!r}).read_bytes(), 2)\n"

@@ -14,13 +14,13 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
-from trigemu_plugin_decade import model_file
-from trigemu_plugin_decade.model_file import read_model
-from trigemu_plugin_decade.precision import read_ensemble
 
 from trigemu.support.errors import TrigemuError
-from trigemu.triggers.models.fixed_point import ApFixed
-from trigemu.triggers.models.trees import FixedEnsemble, Precision
+from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly.trees import FixedEnsemble, Precision
+from trigemu_decade import model_file
+from trigemu_decade.model_file import read_model
+from trigemu_decade.precision import read_ensemble
 
 Change = Callable[[Any], object]
 

@@ -14,15 +14,15 @@ from click.testing import CliRunner
 from decade_toys import MENU, Models, compiled, read_events, truth
 from toys import CATALOGUE, toy_events, write_root
 from tree_toys import fixed_walk, floating_walk
-from trigemu_plugin_decade.precision import read_ensemble
-from trigemu_plugin_decade.quantile import load_trees
 
 from trigemu import Catalogue, TrigemuError, compare, emulate, rates_of
 from trigemu.cli.commands import cli
-from trigemu.decisions.plan import decide, make_plan
-from trigemu.decisions.stream.stream import Stream
-from trigemu.firmware.model import tree_model
+from trigemu.emulation.plan import decide, make_plan
 from trigemu.observables.workspace import Workspace
+from trigemu_decade.precision import read_ensemble
+from trigemu_decade.quantile import load_trees
+from trigemu_firmware.model import tree_model
+from trigemu_latency.stream.stream import Stream
 
 COARSE = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
 WIDE = 'precision = { input = "ap_fixed<32,14>", threshold = "ap_fixed<32,14>", score = "ap_fixed<32,8>" }'

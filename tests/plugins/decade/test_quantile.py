@@ -13,12 +13,12 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
-from trigemu_plugin_decade import library, quantile
-from trigemu_plugin_decade.quantile import Quantile, load_trees
 
 from trigemu.observables.expressions import Constant
 from trigemu.observables.model_inputs import Inputs
 from trigemu.support.errors import TrigemuError
+from trigemu_decade import library, quantile
+from trigemu_decade.quantile import Quantile, load_trees
 
 
 def content(booster: xgboost.Booster) -> bytes:

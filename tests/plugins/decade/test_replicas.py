@@ -14,14 +14,14 @@ from click.testing import CliRunner
 from decade_toys import TRAINING as CONFIG
 from decade_toys import TRAINING_MENU as OTHERS
 from toys import CATALOGUE, toy_events, write_root
-from trigemu_plugin_decade.check import scored_events
-from trigemu_plugin_decade.diagnostics import diagnose
-from trigemu_plugin_decade.replicas import MEASURE, Replica, Spread, nearest_to_median, read_replicas
 
 from trigemu import TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu
 from trigemu.cli.commands import cli
 from trigemu.samples import EVALUATION, TRAINING
 from trigemu.studies import Profile
+from trigemu_decade.check import scored_events
+from trigemu_decade.diagnostics import diagnose
+from trigemu_decade.replicas import MEASURE, Replica, Spread, nearest_to_median, read_replicas
 
 ROOT = Path(__file__).parents[3]
 AD = '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "{}/decade.toml"\nabove = 0.0\n'

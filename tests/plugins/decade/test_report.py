@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from decade_toys import MENU, Models
-from trigemu_plugin_decade.check import scored_events
-from trigemu_plugin_decade.diagnostics import diagnose
-from trigemu_plugin_decade.report import TITLE, sections
 
 from trigemu import Catalogue
-from trigemu.output.report.page import write_figures
-from trigemu.output.report.sections import of_plugins
-from trigemu.studies.report_contents import collect_contents
+from trigemu_decade.check import scored_events
+from trigemu_decade.diagnostics import diagnose
+from trigemu_decade.report import TITLE, sections
+from trigemu_pages.report.page import write_figures
+from trigemu_pages.report.sections import of_plugins
+from trigemu_pages.report_contents import collect_contents
 
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
 

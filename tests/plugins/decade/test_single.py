@@ -11,10 +11,12 @@ from decade_toys import Models, compiled, read_events, truth
 from stream_toys import streamed
 from toys import columns
 
-from trigemu import Catalogue, Events, Plan, Stream, TrigemuError, decide, make_plan
-from trigemu.decisions.plan import Slot
+from trigemu import Catalogue, Events, TrigemuError, decide, make_plan
+from trigemu.api import Plan
+from trigemu.emulation.plan import Slot
 from trigemu.observables.workspace import Workspace
-from trigemu.triggers import tree_score
+from trigemu_anomaly.single_row import tree_score
+from trigemu_latency.stream.stream import Stream
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def failing(*given: Any, **options: Any) -> Any:
 
 def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stopped in each stage in turn; stages that were finished are not done again."""
-    training = "trigemu_plugin_decade.training"
+    training = "trigemu_decade.training"
     Path("out").mkdir()
     Path("out/decade.toml").write_text("the old card")
     Path("out/decade-0123456789abcdef").mkdir()
@@ -115,7 +115,7 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
 
 
 def test_a_damaged_stage_is_done_again(place: Path) -> None:
-    stages = importlib.import_module("trigemu_plugin_decade.training.stages").Stages(place / "kept")
+    stages = importlib.import_module("trigemu_decade.training.stages").Stages(place / "kept")
     made = {"x": np.arange(3)}
     assert stages.arrays("a", lambda: made)["x"] is made["x"]
     assert stages.arrays("a", failing)["x"].tolist() == [0, 1, 2]

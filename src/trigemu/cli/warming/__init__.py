@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import trigemu
-from trigemu.support import KEPT
-from trigemu.triggers import available, search_path
+from trigemu.support import KEPT, available, brought, search_path
 
 #: What a plugin calls the menu that it brings.
 _OF_PLUGIN = "warm.toml"
@@ -17,10 +16,11 @@ _OF_PLUGIN = "warm.toml"
 _BACKGROUND, _SIGNAL = "photon", "yy"
 
 
-def brought() -> Iterator[Path]:
+def menus_at_hand() -> Iterator[Path]:
     """Yield the menus that trigemu and the plugins bring."""
     yield from sorted(Path(__file__).parent.glob("*.toml"))
-    for _, (file, *_) in sorted(available(search_path()).items()):
+    for _, (plugin, *_) in sorted(available(search_path()).items()):
+        file = plugin.file
         menu = file.with_name(_OF_PLUGIN)
         if file.name == "__init__.py" and menu.is_file():
             yield menu
@@ -33,7 +33,8 @@ def use(path: Path) -> None:
     menu, some = trigemu.read_menu(path), samples.limited_to(whole)
     emulation = trigemu.emulate([menu, replace(menu, name=f"{menu.name}, again")], some)
     trigemu.emulate(menu.part([menu.enabled[0].name]), some)  # few triggers are counted in another way
-    trigemu.Stream(emulation.plan, samples.sample(_BACKGROUND).read(0, 0, 1, emulation.plan.needs)).decide(0)
+    for name, plugin in brought("warm", search_path()).items():
+        plugin.found().part("warm", name)(emulation)
     trigemu.rates_of(emulation, menu)
     trigemu.compare(emulation)
     trigemu.exclusive_rates(emulation, menu)

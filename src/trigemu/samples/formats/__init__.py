@@ -1,24 +1,44 @@
 """File formats, one per module. Each reads columns of ranges of entries (`source.Source`) and recognises its
-own files. Formats are tried in this order; test vectors come last because they accept any text."""
+own files. Plugins bring more."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 
-from trigemu.samples.formats.challenge import Challenge
-from trigemu.samples.formats.cms_vector import CMSVector
-from trigemu.samples.formats.delphes import Delphes
-from trigemu.samples.formats.nanoaod import NanoAOD
-from trigemu.samples.formats.parquet import Parquet
-from trigemu.samples.formats.physlite import Physlite
 from trigemu.samples.formats.source import Source
+from trigemu.support import CORE, PluginError, brought, find, search_path
 
-#: Name of a format in catalogues → its reader.
-FORMATS: Mapping[str, type[Source]] = {
-    "nanoaod": NanoAOD,
-    "physlite": Physlite,
-    "delphes": Delphes,
-    "parquet": Parquet,
-    "challenge": Challenge,
-    "cms-l1-vector": CMSVector,
-}
+
+def format_names() -> list[str]:
+    """Return the names of formats, as catalogues give them: those of the core, then those of plugins."""
+    return list(brought("formats", search_path()))
+
+
+def is_format(name: str) -> bool:
+    """Return whether there is a format of this name."""
+    return name in CORE.declared().formats or name in format_names()
+
+
+def format_named(name: str) -> type[Source]:
+    """Return a format; raise KeyError if there is none of this name, PluginError if it cannot be loaded."""
+    return _format(name, search_path())
+
+
+@lru_cache
+def _format(name: str, folders: tuple[Path, ...]) -> type[Source]:
+    core = name in CORE.declared().formats
+    plugin = CORE if core else find(brought("formats", folders)[name].name, folders)
+    source = plugin.part("formats", name)
+    if not isinstance(source, type) or not issubclass(source, Source):
+        raise PluginError(f"{plugin.where}: its format {name!r} is no Source")
+    return source
+
+
+def each_format() -> Iterator[tuple[str, type[Source]]]:
+    """Yield the formats by name, in the order in which they are tried on a file: those of the core first. One
+    that is not asked for is not loaded."""
+    core = CORE.declared().formats
+    yield from ((name, format_named(name)) for name in core)
+    yield from ((name, format_named(name)) for name in format_names() if name not in core)

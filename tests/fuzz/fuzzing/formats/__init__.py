@@ -19,7 +19,7 @@ for _name in _MODULES:
 
 def plugin() -> None:
     """Load the plugin decade."""
-    from trigemu.triggers import plugins
+    from trigemu.support import plugins
 
     plugins.find("decade", plugins.search_path()).load()
 

@@ -137,7 +137,7 @@ def _use_training(folder: Path) -> Any:
     from fuzzing.formats import plugin
 
     plugin()
-    return importlib.import_module("trigemu_plugin_decade.training.config").read_config(folder / "train.toml")
+    return importlib.import_module("trigemu_decade.training.config").read_config(folder / "train.toml")
 
 
 def _generator() -> st.SearchStrategy[Files]:
@@ -146,7 +146,7 @@ def _generator() -> st.SearchStrategy[Files]:
 
 def _use_generator(folder: Path) -> Any:
     """Read the configuration; generate those samples that are as small as the original."""
-    from trigemu.generate import load_config
+    from trigemu_simulation.config import load_config
 
     config = load_config(folder / "toy.toml")
     text = (folder / "toy.toml").read_bytes()

@@ -207,7 +207,7 @@ def sample_files() -> dict[str, bytes]:
 
 def _twin(folder: Path, made: Any) -> str | None:
     """Sum the rates of menus in a part of the language event by event."""
-    if not isinstance(made, trigemu.MenuRates):
+    if not isinstance(made, trigemu.api.MenuRates):
         return None
     toy = folder / "toy.json"
     drawn = json.loads(toy.read_text()) if toy.exists() else None
@@ -317,7 +317,7 @@ def _decided(
     return raw, raw
 
 
-def _laws(made: trigemu.MenuRates) -> str | None:
+def _laws(made: trigemu.api.MenuRates) -> str | None:
     """Where there is no twin, hold what is true of any menu."""
     for t in made.triggers:
         total, unique = t.rates["total"].hz, t.rates["unique"].hz

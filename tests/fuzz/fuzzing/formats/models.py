@@ -132,7 +132,7 @@ def _with_tree(table: Any, tree: Any) -> Any:
 
 def _use(folder: Path) -> Any:
     """Decide on the toy events; return the scores by trigger."""
-    from trigemu.triggers.models import tree_cells
+    from trigemu_anomaly import tree_cells
 
     way = (folder / "way").read_text() if (folder / "way").exists() else "table"
     if way == "fixed":

@@ -23,7 +23,7 @@ def project() -> dict[str, bytes]:
     import firmware_toys
     import msgspec
 
-    from trigemu.firmware import project as projects
+    from trigemu_firmware import project as projects
 
     with tempfile.TemporaryDirectory() as folder:
         made = firmware_toys.write_project(
@@ -114,7 +114,7 @@ def _lying(name: str, size: int) -> bytes:
 
 def _use_project(folder: Path) -> Any:
     """Open a project and compute its expected scores again; running its sources takes seconds."""
-    from trigemu.firmware import open_project
+    from trigemu_firmware.project import open_project
 
     opened = open_project(folder)
     return opened, opened.simulated
@@ -124,7 +124,7 @@ def _use_project(folder: Path) -> Any:
 def _block() -> bytes:
     from generate_toys import soft_rows
 
-    from trigemu.generate import interactions
+    from trigemu_simulation import interactions
 
     sums = ("cross_section_pb", "cross_section_error_pb", "generated_sumw", "sumw", "sumw2")
     summary = interactions.Summary(generated=30, accepted=30, **dict.fromkeys(sums, 1.0))
@@ -139,7 +139,7 @@ def _blocks() -> st.SearchStrategy[Files]:
 
 
 def _use_block(folder: Path) -> Any:
-    from trigemu.generate import interactions
+    from trigemu_simulation import interactions
 
     interactions.key_of(folder / "b.npz")
     return interactions.load(folder / "b.npz")

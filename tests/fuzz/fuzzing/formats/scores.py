@@ -193,7 +193,7 @@ def case(table: Callable[[], bytes], way: str) -> Files:
 
 def _use(folder: Path) -> Any:
     import trigemu
-    from trigemu.output.explorer import explorer
+    from trigemu_pages.explorer.make import explorer
 
     way = (folder / "way").read_text()
     given = ("--samples", "catalogue.toml", "--scores", "scores.parquet")

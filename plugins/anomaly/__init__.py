@@ -1,0 +1,16 @@
+"""Anomaly triggers: a score of an event from a network in ONNX, and the models of other plugins.
+
+in: a card (TOML) with the inputs and the network
+out: the kind `anomaly`; networks and trees, also for single events
+"""
+
+import lazy_loader
+
+from trigemu.api import Plugin
+
+PLUGIN = Plugin(
+    kinds={"anomaly": ".anomaly:Anomaly"},
+)
+
+# What is exported stands in the stub; it is imported when it is used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

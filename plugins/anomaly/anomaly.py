@@ -1,0 +1,267 @@
+"""`anomaly`: anomaly detection, a cut on the score of an ONNX model.
+
+    card = "autoencoder.toml"           # relative to the menu
+    requires = "n_photon >= 1"          # optional: the model is not evaluated on other events
+    unique_rate_hz = 1350.0             # or above = …
+
+The card lists the inputs of the model; standardisation and masks are part of the model.
+
+    [network]
+    file = "autoencoder.onnx"
+    sha256 = "…"
+
+    [[network.inputs]]
+    observables = ["n_jet", "ht"]       # an event without one of these has no score
+
+    [[network.inputs]]                  # the entries of one object, which are present or missing together
+    observables = ["jet[0].pt", "jet[0].eta"]
+    padding = 0.0                       # replaces a missing value
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.api import (
+    BoolArray,
+    Compiled,
+    Condition,
+    Context,
+    Events,
+    Extent,
+    Features,
+    FloatArray,
+    Inputs,
+    ModelCall,
+    Native,
+    Number,
+    ScoreKind,
+    TomlTable,
+    TrigemuError,
+    Workspace,
+    extent_of,
+)
+
+from .card import CardTable, ModelFile, open_card
+from .network import Network
+from .single_row import Row, settled_decision
+
+#: Events per block of features, which stays in the CPU caches until the network reads it.
+BLOCK = 4096
+
+
+class InputBlock(TomlTable, frozen=True):
+    """Consecutive inputs, and the padding that replaces them if their object is missing.
+
+    Attributes
+    ----------
+    observables : tuple of str
+        The inputs, in the observable language. Its `dphi` is in (−π, π]: +π, never −π, for an object that is
+        alone in the missing HT. Whoever computes the inputs elsewhere, as in firmware, has to keep this sign.
+    padding : float or None
+        What replaces all of them where one is missing; None: such an event has no score.
+    """
+
+    observables: tuple[str, ...]
+    padding: float | None = None
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if self.padding is not None and abs(self.padding) > float(np.finfo(np.float32).max):
+            yield "padding", f"padding = {self.padding:g}: is infinite as a float32, which models read"
+
+
+class NetworkTable(ModelFile, frozen=True):
+    """[network]: the ONNX model and its inputs.
+
+    Attributes
+    ----------
+    inputs : tuple of InputBlock
+        The inputs of the model, in order.
+    """
+
+    inputs: tuple[InputBlock, ...]
+
+    def mistakes(self) -> Iterator[tuple[str, str]]:
+        if not any(block.observables for block in self.inputs):
+            yield "inputs", "a network needs at least one input"
+
+
+class AnomalyCard(CardTable, frozen=True):
+    """The card of a network with a score.
+
+    Attributes
+    ----------
+    network : NetworkTable
+        The model.
+    """
+
+    network: NetworkTable
+
+
+class Anomaly(ScoreKind, frozen=True):
+    """The trigger kind `anomaly`: its score is the output of the model in a card.
+
+    Attributes
+    ----------
+    card : str
+        The card of the model, a path relative to the menu.
+    sha256 : str or None
+        The digest of the card; another card is refused.
+    requires : str or None
+        A condition in the observable language; the model is not evaluated on other events, which never fire.
+    """
+
+    card: str
+    sha256: str | None = None
+    requires: str | None = None
+
+    def compile(self, context: Context) -> CompiledAnomaly:
+        requires = None if self.requires is None else context.condition(self.requires)
+        scorer = open_scorer(context, self.card, self.sha256)
+        return CompiledAnomaly(scorer, requires, self.cut)
+
+    def extent(self, context: Context) -> Extent:
+        requires = [] if self.requires is None else [context.condition(self.requires)]
+        return extent_of(requires, [self._span(above=None, requires=None)])
+
+
+@dataclass(frozen=True)
+class CompiledAnomaly(Compiled):
+    scorer: Scorer
+    requires: Condition | None
+    cut: float
+
+    def evaluate(self, work: Workspace) -> FloatArray:
+        asked, chosen = of_asked(work, self.requires)
+        return scores_among(chosen, lambda: self.scorer.scores(asked))
+
+    def asks(self) -> Condition | None:
+        return self.requires
+
+    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
+        return self.scorer.stages(events)
+
+    def single(self) -> ModelCall:
+        row = self.scorer.network.row()
+        native = Native(*row.addresses, 0, 0, 0, 0, 0, self.cut, row.near)
+        reads = ((self.scorer.inputs, row.features),)
+        return ModelCall(self.requires, reads, SingleScore(row, self.cut), native)
+
+
+class SingleScore:
+    """The single-event model: the score against a cut."""
+
+    def __init__(self, row: Row, cut: float) -> None:
+        self._row, self.engine, self._settle = row, row.engine, (cut, row.near)
+
+    def __call__(self) -> int:
+        y = self._row.evaluate()
+        return settled_decision(y, y, *self._settle)
+
+    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
+        """Give its pieces for timing; the network runs on the features that were written last."""
+        return {
+            "features": features,
+            "autoencoder": lambda event: self._row.evaluate(),
+            "bare_onnxruntime": lambda event: self._row.run(),
+        }
+
+
+def of_asked(work: Workspace, requires: Condition | None) -> tuple[Workspace, BoolArray]:
+    """Return a workspace of the events that satisfy a condition, and which they are, bool[n]."""
+    if requires is None:
+        return work, np.ones(len(work.events), np.bool_)
+    chosen = requires.evaluate(work)
+    return work.narrowed(requires, chosen), chosen
+
+
+def scores_among(chosen: BoolArray, scores: Callable[[], FloatArray]) -> FloatArray:
+    """Return float64[n]: the scores of the chosen events, −inf for the others. `scores` is not called if no
+    event is chosen."""
+    everywhere = np.full(len(chosen), -np.inf)
+    if chosen.any():
+        everywhere[chosen] = scores()
+    return everywhere
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A network and its inputs; compared by the content of the model file."""
+
+    inputs: Inputs
+    sha256: str
+    network: Network
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Scorer) and (self.inputs, self.sha256) == (other.inputs, other.sha256)
+
+    def __hash__(self) -> int:
+        return hash(self.sha256)
+
+    def scores(self, work: Workspace) -> FloatArray:
+        """Return the scores float64[n] of all events of a workspace; −inf if an input without padding is
+        missing."""
+        return work.once(self, lambda: self.scores_of(map(self.inputs.evaluate, event_blocks(work))))
+
+    def scores_of(self, made: Iterable[tuple[Features, BoolArray]]) -> FloatArray:
+        """Return the scores float64[n] for the results of `inputs.evaluate` on consecutive blocks of
+        events."""
+        lanes = self.network.lanes()
+        whole = [np.empty(0, np.bool_)]
+        for features, complete in made:
+            lanes.add(features)
+            whole.append(complete)
+        return np.where(np.concatenate(whole), lanes.scores(), -np.inf)
+
+    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
+        """Give its pieces for timing, by name, on all of these events."""
+        features, _ = self.inputs.evaluate(Workspace(events))
+        return {
+            "features": lambda: [self.inputs.evaluate(block) for block in event_blocks(Workspace(events))],
+            "autoencoder": lambda: self.network.score(features),
+            "bare_onnxruntime": self.network.bound(features),
+        }
+
+
+def event_blocks(work: Workspace, size: int = BLOCK) -> list[Workspace]:
+    """Split the events of a workspace into blocks."""
+    n = len(work.events)
+    if n <= size:
+        return [work]
+    return [Workspace(work.events[start : start + size]) for start in range(0, n, size)]
+
+
+def open_scorer(context: Context, name: str, sha256: str | None) -> Scorer:
+    """Open the network of a card; raise TableError or TrigemuError for mistakes in card or model."""
+    card = open_card(context, name, sha256, AnomalyCard)
+    table = card.table.network
+    inputs = read_inputs(
+        table.inputs, lambda text, i, j: card.observable(text, ("network", "inputs", i, "observables", j))
+    )
+    content = card.model(table, ("network",))
+    card.finish()
+    try:
+        return Scorer(inputs, table.sha256.lower(), Network(content, len(inputs)))
+    except TrigemuError as error:
+        card.problem(("network", "file"), f"{table.file} {error}")
+        card.finish()
+        raise
+
+
+def read_inputs(blocks: Iterable[InputBlock], parse: Callable[[str, int, int], Number | None]) -> Inputs:
+    """Read the inputs of some blocks. parse(text, block, position) returns a number, or None after recording
+    that the text is not one."""
+    numbers: list[Number] = []
+    texts: list[str] = []
+    padding: list[float | None] = []
+    for i, block in enumerate(blocks):
+        for j, text in enumerate(block.observables):
+            number = parse(text, i, j)
+            if number:
+                numbers.append(number)
+                texts.append(text)
+                padding.append(block.padding)
+    return Inputs(tuple(numbers), tuple(texts), tuple(padding))

@@ -1,0 +1,147 @@
+"""Model cards: TOML files that describe a model, its inputs and its training events.
+
+A card has its own [objects] and [sums], so that its inputs do not depend on the menu. It names model files in
+its own folder, with their sha256. Cards never refer to code, libraries or pickles.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from trigemu.api import (
+    Context,
+    Document,
+    Key,
+    Number,
+    Problem,
+    TableError,
+    TomlTable,
+    TrainedOn,
+    TrigemuError,
+    load_toml,
+    read_bounded,
+    read_scope,
+    read_table,
+)
+
+#: Largest model file that is read, in bytes.
+MAX_BYTES = 2**28
+
+
+class ModelFile(TomlTable, frozen=True):
+    """A model file, relative to the card, and its sha256.
+
+    Attributes
+    ----------
+    file : str
+        The path of the file, relative to the card.
+    sha256 : str
+        Its digest; another file is refused.
+    """
+
+    file: str
+    sha256: str
+
+
+class CardTable(TomlTable, frozen=True, kw_only=True):
+    """The common part of all cards, besides [objects] and [sums]; a kind adds its own tables.
+
+    Attributes
+    ----------
+    description : str
+        Free text.
+    trained_on : TrainedOn or None
+        The events that the model was trained on; rates are then from the others.
+    """
+
+    description: str = ""
+    trained_on: TrainedOn | None = None
+
+
+C = TypeVar("C", bound=CardTable)
+
+
+class Card(Generic[C]):
+    """A card that was read: its `table`, and the `context` that gives its names a meaning.
+
+    Mistakes are collected; `finish` raises TableError with all of them.
+    """
+
+    def __init__(self, document: Document, table: C, context: Context) -> None:
+        self._document, self.table, self.context = document, table, context
+
+    @property
+    def path(self) -> Path:
+        return self._document.path
+
+    def problem(self, key: Key, message: str) -> None:
+        """Record a mistake at a key."""
+        self._document.problem(key, "", message)
+
+    def observable(self, text: str, key: Key) -> Number | None:
+        """Parse a number per event, in the card's own names; if that fails, record the mistake at the key and
+        return None."""
+        return self._document.attempt(lambda: self.context.observable(text), key)
+
+    def model(self, file: ModelFile, key: Key) -> bytes:
+        """Read a model file; raise TableError if its sha256 differs from the one in the card."""
+        path = self.path.parent / file.file
+        try:
+            content = self.context.read(path, MAX_BYTES)
+        except OSError as error:
+            self.problem(key, f"cannot read {path}: {error.strerror}")
+            raise TableError(self._document.problems) from None
+        digest = hashlib.sha256(content).hexdigest()
+        if digest != file.sha256.lower():
+            self.problem(
+                (*key, "sha256"),
+                f"{path} has sha256 {digest}, the card says {file.sha256}: it is damaged or a different file",
+            )
+            raise TableError(self._document.problems)
+        self.context.models[str(path)] = digest
+        return content
+
+    def finish(self) -> None:
+        self._document.finish()
+
+
+def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) -> Card[C]:
+    """Read the card of that name, relative to the folder of the context.
+
+    Raises TableError with all its mistakes, or if its sha256 is not the expected one.
+    """
+    path = context.folder / name
+    document = load_toml(path, context.read)
+    if sha256 is not None and document.sha256 != sha256.lower():
+        message = (
+            f"has sha256 {document.sha256}, not {sha256}: it is a different card; if it was retrained, "
+            f"update the sha256"
+        )
+        raise TableError([Problem(str(path), 0, "", message)])
+    scope = read_scope(document)
+    own = {key: value for key, value in document.data.items() if key not in ("objects", "sums")}
+    table = read_table(document, own, struct, (), "")
+    if table is None:
+        document.finish()
+        raise AssertionError("a table that cannot be read has mistakes")
+    context.models[str(path)] = document.sha256
+    if table.trained_on:
+        context.trained.append(table.trained_on)
+    return Card(document, table, context.within(scope, path.parent))
+
+
+def contents_of(models: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the content of cards and models by path, given their sha256 (`Context.models`); raise
+    TrigemuError if one was changed since it was read."""
+    contents = {}
+    for path, sha256 in models.items():
+        try:
+            contents[path] = read_bounded(Path(path), MAX_BYTES)
+        except OSError as error:
+            raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
+        if hashlib.sha256(contents[path]).hexdigest() != sha256:
+            raise TrigemuError(f"{path} was changed while it was used: start again")
+    return contents

@@ -1,0 +1,187 @@
+"""Fixed-point numbers, bit-exact with `ap_fixed` of the HLS tools.
+
+A number is an integer word times a step of 2^−(width − integer). Values between two steps are rounded
+(AP_TRN: down), values outside of the range overflow (AP_WRAP: the upper bits are lost).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.api import BoolArray, FloatArray, IntArray, TrigemuError, excerpt, kernel, nearest
+
+#: Kernels refer to modes by index. AP_RND and the four modes after it differ only for values half-way between
+#: two words: up, towards zero, away from zero, down, to the even word.
+ROUNDINGS = ("AP_TRN", "AP_TRN_ZERO", "AP_RND", "AP_RND_ZERO", "AP_RND_INF", "AP_RND_MIN_INF", "AP_RND_CONV")
+OVERFLOWS = ("AP_WRAP", "AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM")
+#: Modes in which a number that overflows keeps its order relative to all others.
+SATURATING = ("AP_SAT", "AP_SAT_SYM")
+#: Words of more bits do not fit into the integers of VHDL.
+MAX_WIDTH = 32
+#: Largest absolute number of bits before the point; beyond any number in an event.
+MAX_INTEGER = 64
+_TYPE = re.compile(r"ap_(u?)fixed<(\d{1,4}),(-?\d{1,4})(?:,(\w{1,20})(?:,(\w{1,20}))?)?>", re.ASCII)
+
+
+@dataclass(frozen=True)
+class ApFixed:
+    """The type `ap_fixed<width, integer, rounding, overflow>`, or `ap_ufixed` if not signed. integer: bits
+    before the point, including the sign; may be negative, or larger than width."""
+
+    width: int
+    integer: int
+    signed: bool = True
+    rounding: str = "AP_TRN"
+    overflow: str = "AP_WRAP"
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.width <= MAX_WIDTH:
+            raise TrigemuError(f"{self}: expected a width of 1 to {MAX_WIDTH} bits, not {self.width}")
+        if abs(self.integer) > MAX_INTEGER:
+            raise TrigemuError(f"{self}: expected −{MAX_INTEGER} to {MAX_INTEGER} bits before the point")
+        for mode, known in ((self.rounding, ROUNDINGS), (self.overflow, OVERFLOWS)):
+            if mode not in known:
+                what = "rounding" if known is ROUNDINGS else "overflow"
+                raise TrigemuError(f"{self}: unknown {what} {mode!r}{nearest(mode, known)}")
+
+    @classmethod
+    def parse(cls, text: str) -> ApFixed:
+        """Parse `ap_fixed<12,8>` or `ap_ufixed<12,8,AP_RND,AP_SAT>`; raise TrigemuError for anything else."""
+        found = _TYPE.fullmatch("".join(text.split()))
+        if not found:
+            raise TrigemuError(
+                f"{excerpt(text)!r}: expected ap_fixed<WIDTH,INTEGER> or ap_ufixed<WIDTH,INTEGER>, and after "
+                f"it, if wanted, a rounding ({', '.join(ROUNDINGS)}) and an overflow ({', '.join(OVERFLOWS)})"
+            )
+        unsigned, width, integer, rounding, overflow = found.groups()
+        return cls(int(width), int(integer), not unsigned, rounding or ROUNDINGS[0], overflow or OVERFLOWS[0])
+
+    def __str__(self) -> str:
+        modes = [self.rounding] if self.rounding != ROUNDINGS[0] else []
+        if self.overflow != OVERFLOWS[0]:
+            modes = [self.rounding, self.overflow]
+        numbers = ",".join(map(str, (self.width, self.integer, *modes)))
+        return f"ap_{'' if self.signed else 'u'}fixed<{numbers}>"
+
+    @property
+    def fraction(self) -> int:
+        """The number of bits after the point; negative if there are fewer bits than `integer`."""
+        return self.width - self.integer
+
+    @property
+    def step(self) -> float:
+        return 2.0**-self.fraction
+
+    @property
+    def words(self) -> tuple[int, int]:
+        """The lowest and the highest word; AP_SAT_SYM leaves the lowest one of a signed type unused."""
+        highest = (1 << (self.width - self.signed)) - 1
+        if not self.signed:
+            return 0, highest
+        return (-highest if self.overflow == "AP_SAT_SYM" else -highest - 1), highest
+
+    @property
+    def lowest(self) -> float:
+        return self.words[0] * self.step
+
+    @property
+    def highest(self) -> float:
+        return self.words[1] * self.step
+
+    @cached_property
+    def modes(self) -> tuple[int, int]:
+        """Indices of the rounding and overflow modes, for kernels."""
+        return ROUNDINGS.index(self.rounding), OVERFLOWS.index(self.overflow)
+
+    def quantise(self, values: FloatArray) -> IntArray:
+        """Return the words int64[…] of finite float64[…]."""
+        return self._each(values)[0]
+
+    def overflows(self, values: FloatArray) -> BoolArray:
+        """Return which values are outside of the range after rounding, bool[…]."""
+        return self._each(values)[1]
+
+    def to_float(self, words: IntArray) -> FloatArray:
+        """Convert words to float64[…], exactly."""
+        return np.asarray(words, np.float64) * self.step
+
+    def _each(self, values: FloatArray) -> tuple[IntArray, BoolArray]:
+        given = np.asarray(values, np.float64)
+        with np.errstate(over="ignore"):
+            finite = np.isfinite(np.ldexp(given, self.fraction)).all()
+        if not finite:
+            raise TrigemuError(f"{self}: only finite numbers have a fixed-point form")
+        words, outside = self.quantise_columns(given.reshape(-1, 1), (0,))
+        return words.reshape(given.shape), outside.reshape(given.shape)
+
+    def quantise_columns(
+        self, values: npt.NDArray[np.floating], scales: Sequence[int]
+    ) -> tuple[IntArray, BoolArray]:
+        """Return the words int64[n, d] of values[:, i] · 2^scales[i], and which of them overflow, bool[n, d];
+        values: finite float32[n, d] or float64[n, d]."""
+        words, outside = np.empty(values.shape, np.int64), np.empty(values.shape, np.bool_)
+        factors = np.ldexp(1.0, np.array(scales, np.int64) + self.fraction)
+        quantise(np.ascontiguousarray(values), factors, *self.modes, *self.words, words, outside)
+        return words, outside
+
+
+@kernel
+def rounded(value: float, rounding: int) -> float:
+    """Return the integer that a value is rounded to."""
+    down: float = np.floor(value)
+    rest = value - down
+    if rounding == 0 or rest == 0.0:
+        return down
+    if rounding == 1:
+        return down + (value < 0.0)
+    if rest != 0.5:
+        return down + (rest > 0.5)
+    if rounding == 2:
+        return down + 1.0
+    if rounding == 3:
+        return down + (value < 0.0)
+    if rounding == 4:
+        return down + (value > 0.0)
+    if rounding == 5:
+        return down
+    odd: bool = down * 0.5 != np.floor(down * 0.5)
+    return down + odd
+
+
+@kernel
+def in_range(whole: float, overflow: int, lowest: int, highest: int) -> int:
+    """Return the word of an integer of any size."""
+    if lowest <= whole <= highest:
+        return int(whole)
+    if overflow == 2:
+        return 0
+    if overflow != 0:
+        return lowest if whole < lowest else highest
+    period = np.float64(highest - lowest + 1)
+    low: float = whole - np.floor(whole / period) * period  # exact: a period is a power of two
+    return int(low if low <= highest else low - period)
+
+
+@kernel
+def quantise(
+    values: npt.NDArray[np.floating],
+    factors: FloatArray,
+    rounding: int,
+    overflow: int,
+    lowest: int,
+    highest: int,
+    words: IntArray,
+    outside: BoolArray,
+) -> None:
+    """Write the words of values · factors, and which of them are outside of the range."""
+    for row in range(len(values)):
+        for column in range(len(factors)):
+            whole = rounded(np.float64(values[row, column]) * factors[column], rounding)
+            words[row, column] = in_range(whole, overflow, lowest, highest)
+            outside[row, column] = not lowest <= whole <= highest

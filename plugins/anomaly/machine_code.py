@@ -1,0 +1,138 @@
+"""Models as machine code: C that a generator writes → a library on this machine.
+
+Libraries are kept in the cache folders and are never distributed with a menu. Their name is a digest of what
+the code is made from, another of the compiler, and one of the library itself: loading a truncated one would
+crash the process. Each is checked whenever it is loaded.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from trigemu.api import (
+    Limits,
+    NoCacheError,
+    StoppedError,
+    TrigemuError,
+    cache_folders,
+    folder_of_cache,
+    is_trusted,
+    run_limited,
+    temporary_folder,
+)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class CodeRecipe(Generic[T]):
+    """How a model becomes a library.
+
+    what: its name in messages, such as "the trees". depends_on: the model and the versions of the
+    generators. write: writes main.c into a folder, or raises TrigemuError. check: opens the library at a
+    path, compares it with the model and returns it, or raises TrigemuError. limits: what the compiler may
+    take; advice: what helps where it takes more. options: further ones of the compiler.
+    """
+
+    what: str
+    depends_on: bytes
+    write: Callable[[Path], None]
+    check: Callable[[Path], T]
+    limits: Limits
+    advice: str
+    options: tuple[str, ...] = ()
+
+
+def build_library(recipe: CodeRecipe[T]) -> T | None:
+    """Return the library of a model, from a cache or newly compiled; None if there is no C compiler and none
+    was kept, or no folder to compile in. Raises TrigemuError if the compiler fails, or `check` does."""
+    key = hashlib.sha256(recipe.depends_on).hexdigest()
+    found = compiler(recipe.limits)
+    # Without a compiler, that of another machine will do: it filled the cache of a container, perhaps.
+    begin = key if found is None else f"{key}-{hashlib.sha256(found[1].encode()).hexdigest()[:16]}"
+    for folder in cache_folders():
+        if (kept := _kept(recipe, folder, begin)) is not None:
+            return kept
+    return None if found is None else _made(recipe, begin, found[0])
+
+
+def open_library(path: Path, name: str, what: str) -> tuple[ctypes.CDLL, int]:
+    """Load a library; return it, to be kept as long as the address is used, and the address of a function."""
+    try:
+        library = ctypes.CDLL(str(path))
+        return library, ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    except (OSError, AttributeError) as error:
+        raise TrigemuError(f"cannot load {what} as machine code: {error}") from None
+
+
+def _kept(recipe: CodeRecipe[T], folder: Path, begin: str) -> T | None:
+    """Return the library whose name begins so in a cache, or None; one that is damaged, that others may have
+    written, or that gives other values than the model, is removed."""
+    for path in folder.glob(f"{begin}-*.so"):
+        with suppress(OSError):  # it may be unreadable, or removed by another process
+            if is_trusted(path.lstat()) and path.name.endswith(f"-{_digest(path)}.so"):
+                with suppress(TrigemuError):
+                    return recipe.check(path)
+            path.unlink()
+    return None
+
+
+def _made(recipe: CodeRecipe[T], begin: str, name: str) -> T | None:
+    """Compile a model into the cache, where it appears only when complete and checked; where there is no
+    cache that can be written to, for this process alone."""
+    with suppress(NoCacheError, OSError):
+        folder = folder_of_cache()
+        with temporary_folder(folder / "models") as scratch:
+            made = _compile(recipe, scratch, name)
+            made.chmod(0o755)  # whatever the umask: a library that others may write to is not used
+            checked = recipe.check(made)
+            made.replace(folder / f"{begin}-{_digest(made)}.so")  # what is loaded stays
+        return checked
+    with suppress(OSError), tempfile.TemporaryDirectory(prefix="trigemu-") as alone:
+        return recipe.check(_compile(recipe, Path(alone), name))
+    return None
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def compiler(limits: Limits) -> tuple[str, str] | None:
+    """Return name and version of the C compiler: the variable CC, else gcc or clang."""
+    for name in filter(None, (os.environ.get("CC"), "gcc", "clang")):
+        if found := shutil.which(name):
+            with suppress(TrigemuError):  # without a folder for temporary files nothing can be compiled
+                said = run_limited([Path(found).absolute(), "--version"], Path("/"), limits).stdout
+                return name, f"{name} {said.decode(errors='replace').partition(chr(10))[0]}"
+    return None
+
+
+def _compile(recipe: CodeRecipe[T], folder: Path, name: str) -> Path:
+    path = Path(shutil.which(name) or name).absolute()
+    recipe.write(folder)
+    for options in (
+        ["-c", "-O3", *recipe.options, "-o", "main.o", "main.c", "-fPIC"],
+        ["-shared", "-O3", "-o", "model.so", "main.o"],
+    ):
+        try:
+            done = run_limited([path, *options, "-std=c99", "-lm"], folder, recipe.limits)
+        except StoppedError as error:
+            raise TrigemuError(f"cannot be compiled: {error}: {recipe.advice}") from None
+        if done.code:
+            reason = last_words((done.stderr or done.stdout).decode(errors="replace"))
+            raise TrigemuError(f"{name} cannot compile {recipe.what}: {reason} (within {recipe.limits})")
+    return folder / "model.so"
+
+
+def last_words(text: str) -> str:
+    """Return the end of what a program said, on one line."""
+    return " ".join(text.split())[-300:]

@@ -1,0 +1,220 @@
+"""An ONNX model with one score per event, run by ONNX Runtime on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock, Timer
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.api import Features, FloatArray, TrigemuError, own_cause
+
+from .lanes import BATCH, LANES, Lanes, aligned
+from .network_code import NetworkCode, compiled_network
+from .network_error import trial_rows
+from .onnx_file import check_onnx
+from .single_row import Row
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession, RunOptions, SessionOptions
+
+_SILENT = 4
+_NO_FOLDER = "/dev/null/none"
+#: What loading a model and a batch of events may take.
+_MEMORY = 4 * 2**30
+#: Seconds that a batch of events may take.
+_SECONDS = 30.0
+_LIMITING = Lock()
+
+
+class Network:
+    """A network with one score per event. Not picklable: created in each process.
+
+    Raises TrigemuError if a model cannot be used.
+    """
+
+    def __init__(self, content: bytes, features: int) -> None:
+        check_onnx(content)
+        self._content = content
+        self._code: NetworkCode | str | None = None
+        with _limited_memory():
+            self._open(content, features)
+
+    def _open(self, content: bytes, features: int) -> None:
+        self._features = features
+        # As it stands in the file first: ONNX Runtime computes what is constant while it optimises a model,
+        # and cannot be stopped there.
+        for load in (_as_it_stands, _optimised):
+            self._session = load(content)
+            self._input = self._input_name()
+            self._try()
+        self._check_independence()
+
+    def _input_name(self) -> str:
+        inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
+        if len(inputs) != 1 or inputs[0].type != "tensor(float)" or len(outputs) != 1:
+            raise TrigemuError(
+                f"has the inputs {[i.name for i in inputs]} and the outputs {[o.name for o in outputs]}: "
+                f"expected one input float[n, {self._features}] and one output, the score"
+            )
+        declared = inputs[0].shape
+        if len(declared) != 2 or (isinstance(declared[1], int) and declared[1] != self._features):
+            wanted = f"{declared[1]} features an event" if len(declared) == 2 else f"the shape {declared}"
+            raise TrigemuError(f"reads {wanted}, but the card names {self._features} inputs")
+        if isinstance(declared[0], int):
+            raise TrigemuError(f"takes {declared[0]} events per call: export it with a variable batch size")
+        if outputs[0].type not in ("tensor(float)", "tensor(double)"):
+            raise TrigemuError(f"gives {outputs[0].type}, expected a score, float[n] or double[n]")
+        return str(inputs[0].name)
+
+    def _try(self) -> None:
+        """Raise TrigemuError unless it gives one number an event, and a batch in time."""
+        from onnxruntime import RunOptions
+
+        options = RunOptions()
+        stop = Timer(_SECONDS, setattr, (options, "terminate", True))
+        stop.daemon = True
+        stop.start()
+        try:
+            for size in (LANES, BATCH):
+                trial = self._run(np.zeros((size, self._features), np.float32), options)
+                if trial.size != size:
+                    raise TrigemuError(f"gives {trial.size / size:g} numbers an event, expected one score")
+        except TrigemuError:
+            raise
+        except Exception as error:
+            if own := own_cause(error):
+                raise own from error
+            if options.terminate:
+                raise TrigemuError(
+                    f"takes over {_SECONDS:g} s for {BATCH} events: expected a smaller network"
+                ) from None
+            raise TrigemuError(f"cannot be run on {self._features} features: {_short(error)}") from None
+        finally:
+            stop.cancel()
+
+    def _check_independence(self) -> None:
+        """Raise TrigemuError if the score of a row changes with the other rows, or from call to call."""
+        random = np.random.default_rng(1)
+        rows = aligned(LANES, self._features)
+        rows[:] = random.normal(size=rows.shape)
+        scores = self._run(rows)[::2].copy()
+        rows[1::2] = random.normal(size=rows[1::2].shape)
+        if not np.array_equal(self._run(rows)[::2], scores, equal_nan=True):
+            raise TrigemuError(
+                "gives a row another score when the other rows change: it mixes the events of a call or "
+                "draws random numbers; export it in the mode of inference"
+            )
+
+    def score(self, features: Features) -> FloatArray:
+        """Return the scores float64[n] of features float32[n, k]; NaN if the model gives NaN. The score of a
+        row does not depend on the other rows."""
+        lanes = self.lanes()
+        lanes.add(features)
+        return lanes.scores()
+
+    def lanes(self) -> Lanes:
+        """Return a collector that takes features block by block and computes their scores."""
+        return Lanes(self._run, self._features)
+
+    def bound(self, features: Features) -> Callable[[], npt.NDArray[np.floating]]:
+        """Return a call that runs the bare model on these rows; its scores may differ from `score` in the
+        last bits."""
+        rows = aligned(*features.shape)
+        rows[:] = features
+        row = Row(self._session, rows)
+
+        def run() -> npt.NDArray[np.floating]:
+            row.run()
+            return row.score
+
+        return run
+
+    def row(self) -> Row:
+        """Return memory for one row at a time, tested on rows of small and large numbers."""
+        row, trial = Row(self._session, aligned(1, self._features)), trial_rows(self._features)
+        rows = aligned(*trial.shape)
+        rows[:] = trial
+        scores = self._run(rows).astype(np.float64)
+        row.compare(trial, scores)
+        row.take(self._compiled(trial, scores, row.score.dtype.type))
+        return row
+
+    def _compiled(self, trial: Features, scores: FloatArray, kind: type[np.floating]) -> NetworkCode | str:
+        """Return the network as machine code, or why it is not there; once for all streams."""
+        if self._code is None:
+            self._code = compiled_network(self._content, trial, scores, kind)
+        return self._code
+
+    def _run(self, features: Features, options: RunOptions | None = None) -> FloatArray:
+        output: FloatArray = self._session.run(None, {self._input: features}, options)[0]
+        return output.reshape(-1)
+
+
+@contextmanager
+def _limited_memory() -> Iterator[None]:
+    """Let this process take no more than `_MEMORY` in addition, where Linux says how much it has: so that an
+    absurd model is an error, and does not end the process, or another one."""
+    with _LIMITING:
+        try:
+            import resource
+
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+        except (ImportError, OSError):
+            yield
+            return
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        limits = [limit for limit in (soft, hard) if limit != resource.RLIM_INFINITY]
+        wanted = min([pages * resource.getpagesize() + _MEMORY, *limits])
+        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+# onnxruntime is imported late: it slows down start-up, and most menus have no network.
+def _as_it_stands(content: bytes) -> InferenceSession:
+    from onnxruntime import GraphOptimizationLevel, SessionOptions
+
+    options = SessionOptions()
+    options.graph_optimization_level = GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    return _session(content, options)
+
+
+@lru_cache(maxsize=32)
+def _optimised(content: bytes) -> InferenceSession:
+    from onnxruntime import SessionOptions
+
+    return _session(content, SessionOptions())
+
+
+def _session(content: bytes, options: SessionOptions) -> InferenceSession:
+    from onnxruntime import InferenceSession
+
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = _SILENT
+    # Weights must be in the model: a folder that does not exist keeps it from reading other files.
+    options.add_session_config_entry("session.model_external_initializers_file_folder_path", _NO_FOLDER)
+    try:
+        return InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        if own := own_cause(error):
+            raise own from error
+        if _NO_FOLDER in str(error) or "external data" in str(error).lower():
+            raise TrigemuError(
+                "keeps its weights in another file (external data), which its sha256 does not cover: save "
+                "it with all weights inside"
+            ) from None
+        raise TrigemuError(f"is not an ONNX model that ONNX Runtime can load: {_short(error)}") from None
+
+
+def _short(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

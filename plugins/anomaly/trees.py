@@ -1,0 +1,210 @@
+"""Boosted trees as plain arrays, and their evaluation in fixed-point arithmetic, bit-exact with conifer's C++
+model.
+
+An input is scaled by a power of two and converted to its type; a split compares words, `input < threshold`
+goes left; the score is the base plus the leaves of the trees in order, with each sum converted to the type of
+the score. conifer's adder trees (HLS, VHDL) sum in another order, which gives the same result with AP_WRAP or
+if no sum overflows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.api import BoolArray, Features, FloatArray, IntArray, TrigemuError
+
+from .fixed_point import ApFixed
+from .tree_lookup import LookupTable, add, tables
+
+Nodes = npt.NDArray[np.int32]
+
+#: Most trees and nodes of a model. A compiler takes a minute for 30 000; published models have a few hundred.
+MAX_TREES, MAX_NODES = 10_000, 50_000
+#: Most splits from a root to a leaf; XGBoost's default is 6.
+MAX_DEPTH = 64
+#: Most nodes of one tree in fixed point, whose look-up table grows with their square: a depth of 13.
+MAX_TREE = 2**14
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """Trees with one score, as concatenated arrays of nodes.
+
+    feature: int32[nodes], the input that a node splits on, −1 for a leaf. threshold: float64[nodes]; x <
+    threshold goes left. left, right: int32[nodes], the indices of the children, larger than that of their
+    parent, −1 for a leaf. value: float64[nodes], of leaves. starts: int32[trees + 1], the first node of each
+    tree, its root. base: the score to which leaves are added. features: the number of inputs.
+    """
+
+    feature: Nodes
+    threshold: FloatArray
+    left: Nodes
+    right: Nodes
+    value: FloatArray
+    starts: Nodes
+    base: float
+    features: int
+
+    def __post_init__(self) -> None:
+        nodes = np.arange(len(self.feature))
+        columns = self.threshold, self.left, self.right, self.value
+        sizes = np.diff(self.starts)
+        if any(column.shape != nodes.shape for column in columns) or (sizes <= 0).any() or not len(sizes):
+            raise TrigemuError("trees: expected at least one, each with a root, and columns of one length")
+        if self.starts[0] != 0 or self.starts[-1] != len(nodes):
+            raise TrigemuError(f"trees: expected the trees to have all of {len(nodes)} nodes")
+        split = self.feature >= 0
+        tree = np.repeat(np.arange(self.trees), sizes)
+        for child in (self.left, self.right):
+            inside = (child[split] > nodes[split]) & (child[split] < len(nodes))
+            if not inside.all() or (tree[child[split]] != tree[split]).any():
+                raise TrigemuError("trees: a child is not a later node of its tree")
+        parents = np.bincount(np.concatenate([self.left[split], self.right[split]]), minlength=len(nodes))
+        parents[self.starts[:-1]] += 1
+        if (parents != 1).any():
+            raise TrigemuError("trees: a node is not reached, or more than once")
+        if (self.feature < -1).any():
+            raise TrigemuError(f"trees: a node has feature {self.feature.min()}: expected −1 for a leaf")
+        if (self.feature >= self.features).any():
+            raise TrigemuError(f"trees: one splits on number {self.feature.max()} of {self.features} inputs")
+        if not np.isfinite([self.base, *self.threshold[split], *self.value[~split]]).all():
+            raise TrigemuError("trees: a threshold, a leaf or the base is not finite")
+
+    @property
+    def trees(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def split_nodes(self) -> int:
+        return int((self.feature >= 0).sum())
+
+    @cached_property
+    def depth(self) -> int:
+        """The number of splits on the longest path from a root to a leaf."""
+        level = np.zeros(len(self.feature), np.int64)
+        for node in np.flatnonzero(self.feature >= 0):
+            level[[self.left[node], self.right[node]]] = level[node] + 1
+        return int(level.max())
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The types of inputs, thresholds and scores in a firmware."""
+
+    input: ApFixed
+    threshold: ApFixed
+    score: ApFixed
+
+
+@dataclass(frozen=True)
+class Overflows:
+    """The number of rows in which each input overflows, and in which the score does."""
+
+    inputs: tuple[int, ...]
+    scores: int
+
+
+@dataclass(frozen=True, eq=False)
+class FixedEnsemble:
+    """Trees in fixed-point arithmetic. scales: input i and its thresholds are multiplied by 2^scales[i]."""
+
+    ensemble: Ensemble
+    precision: Precision
+    scales: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.scales) != self.ensemble.features:
+            raise TrigemuError(f"{len(self.scales)} scales for {self.ensemble.features} inputs: one each")
+        largest = int(np.diff(self.ensemble.starts).max())
+        if largest > MAX_TREE:
+            raise TrigemuError(f"a tree of {largest} nodes: expected at most {MAX_TREE} in fixed point")
+
+    @cached_property
+    def thresholds(self) -> IntArray:
+        """The words of thresholds, int64[nodes], 0 for leaves."""
+        return self.precision.threshold.quantise(self._scaled)
+
+    @cached_property
+    def cuts(self) -> IntArray:
+        """The cuts on words of the input, int64[nodes], 0 for leaves: a word goes left if it is below. A
+        threshold between two words is rounded up; one above all words becomes the word after the last."""
+        types = self.precision
+        words = np.ldexp(self.thresholds.astype(np.float64), types.input.fraction - types.threshold.fraction)
+        lowest, highest = types.input.words
+        limited = np.clip(np.ceil(words), lowest, highest + 1).astype(np.int64)
+        return np.where(self.ensemble.feature >= 0, limited, 0)
+
+    @cached_property
+    def values(self) -> IntArray:
+        """The words of leaves, int64[nodes], 0 for splits."""
+        trees = self.ensemble
+        return self.precision.score.quantise(np.where(trees.feature < 0, trees.value, 0.0))
+
+    @cached_property
+    def base(self) -> int:
+        return int(self.precision.score.quantise(np.array(self.ensemble.base)))
+
+    @cached_property
+    def overflowing(self) -> tuple[int, int]:
+        """The number of thresholds, and of leaves including the base, that are outside of their types."""
+        trees, precision = self.ensemble, self.precision
+        values = np.append(trees.value[trees.feature < 0], trees.base)
+        thresholds = precision.threshold.overflows(self._scaled)
+        return int(thresholds.sum()), int(precision.score.overflows(values).sum())
+
+    @cached_property
+    def reach(self) -> tuple[int, int]:
+        """The lowest and the highest word of the sum, if each tree gave its lowest or highest leaf and
+        nothing overflowed."""
+        leaf, starts = self.ensemble.feature < 0, self.ensemble.starts[:-1]
+        highest = np.iinfo(np.int64).max
+        low = np.minimum.reduceat(np.where(leaf, self.values, highest), starts)
+        high = np.maximum.reduceat(np.where(leaf, self.values, -highest), starts)
+        return self.base + int(low.sum()), self.base + int(high.sum())
+
+    def inputs(self, x: Features) -> IntArray:
+        """Return the words int64[n, d] of finite float32[n, d]."""
+        return self.precision.input.quantise_columns(x, self.scales)[0]
+
+    def predict(self, x: Features) -> IntArray:
+        """Return the words int64[n] of the scores of finite float32[n, d]."""
+        return self._evaluate(x)[0]
+
+    def overflows(self, x: Features) -> Overflows:
+        """Count overflows in finite float32[n, d]. With AP_WRAP a score overflows if the total does,
+        otherwise if any partial sum does; inputs that no tree splits on do not count."""
+        _, inputs, scores = self._evaluate(x)
+        inputs &= np.isin(np.arange(self.ensemble.features), self.ensemble.feature)
+        return Overflows(tuple(inputs.sum(axis=0).tolist()), int(scores.sum()))
+
+    def to_float(self, words: IntArray) -> FloatArray:
+        """Convert words of scores to float64[n]."""
+        return self.precision.score.to_float(words)
+
+    def _evaluate(self, x: Features) -> tuple[IntArray, BoolArray, BoolArray]:
+        """Return the scores, int64[n], which inputs overflow, bool[n, d], and which scores, bool[n]."""
+        score = self.precision.score
+        words, outside = self.precision.input.quantise_columns(x, self.scales)
+        total, beyond = np.full(len(x), self.base, np.int64), np.zeros(len(x), np.bool_)
+        for table in self.tables:
+            add(table, words, score, total, beyond)
+        whole = total[:, np.newaxis].astype(np.float64)
+        wrapped, above = score.quantise_columns(whole, (-score.fraction,))
+        return wrapped[:, 0], outside, beyond | above[:, 0]
+
+    @cached_property
+    def _scaled(self) -> FloatArray:
+        """The thresholds on scaled inputs, float64[nodes], 0 for leaves."""
+        trees = self.ensemble
+        scales = np.array([*self.scales, 0])[trees.feature]
+        return np.where(trees.feature >= 0, np.ldexp(trees.threshold, scales), 0.0)
+
+    @cached_property
+    def tables(self) -> list[LookupTable]:
+        """The trees as look-up tables."""
+        trees = self.ensemble
+        return tables(trees.feature, self.cuts, (trees.left, trees.right), self.values, trees.starts)

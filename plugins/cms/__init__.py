@@ -1,0 +1,18 @@
+"""Menus and recorded decisions of the CMS Level-1 trigger.
+
+in: its menus in XML, those of Phase 2 in YAML, its test vectors
+out: menus in TOML, samples with recorded decisions, a check of menus against them
+"""
+
+import lazy_loader
+
+from trigemu.api import Plugin
+
+PLUGIN = Plugin(
+    formats={"cms-l1-vector": ".cms_vector:CMSVector"},
+    importers={"cms-l1": ".cli_import:cms_l1", "cms-phase2": ".cli_import:cms_phase2"},
+    commands={"check": ".cli_check:check"},
+)
+
+# What is exported stands in the stub; it is imported when it is used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

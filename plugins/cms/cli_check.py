@@ -1,0 +1,194 @@
+"""`trigemu check`"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu.api import (
+    DecisionCheck,
+    DocumentFile,
+    Menu,
+    Processing,
+    TrigemuError,
+    check_inputs,
+    check_outputs,
+    events_bar,
+    listed,
+    on_disk,
+    options,
+    present,
+    processing,
+    search_path,
+    with_decisions,
+    without_bad_files,
+)
+from trigemu.api import check_decisions as check_decisions
+from trigemu.api import validate as output_check
+
+from . import pairs_text as output_pairs
+from .cms_l1 import LeftOut
+from .cms_l1_conditions import AsEmulated
+from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """How decisions are compared, as the options say."""
+
+    processing: Processing
+    decisions: Path | str | None
+    inject: int
+    consecutive: bool
+
+    def result(self, menu: Menu, sample: Path | str, files: Sequence[Path]) -> DecisionCheck:
+        """Compare a menu with a sample. files: the outputs, none of which may be an input."""
+        with self.processing.opened(sample) as (engine, catalogue):
+            if self.decisions is not None:
+                catalogue = with_decisions(catalogue, self.decisions, executor=engine)
+            check_inputs(files, [menu], catalogue)
+            with events_bar(catalogue.samples, engine) as advance:
+                return without_bad_files(
+                    catalogue,
+                    lambda good: check_decisions(
+                        menu,
+                        good,
+                        inject=self.inject,
+                        consecutive=self.consecutive,
+                        executor=engine,
+                        progress=advance,
+                    ),
+                )
+
+
+@click.command()
+@click.argument("menu", type=click.Path(path_type=Path), required=False)
+@click.argument("sample", type=options.Location(), required=False)
+@processing
+@options.plugin_path
+@options.json_file
+@click.option(
+    "--decisions",
+    type=options.Location(),
+    help="File with the stored decisions, if SAMPLE does not have them: for the same events, in their order.",
+)
+@click.option(
+    "--inject",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Flip this many stored decisions, to test that they are found.",
+)
+@click.option(
+    "--strict", is_flag=True, help="End with status 1 also if triggers are skipped, or left out of an import."
+)
+@click.option(
+    "--not-consecutive",
+    is_flag=True,
+    help="The events are not consecutive crossings, although their numbers are: triggers that look at "
+    "neighbouring crossings are skipped.",
+)
+@click.option(
+    "--all",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Check every menu in this folder (XML of CMS, or TOML) on every test vector (.txt) whose name is "
+    "the same up to its version, such as L1Menu_A_v8.xml and TestVector_L1Menu_A_v8.txt.",
+)
+@click.option(
+    "--csv",
+    "csv_file",
+    type=DocumentFile(),
+    help="With --all: write the table as CSV; -: instead of the tables.",
+)
+@click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
+@options.mass_limit
+@options.any_overlap_vetoes
+@click.pass_context
+def check(
+    context: click.Context,
+    menu: Path | None,
+    sample: Path | str | None,
+    processing: Processing,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    decisions: Path | str | None,
+    inject: int,
+    strict: bool,
+    not_consecutive: bool,
+    folder: Path | None,
+    csv_file: Path | None,
+    html_file: Path | None,
+    mass_limit: bool,
+    any_overlap_vetoes: bool,
+) -> None:
+    """Compare the decisions of a MENU with those stored in a SAMPLE (a file, or a catalogue), or those of all
+    menus in a folder with those in their test vectors.
+
+    The exit status is 1 if any decision differs; with --strict also if a trigger is skipped.
+    """
+    comparison = _Comparison(processing, decisions, inject, not not_consecutive)
+    folders = search_path(plugin_path)
+    if folder is not None:
+        if menu is not None or decisions is not None or inject:
+            raise click.UsageError("--all takes no MENU and SAMPLE, no --decisions and no --inject")
+        read = functools.partial(
+            read_menu_of, plugin_path=folders, as_emulated=AsEmulated(mass_limit, any_overlap_vetoes)
+        )
+        pairs = _check_all(folder, comparison, read, json_file, csv_file, html_file)
+        fails = any(pair.result.differ or (strict and not pair.is_complete) for pair in pairs)
+    else:
+        if menu is None or sample is None:
+            raise click.UsageError("expected MENU and SAMPLE, or --all FOLDER")
+        if csv_file or html_file or mass_limit or any_overlap_vetoes:
+            raise click.UsageError(
+                "--csv, --html, --mass-limit and --any-overlap-vetoes are for --all FOLDER; "
+                "`trigemu import cms-l1` takes the last two"
+            )
+        files = on_disk(json_file)
+        check_outputs(files, (menu, sample, decisions))
+        result = comparison.result(trigemu.read_menu(menu, folders), sample, files)
+        present([output_check.check_table(result)], [(json_file, lambda: output_check.as_json(result))])
+        fails = bool(result.differ or (strict and result.skipped))
+    context.exit(1 if fails else 0)
+
+
+def _check_all(
+    folder: Path,
+    comparison: _Comparison,
+    read: Callable[[Pair], tuple[Menu, tuple[LeftOut, ...]]],
+    json_file: Path | None,
+    csv_file: Path | None,
+    html_file: Path | None,
+) -> list[CheckedPair]:
+    """Check the pairs of a folder, and write and print the results of all. read: returns the menu of a pair,
+    and what its import left out."""
+    pairs, alone = find_pairs(folder)
+    files = on_disk(json_file, csv_file, html_file)
+    check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
+    checked, problems = [], []
+    for pair in pairs:
+        try:
+            menu, left_out = read(pair)
+            checked.append(CheckedPair(pair, left_out, comparison.result(menu, pair.vector, files)))
+        except TrigemuError as error:
+            problems.append(str(error))
+    if problems:
+        raise TrigemuError(listed([*dict.fromkeys(problems)]))
+
+    def page() -> str:
+        from .pairs_page import validation_page
+
+        return validation_page(checked, alone)
+
+    documents = [
+        (json_file, lambda: output_pairs.as_json(checked)),
+        (csv_file, lambda: output_pairs.as_csv(checked)),
+        (html_file, page),
+    ]
+    present([output_pairs.pairs_table(checked, alone)], documents)
+    return checked

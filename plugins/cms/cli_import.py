@@ -1,0 +1,65 @@
+"""`trigemu import …`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from trigemu.api import check_outputs, options, say, write_text
+
+output = click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
+)
+
+
+@click.group("import")
+def import_() -> None:
+    """Convert menus of experiments to TOML."""
+
+
+@import_.command("cms-l1")
+@click.argument("menu", type=click.Path(path_type=Path))
+@output
+@options.mass_limit
+@options.any_overlap_vetoes
+def cms_l1(menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool) -> None:
+    """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
+    from .cms_l1 import import_cms_l1
+    from .cms_l1_conditions import AsEmulated
+
+    check_outputs([file], [menu])
+    imported = import_cms_l1(menu, AsEmulated(mass_limit, any_overlap_vetoes))
+    write_text(file, imported.toml)
+    for warning in imported.warnings:
+        say(f"Warning: {warning}.")
+    for out in imported.left_out:
+        say(f"Left out: {out.index}, {out.name} (line {out.line}): {out.reason}.")
+    say(f"{file}: {imported.algorithms} algorithms, and {imported.conditions} conditions that several share")
+
+
+@import_.command("cms-phase2")
+@click.argument("menu", type=click.Path(path_type=Path))
+@click.option(
+    "--objects",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Folder with the YAML of its objects.",
+)
+@click.option(
+    "--scalings",
+    type=click.Path(path_type=Path),
+    help="Folder of NAME:ID:RANGE.yaml, with slope and offset of offline pT.  [default: 1.1 and 2.0]",
+)
+@output
+def cms_phase2(menu: Path, objects: Path, scalings: Path | None, file: Path) -> None:
+    """Convert MENU, the YAML of a CMS Phase-2 Level-1 menu."""
+    from .cms_phase2 import import_cms_phase2
+
+    folders = filter(None, (objects, scalings))
+    check_outputs([file], (menu, *(part for folder in folders for part in folder.glob("*"))))
+    imported = import_cms_phase2(menu, objects, scalings)
+    write_text(file, imported.toml)
+    for warning in imported.warnings:
+        say(f"Warning: {warning}.")
+    say(f"{file}: {imported.seeds} seeds, {imported.objects} objects")

@@ -1,0 +1,193 @@
+"""Conversion of the conditions of CMS Level-1 algorithms into trigger tables: signals, scores, functions of
+objects."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trigemu.api import TrigemuError, nearest
+
+from .cms_l1_grammar import SCORES, SIGNALS, Condition, ExternalSignal, Function, Object, Signal
+from .cms_l1_objects import cuts_of, leg_of
+from .cms_l1_xml import Algorithm, Cut, XMLMenu
+
+#: M in GeV whose M²/2 is 10⁶ GeV² in doubles.
+MASS_LIMIT = 1414.2135623730949
+
+#: The cuts of functions, and, for each function: the least and largest number of objects, and its cuts.
+_RANGES = {"DETA": "deta", "DPHI": "dphi", "DR": "dr"}
+_OVERLAPS = {"ORMDETA": "outside_deta", "ORMDPHI": "outside_dphi", "ORMDR": "outside_dr"}
+_PAIR = {*_RANGES, "CHGCOR", "TBPT"}
+_FUNCTIONS: dict[str, tuple[int, int, set[str]]] = {
+    "comb": (2, 12, {"CHGCOR", "TBPT"}),
+    "dist": (2, 2, _PAIR),
+    "mass": (2, 2, _PAIR | {"MASS"}),
+    "mass_inv": (2, 2, _PAIR | {"MASS"}),
+    "mass_trv": (2, 2, _PAIR | {"MASS"}),
+    "mass_inv_upt": (2, 2, _PAIR | {"MASS", "MASSUPT"}),
+    "mass_inv_dr": (2, 2, {"MASSDR", "CHGCOR"}),
+    "mass_inv_3": (3, 3, {"MASS", "CHGCOR"}),
+    "comb_orm": (2, 5, {"CHGCOR", "TBPT", *_OVERLAPS}),
+    "dist_orm": (2, 3, _PAIR | {*_OVERLAPS}),
+    "mass_inv_orm": (2, 3, _PAIR | {"MASS", *_OVERLAPS}),
+    "mass_trv_orm": (2, 3, _PAIR | {"MASS", *_OVERLAPS}),
+}
+_CORRELATIONS = {"os": "opposite", "ls": "same", "1": "opposite", "0": "same"}
+
+
+class InexpressibleError(Exception):
+    """The reason why an algorithm cannot be emulated and is left out."""
+
+
+@dataclass(frozen=True)
+class AsEmulated:
+    """What emulators of earlier years, which test vectors are from, do otherwise than menus say.
+
+    mass_limit: `mass`, the function of 2016, never fires above M²/2 = 10⁶ GeV². any_overlap_vetoes: until
+    2021, overlap removal needs objects that no object of the last leg overlaps, not only the chosen one.
+    """
+
+    mass_limit: bool = False
+    any_overlap_vetoes: bool = False
+
+
+@dataclass(frozen=True)
+class Made:
+    """A converted condition or algorithm. table: the keys of a trigger. pairs: types of objects whose pairs
+    have cuts, and the kinds of PRECISION that these need. note: a remark for the reader."""
+
+    table: Mapping[str, Any]
+    pairs: tuple[tuple[str, str, frozenset[str]], ...] = ()
+    note: str = ""
+
+
+def condition_table(
+    menu: XMLMenu, algorithm: Algorithm, condition: Condition, as_emulated: AsEmulated
+) -> Made:
+    """Convert a condition. TrigemuError if it has a mistake, InexpressibleError if it cannot be emulated."""
+    if isinstance(condition, ExternalSignal):
+        if condition.name not in menu.externals:
+            hint = nearest(condition.name, menu.externals)
+            raise TrigemuError(f"unknown external signal {'EXT_' + condition.name!r}{hint}")
+        return Made(_external(None, menu.externals[condition.name], condition.crossing))
+    if isinstance(condition, Signal):
+        if condition.name in SCORES:
+            return Made(_score(algorithm, condition))
+        return Made(_external(*SIGNALS[condition.name], condition.crossing))
+    if isinstance(condition, Object):
+        legs = [leg_of(menu, algorithm, condition)]
+        return Made({"kind": "combination", "legs": legs})
+    return _Combination(menu, algorithm, condition, as_emulated).made()
+
+
+def _score(algorithm: Algorithm, asked: Signal) -> dict[str, Any]:
+    """Return a threshold on a column of the sample, named after the score and its model. Scores are multiples
+    of a step, so that `above` between two of them means "at least"."""
+    if asked.crossing:
+        raise InexpressibleError(f"scores are of the crossing itself, {asked.name} is of another one")
+    column, least = asked.name.lower(), None
+    for cut in cuts_of(algorithm, asked.cuts, asked.name, {"MODEL", "SCORE", "CSCORE"}):
+        if cut.type == "MODEL":
+            column += "_" + re.sub(r"\W", "_", cut.data)
+        else:
+            least = cut.minimum
+    if least is None:
+        raise InexpressibleError(f"{asked.name} has no cut on its score")
+    return {"kind": "threshold", "observable": column, "above": least - SCORES[asked.name] / 2}
+
+
+def _external(word: str | None, bit: int, crossing: int) -> dict[str, Any]:
+    table: dict[str, Any] = {"kind": "external"} | ({"word": word} if word else {}) | {"bit": bit}
+    return table | ({"crossing": crossing} if crossing else {})
+
+
+class _Combination:
+    """The conversion of a function of objects."""
+
+    def __init__(
+        self, menu: XMLMenu, algorithm: Algorithm, function: Function, as_emulated: AsEmulated
+    ) -> None:
+        self.menu, self.function, self.objects = menu, function, function.objects
+        self.as_emulated = as_emulated
+        least, most, known = _FUNCTIONS[function.name]
+        if not least <= len(self.objects) <= most:
+            expected = str(least) if least == most else f"{least} to {most}"
+            raise TrigemuError(f"{function.name} of {len(self.objects)} objects: expected {expected}")
+        if function.name == "comb" and len({(o.type, o.crossing) for o in self.objects}) > 1:
+            raise TrigemuError("comb of different types or crossings: join them by AND")
+        self.cuts = list(cuts_of(algorithm, function.cuts, function.name, known))
+        self.legs = [leg_of(menu, algorithm, asked) for asked in self.objects]
+        self.pairs: dict[tuple[int, int], dict[str, Any]] = {}
+        self.needed: dict[tuple[str, str], set[str]] = {}
+        self.note = ""
+
+    def made(self) -> Made:
+        table: dict[str, Any] = {"kind": "combination", "legs": self.legs}
+        for cut in self.cuts:
+            if cut.type == "CHGCOR":
+                if cut.data not in _CORRELATIONS:
+                    hint = nearest(cut.data, _CORRELATIONS)
+                    raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): {cut.data!r}{hint}")
+                table["charge"] = _CORRELATIONS[cut.data]
+            elif self.function.name == "mass_inv_3":
+                table["mass3"] = self._mass(cut, ((0, 1), (0, 2), (1, 2)))
+            else:
+                self._pair_cut(cut)
+        if self.pairs:
+            table["pairs"] = [{"legs": list(legs)} | cuts for legs, cuts in sorted(self.pairs.items())]
+        needed = tuple((*types, frozenset(kinds)) for types, kinds in self.needed.items())
+        return Made(table, needed, self.note)
+
+    def _pair_cut(self, cut: Cut) -> None:
+        first = self.pairs.setdefault((0, 1), {}) if cut.type not in _OVERLAPS else {}
+        if cut.type in _RANGES:
+            first[_RANGES[cut.type]] = _limits(cut)
+            self._need((0, 1), "Delta")
+        elif cut.type == "TBPT":
+            first["pair_pt"] = {"min": cut.minimum}
+            self._need((0, 1), "TwoBodyPt", "TwoBodyPtMath")
+        elif cut.type == "MASSDR":
+            first["mass_over_dr"] = {"min": cut.minimum}
+            self._need((0, 1), "Mass", "MassPt", "Math", "InverseDeltaRMath")
+        elif cut.type in _OVERLAPS:
+            last = len(self.objects) - 1
+            for leg in range(last):
+                pair = self.pairs.setdefault((leg, last), {})
+                pair[_OVERLAPS[cut.type]] = _limits(cut)
+                if self.as_emulated.any_overlap_vetoes:
+                    pair["every"] = True
+                self._need((leg, last), "Delta")
+        else:
+            transverse = self.function.name.startswith("mass_trv")
+            unconstrained = self.function.name == "mass_inv_upt"
+            name = "transverse_mass" if transverse else "mass_upt" if unconstrained else "mass"
+            first[name] = self._mass(cut, ((0, 1),))
+
+    def _mass(self, cut: Cut, pairs: Sequence[tuple[int, int]]) -> dict[str, float]:
+        for pair in pairs:
+            self._need(pair, "Mass", "MassPt", "Math")
+        limits = _limits(cut)
+        if self.as_emulated.mass_limit and self.function.name == "mass" and cut.maximum > MASS_LIMIT:
+            self.note = (
+                f"The XML's maximum of the mass is {cut.maximum!r} GeV. The emulator of 2016 never fires "
+                f"above M²/2 = 10⁶ GeV², the limit used here; the hardware does."
+            )
+            limits["max"] = MASS_LIMIT
+        return limits
+
+    def _need(self, legs: tuple[int, int], *kinds: str) -> None:
+        types = (self.objects[legs[0]].type, self.objects[legs[1]].type)
+        self.needed.setdefault(types, set()).update(kinds)
+
+
+def _limits(cut: Cut) -> dict[str, float]:
+    """Return the limits as the exact doubles of the XML: the integer arithmetic depends on their last
+    bits."""
+    if cut.minimum > cut.maximum:
+        raise TrigemuError(
+            f"cut {cut.name!r} (line {cut.line}): minimum {cut.minimum} is above maximum {cut.maximum}"
+        )
+    return ({"min": cut.minimum} if cut.minimum else {}) | {"max": cut.maximum}

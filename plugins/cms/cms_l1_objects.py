@@ -1,0 +1,149 @@
+"""Conversion of the objects of CMS Level-1 algorithms into legs of a combination: thresholds and windows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from trigemu.api import TrigemuError, nearest
+
+from .cms_l1_grammar import OBJECTS, Object
+from .cms_l1_scales import edge_of
+from .cms_l1_xml import Algorithm, Bins, Cut, XMLMenu
+
+#: Edges that differ by a smaller fraction of a bin are the same.
+_SAME_EDGE = 1e-3
+#: A threshold in GeV, or in counts, that no object reaches.
+NEVER = 1e9
+#: Cuts of objects that are lists of allowed values → the column.
+_SETS = {"QLTY": "quality", "ISO": "isolation", "IP": "impact", "DISP": "displaced"}
+_CHARGES = {"positive": 1, "negative": -1}
+
+
+def cuts_of(algorithm: Algorithm, names: Sequence[str], of: str, known: set[str]) -> Iterator[Cut]:
+    for name in names:
+        if name not in algorithm.cuts:
+            hint = nearest(name, algorithm.cuts)
+            raise TrigemuError(f"cut {name!r} of {of} is not among the cuts of this algorithm{hint}")
+        cut = algorithm.cuts[name]
+        if cut.type not in known:
+            hint = nearest(cut.type, known)
+            raise TrigemuError(f"cut {name!r} of {of} (line {cut.line}) has the type {cut.type!r}{hint}")
+        yield cut
+
+
+def leg_of(menu: XMLMenu, algorithm: Algorithm, asked: Object) -> dict[str, Any]:
+    name = OBJECTS[asked.type]
+    known = {"ETA", "PHI", "CHG", "SLICE", "INDEX", "UPT", *_SETS}
+    cuts: dict[str, list[Cut]] = {}
+    for cut in cuts_of(algorithm, asked.cuts, f"{asked.type}{asked.threshold}", known):
+        cuts.setdefault(cut.type, []).append(cut)
+    edge = NEVER if never_fires(menu, asked) else _threshold(menu, asked)
+    leg: dict[str, Any] = {"object": name} | ({"crossing": asked.crossing} if asked.crossing else {})
+    leg["pt"] = {"min": edge, "max": edge} if asked.exact else {"min": edge}
+    for kind, of_kind in cuts.items():
+        leg |= _window(menu, asked.type, kind, of_kind)
+    return leg
+
+
+def never_fires(menu: XMLMenu, asked: Object) -> bool:
+    """Whether the threshold is the end of its scale: menus write "never" so."""
+    scale = _scale(menu, asked.type, _kind(menu, asked))
+    return bool(scale.edges) and abs(scale.edges[-1][1] - asked.value) <= _SAME_EDGE * scale.step
+
+
+def _kind(menu: XMLMenu, asked: Object) -> str:
+    return "COUNT" if (asked.type, "COUNT") in menu.scales else "ET"
+
+
+def _threshold(menu: XMLMenu, asked: Object) -> float:
+    kind = _kind(menu, asked)
+    scale = _scale(menu, asked.type, kind)
+    for i, (lower, _, _) in enumerate(scale.edges):
+        if abs(lower - asked.value) <= _SAME_EDGE * scale.step:
+            return edge_of(menu, asked.type, kind, i, 0)
+    raise TrigemuError(_no_edge(f"the threshold of {asked.type}{asked.threshold}", asked.value, scale))
+
+
+def _scale(menu: XMLMenu, object_: str, kind: str) -> Bins:
+    if (object_, kind) not in menu.scales:
+        raise TrigemuError(f"the scale {object_} {kind} is missing in this file")
+    return menu.scales[object_, kind]
+
+
+def _no_edge(what: str, value: float, scale: Bins) -> str:
+    return (
+        f"{what} is {value:g}, which is not the edge of a bin: expected {scale.minimum:g} … "
+        f"{scale.maximum:g} in steps of {scale.step:g} (scale in line {scale.line})"
+    )
+
+
+def _window(menu: XMLMenu, object_: str, kind: str, cuts: Sequence[Cut]) -> dict[str, Any]:
+    """Return the column and the windows on it, one of which must hold."""
+    if kind in _SETS:
+        values = sorted({value for cut in cuts for value in _integers(cut)})
+        return {_SETS[kind]: {"any_of": values}}
+    if kind == "CHG":
+        wrong = next((cut for cut in cuts if cut.data not in _CHARGES), None)
+        if wrong:
+            raise TrigemuError(
+                f"cut {wrong.name!r} (line {wrong.line}): {wrong.data!r}{nearest(wrong.data, _CHARGES)}"
+            )
+        return {"charge": {"any_of": sorted({_CHARGES[cut.data] for cut in cuts})}}
+    column = {"ETA": "eta", "PHI": "phi", "SLICE": "slot", "INDEX": "index", "UPT": "hw_upt"}[kind]
+    of_cuts = [_ranges(menu, object_, kind, cut) for cut in cuts]
+    if not all(of_cuts):
+        return {}
+    windows = [window for ranges in of_cuts for window in ranges]
+    return {column: windows[0] if len(windows) == 1 else windows}
+
+
+def _ranges(menu: XMLMenu, object_: str, kind: str, cut: Cut) -> list[dict[str, float | int]]:
+    """Return the windows of a cut, one of which must hold; none if everything passes it."""
+    if kind == "SLICE" and cut.data:
+        low, high = _integers(cut)
+        return [_ascending(cut, low, high)]
+    if kind in ("SLICE", "INDEX"):
+        return [_ascending(cut, int(cut.minimum), int(cut.maximum))]
+    scale = _scale(menu, object_, kind)
+    first = _edge(cut, scale, cut.minimum, 0)
+    last = _edge(cut, scale, cut.maximum, 1)
+    if kind == "UPT":
+        return [_ascending(cut, scale.edges[first][2], scale.edges[last][2])]
+    if kind == "PHI" and (last + 1 - first) % len(scale.edges) == 0:
+        return []
+    lower, upper = edge_of(menu, object_, kind, first, 0), edge_of(menu, object_, kind, last, 1)
+    if kind == "PHI":
+        return [{"min": _wrapped(lower), "max": _wrapped(upper)}]
+    if first > last:  # the codes of η wrap around in the hardware
+        return [] if first == last + 1 else [{"min": lower}, {"max": upper}]
+    return [{"min": lower, "max": upper}]
+
+
+def _ascending(cut: Cut, low: int, high: int) -> dict[str, float | int]:
+    if low > high:
+        raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): minimum {low} is above maximum {high}")
+    return {"min": low, "max": high}
+
+
+def _edge(cut: Cut, scale: Bins, value: float, side: int) -> int:
+    """Return the bin that begins (side 0) or ends (side 1) at a value."""
+    for i, edges in enumerate(scale.edges):
+        if abs(edges[side] - value) <= _SAME_EDGE * scale.step:
+            return i
+    end = ("minimum", "maximum")[side]
+    raise TrigemuError(_no_edge(f"the {end} of cut {cut.name!r} (line {cut.line})", value, scale))
+
+
+def _wrapped(phi: float) -> float:
+    """Map φ from 0 … 2π to −π … π. Windows end between bin centres, so rounding does not matter."""
+    return phi - 2 * math.pi if phi > math.pi + 1e-9 else phi
+
+
+def _integers(cut: Cut) -> list[int]:
+    try:
+        return [int(value) for value in cut.data.split(",")]
+    except ValueError:
+        message = f"{cut.data!r}, expected integers separated by commas"
+        raise TrigemuError(f"cut {cut.name!r} (line {cut.line}): {message}") from None

@@ -1,0 +1,320 @@
+"""Parser of the expressions in YAML menus of the CMS Phase-2 tools: text → alternatives of windows. Nothing
+is executed.
+
+    cuts of objects   abs({eta}) < 2.4    ({eleId} == 1) | ({pt} < 25)    ({hwQual}>>1)&1 == 1
+    thresholds        offline_pt >= 36.0    leg1.offline_pt >= 112.0
+    cross masks       leg1.deltaR(leg2) > 0.5    abs(leg2.z0-leg1.z0) < 1    leg1.charge*leg2.charge < 0.0
+                      abs(leg2.eta) < 2.4    abs(leg5.eta-leg4.eta) < 1.6    (leg1+leg2).mass > 7.0
+
+The precedence is that of Python with arrays: & | ~ join conditions, and & binds more tightly than <.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from trigemu.api import TrigemuError, Window, excerpt, parse_tree, quoting
+
+#: The largest number of alternatives that an expression may become.
+MAX_ALTERNATIVES = 64
+#: The largest number of pairs of alternatives that are joined: a tenth of a second.
+MAX_JOINED = 16_384
+#: The largest number of a float32, the type of the columns.
+MAX_NUMBER = float(np.finfo(np.float32).max)
+_OPERATIONS: dict[type[ast.cmpop], str] = {
+    **{ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "==", ast.NotEq: "!="}
+}
+_MIRRORED = {">": "<", ">=": "<=", "<": ">", "<=": ">=", "==": "==", "!=": "!="}
+_NEGATED = {">": "<=", ">=": "<", "<": ">=", "<=": ">", "==": "!=", "!=": "=="}
+_LIMITS = {">": "above", ">=": "min", "<": "below", "<=": "max"}
+#: Methods of one leg with another: the cut on the pair, and whether the value has a sign and so needs abs(…).
+_METHODS = {"deltaR": ("dr", False), "deltaeta": ("deta", True), "deltaphi": ("dphi", True)}
+_DIFFERENCES = {"eta": "deta", "z0": "dz0"}
+_ALLOWED = (
+    "a condition is a column, abs(column), legA.deltaR(legB), abs(legA.z0 - legB.z0), "
+    "abs(legA.eta - legB.eta), abs(legA.deltaphi(legB)), (legA + legB).mass or legA.charge*legB.charge, "
+    "compared with a number, or bits of a column, (column>>k)&m == m; conditions in parentheses are joined "
+    "by & | ~"
+)
+
+
+@dataclass(frozen=True)
+class OfLeg:
+    """A column of the objects of a leg."""
+
+    leg: int
+    column: str
+
+
+@dataclass(frozen=True)
+class OfPair:
+    """A quantity of two legs, the smaller number first: dr, deta, dphi, dz0, mass or charge (the product)."""
+
+    legs: tuple[int, int]
+    quantity: str
+
+
+#: A set of windows, all of which must hold.
+Conjunction = Mapping[OfLeg | OfPair, Window]
+#: Conjunctions, one of which must hold.
+Alternatives = tuple[Conjunction, ...]
+
+
+def parse_cut(text: str) -> Alternatives:
+    """Parse a cut on an object, with its columns in braces, as a cut on leg 0. TrigemuError if the cut is
+    outside of the grammar."""
+    with quoting(text):
+        plain = re.sub(r"\{(\w+)\}", r" \1 ", text)
+        if "{" in plain or "}" in plain:
+            raise TrigemuError("columns are written {name}")
+        return _Reader({}, 0).condition(parse_tree(plain))
+
+
+def parse_threshold(text: str, leg: str, legs: Mapping[str, int]) -> Alternatives:
+    """Parse the threshold of a leg, whose columns may be written without its name."""
+    with quoting(text):
+        return _Reader(legs, legs[leg]).condition(parse_tree(text))
+
+
+def parse_mask(text: str, legs: Mapping[str, int]) -> Alternatives:
+    """Parse a condition on several legs, whose numbers are given by name."""
+    with quoting(text):
+        return _Reader(legs, None).condition(parse_tree(text))
+
+
+def both(first: Alternatives, second: Alternatives) -> Alternatives:
+    """Return the alternatives in which both hold, without contradictory ones."""
+    if len(first) * len(second) > MAX_JOINED:
+        raise TrigemuError(f"expands to {len(first)} times {len(second)} alternatives")
+    made: list[Conjunction] = []
+    for one in first:
+        for other in second:
+            joined = dict(one)
+            for quantity, window in other.items():
+                joined[quantity] = joint(joined[quantity], window) if quantity in joined else window
+            if all(map(possible, joined.values())):
+                made.append(joined)
+    if len(made) > MAX_ALTERNATIVES:
+        raise TrigemuError(f"expands to more than {MAX_ALTERNATIVES} alternatives")
+    return tuple(made)
+
+
+def joint(first: Window, second: Window) -> Window:
+    """Return the intersection of two windows."""
+    made: dict[str, Any] = {}
+    for name in msgspec.structs.asdict(first):
+        values = [v for v in (getattr(first, name), getattr(second, name)) if v is not None]
+        if not values:
+            continue
+        if name == "any_of":
+            made[name] = tuple(sorted(set.intersection(*map(set, values))))
+        elif name == "bits":
+            made[name] = values[0] | values[-1]
+        else:
+            made[name] = max(values) if name.endswith(("min", "above")) else min(values)
+    return msgspec.convert(made, Window)
+
+
+def possible(window: Window) -> bool:
+    """Whether any value can lie in a window."""
+    low, high = window.span()
+    abs_low, abs_high = window.abs_span()
+    return low <= high and abs_low <= abs_high and abs_high >= 0 and window.any_of != ()
+
+
+class _Reader:
+    """Reads a parsed expression. legs: their numbers by name. own: the leg whose columns are written without
+    its name."""
+
+    def __init__(self, legs: Mapping[str, int], own: int | None) -> None:
+        self._legs, self._own = legs, own
+        self._known: dict[tuple[ast.expr, bool], Alternatives] = {}
+
+    def condition(self, node: ast.expr, negated: bool = False) -> Alternatives:
+        """Return the alternatives of a condition, or of its negation. Each is read once: a comparison with
+        1 & (…) needs both."""
+        if (node, negated) not in self._known:
+            self._known[node, negated] = self._condition(node, negated)
+        return self._known[node, negated]
+
+    def _condition(self, node: ast.expr, negated: bool) -> Alternatives:
+        match node:
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return self.condition(operand, not negated)
+            case ast.BinOp(left=left, op=ast.BitAnd() | ast.BitOr() as op, right=right):
+                first, second = self.condition(left, negated), self.condition(right, negated)
+                return both(first, second) if isinstance(op, ast.BitAnd) != negated else (*first, *second)
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _OPERATIONS:
+                return self._comparison(left, _OPERATIONS[type(op)], right, negated)
+            case ast.Compare(ops=[_, _, *_]):
+                raise TrigemuError(
+                    f"{_text(node)!r} compares more than two: & binds closer than comparisons, put "
+                    f"each of them in parentheses"
+                )
+        raise TrigemuError(f"{_text(node)!r} is outside of the grammar: {_ALLOWED}")
+
+    def _comparison(self, left: ast.expr, operation: str, right: ast.expr, negated: bool) -> Alternatives:
+        if _number(left) is not None and _number(right) is None:
+            return self._comparison(right, _MIRRORED[operation], left, negated)
+        match right:
+            # `x < 1 & (condition)` is x < 1 where the condition holds, x < 0 elsewhere.
+            case ast.BinOp(left=ast.Constant(value=int() as limit), op=ast.BitAnd(), right=inner):
+                where = self.condition(inner)
+                elsewhere = self.condition(inner, negated=True)
+                held = both(where, self._compared(left, operation, limit & 1, negated))
+                return (*held, *both(elsewhere, self._compared(left, operation, 0, negated)))
+        number = _number(right)
+        if number is None:
+            raise TrigemuError(f"{_text(right)!r} is not a number: {_ALLOWED}")
+        return self._compared(left, operation, number, negated)
+
+    def _compared(self, left: ast.expr, operation: str, limit: float, negated: bool) -> Alternatives:
+        match left:
+            case ast.BinOp(left=of, op=ast.BitAnd(), right=ast.Constant(value=int() as mask)):
+                column, shift = _unshifted(of)
+                if not 0 <= shift < 63 or mask >> 63 - shift:
+                    raise TrigemuError(f"{_text(left)!r}: a column has 63 bits")
+                if operation != "==" or negated or limit != mask or mask <= 0:
+                    raise TrigemuError(
+                        "a cut on bits of a column must be written (column>>k)&m == m, with all of them set"
+                    )
+                return ({self._column(column): Window(bits=mask << shift)},)
+        quantity, absolute = self._quantity(left)
+        operation = _NEGATED[operation] if negated else operation
+        charge = isinstance(quantity, OfPair) and quantity.quantity == "charge"
+        if charge and (limit or operation not in "<>"):
+            raise TrigemuError("charges are compared as legA.charge*legB.charge < 0 or > 0")
+        sides = [_window(op, limit, absolute) for op in ("<>" if operation == "!=" else (operation,))]
+        lowest = 0.0 if isinstance(quantity, OfPair) and not charge else -math.inf
+        return tuple({quantity: side} for side in sides if possible(side) and side.span()[1] >= lowest)
+
+    def _quantity(self, node: ast.expr) -> tuple[OfLeg | OfPair, bool]:
+        """Return the compared quantity, and whether its absolute value is compared, which for pairs is
+        implied."""
+        match node:
+            case ast.Call(func=ast.Name(id="abs"), args=[inner], keywords=[]):
+                if pair := self._signed(inner):
+                    return pair, False
+                quantity, _ = self._quantity(inner)
+                return quantity, isinstance(quantity, OfLeg)
+            case ast.Call(func=ast.Attribute(value=first, attr="deltaR"), args=[second], keywords=[]):
+                return self._pair(first, second, "dr"), False
+            case ast.Attribute(value=ast.BinOp(left=first, op=ast.Add(), right=second), attr="mass"):
+                return self._pair(first, second, "mass"), False
+            case ast.BinOp(
+                left=ast.Attribute(value=first, attr="charge"),
+                op=ast.Mult(),
+                right=ast.Attribute(value=second, attr="charge"),
+            ):
+                return self._pair(first, second, "charge"), False
+        return self._column(node), False
+
+    def _signed(self, node: ast.expr) -> OfPair | None:
+        """Return the quantity of a pair whose value has a sign, or None."""
+        match node:
+            case ast.BinOp(
+                left=ast.Attribute(value=first, attr=column),
+                op=ast.Sub(),
+                right=ast.Attribute(value=second, attr=same),
+            ) if column == same and column in _DIFFERENCES:
+                return self._pair(first, second, _DIFFERENCES[column])
+            case ast.Call(func=ast.Attribute(value=first, attr=name), args=[second], keywords=[]):
+                quantity, signed = _METHODS.get(name, ("", False))
+                return self._pair(first, second, quantity) if signed else None
+        return None
+
+    def _column(self, node: ast.expr) -> OfLeg:
+        match node:
+            case ast.Name(id=name) if self._own is not None and name not in self._legs:
+                return OfLeg(self._own, name)
+            case ast.Attribute(value=ast.Name() as leg, attr=name):
+                return OfLeg(self._leg(leg), name)
+        raise TrigemuError(f"{_text(node)!r} is outside of the grammar: {_ALLOWED}")
+
+    def _pair(self, first: ast.expr, second: ast.expr, quantity: str) -> OfPair:
+        legs = sorted((self._leg(first), self._leg(second)))
+        if legs[0] == legs[1]:
+            raise TrigemuError(f"{_text(first)} is compared with itself")
+        return OfPair((legs[0], legs[1]), quantity)
+
+    def _leg(self, node: ast.expr) -> int:
+        if isinstance(node, ast.Name) and node.id in self._legs:
+            return self._legs[node.id]
+        known = f" (there are: {', '.join(self._legs)})" if self._legs else ""
+        raise TrigemuError(f"{_text(node)!r} is not a leg{known}")
+
+
+def _text(node: ast.expr) -> str:
+    return excerpt(ast.unparse(node))
+
+
+def _number(node: ast.expr) -> float | None:
+    match node:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int() | float() as value):
+            pass
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            value = -value
+        case _:
+            return None
+    if not abs(value) <= MAX_NUMBER:
+        raise TrigemuError(f"{_text(node)!r} is too large: the largest number is {MAX_NUMBER:g}")
+    return value
+
+
+def _unshifted(node: ast.expr) -> tuple[ast.expr, int]:
+    """Return a column, and by how many bits it is shifted to the right."""
+    match node:
+        case ast.BinOp(left=column, op=ast.RShift(), right=ast.Constant(value=int() as shift)):
+            return column, shift
+    return node, 0
+
+
+def _window(operation: str, limit: float, absolute: bool) -> Window:
+    if operation == "==" and not absolute and limit == int(limit):
+        return Window(any_of=(int(limit),))
+    names = ("min", "max") if operation == "==" else (_LIMITS[operation],)
+    return msgspec.convert({("abs_" if absolute else "") + name: float(limit) for name in names}, Window)
+
+
+def written(window: Window) -> dict[str, float | int | list[int]]:
+    """Return the limits of a window on a float32 column as a menu writes them. NumPy rounds a limit to
+    float32 before it compares, so each limit becomes the shortest number that gives the same result without
+    rounding."""
+    made: dict[str, float | int | list[int]] = {}
+    for name, limit in msgspec.structs.asdict(window).items():
+        if name == "any_of" and limit is not None:
+            made[name] = list(limit)
+        elif limit is not None:
+            made[name] = limit if name == "bits" else _as_float32(name, limit)
+    for absolute in ("", "abs_"):  # one limit per side
+        for closed, open_, tighter in (("min", "above", operator.gt), ("max", "below", operator.lt)):
+            one, other = (getattr(window, absolute + name) for name in (closed, open_))
+            if one is not None and other is not None:
+                made.pop(absolute + (open_ if tighter(one, other) else closed))
+    return made
+
+
+def _as_float32(name: str, limit: float) -> float:
+    rounded = np.float32(limit)
+    if name.endswith(("min", "below")):  # from above the number before it up to itself
+        before = np.nextafter(rounded, np.float32(-math.inf))
+        low, high = math.nextafter(float(before), math.inf), float(rounded)
+    else:
+        after = np.nextafter(rounded, np.float32(math.inf))
+        low, high = float(rounded), math.nextafter(float(after), -math.inf)
+    for digits in (None, *range(17)):
+        candidate = limit if digits is None else float(f"{(low + high) / 2:.{digits}e}")
+        if low <= candidate <= high:
+            return candidate
+    return float(rounded)

@@ -1,0 +1,249 @@
+"""The text of CMS test vectors: a crossing number and hexadecimal columns of fixed widths in each line.
+
+Columns are separated by any number of blanks. Lines that begin with | or #, and blank lines, are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO
+
+import numpy as np
+import numpy.typing as npt
+
+from trigemu.api import IntArray, SampleError, excerpt, inlined, kernel
+
+from .cms_words import U64Array
+
+_Text = npt.NDArray[np.uint8]
+
+#: Of a crossing number, which is kept in 64 bits.
+_NUMBER_DIGITS = 18
+#: Hexadecimal digits in a word of 64 bits.
+_WORD_DIGITS = 16
+#: The decompressed bytes of a file, which are held in memory: 900 000 crossings.
+LARGEST_TEXT = 2**30
+#: The longest line has 652 characters, and some more for blanks.
+LONGEST_LINE = 2**16
+#: Bytes that are read together.
+_PART = 2**20
+#: Hexadecimal digit → its value; any other character → 255.
+DIGITS = np.full(256, 255, np.uint8)
+for _value, _digit in enumerate("0123456789abcdef"):
+    DIGITS[[ord(_digit), ord(_digit.upper())]] = _value
+_LINE = re.compile(rb"[^\r\n]*")
+_NEWLINE, _RETURN, _BAR, _HASH = b"\n\r|#"
+
+
+def decoded(
+    stream: IO[bytes], widths: Mapping[int, Sequence[int]]
+) -> tuple[tuple[int, ...], IntArray, U64Array]:
+    """Decode all lines.
+
+    Parameters
+    ----------
+    stream : binary file
+        The decompressed text.
+    widths : mapping of int to sequence of int
+        The digits of each column after the first, by the number of columns in a line.
+
+    Returns
+    -------
+    widths : tuple of int
+        Those of this text.
+    numbers : int64[n]
+        The crossing numbers.
+    words : uint64[n, k]
+        A word for each column of up to 16 digits, several for longer ones, from the highest bits on.
+
+    Raises
+    ------
+    SampleError
+        With the line of the first mistake, and its column if there is one.
+    """
+    chosen: tuple[int, ...] = ()
+    parts = []
+    before = 0
+    for text in _parts(stream):
+        octets = np.frombuffer(text, np.uint8)
+        start, lines = _content(octets, 0, LONGEST_LINE)
+        if not chosen and start == len(text):
+            before += lines
+            continue
+        chosen = chosen or _widths(text, start, before + lines + 1, widths)
+        numbers, words, passed, end = _part(octets, chosen)
+        if end < len(text):
+            raise SampleError(_mistake(text, end, before + passed + 1, chosen))
+        before += passed
+        parts.append((numbers, words))
+    if not chosen:
+        raise SampleError("has no crossings")
+    number_parts, word_parts = zip(*parts, strict=True)
+    return chosen, np.concatenate(number_parts), np.concatenate(word_parts)
+
+
+def _parts(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the text in parts of whole lines, within the limits of their length and of the whole."""
+    size, lines, rest = 0, 0, b""
+    while read := stream.read(_PART):
+        size += len(read)
+        if size > LARGEST_TEXT:
+            raise SampleError(f"is longer than {LARGEST_TEXT} bytes when decompressed: divide it")
+        end = read.rfind(b"\n") + 1
+        if end:
+            whole = rest + read[:end]
+            yield whole
+            lines, rest = lines + whole.count(b"\n"), read[end:]
+        else:
+            rest += read
+        if len(rest) > LONGEST_LINE:
+            raise SampleError(_too_long(lines + 1))
+    if rest:
+        yield rest
+
+
+def _widths(text: bytes, start: int, at: int, widths: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
+    """Return the widths of the columns by their number in the first line that has any."""
+    line = _line(text, start)
+    if len(line) > LONGEST_LINE:
+        raise SampleError(_too_long(at))
+    if (columns := len(line.split())) not in widths:
+        expected = " or ".join(map(str, widths))
+        raise SampleError(f"line {at}: {columns} columns, expected {expected}")
+    return tuple(widths[columns])
+
+
+def _part(octets: _Text, widths: tuple[int, ...]) -> tuple[IntArray, U64Array, int, int]:
+    """Decode lines up to the first mistake: numbers int64[n], words uint64[n, k], the lines passed, and the
+    byte after them."""
+    most = len(octets) // (len(widths) + sum(widths) + 1) + 1
+    numbers = np.empty(most, np.int64)
+    words = np.empty((most, sum(-(-width // _WORD_DIGITS) for width in widths)), np.uint64)
+    n, lines, end = _decode(octets, np.array(widths, np.int64), LONGEST_LINE, numbers, words)
+    return numbers[:n], words[:n], lines, end
+
+
+def _line(text: bytes, start: int) -> bytes:
+    found = _LINE.match(text, start)
+    assert found is not None, "it may be empty"
+    return found[0]
+
+
+def _mistake(text: bytes, start: int, at: int, widths: Sequence[int]) -> str:
+    """Return what is wrong with a line that was not decoded."""
+    line = _line(text, start)
+    if len(line) > LONGEST_LINE:
+        return _too_long(at)
+    number, *columns = line.split()
+    if len(columns) != len(widths):
+        return f"line {at}: {len(columns) + 1} columns, the lines before have {len(widths) + 1}"
+    if not number.isdigit() or len(number) > _NUMBER_DIGITS:
+        expected = f"expected 1 to {_NUMBER_DIGITS} digits"
+        return f"line {at}, column 1: {_quoted(number)} is not a crossing number: {expected}"
+    for column, (digits, width) in enumerate(zip(columns, widths, strict=True), 2):
+        if len(digits) != width:
+            return f"line {at}: column {column} has {len(digits)} digits, expected {width}"
+        if (DIGITS[np.frombuffer(digits, np.uint8)] == 255).any():
+            return f"line {at}, column {column}: {_quoted(digits)} is not hexadecimal"
+    raise AssertionError(f"line {at} has no mistake")
+
+
+def _too_long(at: int) -> str:
+    return f"line {at} has more than {LONGEST_LINE} characters: this is not a test vector"
+
+
+def _quoted(text: bytes) -> str:
+    return repr(excerpt(text.decode(errors="replace")))
+
+
+@inlined
+def _is_blank(octet: int) -> bool:
+    """Whether it is one of the blanks of `bytes.split` within a line."""
+    return octet == 32 or octet == 9 or octet == 11 or octet == 12
+
+
+@inlined
+def _after(text: _Text, end: int) -> int:
+    """Return where the line after the one that ends at `end` begins."""
+    pair = end + 1 < len(text) and text[end] == _RETURN and text[end + 1] == _NEWLINE
+    return min(end + (2 if pair else 1), len(text))
+
+
+@kernel
+def _content(text: _Text, at: int, longest: int) -> tuple[int, int]:
+    """Return where the next line with columns begins, and how many lines come before it. A line that is too
+    long is returned too."""
+    lines = 0
+    while at < len(text):
+        end = at
+        header = text[at] == _BAR or text[at] == _HASH
+        while end < len(text) and text[end] != _NEWLINE and text[end] != _RETURN:
+            if not header and not _is_blank(text[end]):
+                return at, lines
+            end += 1
+        if end - at > longest:
+            return at, lines
+        at = _after(text, end)
+        lines += 1
+    return at, lines
+
+
+@kernel
+def _decode(
+    text: _Text, widths: IntArray, longest: int, numbers: IntArray, words: U64Array
+) -> tuple[int, int, int]:
+    """Decode lines up to the end or the first mistake. Return how many crossings there are, how many lines
+    were passed, and where the next one begins."""
+    n = 0
+    at, lines = _content(text, 0, longest)
+    while at < len(text) and n < len(numbers):
+        end, number = _number(text, at)
+        if end >= 0:
+            end = _columns(text, end, widths, words[n])
+        if not 0 <= end - at <= longest:
+            break
+        numbers[n] = number
+        n += 1
+        at, skipped = _content(text, _after(text, end), longest)
+        lines += 1 + skipped
+    return n, lines, at
+
+
+@kernel
+def _number(text: _Text, at: int) -> tuple[int, int]:
+    """Return the end of a crossing number, −1 if there is none, and its value."""
+    while at < len(text) and _is_blank(text[at]):
+        at += 1
+    first, number = at, 0
+    while at < len(text) and at - first < _NUMBER_DIGITS and DIGITS[text[at]] < 10:
+        number = number * 10 + int(DIGITS[text[at]])
+        at += 1
+    return at if at > first else -1, number
+
+
+@kernel
+def _columns(text: _Text, at: int, widths: IntArray, words: U64Array) -> int:
+    """Write the words of all columns; return the end of the line, −1 for a mistake."""
+    place = 0
+    for width in widths:
+        before = at
+        while at < len(text) and _is_blank(text[at]):
+            at += 1
+        if at == before or at + width > len(text):
+            return -1
+        worst = np.uint8(0)
+        for first in range(at, at + width, _WORD_DIGITS):
+            word = np.uint64(0)
+            for i in range(first, min(first + _WORD_DIGITS, at + width)):
+                digit = DIGITS[text[i]]
+                worst |= digit
+                word = word << np.uint64(4) | np.uint64(digit)
+            words[place] = word
+            place += 1
+        if worst > 15:
+            return -1
+        at += width
+    while at < len(text) and _is_blank(text[at]):
+        at += 1
+    return at if at == len(text) or text[at] == _NEWLINE or text[at] == _RETURN else -1

@@ -1,0 +1,142 @@
+"""The trees of a trigger in a menu, and their inputs in the events of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.api import (
+    Catalogue,
+    Chunk,
+    Compiled,
+    Events,
+    Features,
+    FloatArray,
+    IntArray,
+    Job,
+    Menu,
+    Plan,
+    ScoreKind,
+    TrigemuError,
+    Trigger,
+    Workspace,
+    check_array,
+    check_kept,
+    check_samples,
+    check_weights,
+    check_within,
+    entries_of,
+    half_of,
+    make_plan,
+    other_half,
+    over_background,
+    unseen_half,
+)
+from trigemu_anomaly import TreeModel, of_asked
+
+
+@dataclass(frozen=True)
+class TreeInputs:
+    """Inputs of the trees, for n background events that the trigger asks for.
+
+    x: float32[n, d]. weight: float64[n], in Hz. sample, half: int64[n].
+    """
+
+    x: Features
+    weight: FloatArray
+    sample: IntArray
+    half: IntArray
+
+    def of(self, half: int) -> TreeInputs:
+        """Return the events of a half."""
+        chosen = self.half == half
+        return TreeInputs(*(getattr(self, key)[chosen] for key in TreeInputs.__annotations__))
+
+
+def with_trees(menu: Menu, name: str) -> Trigger:
+    """Return the trigger of a name; TrigemuError where its kind has no trees."""
+    trigger = menu.trigger(name)
+    description = trigger.description
+    if not isinstance(description, ScoreKind) or "precision" not in description.__struct_fields__:
+        raise TrigemuError(
+            f"{trigger.place}: trigger {name!r}: the kind {trigger.kind!r} has no trees for firmware"
+        )
+    return trigger
+
+
+def _enabled(menu: Menu, name: str) -> Menu:
+    """Return the menu with a trigger enabled, whose trees are wanted in any case."""
+    enabled = replace(with_trees(menu, name), enabled=True)
+    return replace(menu, triggers=tuple(enabled if t.name == name else t for t in menu.triggers))
+
+
+def tree_model(menu: Menu, name: str) -> TreeModel:
+    """Return the trees of a trigger; TrigemuError where it has none."""
+    return _trees(make_plan([_enabled(menu, name)]), name)[1]
+
+
+def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
+    compiled = plan.slots[plan.bits[0][name]].compiled
+    if compiled.trees is None:
+        raise TrigemuError(f"trigger {name!r}: its kind has no trees for firmware")
+    return compiled, compiled.trees
+
+
+def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
+    """Read the inputs of the trees of a trigger, for all background events that it asks for."""
+    menu = _enabled(menu, name)
+    plan = make_plan([menu])
+    plan.check_background(catalogue)
+    task = _Read(name)
+    rows = task.merge([*over_background(Job((menu,), plan, catalogue), task, executor)])
+    if not len(rows.x):
+        raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
+    return rows
+
+
+def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
+    """Return the events that the trees may have been fitted on, and those that rates are from: all events
+    twice where nothing was fitted on this catalogue."""
+    unseen = unseen_half([menu], make_plan([menu]), catalogue)
+    if unseen is None:
+        return rows, rows
+    return rows.of(other_half(unseen)), rows.of(unseen)
+
+
+@dataclass(frozen=True)
+class _Read:
+    name: str
+    classes: ClassVar[tuple[type, ...]] = (TreeInputs,)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
+        compiled, trees = _trees(plan, self.name)
+        asked, chosen = of_asked(Workspace(events), compiled.asks())
+        x, complete = trees.inputs.evaluate(asked)
+        counted = np.zeros(len(events), np.bool_)
+        counted[events.core] = True
+        complete &= counted[chosen]
+        chosen[chosen] = complete
+        number = np.full(np.count_nonzero(chosen), chunk.sample, np.int64)
+        return TreeInputs(x[complete], events.weight[chosen], number, half_of(events.parent[chosen]))
+
+    def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
+        columns = TreeInputs.__annotations__
+        return TreeInputs(*(np.concatenate([getattr(part, key) for part in parts]) for key in columns))
+
+
+@check_kept.register
+def _(task: _Read, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not isinstance(part, TreeInputs):
+        raise TrigemuError("it has no inputs of trees")
+    _, trees = _trees(plan, task.name)
+    check_array("sample", part.sample, np.dtype("i8"), None)
+    n = len(part.sample)
+    check_array("x", part.x, np.dtype("f4"), n, len(trees.inputs.texts))
+    check_array("half", part.half, np.dtype("i8"), n)
+    check_array("weight", part.weight, np.dtype("f8"), n)
+    check_samples(part.sample, entries_of(chunks))
+    check_within("the half", part.half, 2)
+    check_weights("a weight", part.weight)

@@ -1,0 +1,170 @@
+"""Precisions as JSON, tables for a terminal and TOML. Numbers only: nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+import msgspec
+from rich.console import RenderableType
+
+from trigemu.api import Page, Table, as_dict, format_rate, in_json, notes, signed, toml_text
+from trigemu_anomaly import SATURATING, ApFixed, PrecisionTable
+
+from .ranges import InputRange, Survey
+from .scan import BitScan, Point
+
+
+def as_toml(precision: PrecisionTable) -> str:
+    """Return a precision as the line of a trigger in a menu."""
+    keys = {k: v for k, v in msgspec.structs.asdict(precision).items() if v is not None}
+    return toml_text.entry("precision", keys)
+
+
+def survey_json(survey: Survey, version: str) -> str:
+    """Return the JSON document of `trigemu firmware precision`."""
+    document = asdict(survey) | {"precision": _precision(survey.precision), "version": version}
+    return in_json(document)
+
+
+def _precision(precision: PrecisionTable) -> dict[str, Any]:
+    return msgspec.structs.asdict(precision)
+
+
+def survey_table(survey: Survey) -> RenderableType:
+    """Return what `trigemu firmware precision` prints."""
+    table = Table()
+    table.add_column("", "name")
+    for name in ("events", "thresholds", "scale", "step", "holds", "overflows"):
+        table.add_column(name)
+    found = survey.ranges
+    for of in found.inputs:
+        thresholds = _span(*of.thresholds) if of.thresholds else "none"
+        scale = f"2^{of.scale}" if of.scale else "1"
+        table.add_row(
+            of.name,
+            _span(of.low, of.high),
+            thresholds,
+            scale,
+            f"{of.step:.6g}",
+            _span(*of.holds),
+            str(of.overflows),
+        )
+    span = _span(found.low, found.high)
+    table.add_row("score", span, "", "", f"{found.step:.6g}", _span(*found.holds), str(found.overflows))
+    return Page([table], _remarks(survey))
+
+
+def _span(low: float, high: float) -> str:
+    return f"{low:.6g} … {high:.6g}"
+
+
+def _remarks(survey: Survey) -> Iterator[str]:
+    found = survey.ranges
+    trees = f"{survey.trees} trees with {survey.split_nodes} splits"
+    yield f"{trees}; overflows: in the {found.events} events that {survey.trigger} asks for."
+    if survey.chosen:
+        yield f"Bits before the point were chosen on {survey.chosen} of them, which the trees may have seen."
+    saturates = ApFixed.parse(survey.precision.input).overflow in SATURATING
+    if saturates and any(of.overflows for of in found.inputs) and not found.thresholds:
+        yield "Inputs that overflow saturate beyond the last threshold, where all values decide alike."
+    if found.thresholds or found.leaves:
+        yield f"Warning: {found.thresholds} thresholds and {found.leaves} leaf values overflow."
+    if ApFixed.parse(survey.precision.input).signed and all(_is_positive(of) for of in found.inputs):
+        yield "No input is negative: ap_ufixed in the menu would use the sign bit for resolution."
+    if survey.spared > 0:
+        yield (
+            f"Inputs that saturate (--overflow AP_SAT) need {survey.spared} bits fewer before the point, "
+            f"and have as many more behind it."
+        )
+
+
+def _is_positive(of: InputRange) -> bool:
+    return of.low >= 0.0 and (of.thresholds is None or of.thresholds[0] >= 0.0)
+
+
+def scan_json(scan: BitScan, version: str) -> str:
+    """Return the JSON document of `trigemu firmware scan`; `floating` is as in `run`."""
+    document = {
+        "trigger": scan.trigger,
+        "asked_events": scan.asked_events,
+        "asked_hz": scan.asked_hz,
+        "points": [asdict(point) | {"precision": _precision(point.precision)} for point in scan.points],
+        "floating": as_dict(scan.floating, version),
+    }
+    return in_json(document)
+
+
+def scan_table(scan: BitScan) -> RenderableType:
+    """Return what `trigemu firmware scan` prints."""
+    table = Table()
+    with_resources = any(point.resources for point in scan.points)
+    for name in ("input", "score"):
+        table.add_column(name, key=True)
+    names = ("total", "unique", "differ", "of events", "of rate", "overflow")
+    for name in (*names, *(("LUT", "registers") if with_resources else ())):
+        table.add_column(name)
+    for point in scan.points:
+        table.add_row(*_cells(scan, point))
+    return Page([table], _scan_notes(scan))
+
+
+def _cells(scan: BitScan, point: Point) -> Iterator[str]:
+    for text in (point.precision.input, point.precision.score):
+        of = ApFixed.parse(text)
+        yield f"{of.width},{of.integer}"
+    yield from (signed(shift.hz, shift.error_hz) for shift in (point.total, point.unique))
+    yield str(point.differ_events)
+    yield f"{_share(point.differ_events, scan.asked_events):.2e}"
+    yield f"{_share(point.differ_hz, scan.asked_hz):.2e}"
+    yield "/".join(str(n) for n in (*(of.overflows for of in point.ranges.inputs), point.ranges.overflows))
+    if point.resources:
+        yield from (str(point.resources.lut), str(point.resources.ff))
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def _scan_notes(scan: BitScan) -> Iterator[str]:
+    own = scan.own
+    total, unique = (format_rate(rate) for rate in (own.total, own.unique))
+    yield (
+        f"{scan.trigger} in floating point: total {total}, unique {unique}, cut {own.threshold:.6g}, the "
+        f"same for all."
+    )
+    yield "Types are width,integer bits. Rates are differences from floating point, on the same events."
+    inputs = ", ".join(of.name for of in scan.points[0].ranges.inputs)
+    yield (
+        f"Differ: events whose decision changes, and their fraction of the {scan.asked_events} asked and of "
+        f"their rate. Overflow: number of events, by {inputs} / score."
+    )
+    if any(point.ranges.thresholds or point.ranges.leaves for point in scan.points):
+        yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
+    if any(point.resources for point in scan.points):
+        yield "LUT and registers: an estimate by yosys for UltraScale+, from conifer's VHDL."
+    shown = (note for note in notes(scan.floating) if note.about not in ("events", "unseen", "few", "budget"))
+    yield from (note.text for note in shown if note.text)
+
+
+def figure_of(scan: BitScan) -> Any:
+    """Draw shifts of the rates and differing decisions against the number of bits."""
+    import numpy as np
+
+    from .precision_figure import draw_bits
+
+    own, points = scan.own, scan.points
+    inputs, scores = ([getattr(p, key) for p in points] for key in ("input_bits", "score_bits"))
+    varied = "inputs" if len(set(scores)) == 1 else "inputs, thresholds and score"
+    shifts = {
+        name: (
+            np.array([getattr(p, name).hz for p in points]),
+            np.array([getattr(p, name).error_hz for p in points]),
+            getattr(own, name).hz,
+        )
+        for name in ("total", "unique")
+    }
+    differ = np.array([_share(p.differ_events, scan.asked_events) for p in points])
+    fixed = "" if len(set(scores)) > 1 else f", score of {scores[0]} bits"
+    return draw_bits(f"bits of {varied}{fixed}", np.array(inputs), shifts, differ, scan.trigger)

@@ -1,0 +1,98 @@
+"""External programs: locating them, running them and reporting their errors."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import gettempdir
+
+from trigemu.api import Finished, Limits, MissingExtraError, TrigemuError, run_limited, temporary_folder
+
+#: Program → the Debian package that contains it.
+PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}
+#: Header that a compiler may not find → where to get it.
+HEADERS = {
+    "nlohmann/json.hpp": "it is in the Debian package nlohmann-json3-dev (apt-get install nlohmann-json3-dev)"
+}
+_LAST_LINES, _LONGEST = 12, 300
+#: Of a compiler, and of a simulation or synthesis, which takes minutes for 20 trees.
+COMPILING = Limits(seconds=900, memory=8 * 2**30)
+SYNTHESIS = Limits(seconds=7200, memory=8 * 2**30)
+
+
+class MissingToolError(TrigemuError):
+    """A program is not installed. hint: how to install it."""
+
+    def __init__(self, program: str, hint: str) -> None:
+        super().__init__(f"{program} is not installed: {hint}")
+        self.program, self.hint = program, hint
+
+
+def find(program: str) -> str:
+    """Return the path of a program; else MissingToolError names the package that contains it."""
+    path = shutil.which(program)
+    if path is None:
+        package = PACKAGES[program]
+        raise MissingToolError(program, f"it is in the Debian package {package} (apt-get install {package})")
+    return path
+
+
+def run(command: Sequence[str | Path], folder: Path, given: bytes = b"", limits: Limits = COMPILING) -> bytes:
+    """Run a program on some input and return its output; TrigemuError has its last lines where it fails."""
+    done = run_limited(command, folder, limits, given=given)
+    if done.code:
+        raise _failure(Path(command[0]).name, done, limits)
+    return done.stdout
+
+
+def _failure(program: str, done: Finished, limits: Limits) -> TrigemuError:
+    said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace")
+    for header, hint in HEADERS.items():
+        if header in said:
+            return MissingToolError(header, hint)
+    how = f"was ended by signal {-done.code} (within {limits})" if done.code < 0 else "failed"
+    last = "\n".join(f"  {line[:_LONGEST]}" for line in said.splitlines()[-_LAST_LINES:])
+    return TrigemuError(
+        f"{program} {how}" + (f"; its last lines:\n{last}" if last else ", without a message")
+    )
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """Provide a temporary folder; TrigemuError where it cannot be made or written to."""
+    try:
+        with temporary_folder(Path(gettempdir()) / "firmware") as folder:
+            yield folder
+    except OSError as error:
+        raise TrigemuError(f"cannot work in a temporary folder: {error}; set TMPDIR") from None
+
+
+def ap_types() -> Path:
+    """Return the folder of ap_fixed.h: that of the variable XILINX_AP_INCLUDE or of Xilinx's tools, else the
+    one in the package hls4ml."""
+    named = [("XILINX_AP_INCLUDE", ""), ("XILINX_HLS", "include")]
+    for folder in (Path(os.environ[name]) / below for name, below in named if os.environ.get(name)):
+        if (folder / "ap_fixed.h").exists():
+            return folder
+    folder = package("hls4ml") / "templates" / "vivado" / "ap_types"
+    if not (folder / "ap_fixed.h").exists():
+        raise MissingToolError("ap_fixed.h", "set XILINX_AP_INCLUDE to the folder that holds it")
+    return folder
+
+
+def package(name: str) -> Path:
+    """Return the folder of a package without importing it; MissingExtraError where it is not installed."""
+    found = importlib.util.find_spec(name)
+    if found is None or not found.origin:
+        raise MissingExtraError("trigemu firmware", "firmware", name)
+    return Path(found.origin).parent
+
+
+def python(script: Path, *arguments: str | Path, folder: Path) -> None:
+    """Run a script with this interpreter."""
+    run([sys.executable, script, *arguments], folder)

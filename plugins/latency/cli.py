@@ -1,0 +1,118 @@
+"""`trigemu bench`"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+import trigemu
+from trigemu.api import (
+    Engine,
+    bar,
+    check_inputs,
+    check_outputs,
+    menus_bar,
+    on_disk,
+    options,
+    present,
+    search_path,
+)
+
+from . import text as output_bench
+from .timing import costs as latency
+from .timing.first import first_decision
+
+#: Events that are drawn, all of which stay in memory; threads; and the longest measurement.
+MAX_EVENTS, MAX_THREADS = 100_000_000, 1024
+MAX_SECONDS = 1e6
+
+
+@click.command()
+@options.menu
+@click.option(
+    "--batch",
+    help=f"Sizes of batches, separated by commas [default: {','.join(map(str, latency.BATCHES))}, as far as "
+    "there are events].",
+)
+@click.option(
+    "--events",
+    type=click.IntRange(1, MAX_EVENTS),
+    default=latency.EVENTS,
+    show_default=True,
+    help="How many events to draw from the background.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, MAX_THREADS),
+    default=1,
+    show_default=True,
+    help="Also measure the throughput of this many threads.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, MAX_SECONDS, min_open=True),
+    default=latency.SECONDS,
+    show_default=True,
+    help="When to stop timing further triggers; the menu and the first ones always are.",
+)
+@options.samples
+@options.plugin_path
+@options.json_file
+@options.figure
+def bench(
+    menu: Path,
+    batch: str | None,
+    events: int,
+    threads: int,
+    seconds: float,
+    catalogue: Path | str | None,
+    plugin_path: tuple[Path, ...],
+    json_file: Path | None,
+    figure: Path | None,
+) -> None:
+    """Measure the time per event of a MENU and of each of its triggers."""
+    files = on_disk(json_file, figure)
+    check_outputs(files, (menu, catalogue))
+    batches = latency.batches_of(events, threads) if batch is None else _sizes(batch)
+    latency.check(batches, events, threads)
+    folders = search_path(plugin_path)
+    read = trigemu.read_menu(menu, folders)
+    samples = trigemu.open_catalogue(catalogue)
+    check_inputs(files, [read], samples)
+    engine = Engine()
+    with menus_bar([read], samples, engine) as advance:
+        emulation = trigemu.emulate([read], samples, executor=engine, progress=advance)
+    steps = latency.steps(emulation.plan, batches, threads) + 1
+    with bar("timing", steps, limit=seconds) as advance:
+        result = latency.bench(
+            emulation,
+            batches=batches,
+            events=events,
+            threads=threads,
+            seconds=seconds,
+            progress=advance,
+        )
+        if 1 in batches:
+            result = replace(result, first=first_decision(menu, catalogue, folders))
+        advance(1)
+    if figure:
+        from trigemu.api import save
+
+        save(output_bench.figure_of(result), figure)
+    present(
+        [output_bench.bench_tables(result)],
+        [(json_file, lambda: output_bench.as_json(result, trigemu.__version__))],
+    )
+
+
+def _sizes(text: str) -> Sequence[int]:
+    try:
+        sizes = [int(part) for part in text.split(",")]
+    except ValueError:
+        sizes = []
+    if not sizes or min(sizes) < 1:
+        raise trigemu.TrigemuError(f"--batch {text}: expected numbers of events from 1, as in 1,16,256")
+    return sorted(set(sizes))

@@ -1,0 +1,319 @@
+"""The interpreter of programs: one kernel, independent of the menu, runs the instructions of a flat table on
+one event.
+
+A program works on registers (float64; NaN: no value; conditions are 1 and 0) and on selections: the number of
+objects that a derivation keeps in the current event, then their rows. All arrays are created once, and
+kernels get a table of their addresses: an array among the arguments of a call from Python costs an
+allocation, and passing several of them from kernel to kernel takes longer than most instructions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import carray, types
+
+from trigemu.api import (
+    FloatArray,
+    IntArray,
+    Words,
+    call_function,
+    delta_phi,
+    kernel,
+    momentum_x,
+    momentum_y,
+    pointer,
+)
+from trigemu_anomaly import decided
+
+from . import opcodes as do
+from .compute import compute
+from .memory import floats, integers
+
+
+@kernel
+def _store(address: int, value: float, padding: float) -> int:
+    """Write a float32. Return 1, or 0 if the value is missing and there is no padding, or REFUSED if the
+    float32 is infinite."""
+    single = carray(pointer(address), (1,), np.float32)
+    missing = value != value
+    lacking = missing and padding != padding
+    single[0] = 0.0 if lacking else padding if missing else value
+    if math.isinf(single[0]):
+        return do.REFUSED
+    return 0 if lacking else 1
+
+
+@kernel
+def _fill(t: IntArray, i: IntArray) -> int:
+    """Write a column that begins at i[4], or its Δφ to register i[5], if that is not −1, of i[2] objects of
+    selection i[3]. The pool has the number of each object, the address of a float32 and the register of the
+    padding. Return as `_store`."""
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
+    r = floats(t, do.REGISTERS)
+    complete = 1
+    for k in range(i[1], i[1] + 3 * i[2], 3):
+        value = math.nan
+        if pool[k] < rows[i[3]]:
+            value = columns[i[4] + rows[i[3] + 1 + pool[k]]]
+            if i[5] >= 0:
+                value = delta_phi(value, r[i[5]])
+        stored = _store(pool[k + 1], value, r[pool[k + 2]])
+        if stored == do.REFUSED:
+            return do.REFUSED
+        complete &= stored
+    return complete
+
+
+@kernel
+def _sum(t: IntArray, i: IntArray) -> float:
+    """Σ pT: the pool has (selection, column) pairs."""
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
+    total = 0.0
+    for k in range(i[2], i[2] + 2 * i[3], 2):
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            total += columns[pool[k + 1] + rows[n]]
+    return total
+
+
+@kernel
+def _missing(t: IntArray, i: IntArray) -> None:
+    """−Σ px and −Σ py: the pool has (selection, column of pT, column of φ) triples."""
+    pool, columns, rows = integers(t, do.POOL), floats(t, do.COLUMNS), integers(t, do.ROWS)
+    px = py = 0.0
+    for k in range(i[2], i[2] + 3 * i[3], 3):
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            row = rows[n]
+            pt, phi = columns[pool[k + 1] + row], columns[pool[k + 2] + row]
+            px -= momentum_x(pt, phi)
+            py -= momentum_y(pt, phi)
+    r = floats(t, do.REGISTERS)
+    r[i[1]], r[i[1] + 1] = px, py
+
+
+@kernel
+def _all(t: IntArray, i: IntArray, event: int) -> None:
+    """Select all objects of a collection whose offsets begin at i[2], in the crossing that is i[3] later."""
+    offsets, rows = integers(t, do.OFFSETS), integers(t, do.ROWS)
+    at = event + i[3]
+    if at < 0 or at >= t[0]:
+        rows[i[1]] = 0
+        return
+    first = offsets[i[2] + at]
+    count = offsets[i[2] + at + 1] - first
+    rows[i[1]] = count
+    for n in range(count):
+        rows[i[1] + 1 + n] = first + n
+
+
+@kernel
+def _passes(value: float, mode: int, first: int, second: int, r: FloatArray) -> bool:
+    """Whether a value passes a test. first, second: the registers of the bounds; for AMONG, the register of
+    the first value, and the number of values; for BITS, the bits."""
+    if mode == do.WITHIN:
+        return bool(r[first] <= value <= r[second])
+    if mode == do.ABSOLUTELY:
+        return bool(r[first] <= abs(value) <= r[second])
+    if mode == do.AROUND:
+        return bool(value >= r[first] or value <= r[second])
+    if mode == do.BITS:
+        return bool(np.int64(value) & first == first)
+    for k in range(first, first + second):  # noqa: SIM110 (a generator is slow in numba)
+        if value == r[k]:
+            return True
+    return False
+
+
+@kernel
+def _within_windows(t: IntArray, i: IntArray) -> None:
+    """Select the objects of selection i[2] that pass i[4] tests: the pool has (column, mode, first, second,
+    what follows) for each."""
+    pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
+    rows = integers(t, do.ROWS)
+    kept = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        row = rows[n]
+        passing, in_window, in_any = True, True, False
+        for k in range(i[3], i[3] + do.TEST * i[4], do.TEST):
+            in_window &= _passes(columns[pool[k] + row], pool[k + 1], pool[k + 2], pool[k + 3], r)
+            if pool[k + 4] != do.MORE:
+                in_any |= in_window
+                in_window = True
+                if pool[k + 4] == do.END:
+                    passing &= in_any
+                    in_any = False
+        rows[kept] = row
+        kept += passing
+    rows[i[1]] = kept - i[1] - 1
+
+
+@kernel
+def _in_either(t: IntArray, i: IntArray) -> None:
+    """Select the objects of selection i[2] that are in any of the i[4] selections that the pool names, which
+    are parts of it in the same order."""
+    pool, rows = integers(t, do.POOL), integers(t, do.ROWS)
+    kept = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        there = False
+        for k in range(i[3], i[3] + i[4]):
+            for m in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+                there |= rows[m] == rows[n]
+        rows[kept] = rows[n]
+        kept += there
+    rows[i[1]] = kept - i[1] - 1
+
+
+@kernel
+def _scaled(t: IntArray, i: IntArray) -> None:
+    """Fill the column at i[1] for the objects of selection i[2] from pT, the column at i[3]: the pool has
+    (selection, register of the slope, which the offset follows) for each of i[5] pieces. i[6]: round as
+    float32."""
+    pool, columns, r = integers(t, do.POOL), floats(t, do.COLUMNS), floats(t, do.REGISTERS)
+    rows = integers(t, do.ROWS)
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        columns[i[1] + rows[n]] = 0.0
+    for k in range(i[4], i[4] + 2 * i[5], 2):
+        slope, offset = r[pool[k + 1]], r[pool[k + 1] + 1]
+        for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
+            at, pt = i[1] + rows[n], columns[i[3] + rows[n]]
+            if i[6]:
+                made = np.float32(pt) * np.float32(slope) + np.float32(offset)
+                columns[at] = np.float32(columns[at]) + made
+            else:
+                columns[at] += pt * slope + offset
+
+
+@kernel
+def _clear(t: IntArray, i: IntArray) -> None:
+    """Select the objects of selection i[2] that are not within dR of an object of i[3]; i[4:8]: the columns
+    of η and φ."""
+    columns, rows, dr = floats(t, do.COLUMNS), integers(t, do.ROWS), floats(t, do.REGISTERS)[i[8]]
+    kept = i[1] + 1
+    for n in range(i[2] + 1, i[2] + 1 + rows[i[2]]):
+        row = rows[n]
+        clear = True
+        for k in range(i[3] + 1, i[3] + 1 + rows[i[3]]):
+            near = rows[k]
+            d_eta = columns[i[4] + row] - columns[i[6] + near]
+            if clear and abs(d_eta) < dr:  # hypot is never smaller than that
+                d_phi = delta_phi(columns[i[5] + row], columns[i[7] + near])
+                clear = not math.hypot(d_eta, d_phi) < dr
+        rows[kept] = row
+        kept += clear
+    rows[i[1]] = kept - i[1] - 1
+
+
+@kernel
+def _called(t: IntArray, i: IntArray) -> bool:
+    """Call the function at i[2] on the row of registers from i[1] on: the first i[4] are copies of those that
+    the pool names, the result is at i[5]; it is NaN if one of them is. Return whether that worked."""
+    r, pool = floats(t, do.REGISTERS), integers(t, do.POOL)
+    complete = True
+    for n in range(i[4]):
+        value = r[pool[i[3] + n]]
+        r[i[1] + n] = value
+        complete &= value == value
+    r[i[5]] = math.nan
+    return not complete or call_function(i[2], t[1 + 2 * do.REGISTERS] + 8 * i[1]) != 0
+
+
+@kernel
+def _look(t: IntArray, i: IntArray, event: int) -> None:
+    """Run an instruction that reads the columns and selections of the event."""
+    r, op = floats(t, do.REGISTERS), i[0]
+    if op == do.SCALAR:
+        r[i[1]] = floats(t, do.COLUMNS)[i[2] + event]
+    elif op == do.BIT:
+        at = event + i[4]
+        inside = 0 <= at < t[0]
+        r[i[1]] = np.int64(floats(t, do.COLUMNS)[i[2] + at]) >> i[3] & 1 if inside else 0
+    elif op == do.COUNT:
+        r[i[1]] = integers(t, do.ROWS)[i[2]]
+    elif op == do.SUM:
+        r[i[1]] = _sum(t, i)
+    elif op == do.MISSING:
+        _missing(t, i)
+    elif op == do.WINDOWS:
+        _within_windows(t, i)
+    elif op == do.CLEAR:
+        _clear(t, i)
+    elif op == do.EITHER:
+        _in_either(t, i)
+    elif op == do.SCALED:
+        _scaled(t, i)
+    else:
+        _all(t, i, event)
+
+
+@kernel
+def run(address: int, event: int) -> int:
+    """Run the program on an event: write its decisions into DECISIONS and the inputs of models to their
+    memory. Return the models to run, one per bit, or REFUSED. address: that of the table."""
+    t = carray(pointer(address), (do.TABLE,), np.int64)
+    if event < 0 or event >= t[0]:
+        return do.REFUSED
+    code, rows = integers(t, do.CODE), integers(t, do.ROWS)
+    r, columns = floats(t, do.REGISTERS), floats(t, do.COLUMNS)
+    decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
+    decisions[:] = 0
+    first, asked, at = t[1 + 2 * do.CODE], 0, 0
+    complete = 1
+    while at < len(code):
+        i = code[at : at + do.WIDTH]
+        at += do.WIDTH
+        op = i[0]
+        if op < do.ELEMENT:
+            r[i[1]] = compute(op, i, r)
+        elif op == do.ELEMENT:
+            r[i[1]] = columns[i[4] + rows[i[2] + 1 + i[3]]] if i[3] < rows[i[2]] else math.nan
+        elif op == do.CHOICE:
+            t[do.INSTRUCTION] = first + 8 * (at - do.WIDTH)
+            fits = call_function(i[7], address)
+            if fits == do.REFUSED:
+                return do.REFUSED
+            r[i[1]] = fits
+        elif op < do.SKIP:
+            _look(t, i, event)
+        elif op == do.SKIP:
+            if r[i[1]] == 0.0:
+                at += do.WIDTH * i[2]
+        elif op <= do.FILL:
+            stored = _store(i[1], r[i[2]], r[i[3]]) if op == do.STORE else _fill(t, i)
+            if stored == do.REFUSED:
+                return do.REFUSED
+            complete &= stored
+        elif op == do.ASK:
+            fires = -1
+            if complete and i[3] >= 0:
+                pool = integers(t, do.POOL)
+                fires = decided(pool[i[3] : i[3] + do.NATIVE], r[i[4]], r[i[4] + 1])
+            if fires > 0:
+                decisions[i[2] // 64] |= np.uint64(1) << np.uint64(i[2] % 64)
+            elif fires < 0:
+                asked |= complete << i[1]
+            complete = 1
+        elif op == do.CALL:
+            if not _called(t, i):
+                return do.REFUSED
+        elif r[i[2]] != 0.0:  # FIRE
+            decisions[i[1] // 64] |= np.uint64(1) << np.uint64(i[1] % 64)
+    return asked
+
+
+def compile_machine() -> None:
+    """Compile the machine, or load it."""
+    run.compile((types.intp, types.intp))  # type: ignore[attr-defined]
+
+
+@kernel
+def run_while(address: int, start: int, stop: int, words: Words) -> int:
+    """Run the program on events, and write the decisions of each to a row of words, until one asks for models
+    or is refused. Return it, or stop."""
+    t = carray(pointer(address), (do.TABLE,), np.int64)
+    decisions = carray(pointer(t[1 + 2 * do.DECISIONS]), (t[2 + 2 * do.DECISIONS],), np.uint64)
+    for event in range(start, stop):
+        if run(address, event) != 0:
+            return event
+        words[event - start] = decisions
+    return stop

@@ -1,0 +1,269 @@
+"""Translation of compiled triggers into a program for single events; each node and each derivation becomes
+instructions once."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from trigemu.api import (
+    COLUMNS,
+    MAX_STEPS,
+    Arithmetic,
+    Compiled,
+    CompiledCombination,
+    CompiledExternal,
+    CompiledFunction,
+    Condition,
+    Constant,
+    Count,
+    Element,
+    Elements,
+    Features,
+    Inputs,
+    Junction,
+    MissingEt,
+    MissingMomentum,
+    ModelCall,
+    Native,
+    Number,
+    ObjectVector,
+    OfVectors,
+    Relation,
+    Scalar,
+    ScalarSum,
+    Vector,
+    VectorSum,
+)
+
+from . import opcodes as do
+from .assembly import HALF, Assembly, NoFormError
+from .choice import chooser
+
+
+class Program(Assembly):
+    """The program of the slots of a plan."""
+
+    def fire(self, bit: int, condition: Condition | Compiled) -> None:
+        """Set decision `bit` if the condition holds."""
+        self.add(do.FIRE, bit, self.register(condition))
+
+    def ask(self, number: int, bit: int, asked: ModelCall) -> None:
+        """Request model `number`, with its inputs written, if its condition holds and no required input is
+        missing. If it is machine code, run it, and request it only where its score is near the cut."""
+        requires = None if asked.requires is None else self.register(asked.requires)
+        known, length = self._known.copy(), len(self._code)
+        try:
+            with self._only_if(requires):
+                for inputs, features in asked.reads:
+                    self._store(inputs, features)
+                self.add(do.ASK, number, bit, *self._native(asked.native))
+        except NoFormError:
+            del self._code[length:]
+            raise
+        finally:
+            self._known = known  # instructions that may be skipped cannot be reused elsewhere
+
+    def _native(self, native: Native | None) -> tuple[int, int]:
+        """Return where the addresses and the cut of machine code are; (−1, 0) if there is none."""
+        if native is None or not native.network:
+            return -1, 0
+        *code, cut, near = dataclasses.astuple(native)
+        return self.put(*code), self.constant(cut, near)
+
+    @contextmanager
+    def _only_if(self, register: int | None) -> Iterator[None]:
+        if register is None:
+            yield
+            return
+        at = len(self._code)
+        self.add(do.SKIP, register)
+        yield
+        self._code[at] = self._padded(do.SKIP, register, len(self._code) - at - 1)
+
+    def _store(self, inputs: Inputs, features: Features) -> None:
+        address = features.ctypes.data
+        first = self.constant(*(math.nan if padding is None else padding for padding in inputs.padding))
+        for part in inputs.parts:
+            if not isinstance(part, Elements):
+                at = part.at
+                self.add(do.STORE, address + 4 * at, self.register(part.number), first + at)
+                continue
+            phi = -1 if part.phi is None else self.register(part.phi)
+            of, column = self.selection(part.of), self.column(part.of.base, part.column)
+            places = zip(part.index.tolist(), part.at.tolist(), strict=True)
+            pool = self.put(*(n for index, at in places for n in (index, address + 4 * at, first + at)))
+            self.add(do.FILL, pool, len(part.index), of, column, phi)
+
+    def register(self, node: Number | Condition | Compiled) -> int:
+        """Return the register of the value of a node."""
+        return self.once(node, lambda: self._emit(node))
+
+    def _emit(self, node: Number | Condition | Compiled) -> int:
+        if type(node) not in _EMIT:
+            raise NoFormError(type(node))
+        return _EMIT[type(node)](self, node)
+
+    def component(self, vector: Vector, axis: int) -> int:
+        """Return the register of px, py, pz or E of a vector."""
+        if type(vector) not in _COMPONENTS:
+            raise NoFormError(type(vector))
+        return self.once((vector, axis), lambda: _COMPONENTS[type(vector)](self, vector, axis))
+
+
+def _of_vectors(program: Program, node: OfVectors) -> int:
+    """Compute a function of vectors in the same way as `OfVectors` does in batches."""
+    first, function = node.vectors[0], node.function
+    if function == "m" and len(node.vectors) == 2:
+        objects = cast("tuple[ObjectVector, ...]", node.vectors)
+        return program.compute(
+            do.PAIR_MASS,
+            *(program.register(v.element(c)) for v in objects for c in ("pt", "eta", "phi")),
+        )
+    if len(node.vectors) == 1 and isinstance(first, ObjectVector):
+        if function == "m":
+            return program.compute(do.MULTIPLY, program.constant(0.0), program.register(first.element("pt")))
+        return program.register(first.element(function))
+    if len(node.vectors) == 1:
+        op, axes = _FUNCTIONS[function]
+        return program.compute(op, *(program.component(first, axis) for axis in range(axes)))
+    azimuths = [program.register(OfVectors("phi", (v,))) for v in node.vectors]
+    if function == "dphi":
+        return program.compute(do.DELTA_PHI, *azimuths)
+    etas = [program.register(OfVectors("eta", (v,))) for v in node.vectors]
+    if function == "deta":
+        return program.compute(do.SUBTRACT, *etas)
+    return program.compute(do.DELTA_R, etas[0], azimuths[0], etas[1], azimuths[1])
+
+
+def _of_object(program: Program, vector: ObjectVector, axis: int) -> int:
+    op = (do.X, do.Y, do.Z, do.ENERGY)[axis]
+    angle = "phi" if axis < 2 else "eta"
+    return program.compute(op, *(program.register(vector.element(c)) for c in ("pt", angle)))
+
+
+def _of_sum(program: Program, vector: VectorSum, axis: int) -> int:
+    return _chain(program, do.ADD, [program.component(part, axis) for part in vector.parts])
+
+
+def _of_missing(program: Program, vector: MissingMomentum, axis: int) -> int:
+    def both() -> int:
+        columns = ("pt", "phi")
+        triples = [(program.selection(d), *(program.column(d.base, c) for c in columns)) for d in vector.of]
+        pool = program.put(*(n for triple in triples for n in triple))
+        return program.compute(do.MISSING, pool, len(triples), results=2)
+
+    return program.once(vector, both) + axis
+
+
+def _of_met(program: Program, vector: MissingEt, axis: int) -> int:
+    return program.compute((do.X, do.Y)[axis], *(program.register(Scalar(n)) for n in ("met", "met_phi")))
+
+
+def _scalar_sum(program: Program, node: ScalarSum) -> int:
+    pairs = [(program.selection(d), program.column(d.base, "pt")) for d in node.of]
+    return program.compute(do.SUM, program.put(*(n for pair in pairs for n in pair)), len(pairs))
+
+
+def _junction(program: Program, node: Junction) -> int:
+    operands = [program.register(operand) for operand in node.operands]
+    if node.operation == "not":
+        return program.compute(do.NOT, operands[0])
+    return _chain(program, {"and": do.AND, "or": do.OR}[node.operation], operands)
+
+
+def _chain(program: Program, op: int, operands: Sequence[int]) -> int:
+    """Combine operands from left to right."""
+    result = operands[0]
+    for operand in operands[1:]:
+        result = program.compute(op, result, operand)
+    return result
+
+
+def _combination(program: Program, node: CompiledCombination) -> int:
+    of_legs, cuts, numbers = node.arrays()
+    pool = of_legs.reshape(-1).tolist()
+    for leg in node.legs:
+        base, at = leg.objects.base, leg.crossing
+        pool.append(program.within(program.selection(leg.objects, at), base, leg.windows, at))
+        pool += [program.column(base, leg.column(c), at) if c in leg.columns else -1 for c in COLUMNS]
+    pool += cuts.reshape(-1).tolist()
+    first = program.constant(*numbers.tolist())
+    sizes = len(node.legs), len(cuts), first, len(numbers)
+    return program.compute(do.CHOICE, program.put(*pool), *sizes, chooser(), MAX_STEPS)
+
+
+def _external(program: Program, node: CompiledExternal) -> int:
+    half, bit = divmod(node.bit, HALF)
+    return program.compute(do.BIT, program.half_word(node.column, half), bit, node.crossing)
+
+
+def _function(program: Program, node: CompiledFunction) -> int:
+    numbers = [program.register(number) for number in node.numbers]
+    first = program.constant(*[math.nan] * len(numbers), *node.parameters)
+    result = program.constant(math.nan)
+    program.add(do.CALL, first, node.address, program.put(*numbers), len(numbers), result)
+    return program.compute(do.ABOVE, result, program.constant(0.0 if node.cut is None else node.cut))
+
+
+def _arithmetic(program: Program, node: Arithmetic) -> int:
+    operands = [program.register(operand) for operand in node.operands]
+    if node.operation in _EXTREMES:
+        return _chain(program, _EXTREMES[node.operation], operands)
+    return program.compute(_ARITHMETIC[node.operation], *operands)
+
+
+def _relation(program: Program, node: Relation) -> int:
+    sides = (program.register(side) for side in (node.left, node.right))
+    return program.compute(_COMPARISONS[node.operation], *sides)
+
+
+_ARITHMETIC = {
+    "+": do.ADD,
+    "-": do.SUBTRACT,
+    "*": do.MULTIPLY,
+    "/": do.DIVIDE,
+    "negative": do.NEGATIVE,
+    "abs": do.ABSOLUTE,
+}
+_EXTREMES = {"max": do.LARGER, "min": do.SMALLER}
+_COMPARISONS = {
+    ">": do.ABOVE,
+    ">=": do.AT_LEAST,
+    "<": do.BELOW,
+    "<=": do.AT_MOST,
+    "==": do.EQUAL,
+    "!=": do.UNEQUAL,
+}
+#: Functions of one vector: the instruction, and how many of px, py, pz, E it takes.
+_FUNCTIONS = {
+    "pt": (do.TRANSVERSE, 2),
+    "phi": (do.AZIMUTH, 2),
+    "eta": (do.PSEUDORAPIDITY, 3),
+    "m": (do.MASS, 4),
+}
+_EMIT: dict[type, Callable[[Program, Any], int]] = {
+    Constant: lambda p, node: p.constant(node.value),
+    Scalar: lambda p, node: p.compute(do.SCALAR, p.scalar(node.name)),
+    Count: lambda p, node: p.compute(do.COUNT, p.selection(node.of)),
+    Element: lambda p, node: p.compute(
+        do.ELEMENT, p.selection(node.of), node.index, p.column(node.of.base, node.column)
+    ),
+    ScalarSum: _scalar_sum,
+    Arithmetic: _arithmetic,
+    OfVectors: _of_vectors,
+    Relation: _relation,
+    Junction: _junction,
+    CompiledCombination: _combination,
+    CompiledExternal: _external,
+    CompiledFunction: _function,
+}
+_COMPONENTS: dict[type, Callable[[Program, Any, int], int]] = {
+    ObjectVector: _of_object,
+    VectorSum: _of_sum,
+    MissingMomentum: _of_missing,
+    MissingEt: _of_met,
+}

@@ -1,0 +1,404 @@
+"""The cost of a menu: the time per event of each trigger and of the whole menu, for single events and in
+batches.
+
+Batches of one, decided by a `Stream`, measure the latency, the others the throughput. They are consecutive
+events in memory, and are decided as `Stream.decide_many` does.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trigemu.api import (
+    Catalogue,
+    Condition,
+    Emulation,
+    Environment,
+    Events,
+    Menu,
+    MenuLike,
+    MenuRates,
+    Named,
+    Plan,
+    SampleError,
+    SamplesLike,
+    Shown,
+    Slot,
+    TrigemuError,
+    Trigger,
+    TriggerRates,
+    emulation_of,
+    environment,
+    load_average,
+    make_plan,
+    rates_of,
+)
+
+from ..stream.stream import ARRAYS_FROM, Stream
+from .calls import Batches
+from .clock import TimedCall, Timing, measure, together
+from .draw import DrawnEvents, draw_events
+from .first import FirstDecision
+
+BATCHES = (1, 16, 256, 4096)
+EVENTS = 20_000
+#: The time limit of the measurement. Triggers are timed so many at a time, in turn, and then the next ones if
+#: there is time.
+SECONDS = 60.0
+TOGETHER = 8
+#: The seed of the draw, so that every run times the same events.
+SEED = 40_000_000
+#: The parts of an uncorrected score, and those that give the corrected score.
+_BARE = ("features", "autoencoder")
+_CORRECTED = ("sequential", "parallel")
+
+#: Batch size → measured times.
+Timings = Mapping[int, Timing]
+#: Drawn events by the condition that they fulfil; None: all events.
+_Drawn = Mapping[Condition | None, DrawnEvents | None]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """The timing of a trigger on the events that it asks for.
+
+    Attributes
+    ----------
+    share : float
+        The fraction of the background rate that the trigger asks for.
+    distinct : int
+        The number of distinct events among those drawn.
+    batch : mapping of int to Timing
+        Batch size → measured times.
+    """
+
+    share: float
+    distinct: int
+    batch: Timings
+
+
+@dataclass(frozen=True)
+class Added:
+    """The median time of a corrected score compared with that of its features and autoencoder. ns: the
+    difference in ns per event. ratio: the quotient of the two."""
+
+    ns: float
+    ratio: float
+
+
+@dataclass(frozen=True, repr=False)
+class TriggerCost(Shown):
+    """The cost of one trigger, evaluated alone.
+
+    Attributes
+    ----------
+    trigger : Trigger
+        The trigger.
+    rates : TriggerRates or None
+        Its rates; None if it is disabled.
+    batch : mapping of int to Timing
+        Batch size → measured times on random background events; empty for a kind that acts on decisions.
+    asking : Asking or None
+        Its timing on the events that it asks for; None if it asks for all.
+    parts : mapping of str to mapping of int to Timing
+        For each part by name, batch size → measured times on events that the trigger asks for.
+    engine : str
+        What runs its network on single events: machine code, or ONNX Runtime and why; "" without a network.
+    """
+
+    trigger: Trigger
+    rates: TriggerRates | None
+    batch: Timings
+    asking: Asking | None
+    parts: Mapping[str, Timings]
+    engine: str = ""
+
+    def added(self, size: int) -> dict[str, Added]:
+        """Return the time that "sequential" and "parallel" add at a batch size; empty if the trigger does not
+        have these parts."""
+        p50 = {name: timings[size].p50_ns for name, timings in self.parts.items() if size in timings}
+        if not {*_BARE, *_CORRECTED} <= set(p50):
+            return {}
+        bare = sum(p50[name] for name in _BARE)
+        return {name: Added(p50[name] - bare, p50[name] / bare) for name in _CORRECTED}
+
+
+@dataclass(frozen=True)
+class RealTime:
+    """The resources that the crossing rate requires, if every core performs as measured. cores: from the
+    throughput of one thread alone. machines: from the throughput of all threads together."""
+
+    cores: float
+    machines: float
+
+
+@dataclass(frozen=True, repr=False)
+class Bench(Shown, Named[TriggerCost]):
+    """The cost of a menu; result["J100"] is that of a trigger.
+
+    Attributes
+    ----------
+    rates : MenuRates
+        The rates of the menu.
+    menu : mapping of int to Timing
+        Batch size → measured times of all triggers together, in one thread.
+    events_per_s : mapping of int to float
+        Batch size → throughput of all threads together.
+    triggers : tuple of TriggerCost
+        The cost of each trigger.
+    environment : Environment
+        The machine and its load.
+    threads : int
+        The number of threads that ran together.
+    seed : int
+        The seed with which events were drawn.
+    events, distinct : int
+        The number of events drawn from the background, and of distinct events among them.
+    first : FirstDecision or None
+        What the first decision of a process costs; `trigemu bench` measures it.
+    untimed : tuple of str
+        The names of the triggers for which there was no time.
+    """
+
+    rates: MenuRates
+    menu: Timings
+    events_per_s: Mapping[int, float]
+    triggers: tuple[TriggerCost, ...]
+    environment: Environment
+    threads: int
+    seed: int
+    events: int
+    distinct: int
+    first: FirstDecision | None = None
+    untimed: tuple[str, ...] = ()
+
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """The batch sizes."""
+        return tuple(self.menu)
+
+    def _named(self) -> tuple[str, Mapping[str, TriggerCost]]:
+        return "trigger", {cost.trigger.name: cost for cost in self.triggers}
+
+    def real_time(self, size: int) -> RealTime:
+        """Return the resources that the crossing rate requires at a batch size."""
+        hz = self.rates.menu.crossing_rate_hz
+        scale = self.threads / self.environment.cores
+        return RealTime(hz / self.menu[size].events_per_s, scale * hz / self.events_per_s[size])
+
+
+def check(batches: Sequence[int], events: int, threads: int) -> None:
+    """Raise TrigemuError if a batch is empty or larger than the events of a thread."""
+    for size in batches:
+        if size < 1:
+            raise TrigemuError(f"a batch of {size} events: expected at least one")
+        if size * threads > events:
+            shared = f" for each of {threads} threads" if threads > 1 else ""
+            raise TrigemuError(
+                f"a batch of {size} events{shared} cannot be made from {events}: request more --events"
+            )
+
+
+def batches_of(events: int, threads: int) -> tuple[int, ...]:
+    """Return the usual batch sizes that can be made from some events for each thread."""
+    return tuple(size for size in BATCHES if size * threads <= events) or (1,)
+
+
+def steps(plan: Plan, batches: Sequence[int], threads: int) -> int:
+    """Return how many steps of progress `bench` reports."""
+    return len(batches) * (2 * len(_turns(plan)) + (threads > 1))
+
+
+def bench(
+    emulation: Emulation | MenuLike,
+    catalogue: SamplesLike = None,
+    *,
+    batches: Sequence[int] | None = None,
+    events: int = EVENTS,
+    threads: int = 1,
+    seconds: float = SECONDS,
+    executor: Any = None,
+    progress: Callable[[int], None] = lambda steps: None,
+) -> Bench:
+    """Measure the cost of a menu on random events of its background.
+
+    Events are drawn in proportion to their weight.
+
+    Parameters
+    ----------
+    emulation : path, Menu or Emulation
+        A menu, or an emulation of it alone.
+    catalogue
+        The samples for a menu, as in `emulate`.
+    batches : sequence of int or None
+        The batch sizes, in events; None: those of 1, 16, 256 and 4096 that can be made from the events.
+    events : int
+        The number of events to draw.
+    threads : int
+        The number of threads that run the menu at the same time, for the throughput.
+    seconds : float
+        After this time no further triggers are timed (`Bench.untimed`). The menu and its first triggers
+        always are.
+    executor
+        What passes over the events to find the rates of a menu, as in `emulate`; nothing of it is timed.
+    progress : callable
+        Called with the number of steps that are done, after some of the measurement.
+
+    Returns
+    -------
+    Bench
+
+    Raises
+    ------
+    TrigemuError
+        If a batch is empty or larger than the events of a thread.
+    SampleError
+        If all weights of the background are 0.
+    PluginError
+        If the decisions of a trigger depend on the size of the batch.
+    """
+    batches = batches_of(events, threads) if batches is None else batches
+    check(batches, events, threads)
+    before = load_average()
+    emulation = emulation_of(emulation, catalogue, executor)
+    menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
+    found = rates_of(emulation)
+    drawn = _drawn(plan, samples, events)
+    come = drawn[None]
+    if come is None:
+        raise SampleError(f"{samples.path}: all weights of the background are 0: no event can be drawn")
+    whole, alone, asked = _timed(plan, come.events, drawn, batches, seconds, progress)
+    at_once = {size: timing.events_per_s for size, timing in whole.items()}
+    if threads > 1:
+        at_once = _at_once(menu, come.events, batches, threads, progress)
+    by_name = {trigger.name: trigger for trigger in found.triggers}
+    engines = Stream(plan, come.events[:0]).engines if min(batches) < ARRAYS_FROM else {}
+    triggers, untimed = [], []
+    for trigger in menu.used:
+        bit = plan.bits[0].get(trigger.name)
+        costs: tuple[Timings, Asking | None, Mapping[str, Timings]] = {}, None, {}
+        if bit is not None and bit in alone:
+            costs = alone[bit], *_of_slot(plan.slots[bit], bit, drawn, asked)
+        elif bit is not None:
+            untimed.append(trigger.name)
+        engine = engines.get(bit, "") if bit is not None else ""
+        triggers.append(TriggerCost(trigger, by_name.get(trigger.name), *costs, engine))
+    return Bench(
+        rates=found,
+        menu=whole,
+        events_per_s=at_once,
+        triggers=tuple(triggers),
+        environment=environment(before),
+        threads=threads,
+        seed=SEED,
+        events=events,
+        distinct=come.distinct,
+        untimed=tuple(untimed),
+    )
+
+
+def _alone(plan: Plan, bits: Sequence[int]) -> dict[int, Plan]:
+    """Return a plan for each of some slots alone, by its bit."""
+    return {bit: replace(plan, slots=(plan.slots[bit],)) for bit in bits}
+
+
+def _turns(plan: Plan) -> list[range]:
+    """Return the bits of the slots that are timed together; at least one turn, for the menu."""
+    slots = len(plan.slots)
+    return [range(at, min(at + TOGETHER, slots)) for at in range(0, max(slots, 1), TOGETHER)]
+
+
+def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
+    conditions = list(dict.fromkeys([None, *(slot.compiled.asks() for slot in plan.slots)]))
+    return dict(zip(conditions, draw_events(plan, catalogue, n, conditions, SEED), strict=True))
+
+
+def _timed(
+    plan: Plan,
+    events: Events,
+    drawn: _Drawn,
+    batches: Sequence[int],
+    seconds: float,
+    progress: Callable[[int], None],
+) -> tuple[Timings, dict[int, Timings], dict[tuple[int, str], dict[int, Timing]]]:
+    """Time all triggers together, and each slot alone while there is time: the timings of the menu, of each
+    slot by its bit, and of what `_over_asked` returns."""
+    whole: dict[int, Timing] = {}
+    alone: dict[int, Timings] = {}
+    asked: dict[tuple[int, str], dict[int, Timing]] = {}
+    end, turns = time.monotonic() + seconds, _turns(plan)
+    for number, bits in enumerate(turns):
+        if number and time.monotonic() > end:
+            progress(2 * len(batches) * (len(turns) - number))
+            break
+        parts = _alone(plan, bits)
+        menu, slots = _over_all(plan if not number else None, parts, events, batches, progress)
+        whole |= menu
+        alone |= slots
+        asked |= _over_asked(parts, drawn, batches, progress)
+    return whole, alone, asked
+
+
+def _over_all(
+    whole: Plan | None,
+    parts: Mapping[int, Plan],
+    events: Events,
+    batches: Sequence[int],
+    progress: Callable[[int], None],
+) -> tuple[Timings, dict[int, Timings]]:
+    """Time a whole plan, if there is one, and some slots alone, on random background events."""
+    plans = [*([whole] if whole else []), *parts.values()]
+    found: list[dict[int, Timing]] = [{} for _ in plans]
+    for size in batches:
+        cut = Batches(events, size)
+        for of, timing in zip(found, measure([cut.decisions(plan) for plan in plans]), strict=True):
+            of[size] = timing
+        progress(1)
+    return found[0] if whole else {}, dict(zip(parts, found[len(plans) - len(parts) :], strict=True))
+
+
+def _over_asked(
+    parts: Mapping[int, Plan], drawn: _Drawn, batches: Sequence[int], progress: Callable[[int], None]
+) -> dict[tuple[int, str], dict[int, Timing]]:
+    """Time slots and their parts on the events that they ask for: (slot, part) → batch size → timing. The
+    part "" is the whole slot, if it does not ask for every event."""
+    found: dict[tuple[int, str], dict[int, Timing]] = {}
+    for size in batches:
+        contenders: dict[tuple[int, str], TimedCall] = {}
+        cuts = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
+        for bit, own in parts.items():
+            requires = own.slots[0].compiled.asks()
+            if requires not in cuts:
+                continue
+            if requires is not None:
+                contenders[bit, ""] = cuts[requires].decisions(own)
+            contenders |= {(bit, name): part for name, part in cuts[requires].parts(own).items()}
+        for key, timing in zip(contenders, measure(list(contenders.values())), strict=True):
+            found.setdefault(key, {})[size] = timing
+        progress(1)
+    return found
+
+
+def _of_slot(
+    slot: Slot, bit: int, drawn: _Drawn, asked: Mapping[tuple[int, str], Timings]
+) -> tuple[Asking | None, dict[str, Timings]]:
+    among = drawn[slot.compiled.asks()]
+    asking = Asking(among.share, among.distinct, asked[bit, ""]) if among and (bit, "") in asked else None
+    return asking, {name: timings for (of, name), timings in asked.items() if of == bit and name}
+
+
+def _at_once(
+    menu: Menu, events: Events, batches: Sequence[int], threads: int, progress: Callable[[int], None]
+) -> dict[int, float]:
+    """Return the events per second of all threads by batch size; each thread has its own plan and events."""
+    share = len(events) // threads
+    plans = [make_plan([menu]) for _ in range(threads)]
+    found = {}
+    for size in batches:
+        cuts = [Batches(events[i * share : (i + 1) * share], size) for i in range(threads)]
+        found[size] = together([cut.decisions(plan) for cut, plan in zip(cuts, plans, strict=True)])
+        progress(1)
+    return found

@@ -1,0 +1,78 @@
+"""What the first decision costs on a machine where nothing has been compiled yet, and where it has."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from trigemu.api import Limits, TrigemuError, run_limited
+
+#: Far more than any menu takes.
+_LIMITS = Limits(seconds=900, memory=32 * 2**30)
+
+
+@dataclass(frozen=True)
+class FirstDecision:
+    """The time from the start of Python to the decision of a first event by a stream.
+
+    Attributes
+    ----------
+    compiled : float
+        In s, with no compiled code anywhere.
+    kept : float
+        In s, once more, with what the first process has compiled.
+    kernels : int
+        The number of functions that were compiled, beside models.
+    """
+
+    compiled: float
+    kept: float
+    kernels: int
+
+
+def first_decision(menu: Path, samples: Path | str | None, folders: Sequence[Path]) -> FirstDecision:
+    """Decide an event twice, each time in a process of its own, with a cache that is empty at first.
+
+    folders: where plugins are looked for. Raises TrigemuError if a process fails."""
+    with TemporaryDirectory(prefix="trigemu-") as cache:
+        cold, warm = (_decided(cache, menu, samples, folders) for _ in range(2))
+    return FirstDecision(cold[0], warm[0], int(cold[1]))
+
+
+def _decided(
+    cache: str, menu: Path, samples: Path | str | None, folders: Sequence[Path]
+) -> tuple[float, float]:
+    """Return the time in s, and how many kernels were compiled."""
+    given = json.dumps([cache, time.time(), str(menu), samples and str(samples), [*map(str, folders)]])
+    done = run_limited([sys.executable, "-P", "-m", __name__, given], Path.cwd(), _LIMITS)
+    if done.code:
+        said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
+        raise TrigemuError(f"the first decision could not be timed: {' '.join(said)}")
+    seconds, kernels = json.loads(done.stdout)
+    return seconds, kernels
+
+
+def main() -> int:
+    cache, begin, menu, samples, folders = json.loads(sys.argv[1])
+    os.environ["TRIGEMU_CACHE_DIR"] = os.environ["XDG_CACHE_HOME"] = cache
+    os.environ.pop("NUMBA_CACHE_DIR", None)
+    from trigemu.api import KEPT, make_plan, open_catalogue, read_menu
+
+    from ..stream.stream import Stream
+
+    plan = make_plan([read_menu(Path(menu), [*map(Path, folders)])])
+    sample = open_catalogue(samples).background[0]
+    events = sample.read(0, 0, min(16, sample.entries), plan.needs, plan.margin)
+    Stream(plan, events).decide(events.core.start or 0)
+    sys.stdout.write(json.dumps([time.time() - begin, len(KEPT.compiled)]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,25 @@
+"""Pages in HTML: the report of menus, and the explorer, in which their thresholds can be changed.
+
+in: `Menu`s, a `Catalogue`
+out: HTML
+"""
+
+import lazy_loader
+
+from trigemu.api import Plugin
+
+PLUGIN = Plugin(
+    commands={"explore": ".cli_explore:explore", "report": ".cli_report:report"},
+    sections={
+        "menus": ".report.sections:menus",
+        "differences": ".report.sections:differences",
+        "rates": ".report.sections:rates",
+        "groups": ".report.sections:groups",
+        "overlaps": ".report.sections:overlaps",
+        "scans": ".report.sections:scans",
+        "turnons": ".report.sections:turnons",
+    },
+)
+
+# What is exported stands in the stub; it is imported when it is used.
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,9 @@
+import trigemu.api
+
+from .explorer.make import Explorer as Explorer
+from .explorer.make import explorer as explorer
+from .report.page import render as render
+from .report.sections import sections as sections
+from .report_contents import collect_contents as collect_contents
+
+PLUGIN: trigemu.api.Plugin

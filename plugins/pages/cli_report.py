@@ -1,0 +1,146 @@
+"""`trigemu report`"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import click
+
+import trigemu
+from trigemu.api import (
+    Contents,
+    Engine,
+    Errors,
+    Menu,
+    Processing,
+    TrigemuError,
+    check_inputs,
+    check_outputs,
+    check_writable,
+    events_bar,
+    named_apart,
+    options,
+    processing,
+    say,
+    search_path,
+    without_bad_files,
+    write_text,
+)
+
+from .cli_explore import write_explorer
+from .explorer.make import Explorer, explorer, samples_passed
+
+
+@click.command()
+@options.menus
+@options.samples
+@processing
+@options.errors
+@options.plugin_path
+@click.option(
+    "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The page (HTML)."
+)
+@click.option(
+    "--efficiency",
+    "profiles",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="File of efficiency profiles (TOML); repeatable [default: those beside the menus that list exactly "
+    "these, else the leading objects of a signal].",
+)
+@click.option(
+    "--scan",
+    "scans",
+    multiple=True,
+    metavar="TRIGGER=FIRST:LAST:STEP",
+    help="Scan the threshold of a trigger; repeatable [default: thresholds found from rate budgets].",
+)
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Also write each figure into this folder, as PNG and PDF, with its numbers as CSV.",
+)
+@click.option(
+    "--explorer",
+    "explorer_file",
+    type=click.Path(path_type=Path),
+    help="Also write the page of trigemu explore into this file, and link it.",
+)
+def report(
+    menus: tuple[Path, ...],
+    catalogue: Path | str | None,
+    processing: Processing,
+    errors: Errors,
+    plugin_path: tuple[Path, ...],
+    file: Path,
+    profiles: tuple[Path, ...],
+    scans: tuple[str, ...],
+    figures: Path | None,
+    explorer_file: Path | None,
+) -> None:
+    """Write one HTML page on MENUs: rates, differences, overlaps, efficiencies and their provenance."""
+    from trigemu.api import read_profiles
+
+    from .report.page import render, write_figures
+    from .report.sections import sections
+    from .report_contents import collect_contents, parse_scan, passes_over_events, profiles_beside
+
+    files = [file, explorer_file] if explorer_file else [file]
+    check_outputs(files, (*menus, catalogue, *profiles))
+    _make(figures)
+    steps = [parse_scan(scan) for scan in scans]
+    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
+    command = shlex.join(["trigemu", *sys.argv[1:]])
+    with processing.opened(catalogue) as (engine, samples):
+        samples = samples.with_errors(errors)
+        check_inputs(files, read, samples)
+        sets = tuple(map(read_profiles, profiles)) or profiles_beside(menus, samples)
+        with events_bar(samples.background, engine, passes_over_events(read, steps)) as advance:
+            contents = without_bad_files(
+                samples,
+                lambda good: collect_contents(
+                    read, good, sets, steps, command=command, executor=engine, progress=advance
+                ),
+            )
+        page = _explorer(read, contents, engine) if explorer_file else None
+    made = sections(contents)
+    written = write_figures(made, figures) if figures else []
+    title = f"Trigger menus: {', '.join(menu.name for menu in read)}"
+    write_text(file, render(title, made, _address(explorer_file, file) if explorer_file else ""))
+    if figures:
+        say(f"{figures}: {len(written)} files")
+    say(file)
+    if page and explorer_file:
+        write_explorer(explorer_file, page)
+
+
+def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Explorer:
+    """Make the page in which the menus of a report can be changed, with the signals of the report."""
+    catalogue = contents.catalogue
+    shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
+    signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
+    with events_bar(samples_passed(menus, catalogue, {}, signals), engine) as advance:
+        return explorer(
+            menus, catalogue, trigemu.__version__, signals=signals, executor=engine, progress=advance
+        )
+
+
+def _address(file: Path, page: Path) -> str:
+    """Return the address of a file in a link of a page."""
+    return quote(Path(os.path.relpath(file.resolve(), page.resolve().parent)).as_posix())
+
+
+def _make(folder: Path | None) -> None:
+    """Make a folder before the work starts; TrigemuError where it cannot be made or written to."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrigemuError(f"cannot make {folder}: {error.strerror}") from None
+    check_writable(folder / "figure.png")

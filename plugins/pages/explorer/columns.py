@@ -1,0 +1,171 @@
+"""The scores and decisions of a page: which thresholds each score has, and where the triggers of menus have
+theirs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trigemu.api import (
+    BitKind,
+    FloatArray,
+    Menu,
+    Offer,
+    ScoreKind,
+    Scores,
+    Stored,
+    TrigemuError,
+    Trigger,
+    definition,
+    fingerprint,
+    unit_of_threshold,
+)
+
+#: About how many round thresholds a score has, and how many it may have in all: they are numbered in a byte.
+ROUND_STEPS, MAX_STEPS = 150, 255
+#: A positive range that spans more than this factor has steps in proportion to the threshold.
+_WIDE = 1000.0
+#: Narrower ranges are not divided.
+_SMALLEST = 1e-200
+
+
+@dataclass(frozen=True)
+class Column:
+    """A score of a page.
+
+    observable: what is cut on, in the language of the menus; None if it is the score of a kind of its own.
+    name: the observable, or the first trigger. unit: that of the thresholds. stored: the column of the score
+    table. whole: whether all scores are whole numbers. written: the highest threshold that a menu is written
+    with. steps: float64[k], the thresholds, ascending.
+    """
+
+    observable: str | None
+    name: str
+    unit: str
+    stored: int
+    whole: bool
+    written: float
+    steps: FloatArray
+
+    def step(self, threshold: float) -> int:
+        """Return the number of a threshold that is one of the steps."""
+        return int(np.searchsorted(self.steps, threshold))
+
+    def within(self, offer: Offer) -> tuple[int, int]:
+        """Return the first and the last step in a range."""
+        first, end = np.searchsorted(self.steps, offer.low), np.searchsorted(self.steps, offer.high, "right")
+        return int(first), int(end) - 1
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What decides the triggers of some menus.
+
+    scores: the scores. bits: the fixed decisions, each with its bit of the score table, −1 for one that never
+    fires. of: the number of the score or of the bit, and the offered range of a score, of each trigger that
+    has one, for each menu.
+    """
+
+    scores: tuple[Column, ...]
+    bits: tuple[tuple[str, int], ...]
+    of: tuple[Mapping[str, tuple[int, Offer | None]], ...]
+
+
+def columns_of(scores: Scores, menus: Sequence[Menu], offers: Mapping[str, Offer]) -> Columns:
+    """Return the scores and decisions of menus that a score table was made for.
+
+    offers: the range of thresholds of each trigger; one that the menu is written with is added to it.
+    """
+    used: dict[int, list[tuple[Menu, Trigger, Offer]]] = {}
+    bits: dict[tuple[str, int], int] = {}
+    of: list[dict[str, tuple[int, Offer | None]]] = []
+    for menu in menus:
+        of.append({})
+        for trigger in menu.triggers:
+            if isinstance(trigger.description, BitKind):
+                continue
+            name, stored = trigger.name, _stored(scores, menu, trigger)
+            if stored and isinstance(trigger.description, ScoreKind):
+                cut = trigger.description.cut
+                low, high = offers.get(name, (cut, cut))
+                offer = Offer(min(low, cut), max(high, cut))
+                used.setdefault(stored.column, []).append((menu, trigger, offer))
+                of[-1][name] = stored.column, offer
+            else:
+                bit = (stored.names[0], stored.bit) if stored else (name, -1)
+                of[-1][name] = bits.setdefault(bit, len(bits)), None
+    number = {column: n for n, column in enumerate(sorted(used))}
+    return Columns(
+        tuple(_column(scores, column, used[column]) for column in number),
+        tuple(bits),
+        tuple(
+            {name: (number[n] if offer else n, offer) for name, (n, offer) in triggers.items()}
+            for triggers in of
+        ),
+    )
+
+
+def _stored(scores: Scores, menu: Menu, trigger: Trigger) -> Stored | None:
+    """Return where the table has a trigger; None if it never fires, because it is disabled and its threshold
+    or its decisions are not known."""
+    if (
+        not trigger.enabled
+        and isinstance(trigger.description, ScoreKind)
+        and trigger.description.cut == math.inf
+    ):
+        return None
+    stored = scores.stored.get(definition(fingerprint(menu.scope), trigger))
+    if stored is None and trigger in menu.used:
+        raise TrigemuError(f"{trigger.place}: the score table has no trigger {trigger.name!r}: make it again")
+    return stored
+
+
+def _column(scores: Scores, stored: int, of: Sequence[tuple[Menu, Trigger, Offer]]) -> Column:
+    menu, trigger, _ = of[0]
+    observable = getattr(trigger.description, "observable", None)
+    written = sorted({t.description.cut for _, t, _ in of if isinstance(t.description, ScoreKind)})
+    low, high = min(offer.low for *_, offer in of), max(offer.high for *_, offer in of)
+    values = scores.table.scores[:, stored]
+    values = values[np.isfinite(values)]
+    whole = bool(len(values)) and bool((values == np.rint(values)).all())
+    observable = observable if isinstance(observable, str) else None
+    name = observable or trigger.name
+    try:
+        steps = steps_between(low, high, written, whole)
+    except ValueError as error:
+        raise TrigemuError(f"{trigger.place}: {name}: {error}") from None
+    return Column(observable, name, unit_of_threshold(menu, trigger), stored, whole, written[-1], steps)
+
+
+def steps_between(low: float, high: float, written: Sequence[float], whole: bool) -> FloatArray:
+    """Return ascending thresholds from low to high: both ends, those that menus are written with, to the last
+    bit, and round ones; of a score of whole numbers, those that differ by 1 from a written one.
+
+    ValueError if more are needed than a page can number.
+    """
+    kept = np.unique([low, high, *written])
+    if whole and high - low <= ROUND_STEPS:
+        between = written[0] + np.arange(math.ceil(low - written[0]), math.floor(high - written[0]) + 1)
+    elif low > 0 and high > _WIDE * low:
+        between = np.array([float(f"{value:.2e}") for value in np.geomspace(low, high, ROUND_STEPS)])
+    else:
+        between = _multiples(low, high)
+    steps = np.unique([*kept, *between])
+    steps = steps[(steps >= low) & (steps <= high)]
+    if len(steps) > MAX_STEPS:
+        raise ValueError(f"{len(kept)} thresholds of one score are more than a page has room for")
+    return steps
+
+
+def _multiples(low: float, high: float) -> FloatArray:
+    """Return the multiples of 1, 2 or 5 times a power of 10 that are between two numbers."""
+    if high - low < _SMALLEST:
+        return np.zeros(0)
+    power = math.floor(math.log10((high - low) / ROUND_STEPS))
+    factor = next(f for f in (1, 2, 5, 10) if f * 10.0**power * ROUND_STEPS >= (high - low) * (1 - 1e-9))
+    spacing = factor * 10.0**power
+    numbers = np.arange(math.ceil(low / spacing), math.floor(high / spacing) + 1)
+    return np.array([round(number * spacing, -power) for number in numbers.tolist()])

@@ -1,0 +1,136 @@
+"""The data of a page, small enough to be opened and passed on: narrower ranges of thresholds are offered
+where there are too many events."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trigemu.api import (
+    Menu,
+    MenusLike,
+    Offer,
+    ScoreKind,
+    Scores,
+    SignalBins,
+    TrigemuError,
+    menus_of,
+    rates_of,
+    read_bounded,
+)
+
+from .columns import columns_of
+from .contents import Contents
+from .halves import unseen_of
+from .pack import background_rows, block_of
+
+#: The most bytes of compressed data: with the scripts, a page stays below 6 MB.
+MAX_BYTES = 3_500_000
+#: By how much a trigger's own rate may at most grow, tried one after the other if a page is too large.
+_FACTORS = (7.0, 5.0, 3.5, 2.5, 1.8, 1.3)
+
+
+@dataclass(frozen=True)
+class PageData:
+    """The data of a page. menus: as they are written, with their budgets solved. block: the data, as `pack`
+    writes them. base64: the same, compressed. warnings: what a user should know of what is offered."""
+
+    menus: tuple[Menu, ...]
+    block: bytes
+    base64: str
+    warnings: tuple[str, ...]
+
+
+def all_enabled(menus: Sequence[Menu]) -> tuple[Menu, ...]:
+    """Return menus with all triggers enabled, of which a score table lets a page enable them: except those
+    whose threshold is still to be found from a rate."""
+    return tuple(
+        replace(
+            menu,
+            triggers=tuple(
+                replace(t, enabled=t.enabled or not t.budget or bool(t.solution)) for t in menu.triggers
+            ),
+        )
+        for menu in menus
+    )
+
+
+def page_data(
+    menus: MenusLike, scores: Scores, signals: Mapping[str, SignalBins], version: str, most: int = MAX_BYTES
+) -> PageData:
+    """Return the data of a page.
+
+    menus: as they are written. scores: a score table for them (`all_enabled`). signals: the events of each
+    signal that is shown, all of the score table. version: that of trigemu. most: the most bytes of
+    compressed data.
+
+    Raises TrigemuError if the table lacks a trigger, or the page would be too large at any offer.
+    """
+    menus = menus_of(menus)
+    if scores.catalogue.pileup:
+        raise TrigemuError(
+            "a page cannot show the errors of reweighted pile-up: make it from the catalogue as it is"
+        )
+    emulation = scores.emulation(menus)
+    contents = Contents(
+        scores,
+        emulation.menus,
+        tuple(_text_of(menu) for menu in menus),
+        tuple(rates_of(emulation, menu).warnings for menu in emulation.menus),
+        unseen_of(scores, emulation.menus),
+        signals,
+        version,
+    )
+    offers, narrowed = scores.offers, ""
+    for factor in (*_FACTORS, None):
+        block = block_of(contents, columns_of(scores, contents.menus, offers))
+        packed = gzip.compress(block, 9, mtime=0)
+        if len(packed) <= most:
+            said = (narrowed,) if narrowed else ()
+            return PageData(contents.menus, block, base64.b64encode(packed).decode(), said)
+        if factor:
+            offers, narrowed = _narrower(contents, factor)
+    raise TrigemuError(
+        f"the score table has {len(scores.table)} events, too many for a page ({len(packed) / 1e6:.1f} MB, "
+        f"at most {most / 1e6:.1f} MB): offer narrower ranges of thresholds, --vary NAME=LOW:HIGH"
+    )
+
+
+def _text_of(menu: Menu) -> str:
+    """Return the file of a menu. TrigemuError if it is no longer the one that was read."""
+    content = read_bounded(menu.path)
+    if hashlib.sha256(content).hexdigest() != menu.sha256:
+        raise TrigemuError(f"{menu.path} was changed after it was read: make the page again")
+    return content.decode("utf-8-sig")
+
+
+def _narrower(contents: Contents, factor: float) -> tuple[dict[str, Offer], str]:
+    """Return offers of which no trigger's own rate is more than some times its present one, and a sentence
+    about those that were changed."""
+    offers = contents.scores.offers
+    columns = columns_of(contents.scores, contents.menus, offers)
+    rows = background_rows(contents, columns)
+    lows: dict[str, float] = {}
+    for menu, of in zip(contents.menus, columns.of, strict=True):
+        for name, (number, offer) in of.items():
+            kind = menu.trigger(name).description
+            if offer and isinstance(kind, ScoreKind):
+                steps = columns.scores[number].steps
+                by_value = np.bincount(rows.scores[:, number], rows.weight, len(steps) + 1)
+                above = by_value[::-1].cumsum()[::-1][1:]  # each step
+                most = factor * above[columns.scores[number].step(kind.cut)]
+                lowest = float(steps[np.argmax(above <= most)])
+                lows[name] = min(lowest, lows.get(name, np.inf))
+    found = {
+        name: Offer(max(offer.low, lows.get(name, offer.low)), offer.high) for name, offer in offers.items()
+    }
+    raised = [name for name, offer in found.items() if offer.low > offers[name].low]
+    return found, (
+        f"with all thresholds the page would be too large: {', '.join(raised)} can be lowered only to where "
+        f"their own rate is {factor:g} times the present one"
+    )

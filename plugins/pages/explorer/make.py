@@ -1,0 +1,76 @@
+"""The explorer page of menus, from the samples to the HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trigemu.api import (
+    Catalogue,
+    Menu,
+    Progress,
+    Sample,
+    Scores,
+    passes_to_score,
+    score_table,
+    signal_bins,
+    solve_budgets,
+)
+
+from .fit import all_enabled, page_data
+from .page import page_of
+from .turnons import turnon_profiles
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The page. html: its text. events: the number of events in its data. warnings: what is not offered."""
+
+    html: str
+    events: int
+    warnings: tuple[str, ...]
+
+
+def explorer(
+    menus: Sequence[Menu],
+    samples: Catalogue | Scores,
+    version: str,
+    *,
+    vary: Mapping[str, tuple[float, float]] | None = None,
+    signals: Sequence[str] = (),
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Explorer:
+    """Make the page of some menus.
+
+    samples: the events, or a score table of the menus, with ranges of thresholds and signals of its own.
+    vary, signals, executor, progress: as `score_table` takes them. version: that of trigemu. TrigemuError if
+    a request cannot be met, or the page would be too large.
+    """
+    if isinstance(samples, Scores):
+        scores, solved = samples, samples.solve_budgets(menus)
+    else:
+        solved = solve_budgets(menus, samples, executor=executor, progress=progress)
+        scores = score_table(
+            all_enabled(solved), samples, vary=vary, signals=signals, executor=executor, progress=progress
+        )
+    profiles = turnon_profiles(scores, solved) if scores.signals else ()
+    bins = {
+        name: signal_bins(solved[0], scores.catalogue, name, profiles, executor=executor, progress=progress)
+        for name in scores.signals
+    }
+    data = page_data(solved, scores, bins, version)
+    events = len(scores.table) + sum(map(len, scores.signals.values()))
+    return Explorer(page_of(data), events, data.warnings)
+
+
+def samples_passed(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    vary: Mapping[str, tuple[float, float]],
+    signals: Sequence[str],
+) -> list[Sample]:
+    """Return the samples that `explorer` reads, each as often as it is read."""
+    passes = any(menu.budgeted for menu in menus) + passes_to_score(all_enabled(menus), vary)
+    return [*catalogue.background] * passes + [catalogue.sample(name) for name in signals] * 2

@@ -1,0 +1,69 @@
+"""A menu as the page reads it: plain values for JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from trigemu.api import BitKind, Menu, ScoreKind, Trigger, crossing_scale, own_prescale, unit_of_threshold
+
+from .columns import Columns
+from .contents import Contents
+from .expressions import as_json, decision_of
+from .toml_slots import pieces_of
+
+
+def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, Any]:
+    """Return the entry of a menu, by its number."""
+    menu, catalogue = contents.menus[number], contents.scores.catalogue
+    fitted = contents.unseen.fitted[number]
+    return {
+        "name": menu.name,
+        "file": menu.path.name,
+        "scale": crossing_scale(menu, catalogue),
+        "levels": list(menu.levels),
+        "order": list(menu.order),
+        "triggers": [
+            _trigger_entry(columns, number, menu, trigger) | {"fitted": trigger.name in fitted}
+            for trigger in menu.triggers
+        ],
+        "text": pieces_of(contents.texts[number], menu, catalogue.table.name),
+        "warnings": list(contents.warnings[number]),
+    }
+
+
+def _trigger_entry(columns: Columns, number: int, menu: Menu, trigger: Trigger) -> dict[str, Any]:
+    decision, fixed = _decision(columns, number, trigger)
+    factor = own_prescale(trigger.description, menu.crossing_rate_hz)
+    return {
+        "name": trigger.name,
+        "kind": trigger.kind,
+        "group": trigger.group,
+        "level": trigger.level,
+        "coherent": trigger.coherent,
+        "on": trigger.enabled,
+        "prescale": None if math.isinf(trigger.prescale) else trigger.prescale / factor,
+        "factor": factor,
+        "decision": decision,
+        "unit": unit_of_threshold(menu, trigger),
+        "seed": as_json(trigger.seed) if trigger.seed else None,
+        "fixed": fixed,
+        "budget": {"quantity": trigger.budget.quantity, "hz": trigger.budget.hz} if trigger.budget else None,
+    }
+
+
+def _decision(columns: Columns, menu: int, trigger: Trigger) -> tuple[dict[str, Any], str | None]:
+    """Return what decides a trigger, and why its threshold cannot be moved."""
+    kind = trigger.description
+    if isinstance(kind, BitKind):
+        decides = "It is decided by other triggers." if kind.inputs() else "It does not look at events."
+        return decision_of(trigger, kind), decides
+    number, offer = columns.of[menu][trigger.name]
+    if offer is None and columns.bits[number][1] < 0:
+        return {"bit": number}, "It is disabled in the menu, and which events it would accept is not known."
+    if offer is None or not isinstance(kind, ScoreKind):
+        return {"bit": number}, f"The kind {trigger.kind!r} has no score that one threshold is on."
+    column = columns.scores[number]
+    first, last = column.within(offer)
+    decision = {"score": number, "at": column.step(kind.cut), "first": first, "last": last}
+    return decision, None if last > first else "No other threshold is offered for it."

@@ -1,0 +1,105 @@
+"""The file of a menu in pieces, so that a page can write it with other thresholds, prescales and switches.
+
+A piece is a text, or a slot for the value of a key. Comments, order and layout are those of the file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import tomlkit
+from tomlkit.items import InlineTable, Item, Key
+
+from trigemu.api import Menu, ScoreKind, TrigemuError, Trigger
+
+#: Characters that no TOML file has: before a key, before its value, after it, and where keys may be added.
+_KEY, _VALUE, _END, _NEW = "\x01", "\x02", "\x03", "\x04"
+_MARKED = re.compile(f"{_KEY}([^{_VALUE}]*){_VALUE}([^{_END}]*){_END}|{_NEW}")
+
+Piece = str | dict[str, Any]
+
+
+def pieces_of(text: str, menu: Menu, fitted_on: str) -> list[Piece]:
+    """Return the pieces of the file of a menu.
+
+    A slot without a value is of a key that the file does not have: it is empty unless the value is changed.
+
+    text: the file. fitted_on: the catalogue on which thresholds are found, written beside those that take the
+    place of a budget.
+    """
+    document = tomlkit.parse(text)
+    slots: list[dict[str, Any]] = []
+    for table, trigger in zip(document["trigger"], menu.triggers, strict=True):
+        slots += _mark(table, trigger, menu, fitted_on)
+    pieces = [*_cut(tomlkit.dumps(document), iter(slots))]
+    if _joined(pieces) != text:
+        raise TrigemuError(
+            f"{menu.path}: its triggers cannot be changed one by one: write each as a table [[trigger]], one "
+            f"after the other"
+        )
+    return pieces
+
+
+def _joined(pieces: list[Piece]) -> str:
+    parts = (p if isinstance(p, str) else f"{p['before']}{p['value']}" for p in pieces if _is_there(p))
+    return "".join(parts)
+
+
+def _is_there(piece: Piece) -> bool:
+    return isinstance(piece, str) or "value" in piece
+
+
+def _mark(table: Any, trigger: Trigger, menu: Menu, fitted_on: str) -> Iterator[dict[str, Any]]:
+    """Mark the places of the slots of a trigger in its table; yield the slots in their order."""
+    inline = isinstance(table, InlineTable)
+    wanted = _keys(trigger, menu, None if inline or trigger.fitted_on else fitted_on)
+    items: list[tuple[Key, Item]] = [(key, item) for key, item in table.value.body if key is not None]
+    present = {key.key for key, _ in items}
+    for key, item in items:
+        if key.key in wanted:
+            yield wanted[key.key]
+            item.trivia.indent += _KEY
+            key.sep += _VALUE
+            item.trivia.comment = _END + item.trivia.comment
+        if key.key == "kind":  # which each trigger has, rarely first
+            for name in ("prescale", "enabled"):
+                if name not in present:
+                    blank, end = (" ", ",") if inline else ("", "\n")
+                    yield wanted[name] | {"before": f"{blank}{name} = ", "after": end}
+            item.trivia.indent = _NEW * len({"prescale", "enabled"} - present) + item.trivia.indent
+
+
+def _keys(trigger: Trigger, menu: Menu, fitted_on: str | None) -> dict[str, dict[str, Any]]:
+    """Return the slots of a trigger by the keys of the file."""
+    kind = trigger.description
+    found: dict[str, dict[str, Any]] = {
+        key: {"trigger": trigger.name, "key": key} for key in ("prescale", "enabled")
+    }
+    if trigger.budget:
+        found[trigger.budget.key] = {"trigger": trigger.name, "key": "budget"}
+        if fitted_on:
+            found[trigger.budget.key]["fitted_on"] = fitted_on
+    elif isinstance(kind, ScoreKind):
+        found["above"] = {"trigger": trigger.name, "key": "above"}
+    return found
+
+
+def _cut(marked: str, slots: Iterator[dict[str, Any]]) -> Iterator[Piece]:
+    at = 0
+    for found in _MARKED.finditer(marked):
+        if found.start() > at:
+            yield marked[at : found.start()]
+        at = found.end()
+        slot = next(slots)
+        if found[0] != _NEW:
+            value = found[2].rstrip()
+            slot |= {"before": found[1], "value": value, "after": ""}
+            yield slot
+            if value != found[2]:
+                yield found[2][len(value) :]
+        else:
+            yield slot
+    if at < len(marked):
+        yield marked[at:]

@@ -1,0 +1,66 @@
+"""Numbers of the menus of a report beside published ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from trigemu.api import Contents, MenuRates, Reference, ReportTable, Section, with_error
+
+from .tables import NONE, hz, percent
+
+#: Quantity of a reference → its label.
+NAMES = {
+    "rate_hz": "rate",
+    "total_hz": "total rate",
+    "unique_hz": "unique rate",
+    "unique_fraction": "unique / total",
+    "unique_ceiling": "ceiling of unique / total",
+}
+
+Value = tuple[float, float | None]
+
+
+def beside_references(contents: Contents, made: Sequence[Section]) -> Iterator[Section]:
+    """Yield a section with the references to menus of this report, if any, beside the numbers found here.
+
+    made: the other sections, which may have measured further quantities.
+    """
+    rows = []
+    sources: dict[str, None] = {}
+    for variant in contents.variants:
+        found = _values(variant, made)
+        for reference in (r for profiles in contents.profiles for r in profiles.of(variant.menu.name)):
+            what = f"{reference.trigger} " if reference.trigger else ""
+            name = NAMES.get(reference.quantity, reference.quantity)
+            value = found.get((reference.trigger, reference.quantity))
+            rows.append((variant.menu.name, what + name, *_compared(reference, value)))
+            sources[reference.source] = None
+    if not rows:
+        return
+    head = ("menu", "quantity", "here", "published", "here / published")
+    text = f"Published: {'; '.join(sources)}. Errors are those of the numbers here."
+    yield Section("Comparison with published numbers", (text,), (ReportTable(head, tuple(rows), "llrrr"),))
+
+
+def _values(variant: MenuRates, made: Sequence[Section]) -> Mapping[tuple[str | None, str], Value]:
+    found: dict[tuple[str | None, str], Value] = {(None, "rate_hz"): (variant.rate.hz, variant.rate.error_hz)}
+    for trigger in variant.triggers:
+        found[trigger.name, "total_hz"] = trigger.total.hz, trigger.total.error_hz
+        found[trigger.name, "unique_hz"] = trigger.unique.hz, trigger.unique.error_hz
+        fraction = trigger.unique_fraction
+        if fraction:
+            found[trigger.name, "unique_fraction"] = fraction
+    for section in (part for whole in made for part in (whole, *whole.parts)):
+        if section.menu == variant.menu.name and section.measured:
+            found |= section.measured
+    return found
+
+
+def _compared(reference: Reference, value: Value | None) -> tuple[str, str, str]:
+    is_rate = reference.quantity.endswith("_hz")
+    published = hz(reference.value, 0.0) if is_rate else f"{100 * reference.value:g} %"
+    if value is None:
+        return NONE, published, NONE
+    here, error = value
+    told = hz(here, error or 0.0) if is_rate else percent(here, error)
+    return told, published, with_error(here / reference.value, (error or 0.0) / reference.value)

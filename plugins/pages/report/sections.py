@@ -1,0 +1,185 @@
+"""The sections of a report, in their order on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from trigemu.api import (
+    Contents,
+    FoundPlugin,
+    PluginError,
+    Profiles,
+    Section,
+    TrigemuError,
+    find,
+    half_used,
+    notes_of_menus,
+    of_groups,
+    of_triggers,
+    own_cause,
+    reason_of,
+    solutions,
+    texts,
+)
+
+from ..report_contents import shown_turnons
+from . import pictures, tables
+from .provenance import provenance
+from .published import beside_references
+
+
+def sections(contents: Contents) -> tuple[Section, ...]:
+    """Return all sections: those of this plugin, of the plugins of the menus, and the provenance."""
+    own = find("pages")
+    made = [section for name in own.declared().sections for section in brought(own, name, contents)]
+    first, *others = (*made, *of_plugins(contents), *provenance(contents))
+    return (first, *beside_references(contents, others), *others)
+
+
+def menus(contents: Contents) -> Iterator[Section]:
+    text = [_sample(contents)]
+    text += dict.fromkeys(line for variant in contents.variants for line in texts(half_used(variant)))
+    text += _remarks(contents)
+    yield Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
+
+
+def _remarks(contents: Contents) -> Iterator[str]:
+    """Yield the notes of all menus; a note that several menus share is given once."""
+    found: dict[str, list[str]] = {}
+    for variant in contents.variants:
+        warnings = (f"Warning: {warning}." for warning in variant.warnings)
+        for line in (*texts(solutions(variant.menu)), *warnings):
+            found.setdefault(line, []).append(variant.menu.name)
+    for line in sorted(found, key=lambda line: len(found[line])):
+        one = len(found[line]) < len(contents.variants) and len(found[line]) == 1
+        yield f"{found[line][0]}: {line}" if one else line
+
+
+def _sample(contents: Contents) -> str:
+    catalogue = contents.catalogue
+    samples = " + ".join(sample.name for sample in catalogue.background)
+    entries = sum(sample.entries for sample in catalogue.background)
+    kind = catalogue.table.convention
+    return f"Sample {catalogue.table.name}: {entries:,} events of {samples}, {kind} weights."
+
+
+def differences(contents: Contents) -> Iterator[Section]:
+    if not contents.comparison:
+        return
+    comparison = contents.comparison
+    found = (tables.differences(comparison), tables.changes(comparison), tables.common(comparison))
+    text = "The menus were run on the same events."
+    yield Section("Differences", (text,), tuple(table for table in found if table and table.rows))
+
+
+def rates(contents: Contents) -> Iterator[Section]:
+    parts = tuple(
+        Section(variant.menu.name, tables=(tables.rates(variant),)) for variant in contents.variants
+    )
+    if len(parts) == 1:
+        yield Section("Rates", notes_of_menus(contents.variants), parts[0].tables)
+    else:
+        yield Section("Rates", notes_of_menus(contents.variants), parts=parts)
+
+
+def groups(contents: Contents) -> Iterator[Section]:
+    by_group = of_groups(contents.variants)
+    by_trigger = of_triggers(contents.variants)
+    drawn = (by_group, by_trigger) if by_group else (by_trigger,)
+    yield Section("Rates by group and trigger", pictures=drawn)
+
+
+def overlaps(contents: Contents) -> Iterator[Section]:
+    parts = []
+    for variant, found in zip(contents.variants, contents.combinations, strict=True):
+        drawn = [pictures.overlap(variant)] if len(variant.triggers) > 1 else []
+        if found.largest:
+            drawn.append(pictures.combinations(variant, found))
+        parts.append(Section(variant.menu.name, pictures=tuple(drawn)))
+    yield parts[0].titled("Overlap") if len(parts) == 1 else Section("Overlap", parts=tuple(parts))
+
+
+def scans(contents: Contents) -> Iterator[Section]:
+    if not contents.scans:
+        return
+    text = "All else is as in the menu. Bands are statistical errors; neighbouring points share events."
+    drawn = tuple(pictures.scan(menu, found) for menu, found in contents.scans)
+    yield Section("Rates against thresholds", (text,), pictures=drawn)
+
+
+def turnons(contents: Contents) -> Iterator[Section]:
+    for profiles in contents.turnons:
+        yield from _efficiencies(profiles)
+
+
+def _efficiencies(profiles: Profiles) -> Iterator[Section]:
+    found = profiles.efficiencies
+    labels = {c.condition: c.name for c in profiles.given.categories} if profiles.given else {}
+    if found.turnons[0].sample is not None:
+        by_sample = tuple(tables.efficiencies_by_sample(found, labels))
+        yield Section("Efficiencies by sample", tuple(_told(profiles)), tables=by_sample)
+    by_observable: dict[str, list[int]] = {}
+    for i in shown_turnons(profiles):
+        by_observable.setdefault(found.turnons[i].profile.observable, []).append(i)
+    if not by_observable:
+        return
+    parts = tuple(
+        Section(
+            observable.name,
+            pictures=tuple(
+                pictures.turnon(observable, turnon, labels.get(turnon.category, ""), found.menus)
+                for turnon in (found.turnons[i] for i in by_observable[observable.expression])
+            ),
+        )
+        for observable in profiles.observables
+        if observable.expression in by_observable
+    )
+    if all(len(part.pictures) == 1 for part in parts):
+        alone = tuple(picture for part in parts for picture in part.pictures)
+        yield Section("Efficiencies", tuple(_told(profiles)), pictures=alone)
+    else:
+        yield Section("Efficiencies", tuple(_told(profiles)), parts=parts)
+
+
+def _told(profiles: Profiles) -> Iterator[str]:
+    found = profiles.efficiencies
+    entering = f" with {found.require}" if found.require else ""
+    yield (
+        f"Events of {', '.join(found.samples)}{entering}; bands are intervals at 68 % (Wilson, for weighted "
+        f"events)."
+    )
+    if len(found.menus) > 1:
+        yield f"Gain: efficiency of a menu less that of {found.menus[0].name}, on the same events."
+    yield from (f"Warning: {warning}." for warning in found.warnings)
+
+
+def of_plugins(contents: Contents) -> Iterator[Section]:
+    """Yield the sections that the plugins of the menus bring, those of one title as parts of one section."""
+    by_title: dict[str, list[Section]] = {}
+    for plugin in dict.fromkeys(plugin for variant in contents.variants for plugin in variant.menu.plugins):
+        for name in plugin.declared().sections:
+            for section in brought(plugin, name, contents):
+                by_title.setdefault(section.title, []).append(section)
+    for title, found in by_title.items():
+        if len(found) == 1:
+            yield found[0]
+        else:
+            yield Section(title, parts=tuple(section.titled(section.menu) for section in found))
+
+
+def brought(plugin: FoundPlugin, name: str, contents: Contents) -> list[Section]:
+    """Return the sections that a plugin brings under a name; raise PluginError if that fails."""
+    function = plugin.part("sections", name)
+    try:
+        found = list(function(contents))
+    except TrigemuError:
+        raise
+    except Exception as error:
+        if own := own_cause(error):
+            raise own from error
+        raise PluginError(f"{plugin.where}: its section {name!r} fails: {reason_of(error)}") from error
+    for section in found:
+        if not isinstance(section, Section):
+            kind = type(section).__name__
+            raise PluginError(f"{plugin.where}: its section {name!r} gave {kind}, expected Sections")
+    return found

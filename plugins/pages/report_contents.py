@@ -1,0 +1,184 @@
+"""The contents of a report: rates, differences, exclusive rates, scans and efficiencies of some menus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trigemu.api import (
+    Catalogue,
+    Contents,
+    Emulation,
+    Menu,
+    Observable,
+    Profiles,
+    ProfileSet,
+    Progress,
+    Steps,
+    TrigemuError,
+    Trigger,
+    compare,
+    efficiencies,
+    emulate,
+    exclusive_rates,
+    load_toml,
+    make_plan,
+    named_apart,
+    nearest,
+    parse_values,
+    rates_of,
+    read_profiles,
+    scan,
+)
+
+#: A threshold that was found from a budget is scanned over this many of its errors, in this many steps, to
+#: either side.
+ERRORS_SCANNED, STEPS_SCANNED = 20.0, 10
+#: The turn-ons of a report without profiles, for the objects that menus and signal have: bins in GeV.
+OBJECTS = {"jet": "0:200:10", "photon": "0:100:5", "electron": "0:100:5", "muon": "0:100:5", "tau": "0:100:5"}
+
+
+#: Turn-ons of a report without profiles are left out if they have fewer events.
+FEW_EVENTS = 50
+
+
+def collect_contents(
+    menus: Sequence[Menu],
+    catalogue: Catalogue,
+    profiles: Sequence[ProfileSet] = (),
+    scans: Sequence[Steps] = (),
+    *,
+    command: str = "",
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Contents:
+    """Compute the contents of a report on some menus. Without `scans`, thresholds that were found from rate
+    budgets are scanned. Without `profiles`, turn-ons of leading objects are measured on the first signal
+    sample that has such objects, if the menus can be run on it. TrigemuError if a request cannot be met."""
+    menus = named_apart(menus)
+    for step in scans:
+        _check_scanned(step, menus)
+    emulation = emulate(menus, catalogue, executor=executor, progress=progress)
+    comparison = compare(emulation) if len(menus) > 1 else None
+    return Contents(
+        variants=comparison.variants if comparison else (rates_of(emulation),),
+        comparison=comparison,
+        combinations=tuple(exclusive_rates(emulation, menu) for menu in emulation.menus),
+        scans=tuple(
+            (
+                menu,
+                scan(_on_its_half(menu, catalogue), [step], catalogue, executor=executor, progress=progress),
+            )
+            for menu in emulation.menus
+            for step in (_of_menu(scans, menu) if scans else _around_solutions(menu))
+        ),
+        profiles=tuple(profiles),
+        turnons=tuple(_turnons(emulation, profiles, executor)),
+        command=command,
+    )
+
+
+def passes_over_events(menus: Sequence[Menu], scans: Sequence[Steps]) -> int:
+    """Return how often `collect_contents` reads the background, and reports its progress."""
+    scanned = sum(len(_of_menu(scans, menu)) if scans else len(menu.budgeted) for menu in menus)
+    return 1 + any(menu.budgeted for menu in menus) + scanned
+
+
+def parse_scan(text: str) -> Steps:
+    """Read a scan such as `J100=60:160:5`. TrigemuError if the text is not one."""
+    trigger, equals, values = text.rpartition("=")
+    if not equals or not trigger:
+        raise TrigemuError(f"scan {text!r}: expected TRIGGER=FIRST:LAST:STEP, or TRIGGER=VALUE,VALUE,…")
+    return Steps(trigger, parse_values(values))
+
+
+def profiles_beside(menus: Sequence[Path], catalogue: Catalogue) -> tuple[ProfileSet, ...]:
+    """Return the profile sets, by file name, in the folder of the first menu that use exactly these menus,
+    and only samples of the catalogue."""
+    known, found = {sample.name for sample in catalogue.samples}, []
+    wanted = {menu.resolve() for menu in menus}
+    for file in sorted(menus[0].parent.glob("*.toml")):
+        try:
+            head = load_toml(file).data["profile"]
+            about = {(file.parent / menu).resolve() for menu in head["menus"]}
+            samples = set(head["samples"])
+        except (TrigemuError, KeyError, TypeError):
+            continue  # mistakes are reported to users who give this file explicitly
+        if about == wanted and samples <= known:
+            found.append(read_profiles(file))
+    return tuple(found)
+
+
+def _check_scanned(steps: Steps, menus: Sequence[Menu]) -> None:
+    known = {trigger.name for menu in menus for trigger in menu.enabled}
+    if steps.trigger not in known:
+        raise TrigemuError(f"scan: unknown trigger {steps.trigger!r}{nearest(steps.trigger, known)}")
+
+
+def _of_menu(scans: Sequence[Steps], menu: Menu) -> list[Steps]:
+    names = {trigger.name for trigger in menu.enabled}
+    return [steps for steps in scans if steps.trigger in names]
+
+
+def _on_its_half(menu: Menu, catalogue: Catalogue) -> Menu:
+    """Return the menu marked as fitted on the catalogue. A scan drops the solution of a threshold; with the
+    mark it uses the same half of the events as the rates shown beside it."""
+    name = catalogue.table.name
+    triggers = (replace(t, fitted_on=name) if t.solution else t for t in menu.triggers)
+    return replace(menu, triggers=tuple(triggers))
+
+
+def _around_solutions(menu: Menu) -> list[Steps]:
+    return [steps for trigger in menu.enabled if (steps := _around(trigger))]
+
+
+def _around(trigger: Trigger) -> Steps | None:
+    """Return the steps around a threshold that was found from a budget, which is one of the values itself."""
+    if not trigger.solution or not trigger.solution.error > 0:
+        return None
+    width = ERRORS_SCANNED * trigger.solution.error / STEPS_SCANNED
+    offsets = range(-STEPS_SCANNED, STEPS_SCANNED + 1)
+    return Steps(trigger.name, tuple(trigger.solution.cut + width * i for i in offsets))
+
+
+def _turnons(emulation: Emulation, given: Sequence[ProfileSet], executor: Any) -> Iterator[Profiles]:
+    for profiles in given:
+        found = profiles.measure(emulation.menus, emulation.catalogue, executor=executor)
+        yield Profiles(profiles.observables, found, profiles)
+    if given:
+        return
+    observables: tuple[Observable, ...] = ()
+    for sample in emulation.catalogue.samples:
+        if sample.table.role == "signal" and not observables:
+            observables, signal = _leading_objects(emulation, sample.schema.collections), sample.name
+    edges = [observable.profile for observable in observables]
+    # these turn-ons were not requested, so a failure is not an error
+    with suppress(TrigemuError):
+        if edges:
+            found = efficiencies(emulation.menus, emulation.catalogue, [signal], edges, executor=executor)
+            yield Profiles(observables, found, None)
+
+
+def _leading_objects(
+    emulation: Emulation, collections: Mapping[str, frozenset[str]]
+) -> tuple[Observable, ...]:
+    """Return the leading pT of each object that the menus read and the signal has."""
+    read = {collection for collection, _ in make_plan(emulation.menus).needs}
+    return tuple(
+        Observable(expression=f"{name}[0].pt", bins=bins, label=f"leading {name} pT", unit="GeV")
+        for name, bins in OBJECTS.items()
+        if name in read and name in collections
+    )
+
+
+def shown_turnons(profiles: Profiles) -> list[int]:
+    """Return the indices of the turn-ons that are drawn: those with events in their bins, at least one if
+    profiles were given, else `FEW_EVENTS`. Of samples that were measured apart there is a table instead."""
+    least = 1 if profiles.given else FEW_EVENTS
+    turnons = profiles.efficiencies.turnons
+    return [i for i, turnon in enumerate(turnons) if turnon.sample is None and np.sum(turnon.events) >= least]

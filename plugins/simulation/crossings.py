@@ -1,0 +1,227 @@
+"""Stage two: bunch crossings as columns, made from pools of interactions, or events of one interaction each.
+
+Every random number is a function of the seed and the number of the crossing, so that results do not depend on
+order or chunks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import overlay
+from .config import Config
+from .events import EVENT_BITS, EventColumns, centred, round_angle, round_mantissa, rounded, uniform
+from .interactions import SUMS, Interactions, Objects
+from .observed import observe
+from .overlay import Crossing, Drawn
+from .recipes import Recipe, contents
+from .targets import lowest_target, target
+from .write import Normalisation
+
+Array = NDArray[Any]
+
+CHUNK = 20_000  # crossings at a time, for memory; no result depends on it
+WEIGHT_BITS = 7
+FEWEST = 2000  # no target weight is above 1 / FEWEST of the rate of a class
+MET_BITS = 9  # with fewer, a step would contain much of the steeply falling rate above a threshold
+MET_ANGLE_STEP = 1 / 16
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What is rare, and not left to chance: whether a crossing has fakes, and a badly measured jet; None: by
+    chance."""
+
+    number: int
+    fake: bool | None
+    badly: bool | None
+
+
+BY_CHANCE = Copy(0, None, None)
+#: A background crossing is there three times, with weights that add up to its own.
+COPIES = (Copy(0, False, False), Copy(1, True, False), Copy(2, None, True))
+
+# Numbers of the streams of random numbers.
+_KEEP, _ORDER = 23 << 32, 44 << 32
+
+
+def make(what: Recipe, threads: int = 1) -> tuple[EventColumns, Normalisation]:
+    """Make the crossings of a class that are kept, and their normalisation; background has its rate."""
+    starts = range(0, what.n, CHUNK)
+    copies = COPIES if what.background else (BY_CHANCE,)
+    with ThreadPoolExecutor(threads) as pool:
+        made = pool.map(lambda start: _chunk(what, start, min(start + CHUNK, what.n), copies), starts)
+        parts = [part for same_copy in zip(*made, strict=True) for part in same_copy]
+    events = _joined([part.columns for part in parts])
+    weight = events.scalars["genWeight"]
+    if what.background:
+        quiet = np.concatenate([part.quiet for part in parts])
+        weight = _normalised(weight, quiet, what.rate_hz)
+    stored = round_mantissa(weight, WEIGHT_BITS)
+    events.scalars["genWeight"] = stored
+    events = _shuffled(events, what)
+    events.scalars["event"] = np.arange(len(weight), dtype=np.uint64)
+    kept = math.fsum(stored.astype(np.float64))
+    sumw = kept if what.background else math.fsum(part.total for part in parts)
+    norm = Normalisation(
+        cross_section_pb=what.pool.cross_section_pb,
+        filter_efficiency=1.0,
+        count=np.array([what.n]),
+        sumw=np.array([sumw]),
+        sumw2=np.array([math.fsum(stored.astype(np.float64) ** 2)]),
+        rate_hz=what.rate_hz if what.background else None,
+        weight_before_thinning=max(part.largest for part in parts) if what.background else None,
+        mean_interactions=what.mu,
+    )
+    return events, norm
+
+
+def single(rows: Interactions, number: int, config: Config) -> EventColumns:
+    """Make an event from each interaction of the slice with this number, without pile-up."""
+    n = len(rows)
+    ids = np.uint64(number << EVENT_BITS) | rows.scalars["origin"].astype(np.uint64)
+    keys = np.uint64(number << EVENT_BITS) | np.arange(n, dtype=np.uint64)
+    objects = {
+        kind: Objects(
+            o.counts,
+            {**o.columns, "source": np.repeat(ids, o.counts), "own": np.ones(o.counts.sum(), bool)},
+        )
+        for kind, o in ((kind, rounded(o)) for kind, o in rows.objects.items())
+    }
+    crossing = Crossing(np.ones(n, np.int64), {k: rows.scalars[k] for k in SUMS}, objects)
+    seen = observe(crossing, keys, config)
+    scalars: dict[str, Array] = {
+        "run": np.ones(n, np.uint32),
+        "event": np.arange(n, dtype=np.uint64),
+        "parent": ids,
+        "genWeight": rows.scalars["weight"],
+        "pTHat": centred(rows.scalars["pt_hat"]),
+        "MET_pt": centred(seen.met),
+        "MET_phi": round_angle(seen.met_phi),
+    }
+    return EventColumns(scalars, {kind: _stored(o) for kind, o in seen.objects.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Crossings that are kept of a range; which of them have no object; the sum and the largest of all
+    weights."""
+
+    columns: EventColumns
+    quiet: Array
+    total: float
+    largest: float
+
+
+def _chunk(what: Recipe, start: int, stop: int, copies: Sequence[Copy]) -> list[_Part]:
+    drawn, weight = contents(what, start, stop)
+    crossing = overlay.overlay(drawn, stop - start)
+    return [_part(what, what.keys(start, stop), drawn, crossing, weight, copy) for copy in copies]
+
+
+def _part(
+    what: Recipe, keys: Array, drawn: list[Drawn], crossing: Crossing, weight: Array, copy: Copy
+) -> _Part:
+    """Return what is kept of a copy of the crossings with these keys; weight: theirs, with a mean of 1."""
+    seed = what.config.seed
+    seen = observe(crossing, keys, what.config, fake=copy.fake, badly=copy.badly)
+    objects = seen.objects
+    weight = weight * what.hz * seen.weight
+    total, largest = math.fsum(weight), float(np.max(weight))
+    if what.background:
+        targets = np.minimum(lowest_target(objects, seen.met, what.model), what.rate_hz / FEWEST)
+        keep = uniform(seed, keys, _KEEP + copy.number) * targets < weight
+        weight = np.maximum(weight, targets)
+    else:
+        keep = objects["photon"].counts >= what.pool.part.photons_min
+    quiet = np.sum([o.counts for o in objects.values()], axis=0) == 0
+    scalars = {
+        "parent": _parents(crossing, objects, drawn, keys, what),
+        "genWeight": weight,
+        "MET_pt": centred(seen.met, MET_BITS),
+        "MET_phi": round_angle(seen.met_phi, MET_ANGLE_STEP),
+        "nInteraction": crossing.interactions.astype(np.int32),
+    }
+    columns = EventColumns(
+        {name: column[keep] for name, column in scalars.items()},
+        {kind: _stored(o.of(keep)) for kind, o in objects.items()},
+    )
+    return _Part(columns, quiet[keep], total, largest)
+
+
+def _parents(
+    crossing: Crossing, objects: dict[str, Objects], drawn: list[Drawn], keys: Array, what: Recipe
+) -> Array:
+    """Return the parent of each crossing, uint64[n], one of its interactions.
+
+    In background it is the one with the leading muon: few interactions have muons, and crossings of all
+    higher classes share them. Without a muon it is one of the crossing's class: that with the final object of
+    the lowest target weight; without one, with the leading stored jet; else the first. A crossing without any
+    interaction is its own parent.
+    """
+    slices = len(what.config.slices)
+    parent = np.uint64(slices << EVENT_BITS) | (keys & np.uint64((1 << EVENT_BITS) - 1))
+    first = drawn[0]  # of the class itself; in reverse, so that the first of several is kept
+    parent[first.crossing[::-1]] = first.pool.ids(first.rows)[::-1]
+    best = np.zeros(len(keys))
+    for kind, group in (("stored", crossing.objects["jet"]), *objects.items()):
+        own = group.where(group.columns["own"])
+        of, lead = np.unique(overlay.crossing_of(own), return_index=True)
+        pt = own.columns["pt"][lead].astype(np.float64)
+        rarity = pt * 1e-12 if kind == "stored" else 1.0 / target(kind, pt, what.model)
+        better = rarity > best[of]
+        best[of[better]] = rarity[better]
+        parent[of[better]] = own.columns["source"][lead[better]]
+    if what.background:
+        of, lead = np.unique(overlay.crossing_of(objects["muon"]), return_index=True)
+        parent[of] = objects["muon"].columns["source"][lead]
+    return parent
+
+
+def _shuffled(events: EventColumns, what: Recipe) -> EventColumns:
+    """Return events in random order, so that the first ones are like the others."""
+    keys = what.keys(0, len(events.scalars["genWeight"]))
+    order = np.argsort(uniform(what.config.seed, keys, _ORDER), kind="stable")
+    return EventColumns(
+        {name: column[order] for name, column in events.scalars.items()},
+        {kind: o.taken(order) for kind, o in events.objects.items()},
+    )
+
+
+def _stored(objects: Objects) -> Objects:
+    hidden = ("source", "own", "flavour", "origin", "cone")
+    columns = {k: c for k, c in objects.columns.items() if k not in hidden}
+    whole = {k: c.astype(np.int32) if c.dtype == np.int8 else c for k, c in columns.items()}
+    return Objects(objects.counts, whole)
+
+
+def _normalised(weight: Array, quiet: Array, rate_hz: float) -> Array:
+    """Return weights that add up to the rate. Only those of crossings without objects are scaled, which no
+    trigger on objects accepts; where these are too few, all are scaled."""
+    empty, rest = math.fsum(weight[quiet]), math.fsum(weight[~quiet])
+    missing = rate_hz - rest
+    if empty > 0 and 0.5 < missing / empty < 2.0:
+        return np.where(quiet, weight * (missing / empty), weight)
+    return weight * (rate_hz / (empty + rest))
+
+
+def _joined(parts: list[EventColumns]) -> EventColumns:
+    scalars = {k: np.concatenate([p.scalars[k] for p in parts]) for k in parts[0].scalars}
+    objects = {
+        kind: Objects(
+            np.concatenate([p.objects[kind].counts for p in parts]),
+            {
+                k: np.concatenate([p.objects[kind].columns[k] for p in parts])
+                for k in parts[0].objects[kind].columns
+            },
+        )
+        for kind in parts[0].objects
+    }
+    return EventColumns(scalars, objects)

@@ -1,0 +1,83 @@
+"""The overlay of the interactions of a crossing: objects are collected, momenta summed.
+
+What the detector makes of them together, as merged jets and pile-up under objects, follows (`observed.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .interactions import OBJECTS, SUMS, Objects, ranges
+from .pools import Pool
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Interactions of one pool in n crossings: crossing int64[m] ascending, rows int64[m] of the pool.
+
+    own: whether it is the pool of the crossings' own class."""
+
+    pool: Pool
+    crossing: Array
+    rows: Array
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """n crossings before fakes. interactions: int64[n]. sums: of each scalar of the interactions.
+
+    objects: by kind; beside pt, eta, phi and a kind's own columns each has `source`, the number of the
+    interaction it comes from (uint64), and `own`, whether that is one of the crossing's class."""
+
+    interactions: Array
+    sums: dict[str, Array]
+    objects: dict[str, Objects]
+
+
+def overlay(drawn: list[Drawn], n: int) -> Crossing:
+    """Combine the interactions of n crossings."""
+    return Crossing(
+        np.sum([np.bincount(d.crossing, minlength=n) for d in drawn], axis=0),
+        {
+            name: np.sum(
+                [np.bincount(d.crossing, d.pool.rows.scalars[name][d.rows], n) for d in drawn], axis=0
+            )
+            for name in SUMS
+        },
+        {kind: _objects(drawn, kind, n) for kind in OBJECTS},
+    )
+
+
+def merged(parts: list[tuple[Array, dict[str, Array]]], n: int) -> Objects:
+    """Return objects of n crossings in descending pT, from parts of (crossing of each object, columns)."""
+    crossing = np.concatenate([of for of, _ in parts])
+    columns = {name: np.concatenate([c[name] for _, c in parts]) for name in parts[0][1]}
+    order = np.lexsort((-columns["pt"], crossing))
+    counts = np.bincount(crossing, minlength=n)
+    return Objects(counts, {name: column[order] for name, column in columns.items()})
+
+
+def crossing_of(objects: Objects) -> Array:
+    """Return the crossing of each object, int64, flat."""
+    return np.repeat(np.arange(len(objects.counts)), objects.counts)
+
+
+def _objects(drawn: list[Drawn], kind: str, n: int) -> Objects:
+    return merged([_of_pool(d, kind) for d in drawn], n)
+
+
+def _of_pool(drawn: Drawn, kind: str) -> tuple[Array, dict[str, Array]]:
+    objects, offsets = drawn.pool.rows.objects[kind], drawn.pool.offsets[kind]
+    counts = objects.counts[drawn.rows]
+    index = ranges(offsets[drawn.rows], counts)
+    columns = {name: column[index] for name, column in objects.columns.items()}
+    columns["source"] = np.repeat(drawn.pool.ids(drawn.rows), counts)
+    columns["own"] = np.full(len(index), drawn.own)
+    return np.repeat(drawn.crossing, counts), columns

@@ -1,0 +1,307 @@
+"""From final-state particles to reconstructed objects: clustering, isolation, efficiency, resolution."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import awkward as ak
+import numpy as np
+from numpy.typing import NDArray
+
+from trigemu.api import MissingExtraError
+
+from . import detector
+from .decays import CHARM
+from .interactions import OBJECTS, Interactions, Objects, ranges
+from .pythia import Decayed, Particles
+
+Array = NDArray[Any]
+
+NEUTRINOS = (12, 14, 16)
+PHOTON, ELECTRON, MUON = 22, 11, 13
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """m objects of n interactions: event int64[m] ascending, index int64[m] into the particles (-1: none).
+
+    pt (GeV), eta and phi in (−π, π], float64[m]."""
+
+    event: Array
+    index: Array
+    pt: Array
+    eta: Array
+    phi: Array
+
+    def where(self, keep: Array) -> Candidates:
+        """Return the objects where keep is true."""
+        return Candidates(*(getattr(self, name)[keep] for name in Candidates.__slots__))
+
+
+def reconstruct(particles: Particles, rng: np.random.Generator) -> Interactions:
+    """Reconstruct the objects of each interaction, except for those that are faked.
+
+    Random numbers are drawn in a fixed order, so equal particles and generators give equal objects.
+    """
+    n = len(particles.weight)
+    seen = candidates(particles, np.ones(len(particles.id), bool))
+    calorimeter = ~np.isin(np.abs(particles.id), (*NEUTRINOS, MUON))
+    calorimeter &= np.abs(seen.eta) < detector.CALORIMETER_ETA
+    visible = seen.where(calorimeter)
+
+    electrons, electron_cone, radiated = _electrons(particles, seen, visible)
+    photons, photon_cone = _photons(particles, seen, visible, radiated)
+    jets = cluster(particles, calorimeter)
+    isolated = electron_cone < detector.ELECTRON_CONE * electrons.pt
+    em = near(jets, photons.where(photon_cone < detector.PHOTON_CONE * photons.pt), n)
+    em |= near(jets, electrons.where(isolated & particles.prompt[electrons.index]), n)
+
+    scalars: dict[str, Array] = {
+        "weight": particles.weight.astype(np.float32).astype(np.float64),
+        "origin": particles.origin.astype(np.uint32),
+        "pt_hat": particles.pt_hat,
+        **_missing(particles, visible, jets),
+    }
+    flavour = np.where(em, -1, _flavour(particles, jets, n))
+    kinds = {
+        "jet": _stored("jet", jets, jets.pt, {"flavour": flavour}, n, detector.JET_ETA),
+        "photon": _identified_photons(photons, photon_cone, rng, n),
+        "electron": _tracked_electrons(electrons, electron_cone, particles, rng, n),
+        "muon": _identified_muons(particles, seen, visible, rng, n),
+        "tau": _true_taus(particles, rng, n),
+    }
+    kept = ("weight", "origin")
+    columns = {k: c if k in kept else c.astype(np.float32) for k, c in scalars.items()}
+    return Interactions(columns, kinds)
+
+
+def cluster(particles: Particles, keep: Array) -> Candidates:
+    """Return anti-kT jets of R = 0.4 from the particles where keep, a bool array over them, is true."""
+    fastjet = fastjet_module()
+    event = events_of(particles.offsets)
+    momenta = ak.zip(
+        {
+            "px": particles.px[keep],
+            "py": particles.py[keep],
+            "pz": particles.pz[keep],
+            "E": particles.e[keep],
+        }
+    )
+    n = len(particles.offsets) - 1
+    momenta = ak.unflatten(momenta, np.bincount(event[keep], minlength=n))
+    definition = fastjet.JetDefinition(fastjet.antikt_algorithm, detector.JET_RADIUS)
+    jets = fastjet.ClusterSequence(momenta, definition).inclusive_jets(detector.STORED_PT["jet"])
+    flat = ak.flatten(jets)
+    pt, eta, phi = polar(ak.to_numpy(flat.px), ak.to_numpy(flat.py), ak.to_numpy(flat.pz))
+    of = np.repeat(np.arange(n), ak.to_numpy(ak.num(jets)))
+    return Candidates(of, np.full(len(of), -1), pt, eta, phi)
+
+
+def polar(px: Array, py: Array, pz: Array) -> tuple[Array, Array, Array]:
+    """Return pT, η and φ in (−π, π] of momenta; η is finite also along the beam."""
+    pt = np.hypot(px, py)
+    eta = np.arcsinh(pz / np.maximum(pt, 1e-12))
+    phi = np.arctan2(py, px)
+    return pt, eta, np.where(phi <= -np.pi, np.pi, phi)
+
+
+def pairs(first: Candidates, second: Candidates, n: int) -> tuple[Array, Array, Array]:
+    """Return all pairs within an interaction: rows of first, rows of second, and their ΔR²."""
+    start = np.searchsorted(second.event, np.arange(n + 1))
+    count = np.diff(start)[first.event]
+    left = np.repeat(np.arange(len(count)), count)
+    right = ranges(start[first.event], count)
+    dphi = np.abs(first.phi[left] - second.phi[right])
+    dphi = np.minimum(dphi, 2.0 * np.pi - dphi)
+    return left, right, (first.eta[left] - second.eta[right]) ** 2 + dphi**2
+
+
+def cone_pt(objects: Candidates, visible: Candidates, radius: float, n: int) -> Array:
+    """Return the scalar sum of pT around each object, itself excluded, in GeV."""
+    left, right, dr2 = pairs(objects, visible, n)
+    inside = (dr2 < radius**2) & (objects.index[left] != visible.index[right])
+    return np.bincount(left[inside], weights=visible.pt[right[inside]], minlength=len(objects.event))
+
+
+def near(objects: Candidates, others: Candidates, n: int, radius: float = detector.JET_RADIUS) -> Array:
+    """Return whether any of the others is within a radius of each object, bool[m]."""
+    left, _, dr2 = pairs(objects, others, n)
+    close = left[dr2 < radius**2]
+    return np.bincount(close, minlength=len(objects.event)) > 0
+
+
+def events_of(offsets: Array) -> Array:
+    """Return the interaction of each particle, int64, flat."""
+    return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def candidates(particles: Particles, keep: Array) -> Candidates:
+    """Return the particles where keep, a bool array over them, is true."""
+    index = np.flatnonzero(keep)
+    momentum = polar(particles.px[keep], particles.py[keep], particles.pz[keep])
+    return Candidates(events_of(particles.offsets)[keep], index, *momentum)
+
+
+def _photons(
+    particles: Particles, seen: Candidates, visible: Candidates, radiated: Array
+) -> tuple[Candidates, Array]:
+    """Return the prompt photons that are not lost in a jet, and the pT around them; radiated: which particles
+    belong to an electron."""
+    keep = (particles.id == PHOTON) & particles.prompt & ~radiated
+    keep &= (seen.pt > detector.TRUE_PT["photon"]) & (np.abs(seen.eta) < detector.CALORIMETER_ETA)
+    photons = seen.where(keep)
+    cone = cone_pt(photons, visible, detector.ISOLATION_RADIUS, len(particles.weight))
+    found = cone < detector.CONE_MAX * photons.pt
+    return photons.where(found), cone[found]
+
+
+def _electrons(
+    particles: Particles, seen: Candidates, visible: Candidates
+) -> tuple[Candidates, Array, Array]:
+    """Return the electrons that are not lost in a jet, with the photons that they radiate, the pT around
+    them, and which particles are such photons."""
+    n = len(particles.weight)
+    keep = (np.abs(particles.id) == ELECTRON) & (seen.pt > detector.TRUE_PT["electron"])
+    bare = seen.where(keep & (np.abs(seen.eta) < detector.CALORIMETER_ETA))
+    near_by = seen.where((particles.id == PHOTON) & particles.prompt)
+    left, right, dr2 = pairs(bare, near_by, n)
+    inside = dr2 < detector.CLUSTER_RADIUS**2
+    gained = np.bincount(left[inside], weights=near_by.pt[right[inside]], minlength=len(bare.pt))
+    radiated = np.zeros(len(particles.id), bool)
+    radiated[near_by.index[right[inside]]] = True
+    cone = cone_pt(bare, visible, detector.ISOLATION_RADIUS, n) - gained
+    electrons = replace(bare, pt=bare.pt + gained)
+    found = cone < detector.CONE_MAX * electrons.pt
+    return electrons.where(found), cone[found], radiated
+
+
+def _identified_photons(photons: Candidates, cone: Array, rng: np.random.Generator, n: int) -> Objects:
+    draw, normal = rng.random(len(photons.pt)), rng.standard_normal(len(photons.pt))
+    pt = photons.pt * (1.0 + detector.em_resolution(photons.pt, photons.eta) * normal)
+    keep = draw < detector.efficiency(detector.PHOTON_EFFICIENCY, photons.eta)
+    keep &= detector.in_photon_acceptance(photons.eta)
+    return _stored("photon", photons.where(keep), pt[keep], {"cone": cone[keep]}, n, detector.PHOTON_ETA)
+
+
+def _tracked_electrons(
+    electrons: Candidates, cone: Array, particles: Particles, rng: np.random.Generator, n: int
+) -> Objects:
+    draw, normal = rng.random(len(electrons.pt)), rng.standard_normal(len(electrons.pt))
+    pt = electrons.pt * (1.0 + detector.em_resolution(electrons.pt, electrons.eta) * normal)
+    keep = draw < detector.efficiency(detector.ELECTRON_EFFICIENCY, electrons.eta)
+    chosen = electrons.where(keep)
+    columns = {
+        "charge": -np.sign(particles.id[chosen.index]),
+        "origin": np.where(particles.prompt[chosen.index], 0, 1),
+        "cone": cone[keep],
+    }
+    return _stored("electron", chosen, pt[keep], columns, n, detector.ELECTRON_ETA)
+
+
+def _identified_muons(
+    particles: Particles, seen: Candidates, visible: Candidates, rng: np.random.Generator, n: int
+) -> Objects:
+    keep = (np.abs(particles.id) == MUON) & (seen.pt > detector.TRUE_PT["muon"])
+    muons = seen.where(keep & (np.abs(seen.eta) < detector.MUON_ETA))
+    draw, normal = rng.random(len(muons.pt)), rng.standard_normal(len(muons.pt))
+    pt = muons.pt * (1.0 + detector.muon_resolution(muons.pt, muons.eta) * normal)
+    found = draw < detector.efficiency(detector.MUON_EFFICIENCY, muons.eta)
+    chosen = muons.where(found)
+    columns = {
+        "charge": -np.sign(particles.id[chosen.index]),
+        "origin": np.where(particles.prompt[chosen.index], 0, 1),
+        "cone": cone_pt(chosen, visible, detector.ISOLATION_RADIUS, n),
+    }
+    return _stored("muon", chosen, pt[found], columns, n, detector.MUON_ETA)
+
+
+def _true_taus(particles: Particles, rng: np.random.Generator, n: int) -> Objects:
+    taus = _of_decayed(particles.taus)
+    pt = taus.pt * np.maximum(1.0 + detector.jet_resolution(taus.pt) * rng.standard_normal(len(taus.pt)), 0.0)
+    charge = -np.sign(particles.taus.id)
+    return _stored("tau", taus, pt, {"charge": charge}, n, detector.TAU_ETA)
+
+
+def _flavour(particles: Particles, jets: Candidates, n: int) -> Array:
+    """Return 5, 4 or 15 for jets with a b hadron, c hadron or hadronic tau in them, else 0, int64[m]."""
+    hadrons, charm = _of_decayed(particles.heavy), np.isin(np.abs(particles.heavy.id), CHARM)
+    hard = hadrons.pt > detector.FLAVOUR_PT
+    taus = _of_decayed(particles.taus)
+    radius = detector.FLAVOUR_RADIUS
+    choices = [
+        (near(jets, hadrons.where(hard & ~charm), n, radius), 5),
+        (near(jets, hadrons.where(hard & charm), n, radius), 4),
+        (near(jets, taus.where(taus.pt > detector.FLAVOUR_PT), n, radius), 15),
+    ]
+    return np.select([found for found, _ in choices], [label for _, label in choices], default=0)
+
+
+def _of_decayed(what: Decayed) -> Candidates:
+    return Candidates(what.event, np.full(len(what.id), -1), *polar(what.px, what.py, what.pz))
+
+
+def _stored(
+    kind: str, objects: Candidates, pt: Array, columns: dict[str, Array], n: int, eta_max: float
+) -> Objects:
+    """Return objects with a pT above the storage threshold, in descending pT within an interaction."""
+    keep = np.flatnonzero((pt > detector.STORED_PT[kind]) & (np.abs(objects.eta) < eta_max))
+    keep = keep[np.lexsort((-pt[keep], objects.event[keep]))]
+    momenta = {"pt": pt[keep], "eta": objects.eta[keep], "phi": objects.phi[keep]}
+    stored = {k: c.astype(np.float32) for k, c in momenta.items()}
+    stored |= {k: columns[k][keep].astype(kept) for k, kept in OBJECTS[kind].items()}
+    return Objects(np.bincount(objects.event[keep], minlength=n), stored)
+
+
+def _missing(particles: Particles, visible: Candidates, jets: Candidates) -> dict[str, Array]:
+    """Return the ingredients of missing momentum that do not depend on what the detector makes of jets."""
+    n = len(particles.weight)
+    event = events_of(particles.offsets)
+    unseen = np.isin(np.abs(particles.id), NEUTRINOS)
+
+    def total(of: Array, values: Array) -> Array:
+        return np.bincount(of, weights=values, minlength=n)
+
+    def central(objects: Candidates) -> Array:
+        inside = objects.where(np.abs(objects.eta) < detector.MET_ETA)
+        return total(inside.event, inside.pt)
+
+    hard = jets.where(jets.pt > detector.HARD_JET_PT)
+    return {
+        "invisible_x": total(event[unseen], particles.px[unseen]),
+        "invisible_y": total(event[unseen], particles.py[unseen]),
+        "soft_et": np.maximum(central(visible) - central(hard), 0.0),
+    }
+
+
+@cache
+def fastjet_module() -> Any:
+    """Return the module of FastJet, after its banner. Raises MissingExtraError."""
+    try:
+        import fastjet
+    except ImportError:
+        raise MissingExtraError("trigemu generate", "generate", "fastjet") from None
+    with _silent_stdout():
+        particle = ak.Array([[{"px": 1.0, "py": 0.0, "pz": 0.0, "E": 1.0}]])
+        definition = fastjet.JetDefinition(fastjet.antikt_algorithm, detector.JET_RADIUS)
+        fastjet.ClusterSequence(particle, definition).inclusive_jets()
+    return fastjet
+
+
+@contextmanager
+def _silent_stdout() -> Iterator[None]:
+    """Suppress the banner that FastJet's C++ prints to stdout, maybe a user's pipe, when it is first used."""
+    sys.stdout.flush()
+    saved, sink = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, 1)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+        os.close(sink)

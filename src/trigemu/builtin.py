@@ -1,0 +1,39 @@
+"""What the core brings, said as every plugin says it."""
+
+from trigemu.support.plugin import Plugin
+
+PLUGIN = Plugin(
+    kinds={
+        "threshold": "trigemu.triggers.threshold:Threshold",
+        "combination": "trigemu.triggers.combination.kind:Combination",
+        "leg_threshold": "trigemu.triggers.combination.leg_threshold:LegThreshold",
+        "external": "trigemu.triggers.external:External",
+        "stored": "trigemu.triggers.stored:Stored",
+        "logic": "trigemu.triggers.logic:Logic",
+        "random": "trigemu.triggers.random:Random",
+    },
+    formats={
+        "nanoaod": "trigemu.samples.formats.nanoaod:NanoAOD",
+        "physlite": "trigemu.samples.formats.physlite:Physlite",
+        "delphes": "trigemu.samples.formats.delphes:Delphes",
+        "parquet": "trigemu.samples.formats.parquet:Parquet",
+        "challenge": "trigemu.samples.formats.challenge:Challenge",
+    },
+    commands={
+        "run": "trigemu.cli.run:run",
+        "compare": "trigemu.cli.compare:compare",
+        "gate": "trigemu.cli.gate:gate",
+        "scan": "trigemu.cli.scan:scan",
+        "rates-vs": "trigemu.cli.rates_vs:rates_vs",
+        "efficiency": "trigemu.cli.efficiency:efficiency",
+        "calibrate": "trigemu.cli.calibrate:calibrate",
+        "events": "trigemu.cli.events:events",
+        "scores": "trigemu.cli.scores:scores",
+        "samples": "trigemu.cli.samples:samples",
+        "check-menu": "trigemu.cli.menus:check_menu",
+        "schema": "trigemu.cli.menus:schema",
+        "import": "trigemu.cli.importing:import_",
+        "checkpoint": "trigemu.cli.checkpoint:checkpoint",
+        "warm": "trigemu.cli.warm:warm",
+    },
+)

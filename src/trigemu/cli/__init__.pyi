@@ -1,0 +1,2 @@
+from . import options as options
+from .entry import main as main

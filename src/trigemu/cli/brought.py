@@ -1,0 +1,79 @@
+"""Groups of commands that plugins bring: each is loaded when it is called, to start quickly."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext, suppress
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from trigemu.support import (
+    CORE,
+    Candidate,
+    PluginError,
+    TrigemuError,
+    brought,
+    find,
+    printable,
+    search_path,
+    summary,
+)
+
+
+class Brought(click.Group):
+    """A group of commands that plugins bring, those of the core among them.
+
+    Nothing is loaded to list them: a plugin that fails must not hide the others.
+
+    Parameters
+    ----------
+    part : str
+        The part of a `Plugin`: "commands" or "importers".
+    """
+
+    def __init__(self, *args: Any, part: str = "commands", **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.part = part
+
+    def _who(self) -> dict[str, Candidate]:
+        return brought(self.part, search_path())
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._who())
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands with their own help."""
+        rows = [(name, _help(self.part, name, who)) for name, who in self._who().items()]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete commands and options."""
+        names = (name for name in self.list_commands(ctx) if name.startswith(incomplete))
+        return [*map(CompletionItem, names), *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # it is only completed
+            return self._loaded(name)
+        return None
+
+    def _loaded(self, name: str) -> click.Command | None:
+        if name in getattr(CORE.declared(), self.part):
+            plugin = CORE
+        elif name in (who := self._who()):
+            plugin = find(who[name].name, search_path())
+        else:
+            return None
+        command = plugin.part(self.part, name)
+        if not isinstance(command, click.Command):
+            raise PluginError(
+                f"{plugin.where}: its {self.part.removesuffix('s')} {name!r} is no click command"
+            )
+        return command
+
+
+def _help(part: str, name: str, who: Candidate) -> str:
+    """Return the beginning of a command's help on one line, which is parsed, not loaded."""
+    text = printable(summary(who, part, name))
+    return click.Command(name, help=text).get_short_help_str(60) if text else f"(plugin {who.name})"

@@ -1,0 +1,380 @@
+"""Events × triggers → packed bits.
+
+A plan is the union of the triggers of some menus. Triggers that compile to equal objects are evaluated once
+and share one bit, whichever menus they belong to. `logic`, `random`, seeds and prescales act on the bits
+later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from trigemu.menus import MenusLike, Trigger, lost_prescales, menus_of, signed_differences
+from trigemu.observables import Cut, Derivation, Workspace, lowest_pt
+from trigemu.samples import Catalogue, Events, Need, Sample, decision_in, first_nan
+from trigemu.support import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PluginError,
+    SampleError,
+    TrigemuError,
+    Words,
+    inlined,
+    kernel,
+    listed,
+    nearest,
+    own_cause,
+    place_of,
+    place_of_method,
+    reason_of,
+    wrong_type,
+)
+from trigemu.triggers import Compiled, Context, Kind, TrainedOn
+
+#: Further triggers that need a column and are named, where a sample lacks it.
+_NAMED = 8
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A compiled trigger.
+
+    Attributes
+    ----------
+    compiled : Compiled
+        The compiled trigger.
+    trigger : Trigger
+        The first trigger that it was compiled for, which messages name.
+    """
+
+    compiled: Compiled
+    trigger: Trigger
+
+
+@dataclass(frozen=True)
+class Group:
+    """Slots that differ only in their cuts and are evaluated together.
+
+    slot: the compiled trigger with the lowest cut, and the first trigger. bits: int64[c], the bits of the
+    slots. cuts: float64[c], ascending; empty if `evaluate` gives decisions.
+    """
+
+    slot: Slot
+    bits: IntArray
+    cuts: FloatArray
+
+    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> Group:
+        """Return the same group on collections without the objects that no decision depends on."""
+        compiled = self.slot.compiled.without_soft_objects(lowest)
+        return replace(self, slot=replace(self.slot, compiled=compiled))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The compiled triggers of some menus, each distinct one once.
+
+    Attributes
+    ----------
+    slots : tuple of Slot
+        The distinct compiled triggers; slot b gives bit b.
+    bits : tuple of mapping of str to int
+        For each menu, the bit of each trigger that is used (`Menu.used`), by name.
+    needs : mapping of Need to tuple of Trigger
+        The columns that are read, each with the triggers that need it.
+    models : tuple of mapping of str to str
+        For each menu, the files of its models and their SHA-256.
+    trained_on : tuple of mapping of str to tuple of TrainedOn
+        For each menu, the samples on which the models of a trigger were fitted, by its name.
+    warnings : tuple of tuple of str
+        For each menu, the warnings of its compiled triggers, and about what it may not have meant.
+    """
+
+    slots: tuple[Slot, ...]
+    bits: tuple[Mapping[str, int], ...]
+    needs: Mapping[Need, tuple[Trigger, ...]]
+    models: tuple[Mapping[str, str], ...] = ()
+    trained_on: tuple[Mapping[str, tuple[TrainedOn, ...]], ...] = ()
+    warnings: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def words(self) -> int:
+        """The number of uint64 words per pattern."""
+        return max(1, -(-len(self.slots) // 64))
+
+    @cached_property
+    def margin(self) -> int:
+        """The number of crossings before and after an event that its slots look at."""
+        return max((slot.compiled.margin for slot in self.slots), default=0)
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """The slots, grouped by all but their cuts: each group is evaluated once."""
+        bits: dict[Hashable, list[int]] = {}
+        for bit, slot in enumerate(self.slots):
+            bits.setdefault(_score(slot.compiled), []).append(bit)
+        groups = [_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values()]
+        lowest = lowest_pt(use for group in groups for use in group.slot.compiled.uses())
+        return tuple(group.without_soft_objects(lowest) for group in groups)
+
+    def check(self, sample: Sample) -> None:
+        """Raise SampleError with all columns, and neighbouring crossings, that a sample lacks, and the
+        triggers that need them."""
+        if problems := [*dict.fromkeys(self.problems(sample))]:
+            raise SampleError(listed(problems))
+
+    def problems(self, sample: Sample) -> Iterator[str]:
+        """Yield a message for each column, and for neighbouring crossings, that a sample lacks."""
+        for slot in self.slots:
+            if alone := lacks_neighbours(sample, slot.compiled):
+                yield f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {alone}"
+        for need, triggers in self.needs.items():
+            if lacking := lacks(sample, need):
+                first, *others = triggers
+                yield f"{first.place}: trigger {first.name!r}: {lacking}{_also(others)}"
+
+    def check_background(self, catalogue: Catalogue) -> None:
+        """Raise SampleError if a catalogue has no background, or one that lacks what the triggers need."""
+        if not catalogue.background:
+            raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
+        for sample in catalogue.background:
+            self.check(sample)
+
+
+def _also(triggers: Sequence[Trigger]) -> str:
+    """Return the end of a message about what further triggers need."""
+    places = [f"{trigger.name!r} ({trigger.place})" for trigger in triggers[:_NAMED]]
+    more = f" and {len(triggers) - _NAMED} more" if len(triggers) > _NAMED else ""
+    need = "needs" if len(triggers) == 1 else "need"
+    return f"; {', '.join(places)}{more} {need} it too" if triggers else ""
+
+
+def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
+    """Return a message if a trigger looks at neighbouring crossings that a sample does not have, else
+    None."""
+    if not compiled.margin or sample.has_neighbours:
+        return None
+    return (
+        f"it looks at neighbouring crossings, and the events of sample {sample.name!r} (format "
+        f"{sample.table.format!r}) are not consecutive crossings"
+    )
+
+
+def lacks(sample: Sample, need: Need) -> str | None:
+    """Return a message if a sample lacks a column, with the closest name that it has; else None."""
+    if (decision := decision_in(need)) is not None:
+        return _lacks_stored(sample, decision)
+    (collection, column), schema = need, sample.schema
+    known = schema.collections.get(collection, frozenset()) if collection else schema.scalars
+    offered = known if collection else {*known, "ht", "mht", *(f"n_{c}" for c in schema.collections)}
+    if collection and collection not in schema.collections:
+        what = f"collection {collection!r}{nearest(collection, schema.collections)}"
+    elif column not in known and not (collection and column == "pt"):  # vertices have no order in pT
+        name = f"{collection}.{column}" if collection else column
+        what = f"{'column' if collection else 'observable'} {name!r}{nearest(column, offered)}"
+    else:
+        return None
+    why = "; pairs of objects under [integer] are computed from it" if column.startswith("hw_") else ""
+    return f"sample {sample.name!r} has no {what}{why}"
+
+
+def _lacks_stored(sample: Sample, name: str) -> str | None:
+    """Return a message if a sample lacks a stored decision, with the closest name that it has; else None."""
+    stored = sample.stored
+    if name in stored:
+        return None
+    hint = nearest(name, stored) if stored else "; it stores none"
+    return f"sample {sample.name!r} has no stored decision {name!r}{hint}"
+
+
+def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> Plan:
+    """Compile the triggers of some menus that are used, each distinct one once.
+
+    Parameters
+    ----------
+    menus : path, Menu, or list of these
+        The menus.
+    contents : mapping of str to bytes, optional
+        Cards and models by path, which are then not read, as on a worker that has no such files.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> trigemu.make_plan("menus/primary.toml").bits
+    ({'J100': 0, 'G30': 1},)
+    """
+    slots: list[Slot] = []
+    known: dict[Hashable, int] = {}
+    bits: list[dict[str, int]] = []
+    needs: dict[Need, list[Trigger]] = {}
+    models: list[dict[str, str]] = []
+    trained_on: list[dict[str, tuple[TrainedOn, ...]]] = []
+    warnings: list[tuple[str, ...]] = []
+    for menu in menus_of(menus):
+        bits.append({})
+        models.append({})
+        trained_on.append({})
+        said: list[str] = []
+        cuts: dict[str, list[Cut]] = {}
+        for trigger in menu.used:
+            if not isinstance(trigger.description, Kind):
+                continue
+            context = Context(menu.scope, menu.path.parent, contents)
+            compiled = trigger.description.compile(context)
+            # Plugins may compile to what has no hash.
+            same = compiled if isinstance(compiled, Hashable) else id(compiled)  # type: ignore[redundant-expr]
+            bit = known.setdefault(same, len(slots))
+            if bit == len(slots):
+                slots.append(Slot(compiled, trigger))
+            bits[-1][trigger.name] = bit
+            for need in sorted(context.needs):
+                needs.setdefault(need, []).append(trigger)
+            models[-1] |= context.models
+            if context.trained:
+                trained_on[-1][trigger.name] = tuple(context.trained)
+            said += compiled.warnings
+            cuts[trigger.name] = context.cuts
+        said += [*signed_differences(cuts), *lost_prescales(menu)]
+        warnings.append(tuple(dict.fromkeys(said)))
+    readers = {need: tuple(triggers) for need, triggers in needs.items()}
+    return Plan(tuple(slots), tuple(bits), readers, tuple(models), tuple(trained_on), tuple(warnings))
+
+
+def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
+    """Decide all triggers of a plan on some events.
+
+    Parameters
+    ----------
+    events : Events
+        The events, with the columns that the plan needs.
+    plan : Plan
+        The compiled triggers.
+    work : Workspace, optional
+        A workspace of the events, for reuse by the caller.
+
+    Returns
+    -------
+    uint64[n, plan.words]
+        Bit b % 64 of word b // 64 is the raw decision of slot b.
+
+    Raises
+    ------
+    PluginError
+        If the code of a trigger fails, or returns NaN or an array of the wrong type or shape.
+    SampleError
+        If the events lack a column.
+    """
+    if not isinstance(plan, Plan):
+        raise wrong_type("the plan", plan, "a Plan (make_plan)", "decisions takes a menu")
+    if not isinstance(events, Events):
+        raise wrong_type("the events", events, "Events", "events_from_awkward makes them of an awkward array")
+    work = work or Workspace(events)
+    words = np.zeros((len(events), plan.words), np.uint64)
+    for group in plan.groups:
+        result = _evaluate(group, work)
+        if not len(group.cuts):
+            _pack(words, group.bits[0], result)
+            continue
+        numbers = _pack_above(words, group.bits, result, group.cuts)
+        if not numbers and not group.slot.compiled.nan_is_below:
+            trigger, at = group.slot.trigger, first_nan(result)
+            raise PluginError(
+                f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
+                f"{events.sample!r}, event {events.id[at]}; a score without a value is -inf"
+                f"{_code(group.slot.compiled)}"
+            )
+    return words
+
+
+def _group(slots: Sequence[tuple[int, Slot]]) -> Group:
+    """Make a group of bits and their slots, given in ascending order of the bits."""
+    rising = sorted(slots, key=lambda item: item[1].compiled.cut or 0.0)
+    cuts = [slot.compiled.cut for _, slot in rising if slot.compiled.cut is not None]
+    lowest = Slot(rising[0][1].compiled, slots[0][1].trigger)
+    return Group(lowest, np.array([bit for bit, _ in rising], np.int64), np.array(cuts, np.float64))
+
+
+def _score(compiled: Compiled) -> Hashable:
+    """Return a key that is equal for compiled triggers that differ only in their cuts."""
+    if compiled.cut is None or not is_dataclass(compiled) or not isinstance(compiled, Hashable):
+        return object()
+    settable = any(field.name == "cut" and field.init for field in fields(compiled))
+    return replace(compiled, cut=0.0) if settable else object()
+
+
+def _evaluate(group: Group, work: Workspace) -> Any:
+    """Return decisions bool[n], or scores float64[n], which are exact only above the lowest cut.
+
+    PluginError if the code of the trigger fails, or returns anything else.
+    """
+    trigger, compiled = group.slot.trigger, group.slot.compiled
+    try:
+        scored = compiled.cut is not None
+        result = compiled.score_above(work, group.cuts[0]) if scored else compiled.evaluate(work)
+    except SampleError as error:  # it names the sample and the column
+        error.args = (f"{error}{place_of(error)}",)
+        raise
+    except TrigemuError as error:
+        raise PluginError(f"{_place(trigger)}: {error}") from error
+    except Exception as error:
+        if own := own_cause(error):
+            raise own from error
+        where = f"{_place(trigger)} failed on sample {work.events.sample!r}, from event {work.events.id[0]}"
+        raise PluginError(f"{where}: {reason_of(error)}") from error
+    wanted, n = np.dtype(np.bool_ if compiled.cut is None else np.float64), len(work.events)
+    if not isinstance(result, np.ndarray):
+        given = type(result).__name__
+        raise PluginError(f"{_place(trigger)} gave a {given}, expected {wanted}[{n}]{_code(compiled)}")
+    if result.dtype != wanted or result.shape != (n,):
+        shape = ", ".join(map(str, result.shape))
+        given = f"{result.dtype}[{shape}]"
+        raise PluginError(f"{_place(trigger)} gave {given}, expected {wanted}[{n}]{_code(compiled)}")
+    return result
+
+
+def _code(compiled: Compiled) -> str:
+    """Return the file and line of what decides, if it is of a plugin."""
+    names = ("score_above", "evaluate") if compiled.cut is not None else ("evaluate",)
+    return place_of_method(compiled, *names)
+
+
+def _place(trigger: Trigger) -> str:
+    return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
+
+
+@kernel
+def _pack(words: Words, bit: int, fired: BoolArray) -> None:
+    word, shift = bit // 64, np.uint64(bit % 64)
+    for event in range(len(fired)):
+        words[event, word] |= np.uint64(fired[event]) << shift
+
+
+@kernel
+def _pack_above(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> bool:
+    """Set the bits of ascending cuts; return whether no score is NaN."""
+    word, shift = bits[0] // 64, np.uint64(bits[0] % 64)
+    numbers = True
+    for event in range(len(score)):  # without a branch
+        words[event, word] |= np.uint64(score[event] > cuts[0]) << shift
+        numbers &= score[event] == score[event]
+    if len(cuts) > 1:
+        _pack_further(words, bits, score, cuts)
+    return numbers
+
+
+@inlined
+def _pack_further(words: Words, bits: IntArray, score: FloatArray, cuts: FloatArray) -> None:
+    for event in range(len(score)):
+        for i in range(1, len(cuts)):
+            if not score[event] > cuts[i]:
+                break
+            words[event, bits[i] // 64] |= np.uint64(1) << np.uint64(bits[i] % 64)

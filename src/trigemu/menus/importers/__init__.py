@@ -1,1 +1,0 @@
-"""Import of the menus of experiments as menus in TOML, to be read and edited by people."""

@@ -1,0 +1,111 @@
+"""The style of every figure: that of mplhep, with colours for colour-blind readers."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+
+import matplotlib as mpl
+import mplhep
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from trigemu.results.numbers import short
+from trigemu.support import printable, write_bytes
+
+#: Petroff's ten colours (arXiv:2107.02270), made for scatter plots that everyone can read.
+COLOURS = (
+    "#3f90da", "#ffa90e", "#bd1f01", "#94a4a2", "#832db6",
+    "#a96b59", "#e76300", "#b9ac70", "#717581", "#92dadd",
+)  # fmt: skip
+
+#: Longer names are shortened in figures, and written in full where their numbers are.
+LONGEST = 26
+#: Quantities that figures typeset.
+_TRANSVERSE = re.compile(r"\b([pEH])T\b")
+#: A character of no width.
+_NOTHING = "\u200b"
+#: What makes a figure.
+_make: ContextVar[Callable[..., Figure]] = ContextVar("make", default=Figure)
+
+
+@contextmanager
+def figure(width: float = 8.0, height: float = 6.0) -> Iterator[tuple[Figure, Axes]]:
+    """Make a figure and its axes in the common style; sizes in inches."""
+    style = {**mplhep.style.ATLAS, "font.family": "sans-serif", "font.size": 13, "figure.dpi": 110}
+    fonts = ("mathtext.", "font.sans-serif")  # the style's own fonts are rarely installed
+    wanted = {key: value for key, value in style.items() if not key.startswith(fonts)}
+    with mpl.rc_context({key: value for key, value in wanted.items() if key in mpl.rcParams}):
+        made = _make.get()(figsize=(width, height), layout="constrained")
+        axes = made.add_subplot()
+        yield made, axes
+
+
+@contextmanager
+def managed() -> Iterator[None]:
+    """Let the figures that are made inside belong to pyplot, so that a notebook displays them."""
+    import matplotlib.pyplot as plt  # here, because it chooses a window system
+
+    # This loads the backend, whose settings would be undone with those of the style.
+    plt.draw_if_interactive()  # type: ignore[no-untyped-call]
+    before = _make.set(plt.figure)
+    try:
+        yield
+    finally:
+        _make.reset(before)
+
+
+def log_axis(axis: Axis) -> None:
+    """Label a logarithmic axis with plain numbers at 1, 2 and 5 times the powers of ten."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def rate_axis(axis: Axis, low: float, high: float) -> None:
+    """Label a logarithmic axis of rates in Hz from low to high: 1k, 10k, and between where there is room."""
+    axis.set_major_locator(LogLocator(subs=(1.0,) if high > 100 * low else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def save(made: Figure, path: Path) -> None:
+    """Write a figure, completely or not at all; the ending of the name chooses the format."""
+    with suppress(OSError):  # an unusable folder is reported when the file is written
+        path.parent.mkdir(parents=True, exist_ok=True)
+    write_bytes(path, drawn(made, path.suffix[1:]))
+
+
+def drawn(made: Figure, kind: str) -> bytes:
+    """Return a figure as a file of some kind: png, pdf or svg."""
+    stream = io.BytesIO()
+    made.savefig(stream, format=kind)
+    return stream.getvalue()
+
+
+def literal(text: str) -> str:
+    """Return a text of others, such as a name, for Matplotlib to draw as it is. Otherwise it would take what
+    is between two $ for a formula, and leave a line whose name begins with _ out of the legend."""
+    plain = printable(text).replace("$", r"\$")
+    return f"{_NOTHING}{plain}" if plain.startswith("_") else plain
+
+
+def axis_label(text: str, unit: str = "") -> str:
+    """Return the label of an axis: a text of others, in which pT, ET and HT are typeset, and its unit."""
+    return _TRANSVERSE.sub(r"$\1_{\\mathrm{T}}$", literal(f"{text} [{unit}]" if unit else text))
+
+
+def shown(names: Iterable[str]) -> dict[str, str]:
+    """Return name → label in figures; no two labels are equal."""
+    found: dict[str, str] = {}
+    for name in names:
+        label = name if len(name) <= LONGEST else f"{name[:14]}…{name[-11:]}"
+        alike = sum(known.startswith(label) for known in found.values())
+        found[name] = f"{label} ({alike + 1})" if label in found.values() else label
+    return found

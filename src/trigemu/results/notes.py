@@ -1,0 +1,186 @@
+"""Notes below tables of rates, for the terminal and for the report: what the marks and columns mean, which
+sample the rates are from, and what a user should know before using them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from trigemu.counting import LISTED
+from trigemu.menus import Menu
+from trigemu.rates import FEW_EVENTS, MenuRates, Rate, TriggerRates
+from trigemu.results.numbers import in_unit, rejection_text, short, with_error
+from trigemu.samples import HALF_NAMES
+
+#: Largest number of triggers with a unique rate of 0 by construction that are named.
+_NAMED = 8
+
+
+class Note(NamedTuple):
+    """A line below a table. about: "menu": one menu alone; "events", "unseen", "few", "budget": what explains
+    that column or mark; "rates": anything else. cases: what follows, of the rates of one menu."""
+
+    text: str
+    about: Literal["menu", "events", "unseen", "few", "budget", "rates"] = "rates"
+    cases: str = ""
+
+
+def texts(notes: Iterable[Note]) -> Iterator[str]:
+    """Return the texts of notes."""
+    return (note.text + note.cases for note in notes)
+
+
+def legend(rates: Sequence[TriggerRates], menus: Sequence[Rate]) -> Iterator[Note]:
+    """Yield a line for each mark that the rates of triggers, of groups and of menus show."""
+    every = [*menus, *(r.rates[quantity] for r in rates for quantity in LISTED)]
+    if any(rate.upper_limit_hz is not None for rate in every):
+        yield Note("<: no event; upper limit at 68 %.")
+    contained = list(dict.fromkeys(_contained(r) for r in rates if r.unique.contained_in))
+    if contained:
+        more = f" and {len(contained) - _NAMED} more" if len(contained) > _NAMED else ""
+        yield Note(
+            f"0: by construction; those in brackets accept every event that the trigger accepts: "
+            f"{', '.join(contained[:_NAMED])}{more}."
+        )
+    if any(rate.budgeted for rate in every):
+        yield Note(
+            "=: a rate budget, from which the threshold was found; as a measurement it says nothing.",
+            "budget",
+        )
+    if unseen := [*_unseen(rates), *("menu" for rate in menus if rate.unseen)]:
+        more = f" and {len(unseen) - _NAMED} more" if len(unseen) > _NAMED else ""
+        yield Note(
+            "*: a sample may be missing by chance; one event of it would change the rate by more than its "
+            "error and by a tenth.",
+            "unseen",
+            f" Marked: {', '.join(unseen[:_NAMED])}{more}.",
+        )
+    if any(rate.is_uncertain and not rate.unseen for rate in every):
+        yield Note(
+            f"?: N_eff below {FEW_EVENTS:g}: the error is too small, and the rate more often too low.", "few"
+        )
+
+
+def _contained(rates: TriggerRates) -> str:
+    name = f"group {rates.name}" if rates.kind == "group" else rates.name
+    return f"{name} ({' or '.join(rates.unique.contained_in)})"
+
+
+def _unseen(rates: Sequence[TriggerRates]) -> Iterator[str]:
+    """Yield what a single event of a sample without any would add to the rates of a trigger or group."""
+    for of in rates:
+        marked = [of.rates[quantity] for quantity in LISTED if of.rates[quantity].unseen]
+        if marked:
+            largest = max(marked, key=lambda rate: rate.unseen_hz)
+            yield f"{of.name} (up to {in_unit(largest.unseen_hz, 0.0)} of {' or '.join(largest.unseen)})"
+
+
+def notes(result: MenuRates) -> Iterator[Note]:
+    """Yield the notes below the rates of a menu."""
+    samples = " + ".join(sample.name for sample in result.catalogue.background)
+    kind = result.catalogue.table.convention
+    yield Note("")
+    yield Note(f"Sample {result.catalogue.table.name!r} ({kind} weights): {samples}.")
+    yield from of_equal_weight(result)
+    yield Note(f"±: statistical errors only. {_conditions(result)}")
+    yield Note("Events: those in the total; N_eff: effective number of independent interactions.", "events")
+    yield from rejections(result)
+    wholes = [result.rate, *(level.rate for level in result.levels)]
+    yield from legend((*result.triggers, *result.groups), wholes)
+    if pileup := result.catalogue.pileup:
+        yield Note(
+            f"Pile-up: crossings reweighted from µ = {pileup.before:.4g} to {pileup.mean:g} (Poisson; their "
+            f"mean is then {pileup.after:.4g}), and by a factor of {pileup.factor:.4g}: the crossing rate is "
+            f"kept. Effective number of crossings: {short(pileup.effective_events)}, before "
+            f"{short(pileup.effective_before)}."
+        )
+        if not pileup.known:
+            yield Note(
+                "The mean that the sample was made with is not known (mean_interactions in its catalogue): "
+                "the sample's own distribution is divided out, and the errors include its fluctuations."
+            )
+    yield from half_used(result)
+    yield from solutions(result.menu)
+    yield from (Note(f"Warning: {warning}.", "menu") for warning in result.warnings)
+
+
+def _conditions(result: MenuRates) -> str:
+    """Return a sentence with the mean number of interactions and the luminosity of the sample."""
+    catalogue = result.catalogue
+    table, pileup = catalogue.table, catalogue.pileup
+    luminosity, of_sample = table.luminosity_cm2s, table.mean_interactions
+    if table.convention == "luminosity":
+        return f"Luminosity: {luminosity:g} cm⁻² s⁻¹." if luminosity else ""
+    mean = pileup.mean if pileup else of_sample
+    if mean is None:
+        return ""
+    text = f"µ = {mean:.3g} interactions a crossing"
+    if luminosity and of_sample:
+        rate = in_unit(result.menu.crossing_rate_hz, 0.0)
+        scaled = luminosity * (mean / of_sample) * (result.menu.crossing_rate_hz / catalogue.crossing_rate_hz)
+        text += f", which is {scaled:.2e} cm⁻² s⁻¹ if {rate} of crossings collide"
+    return f"{text}."
+
+
+def half_used(result: MenuRates) -> Iterator[Note]:
+    """Yield a sentence that says which rates are from one half of each sample."""
+    if result.half:
+        names = result.half.triggers
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        yield Note(
+            f"Fitted on this sample: {', '.join(names[:_NAMED])}{more}. What is accepted by these, and what "
+            f"they change in other rates, is from the {HALF_NAMES[result.half.number]} half, scaled to all; "
+            f"all else is from all events."
+        )
+
+
+def rejections(result: MenuRates) -> Iterator[Note]:
+    """Yield a line for each level but the first."""
+    for before, level in pairwise(result.levels):
+        if level.rejection is not None:
+            yield Note(f"Rejection from {before.name} to {level.name}: {rejection_text(level)}.")
+    if result.levels:
+        yield Note(
+            "Unique rates and shares are within a level; the rate of the menu is that of the last one."
+        )
+
+
+def of_equal_weight(result: MenuRates) -> Iterator[Note]:
+    """Yield the rate that each event counts as where neither a catalogue nor weights say it."""
+    for sample in result.catalogue.background:
+        if not sample.weighted:
+            each = in_unit(result.menu.crossing_rate_hz / sample.entries, 0.0)
+            mean = " on average" if sample.per_interactions else ""
+            files = len(sample.sources)
+            of, given = f" of {result.catalogue.path.name}", "a file given as --samples is"
+            if sample.in_memory:
+                of, given = "", "events without weights are"
+            elif files > 1:
+                of, given = f" of {files} files", "files without a catalogue are"
+            yield Note(
+                f"Each of the {sample.entries} events{of} counts as {each}{mean}: {given} taken as crossings "
+                f"of equal weight that make up the crossing rate."
+            )
+
+
+def solutions(menu: Menu) -> Iterator[Note]:
+    """Yield a line for each threshold found from a budget."""
+    solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
+    for name, budget, solution in solved:
+        yield Note(
+            f"{name}: threshold {with_error(solution.cut, solution.error)} for "
+            f"{in_unit(budget.hz, 0.0)} of {budget.quantity} rate.",
+            "menu",
+        )
+
+
+def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
+    """Return the notes of a report, once for all menus."""
+    found = [
+        "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
+        "Events: those in the total; N_eff: effective number of independent interactions."
+    ]
+    rates = [rates for variant in variants for rates in (*variant.triggers, *variant.groups)]
+    equal = dict.fromkeys(text for variant in variants for text in texts(of_equal_weight(variant)))
+    return (*found, *equal, *texts(legend(rates, [variant.rate for variant in variants])))

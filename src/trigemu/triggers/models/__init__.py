@@ -1,1 +1,0 @@
-"""Neural networks and boosted trees: model cards, loading, and evaluation in batches or of single events."""

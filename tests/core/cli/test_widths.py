@@ -1,0 +1,151 @@
+"""What commands print at 80, 100 and 120 columns, in a pipe, and in ASCII: names and prescales whole."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from rich.cells import cell_len
+from rich.console import Console, Group
+
+import trigemu as package
+from trigemu.cli import outputs
+from trigemu.cli.commands import cli
+from trigemu.cli.console import console
+from trigemu_latency import cli as bench
+
+MENUS = Path(package.__file__).parents[2] / "menus"
+#: Some events of the embedded sample, for the command line: those of its longest background.
+LONGEST = max(package.open_catalogue().background, key=lambda sample: sample.entries)
+PART = ("--only", f"{LONGEST.name}:0:0:{min(60_000, LONGEST.entries)}")
+VARIANTS = tuple(str(MENUS / f"{name}.toml") for name in ("primary", "full"))
+FULL = VARIANTS[1]
+SCAN = ("scan", FULL, "--trigger", "J100", "--values", "60:160:20", "--budget", "2e4", *PART)
+COMMANDS = {
+    "run": ("run", FULL, *PART),
+    "overlap": ("run", FULL, "--overlap", *PART),
+    "compare": ("compare", *VARIANTS, *PART),
+    "scan": SCAN,
+    "two levels": ("run", str(MENUS / "two-level.toml"), "--overlap", *PART),
+    "bench": ("bench", "menu.toml", "--samples", "catalogue.toml", "--events", "100", "--batch", "1,16,64"),
+}
+#: Commands that print the names of all triggers.
+ALL_NAMES = ("run", "overlap", "compare", "two levels")
+
+
+@pytest.fixture(scope="module")
+def shown() -> dict[str, list[Any]]:
+    return {}
+
+
+@pytest.fixture
+def page(shown: dict[str, list[Any]], place: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Group]:
+    """Run a command, once, and return what it prints."""
+
+    class Kept(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            kept.extend(objects)
+
+    def made(name: str) -> Group:
+        if name not in shown:
+            kept.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(outputs, "console", lambda: Kept())
+                # It starts processes that compile everything anew, for half a minute: test_bench.py does.
+                patch.setattr(bench, "first_decision", lambda *_: package.FirstDecision(12.3, 1.8, 43))
+                result = CliRunner().invoke(cli, COMMANDS[name], catch_exceptions=False)
+            assert result.exit_code == 0, result.output
+            shown[name] = list(kept)
+        return Group(*shown[name])
+
+    kept: list[Any] = []
+    return made
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+@pytest.mark.parametrize("width", [80, 100, 120])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_nothing_is_too_long_or_broken(
+    page: Callable[[str], Group], name: str, width: int, encoding: str
+) -> None:
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding=encoding, errors="strict", write_through=True)
+    Console(file=stream, width=width, highlight=False, markup=False, emoji=False).print(page(name))
+    lines = buffer.getvalue().decode(encoding).splitlines()
+    assert max(map(cell_len, lines)) <= width
+    assert not any("…" in line for line in lines if "±" in line)
+    words = {word for line in lines for word in line.split()}
+    if name not in ALL_NAMES:
+        return
+    menu = package.read_menu(COMMANDS[name][2 if name == "compare" else 1])
+    assert {trigger.name for trigger in menu.enabled} <= words
+    if name != "compare":
+        prescales = {f"{trigger.prescale:g}" for trigger in menu.enabled if trigger.prescale > 1}
+        assert prescales
+        assert prescales <= words
+    if name in ("run", "overlap"):
+        first = next(trigger for trigger in menu.enabled if trigger.prescale > 1)
+        rows = [line for line in lines if line.startswith(f"{first.name} ")]
+        assert [row.split()[1] for row in rows] == [f"{first.prescale:g}"]
+        (head,) = (line.split() for line in lines if re.match(r"trigger +prescale ", line))
+        left_out = any(line.startswith("Not shown: share") for line in lines)
+        assert left_out == ("share" not in head)
+        assert left_out >= (width == 80)  # the numbers of this menu need more
+        assert left_out <= (width < 120)
+    if name == "overlap":
+        check_blocks(lines, [trigger.name for trigger in menu.enabled], least=2 if width == 80 else 1)
+
+
+def check_blocks(lines: list[str], names: list[str], least: int) -> None:
+    """The overlap is printed in blocks of columns: each column is in one of them, each row in all."""
+    heads = [line.split()[1:] for line in lines if re.match(r" +trigger +\d+ ", line)]
+    assert [int(number) for head in heads for number in head] == list(range(1, len(names) + 1))
+    assert len(heads) >= least
+    for number, name in enumerate(names, start=1):
+        assert sum(line.split()[:2] == [str(number), name] for line in lines) == len(heads)
+
+
+def test_a_pipe_has_plain_text_as_wide_as_columns_say(place: Any) -> None:
+    command = [sys.executable, "-m", "trigemu", "run", "menu.toml", "--samples", "catalogue.toml"]
+    settings = {"PYTHONIOENCODING": "ascii", "COLUMNS": "60"}
+    done = subprocess.run(command, env={**os.environ, **settings}, capture_output=True, check=True)
+    text = done.stdout.decode("ascii")
+    assert "\x1b" not in text
+    assert "\\" not in text
+    assert "+-" in text
+    assert max(map(len, text.splitlines())) <= 60
+    assert "Not shown: share" in text
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"), [("", 100), ("120", 120), ("0", 100), ("wide", 100), ("9" * 30, 100)]
+)
+def test_the_width_of_a_pipe(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert console().width == width
+
+
+def test_no_colour_where_none_is_wanted(
+    monkeypatch: pytest.MonkeyPatch, page: Callable[[str], Group]
+) -> None:
+    for variable in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    cyan = "\x1b[36m"
+
+    def printed() -> str:
+        stream = io.StringIO()
+        Console(file=stream, force_terminal=True, width=100).print(page("run"))
+        return stream.getvalue()
+
+    assert cyan in printed()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert cyan not in printed()

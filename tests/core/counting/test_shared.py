@@ -1,0 +1,311 @@
+"""Errors of events that share interactions, against sums over the events of each parent in plain Python."""
+
+from __future__ import annotations
+
+import math
+import random
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_menus import as_toml, judged, menus
+from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, toy_events
+
+from trigemu import emulate, rates_of
+from trigemu.api import Rate
+from trigemu.counting.patterns import complete_table, count_patterns, merge_tables
+from trigemu.counting.shared import Covariance, SharedEvents
+from trigemu.results.text import rates as output
+from trigemu.studies.comparison import compare
+from trigemu.studies.efficiency import Profile, efficiencies
+from trigemu.studies.exclusive import exclusive_rates
+from trigemu.studies.rates_in_bins import binned_rates
+from trigemu.studies.scan_steps import Steps
+from trigemu.studies.threshold_scan import scan
+
+Events = list[dict[str, Any]]
+
+
+def related_events(seed: int, n: int, parents: int) -> Events:
+    """Events that share some parents; half of those of one look and all weigh alike, so that errors grow."""
+    rng = random.Random(seed)
+    scale = [10 ** rng.uniform(-0.5, 0.5) for _ in range(parents)]
+    look = toy_events(seed + 1, parents)
+    found = []
+    for event in toy_events(seed, n):
+        parent = rng.randrange(parents)
+        alike = look[parent] if rng.random() < 0.5 else event
+        found.append(alike | {"parent": parent, "weight": scale[parent] * rng.uniform(0.5, 1.5)})
+    return found
+
+
+def by_parent(parents: Iterable[int], values: Iterable[float]) -> float:
+    """√Σ (Σ x)²"""
+    sums: dict[int, float] = defaultdict(float)
+    for parent, value in zip(parents, values, strict=True):
+        sums[parent] += value
+    return math.sqrt(math.fsum(x * x for x in sums.values()))
+
+
+def close(found: float, expected: float, scale: float) -> bool:
+    return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-9 * scale)
+
+
+@settings(max_examples=40)
+@given(menus(), st.integers(0, 2**32), st.integers(1, 30), st.booleans())
+def test_errors_of_rates_overlaps_and_effective_numbers(
+    triggers: Events, seed: int, parents: int, fitted: bool
+) -> None:
+    """Parents are those of the whole catalogue: here two samples share them."""
+    samples = {"a": related_events(seed, 40, parents), "b": related_events(seed + 1, 20, parents)}
+    if fitted:
+        halves = {is_evaluation(e["parent"]) for part in samples.values() for e in part}
+        if not all(any(is_evaluation(e["parent"]) for e in part) for part in samples.values()) or not halves:
+            return
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted))
+    result = rates_of(emulate([menu], memory_catalogue(samples)))
+    ones = {name: factors(part) if fitted else [1.0] * len(part) for name, part in samples.items()}
+    expected = judged(samples, triggers, 1.0, 40e6, ones)
+    parent = [e["parent"] for part in samples.values() for e in part]
+    known = {t["name"] for t in triggers if t["kind"] == "random" and not t["seed"]}  # without error
+
+    def check(rate: Rate, entries: list[tuple[str, float, float]]) -> None:
+        error = by_parent(parent, [w * f for _, w, f in entries])
+        assert close(rate.error_hz, error, sum(w for _, w, _ in entries))
+        if rate.events and error:
+            assert rate.effective_events == pytest.approx(rate.hz**2 / rate.error_hz**2)
+
+    check(result.rate, expected["menu"])
+    for t in (*result.triggers, *result.groups):
+        name = f"group {t.name}" if t.kind == "group" else t.name
+        for quantity in ("total", "unique", "share")[name in known :]:
+            check(getattr(t, quantity), expected[f"{quantity} {name}"])
+    names = [t.name for t in result.triggers]
+    for i, s in enumerate(names):
+        for j, t in enumerate(names):
+            entries = expected[f"overlap {s} {t}"]
+            error = by_parent(parent, [w * f for _, w, f in entries]) if s != t or s not in known else 0.0
+            assert close(result.overlap_error[i, j], error, sum(w for _, w, _ in entries))
+
+
+MENU = """
+[menu]
+name = "{name}"
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = {jet}
+prescale = 3
+group = "x"
+[[trigger]]
+name = "M"
+kind = "threshold"
+observable = "met"
+above = {met}
+seed = "J or G"
+group = "x"
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+above = 12
+prescale = 2.5
+"""
+
+
+@pytest.fixture
+def catalogue() -> Any:
+    return memory_catalogue({"a": related_events(1, 200, 60), "b": related_events(2, 100, 60)})
+
+
+def menu(folder: Path, name: str = "one", jet: float = 30.0, met: float = 20.0) -> Any:
+    return menu_from(folder, MENU.format(name=name, jet=jet, met=met))
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (17, 1), (70, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, catalogue: Any, size: int, workers: int) -> None:
+    with engine(size, workers) as used:
+        reference, other = (
+            output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, executor=e)), "0")
+            for e in (None, used)
+        )
+    assert other == reference
+
+
+def test_events_as_independent(tmp_path: Path, catalogue: Any) -> None:
+    """Of either kind the rates are the same; the errors here are smaller."""
+    known = rates_of(emulate([menu(tmp_path)], catalogue))
+    alone = rates_of(emulate([menu(tmp_path)], catalogue.with_errors("events")))
+    events = [e for s in catalogue.samples for e in s.sources[0].events]
+    fired = [max((j["pt"] for j in e["jet"]), default=0) > 30 for e in events]
+    error = math.sqrt(sum((e["weight"] * f / 3) ** 2 for e, f in zip(events, fired, strict=True)))
+    assert alone.triggers[0].total.error_hz == pytest.approx(error, rel=1e-12)
+    for a, b in zip(known.triggers, alone.triggers, strict=True):
+        assert a.total.hz == b.total.hz
+        assert a.total.error_hz > 1.1 * b.total.error_hz
+        assert a.total.effective_events < b.total.effective_events / 1.2
+
+
+def test_a_parent_that_no_other_event_has_changes_nothing(tmp_path: Path) -> None:
+    events = toy_events(3, 100)
+    own = [e | {"parent": 1000 + i} for i, e in enumerate(events)]
+    plain, named = (
+        rates_of(emulate([menu(tmp_path)], memory_catalogue({"a": part}))) for part in (events, own)
+    )
+    assert output.as_json(plain, "0") == output.as_json(named, "0")
+
+
+def test_differences_gains_and_common_rates(tmp_path: Path, catalogue: Any) -> None:
+    """Σ over the events of a parent, of w (f_A − f_B): by the bootstrap of parents, whose spread it is."""
+    both = [menu(tmp_path, "one"), menu(tmp_path, "two", jet=35.0, met=15.0)]
+    found = compare(emulate(both, catalogue))
+    alone = compare(emulate(both, catalogue.with_errors("events")))
+    (rate,) = (d for d in found.differences if d.what == "menu")
+    spread = bootstrap(both, catalogue, lambda result: result[0].rate.hz - result[1].rate.hz)
+    assert rate.error_hz == pytest.approx(spread, rel=0.1)
+    more = [
+        d.error_hz / e.error_hz
+        for d, e in zip(found.differences, alone.differences, strict=True)
+        if e.error_hz
+    ]
+    assert max(more) > 1.1
+    assert [g.hz for g in found.gained] == [g.hz for g in alone.gained]
+
+
+def bootstrap(menus_: list[Any], catalogue: Any, of: Any, n: int = 200) -> float:
+    """The spread of a number over copies of the catalogue in which each parent counts a Poisson number of
+    times."""
+    rng = np.random.default_rng(1)
+    values = []
+    for _ in range(n):
+        times = rng.poisson(1.0, 1000)
+        copies = {
+            s.name: [e | {"weight": e["weight"] * float(times[e["parent"]])} for e in s.sources[0].events]
+            for s in catalogue.samples
+        }
+        emulation = emulate(menus_, memory_catalogue(copies))
+        values.append(of([rates_of(emulation, m) for m in menus_]))
+    return float(np.std(values))
+
+
+def test_a_scan_has_the_errors_of_separate_runs(tmp_path: Path, catalogue: Any) -> None:
+    steps = (20.0, 30.0, 40.0)
+    found = scan(menu(tmp_path), [Steps("J", steps)], catalogue)
+    for point, jet in zip(found.points, steps, strict=True):
+        alone = rates_of(emulate([menu(tmp_path, jet=jet)], catalogue))
+        assert [t.unique for t in point.triggers] == [t.unique for t in alone.triggers]
+        assert point.rate == alone.rate
+
+
+def test_exclusive_rates_and_rates_in_bins(tmp_path: Path, catalogue: Any) -> None:
+    one = menu(tmp_path)
+    found = exclusive_rates(emulate([one], catalogue))
+    alone = exclusive_rates(emulate([one], catalogue.with_errors("events")))
+    assert any(a.error_hz > 1.2 * b.error_hz for a, b in zip(found.largest, alone.largest, strict=True))
+    whole = binned_rates(one, "n_jet", (0.0, 100.0), catalogue)
+    (only,) = whole.bins
+    events = [e for s in catalogue.samples for e in s.sources[0].events]
+    weights = [e["weight"] for e in events]
+    fired = [(max((j["pt"] for j in e["jet"]), default=0) > 30) / 3 for e in events]
+    mean = sum(w * f for w, f in zip(weights, fired, strict=True)) / sum(weights)
+    error = by_parent(
+        [e["parent"] for e in events], [w * (f - mean) for w, f in zip(weights, fired, strict=True)]
+    )
+    assert only.if_all[0].error_hz == pytest.approx(error, rel=1e-9)
+
+
+def test_efficiencies(tmp_path: Path) -> None:
+    """Var(ε) gains the products of w (a − ε); where all pass, the effective number is that of the parents."""
+    signal = related_events(5, 300, 80)
+    catalogue = memory_catalogue({"soft": toy_events(1, 20)}, signals={"yy": signal})
+    edges = (0.0, 20.0, 1000.0)
+    (turnon,) = efficiencies(
+        [menu(tmp_path)], catalogue, ["yy"], [Profile("met", edges)], triggers=["J"]
+    ).turnons
+    (alone,) = efficiencies(
+        [menu(tmp_path)], catalogue.with_errors("events"), ["yy"], [Profile("met", edges)], triggers=["J"]
+    ).turnons
+    inside = [e for e in signal if e["met"] < 20]
+    weights, parents = [e["weight"] for e in inside], [e["parent"] for e in inside]
+    a = [(max((j["pt"] for j in e["jet"]), default=0) > 30) / 3 for e in inside]
+    total = sum(weights)
+    mean = sum(w * x for w, x in zip(weights, a, strict=True)) / total
+    residual = [w * (x - mean) for w, x in zip(weights, a, strict=True)]
+    own = sum(w * w * ((1 - mean) ** 2 * x + mean**2 * (1 - x)) for w, x in zip(weights, a, strict=True))
+    variance = (own + by_parent(parents, residual) ** 2 - sum(x * x for x in residual)) / total**2
+    n = mean * (1 - mean) / variance
+    centre, shrink = mean + 1 / (2 * n), 1 + 1 / n
+    width = math.sqrt(mean * (1 - mean) / n + 1 / (4 * n * n))
+    curve = next(c for c in turnon.curves if c.trigger == "J")
+    assert curve.low[0] == pytest.approx((centre - width) / shrink, rel=1e-9)
+    assert curve.high[0] == pytest.approx((centre + width) / shrink, rel=1e-9)
+    assert turnon.effective_events[0] == pytest.approx(total**2 / by_parent(parents, weights) ** 2, rel=1e-9)
+    assert turnon.effective_events[0] < alone.effective_events[0]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 200), st.data())
+def test_tables_list_the_same_events_however_they_are_cut(seed: int, n: int, data: st.DataObject) -> None:
+    rng = np.random.default_rng(seed)
+    words = rng.integers(0, 6, (n, 1)).astype(np.uint64)
+    parent, id = rng.integers(0, n, n).astype(np.uint64), np.arange(n, dtype=np.uint64)
+    weight, axis = rng.normal(size=n), rng.integers(0, 2, n)
+    whole = complete_table([count_patterns(0, words, weight, axis, made_from=(parent, id))])
+    edges = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=4))), n]
+    parts = [
+        count_patterns(0, words[a:b], weight[a:b], axis[a:b], made_from=(parent[a:b], id[a:b]))
+        for a, b in pairwise(edges)
+    ]
+    cut = complete_table([merge_tables(parts[:2]), *parts[2:]])
+    times = np.bincount(parent.astype(np.int64), minlength=n)
+    assert len(whole.shared) == times[times > 1].sum()
+    for name in ("entry", "parent", "id", "weight"):
+        assert getattr(cut.shared, name).tolist() == getattr(whole.shared, name).tolist()
+    for entry, event in zip(whole.shared.entry, whole.shared.id, strict=True):
+        assert whole.words[entry, 0] == words[event, 0]
+        assert whole.axis[entry] == axis[event]
+    some = whole.take(np.flatnonzero(whole.words[:, 0] % 2 == 1))
+    kept = [event for event in whole.shared.id if words[event, 0] % 2 == 1]
+    assert some.shared.id.tolist() == kept
+
+
+def test_events_in_which_nothing_fired_are_not_listed_where_they_cannot_enter() -> None:
+    words = np.array([[0], [1], [0], [1]], np.uint64)
+    made_from = np.zeros(4, np.uint64), np.arange(4, dtype=np.uint64)
+    some, every = (
+        complete_table([count_patterns(0, words, np.ones(4), made_from=made_from, undecided=u)])
+        for u in (False, True)
+    )
+    assert some.shared.id.tolist() == [1, 3]
+    assert every.shared.id.tolist() == [0, 1, 2, 3]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 60))
+def test_covariances_are_those_of_a_double_loop(seed: int, n: int) -> None:
+    """Fractions of either sign, over more parents than events or fewer."""
+    rng = np.random.default_rng(seed)
+    rows, columns = 5, 3
+    fractions = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.7)
+    events = SharedEvents(
+        rng.integers(0, rows, n),
+        rng.integers(0, max(1, n // 2), n).astype(np.uint64),
+        np.arange(n, dtype=np.uint64),
+        rng.normal(size=n),
+    )
+    sums = Covariance(events.related(), rows, columns)
+    sums.add(np.arange(rows), fractions)
+    expected = np.zeros(columns)
+    for i in range(n):
+        for j in range(n):
+            if i != j and events.parent[i] == events.parent[j]:
+                x, y = (events.weight[k] * fractions[events.entry[k]] for k in (i, j))
+                expected += x * y
+    assert sums.result() == pytest.approx(expected, abs=1e-9)

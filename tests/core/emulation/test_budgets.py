@@ -1,0 +1,744 @@
+"""Cuts from budgets against a search over all cuts in plain Python."""
+
+from __future__ import annotations
+
+import math
+import random
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from onnx_toys import linear, write_card
+from toy_menus import any_of, from_decisions
+from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
+
+from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
+from trigemu.emulation import Chunk, chunks_of
+from trigemu.emulation import budgets as module
+from trigemu.emulation.budgets import cut_for, solve_budgets
+from trigemu.menus.calibrated import write_calibrated
+from trigemu.results.text import rates as output
+from trigemu.support.errors import SampleError
+
+Event = dict[str, Any]
+
+# ---- one score: cut_for
+
+
+def above(score: Sequence[float], rate: Sequence[float], cut: float) -> float:
+    return math.fsum(r for s, r in zip(score, rate, strict=True) if s > cut)
+
+
+def possible_cuts(score: Sequence[float]) -> list[float]:
+    """One below each distinct score: at the next one, which does not pass."""
+    falling = sorted(set(score), reverse=True)
+    return [*falling[1:], -math.inf]
+
+
+SCORES = st.one_of(
+    st.integers(-3, 3).map(float),
+    st.floats(allow_nan=False, min_value=-1e308),
+    st.sampled_from([5e-324, -5e-324, 0.0, -0.0, 1.0, math.nextafter(1.0, 2.0), 1e308, math.inf]),
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(SCORES, st.floats(0, 10)), min_size=1, max_size=30), st.floats(0.01, 1.0))
+def test_no_cut_between_distinct_scores_comes_nearer(events: list[tuple[float, float]], part: float) -> None:
+    score, rate = zip(*events, strict=True)
+    budget = part * math.fsum(rate)
+    rates_there = [above(score, rate, cut) for cut in possible_cuts(score)]
+    assume(budget > 0)
+    reached = next(r for r in [*rates_there, math.inf] if r >= budget * (1 - 1e-12))
+    first = next(r for r in rates_there if r > 0)
+    if budget < first / 2 * (1 - 1e-9):  # nothing comes nearer than the first score that counts
+        with pytest.raises(ValueError, match=f"alone gives {first:.6g} Hz".replace("+", r"\+")):
+            cut_for(np.array(score), np.array(rate), budget)
+        return
+    assume(budget > first / 2 * (1 + 1e-9))
+    solution = cut_for(np.array(score), np.array(rate), budget)
+    found = above(score, rate, solution.cut)
+    nearest = min(abs(r - budget) for r in rates_there)
+    assert abs(found - budget) <= nearest * (1 + 1e-9) + 1e-9 * reached
+    assert found > 0
+    assert solution.cut not in score or solution.cut < max(score)
+    assert math.isfinite(solution.cut)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-3, 9).map(float), st.floats(0.1, 10)), min_size=3, max_size=30),
+    st.floats(0.1, 1.0),
+    st.integers(-3, 6),
+)
+def test_without_the_lower_scores_a_cut_is_the_same_or_refused(
+    events: list[tuple[float, float]], part: float, known_above: int
+) -> None:
+    """It is refused only where the budget is within the error of what the known scores give."""
+    score, rate = map(np.array, zip(*events, strict=True))
+    budget = part * float(rate.sum())
+    assume(budget > max(above(score, rate, cut) for cut in possible_cuts(score)[:1]))
+    expected, known = cut_for(score, rate, budget), score > known_above
+    try:
+        found = cut_for(score[known], rate[known], budget, known_above=known_above)
+    except ValueError:
+        passing = rate[score > expected.cut]
+        sigma = math.sqrt((passing**2).sum())
+        steps = [float(rate[score == value].sum()) for value in score]
+        assert float(rate[known].sum()) - budget <= sigma + 2 * max(steps)
+        return
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("higher", "lower"),
+    [
+        (math.nextafter(1.0, 2.0), 1.0),
+        (5e-324, 0.0),
+        (0.0, -5e-324),
+        (1e308, -1e308),
+        (math.inf, 1.7976931348623157e308),
+        (3.0, 1.0),
+        (2.0, -math.inf),
+    ],
+)
+def test_the_cut_lies_between_two_scores(higher: float, lower: float) -> None:
+    """Also where no number does, or one side is not asked for: it is still passed by one of them."""
+    asked = [s for s in (higher, lower) if s > -math.inf]
+    solution = cut_for(np.array(asked), np.ones(len(asked)), 1.0)
+    assert higher > solution.cut
+    assert not lower > solution.cut
+    assert math.isfinite(solution.cut)
+
+
+def test_the_cut_is_half_way_where_there_is_room() -> None:
+    assert cut_for(np.array([3.0, 1.0]), np.ones(2), 1.0).cut == 2.0
+
+
+def test_events_in_any_order_give_the_same_bits() -> None:
+    rng = np.random.default_rng(3)
+    score, rate = rng.integers(0, 40, 500) / 4, rng.lognormal(0, 3, 500)
+    orders = [rng.permutation(500) for _ in range(10)]
+    for part in (0.05, 0.2, 0.4, 0.6, 0.9):
+        first = cut_for(score, rate, part * rate.sum())
+        assert first.tie_hz > 0
+        assert {cut_for(score[order], rate[order], part * rate.sum()) for order in orders} == {first}
+
+
+def test_a_tie_is_the_rate_at_the_score_on_which_the_budget_is_reached() -> None:
+    score, rate = np.array([5.0, 4, 4, 4, 3]), np.array([10.0, 1, 2, 3, 7])
+    for budget, cut in ((12.9, 4.5), (13.1, 3.5), (16.0, 3.5)):
+        found = cut_for(score, rate, budget)
+        assert (found.cut, found.tie_hz) == (cut, 6.0)
+    assert cut_for(score, rate, 9.0).tie_hz == 0.0  # one event there: no tie
+    assert cut_for(score, rate, 22.0).tie_hz == 0.0
+
+
+def test_a_coarse_tie_is_told(tmp_path: Path) -> None:
+    """Where more than a hundredth of the budget sits on one score."""
+    catalogue = memory_catalogue({"a": even_events(1, 220)})
+    toys = [Toy("A", "n_jet", budget=("unique", 45.0)), Toy("B", "met", budget=("total", 45.0))]
+    told = rates_of(emulate([menu_from(tmp_path, toml(toys))], catalogue)).warnings
+    (warning,) = (text for text in told if "share the score" in text)
+    assert warning.startswith("'A': events of ")
+    assert "share the score at which unique_rate_hz = 45 is reached" in warning
+
+
+def test_a_tie_of_one_event_that_counts_is_none() -> None:
+    assert cut_for(np.array([5.0, 4, 4, 3]), np.array([1.0, 2, 0, 4]), 3.0).tie_hz == 0.0
+
+
+def moved(score: np.ndarray, rate: np.ndarray, nearest: float) -> float:
+    """Half of the way between the cuts at which the rate is one σ less and more."""
+    falling = sorted(set(score.tolist()), reverse=True)
+    cuts = [(a + b) / 2 for a, b in pairwise(falling)] + [math.nextafter(falling[-1], -math.inf)]
+    totals = [math.fsum(rate[score > cut]) for cut in cuts]
+    sigma = math.sqrt(math.fsum(rate[score > nearest] ** 2))
+    centre = math.fsum(rate[score > nearest])
+    low = next(c for c, t in zip(cuts, totals, strict=True) if t >= centre - sigma)
+    high = next((c for c, t in zip(cuts, totals, strict=True) if t >= centre + sigma), cuts[-1])
+    return (low - high) / 2
+
+
+@pytest.mark.parametrize("part", [0.002, 0.1, 0.5, 0.98, 1.0])
+def test_the_error_of_a_cut_is_how_far_it_moves_with_the_rate(part: float) -> None:
+    rng = np.random.default_rng(8)
+    score, rate = rng.normal(size=300), rng.lognormal(0, 1, 300)
+    solution = cut_for(score, rate, part * rate.sum() * (1 - 1e-12))
+    assert solution.error == pytest.approx(moved(score, rate, solution.cut), rel=1e-9)
+
+
+def test_the_error_of_a_cut_is_that_of_a_poisson_bootstrap() -> None:
+    rng = np.random.default_rng(4)
+    score, rate = rng.exponential(size=4000), rng.lognormal(0, 0.8, 4000)
+    budget = 0.1 * rate.sum()
+    cuts = [cut_for(score, rate * rng.poisson(1.0, 4000), budget).cut for _ in range(150)]
+    assert cut_for(score, rate, budget).error == pytest.approx(np.std(cuts), rel=0.25)
+
+
+@given(st.integers(0, 2**32), st.integers(2, 60), st.floats(0.2, 0.9))
+def test_events_of_one_interaction_fluctuate_together(seed: int, n: int, part: float) -> None:
+    """Events that are cut into two of one parent are still one; the others are not."""
+    rng = np.random.default_rng(seed)
+    score, rate = rng.normal(size=n), rng.exponential(size=n)
+    budget = math.fsum(rate[np.argsort(-score)][: 1 + int(part * n)])
+    whole = cut_for(score, rate, budget)
+    twice = np.repeat(score, 2), np.repeat(rate / 2, 2)
+    parent = np.repeat(np.arange(n, dtype=np.uint64), 2)
+    found = cut_for(*twice, budget, (parent, np.ones(2 * n, np.bool_)))
+    assert found.cut == pytest.approx(whole.cut)
+    assert found.error == pytest.approx(whole.error)
+    alone = cut_for(*twice, budget, (parent, np.zeros(2 * n, np.bool_)))
+    assert alone == cut_for(*twice, budget)
+
+
+# ---- menus: solve
+
+
+@dataclass
+class Toy:
+    """A trigger on a score. budget: (quantity, Hz)."""
+
+    name: str
+    score: str
+    cut: float = 0.0
+    budget: tuple[str, float] | None = None
+    prescale: float = 1.0
+    coherent: str | None = None
+    seed: str | None = None
+    requires: bool = False
+    more: str = field(default="", repr=False)
+
+    def toml(self) -> str:
+        keys: dict[str, Any] = {"name": self.name, "kind": "threshold", "observable": self.score}
+        keys |= {f"{self.budget[0]}_rate_hz": self.budget[1]} if self.budget else {"above": self.cut}
+        keys |= {"prescale": self.prescale} | ({"requires": "n_muon >= 1"} if self.requires else {})
+        keys |= {k: getattr(self, k) for k in ("coherent", "seed") if getattr(self, k)}
+        lines = (f"{k} = '{v}'" if isinstance(v, str) else f"{k} = {v}" for k, v in keys.items())
+        return "[[trigger]]\n" + "\n".join(lines) + f"\n{self.more}\n"
+
+
+SCORE_OF: dict[str, Callable[[Event], float]] = {
+    "met": lambda e: e["met"],
+    "ht": lambda e: math.fsum(j["pt"] for j in e["jet"]),
+    "jet[0].pt": lambda e: e["jet"][0]["pt"] if e["jet"] else -math.inf,
+    "n_jet": lambda e: len(e["jet"]),
+    "photon[0].eta": lambda e: e["photon"][0]["eta"] if e["photon"] else -math.inf,
+}
+
+
+def toml(toys: Sequence[Toy], head: str = "") -> str:
+    return head + "".join(toy.toml() for toy in toys)
+
+
+def score(toy: Toy, event: Event) -> float:
+    return -math.inf if toy.requires and not event["muon"] else SCORE_OF[toy.score](event)
+
+
+def fraction(event: Event, toys: Sequence[Toy], cuts: dict[str, float], of: Toy, quantity: str) -> float:
+    fired = {t.name: score(t, event) > cuts[t.name] for t in toys}
+    triggers = [
+        {"name": t.name, "coherent": t.coherent, "enabled": True, "seed": t.seed, "share": 1 / t.prescale}
+        for t in toys
+    ]
+    counters = from_decisions(fired, fired, triggers)
+    if quantity == "total":
+        return any_of(counters, [{"name": of.name}])
+    return any_of(counters, triggers) - any_of(counters, [t for t in triggers if t["name"] != of.name])
+
+
+def rates_by_cut(
+    events: Sequence[Event], toys: Sequence[Toy], cuts: dict[str, float], of: Toy
+) -> list[tuple[float, float]]:
+    """(score, rate) for each distinct score, falling: what passes from that score on."""
+    assert of.budget
+    open_ = cuts | {of.name: -math.inf}
+    each = [
+        (score(of, e), e["weight"] * fraction(e, toys, open_, of, of.budget[0]))
+        for e in events
+        if score(of, e) > -math.inf
+    ]
+    return [(at, math.fsum(r for s, r in each if s >= at)) for at in sorted({s for s, _ in each})[::-1]]
+
+
+def check_solved(menu: Menu, toys: Sequence[Toy], events: Sequence[Event]) -> None:
+    """Each budgeted trigger, given the cuts of the others, is as near to its budget as can be."""
+    cuts = {t.name: menu.trigger(t.name).description.cut for t in toys}  # type: ignore[union-attr]
+    for toy in (t for t in toys if t.budget):
+        assert toy.budget
+        options = rates_by_cut(events, toys, cuts, toy)
+        passing = [(s, r) for s, r in options if s > cuts[toy.name]]
+        slack = 1e-9 * options[-1][1]
+        assert passing, toy
+        assert abs(passing[-1][1] - toy.budget[1]) <= min(abs(r - toy.budget[1]) for _, r in options) + slack
+
+
+def solved(folder: Path, toys: Sequence[Toy], catalogue: Catalogue, **how: Any) -> Menu:
+    (menu,) = solve_budgets([menu_from(folder, toml(toys, how.pop("head", "")))], catalogue, **how)
+    return menu
+
+
+PLAIN = [
+    Toy("J", "jet[0].pt", 35.0, prescale=2.0, coherent="c"),
+    Toy("G", "photon[0].eta", 1.0),
+    Toy("LOW", "jet[0].pt", 10.0, prescale=1.5),
+]
+BUDGETS = {
+    "one": [Toy("A", "met", budget=("unique", 60.0))],
+    "total": [Toy("A", "met", budget=("total", 60.0))],
+    "asked": [Toy("A", "ht", budget=("unique", 20.0), requires=True)],
+    "ties": [Toy("A", "n_jet", budget=("unique", 45.0))],
+    "prescaled": [Toy("A", "met", budget=("unique", 20.0), prescale=4.0)],
+    "coherent": [Toy("A", "met", budget=("unique", 50.0), prescale=1.25, coherent="c")],
+    "seeded": [Toy("A", "met", budget=("total", 30.0), seed="J")],
+    "seeded, unique": [Toy("A", "ht", budget=("unique", 8.0), seed="not LOW")],
+    "two": [Toy("A", "met", budget=("unique", 40.0)), Toy("B", "ht", budget=("unique", 30.0))],
+    "one score": [Toy("A", "met", budget=("unique", 40.0)), Toy("B", "met", budget=("total", 20.0))],
+    "three": [
+        Toy("A", "n_jet", budget=("unique", 20.0), coherent="c"),
+        Toy("B", "ht", budget=("unique", 25.0), requires=True, prescale=2.0),
+        Toy("C", "met", budget=("total", 50.0), seed="LOW"),
+    ],
+}
+
+
+@pytest.mark.parametrize("toys", BUDGETS.values(), ids=BUDGETS)
+@pytest.mark.parametrize("mixed", [False, True])
+def test_budgets_against_brute_force(tmp_path: Path, toys: list[Toy], mixed: bool) -> None:
+    """On two samples; the budgeted triggers first and last."""
+    events = {"a": even_events(1, 260), "b": even_events(2, 140)}
+    every = [PLAIN[0], *toys, *PLAIN[1:]] if mixed else [*PLAIN, *toys]
+    menu = solved(tmp_path, every, memory_catalogue(events))
+    half = [event for part in events.values() for event in evaluation_half(part)]
+    check_solved(menu, every, half)
+    assert all(t.solution is None for t in menu.triggers if t.name in "J G LOW")
+
+
+def test_a_solved_rate_is_what_the_menu_then_gives(tmp_path: Path) -> None:
+    toys = [*PLAIN, *BUDGETS["three"]]
+    menu = menu_from(tmp_path, toml(toys))
+    result = rates_of(emulate([menu], memory_catalogue({"a": even_events(5, 2000)})), menu)
+    for toy, trigger in zip(toys, result.triggers, strict=True):
+        if toy.budget:
+            rate = getattr(trigger, toy.budget[0])
+            solution = result.menu.trigger(toy.name).solution
+            assert solution
+            step = solution.tie_hz if toy.score == "n_jet" else 2 * 2.0 * 2000 / 980
+            assert abs(rate.hz - toy.budget[1]) <= step, toy
+            assert trigger.threshold_error > 0
+            assert solution.cut == trigger.threshold
+        else:
+            assert trigger.threshold_error is None
+
+
+@st.composite
+def competitors(draw: st.DrawFn) -> list[Toy]:
+    made = list(PLAIN)
+    for name in "ABC"[: draw(st.integers(1, 3))]:
+        quantity = draw(st.sampled_from(["unique", "unique", "total"]))
+        toy = Toy(
+            name,
+            draw(st.sampled_from(sorted(SCORE_OF))),
+            budget=(quantity, draw(st.integers(3, 14)) * 1.01),
+            prescale=draw(st.sampled_from([1.0, 1.0, 2.0])),
+            coherent=draw(st.sampled_from([None, None, "c"])),
+            seed=draw(st.sampled_from([None, None, "LOW"])),
+            requires=draw(st.booleans()),
+        )
+        made.insert(draw(st.integers(0, len(made))), toy)
+    return made
+
+
+EVENTS = even_events(1, 220)
+HALF = evaluation_half(EVENTS)
+
+
+@settings(max_examples=60)
+@given(competitors(), st.randoms(use_true_random=False))
+def test_several_budgets_settle_wherever_they_stand(
+    tmp_path_factory: pytest.TempPathFactory, toys: list[Toy], rng: random.Random
+) -> None:
+    """On the highest cuts that keep to all budgets, which is one solution, whatever the order."""
+    folder, catalogue = tmp_path_factory.mktemp("menu"), memory_catalogue({"a": EVENTS})
+    shuffled = rng.sample(toys, len(toys))
+    menu, again = (_solved_or_none(folder, order, catalogue) for order in (toys, shuffled))
+    assert bool(menu) == bool(again)
+    if menu and again:
+        check_solved(menu, toys, HALF)
+        assert {t.name: t.solution for t in again.triggers} == {t.name: t.solution for t in menu.triggers}
+
+
+def _solved_or_none(folder: Path, toys: Sequence[Toy], catalogue: Catalogue) -> Menu | None:
+    try:
+        return solved(folder, toys, catalogue)
+    except TrigemuError as error:
+        if "cannot be met" in str(error):
+            return None
+        raise
+
+
+@given(st.floats(5.0, 60.0), st.floats(5.0, 60.0), st.sampled_from(["unique", "total"]))
+@settings(max_examples=25)
+def test_more_rate_is_a_lower_cut(
+    tmp_path_factory: pytest.TempPathFactory, one: float, other: float, quantity: str
+) -> None:
+    folder, catalogue = tmp_path_factory.mktemp("menu"), memory_catalogue({"a": EVENTS})
+    low, high = (
+        solved(folder, [*PLAIN, Toy("A", "met", budget=(quantity, hz))], catalogue).trigger("A").solution
+        for hz in sorted((one, other))
+    )
+    assert low
+    assert high
+    assert low.cut >= high.cut
+
+
+@given(st.floats(5.0, 60.0))
+@settings(max_examples=15)
+def test_a_total_budget_knows_no_others_and_is_tighter_than_a_unique_one(
+    tmp_path_factory: pytest.TempPathFactory, hz: float
+) -> None:
+    folder, catalogue = tmp_path_factory.mktemp("menu"), memory_catalogue({"a": EVENTS})
+    alone = solved(folder, [Toy("A", "ht", budget=("total", hz))], catalogue).trigger("A").solution
+    among = solved(folder, [*PLAIN, Toy("A", "ht", budget=("total", hz))], catalogue).trigger("A").solution
+    unique = solved(folder, [*PLAIN, Toy("A", "ht", budget=("unique", hz))], catalogue).trigger("A").solution
+    assert alone == among
+    assert alone
+    assert unique
+    assert unique.cut <= alone.cut
+
+
+def test_solving_again_changes_nothing(tmp_path: Path) -> None:
+    catalogue = memory_catalogue({"a": EVENTS})
+    menu = solved(tmp_path, [*PLAIN, *BUDGETS["two"]], catalogue)
+    assert not menu.budgeted
+    assert solve_budgets([menu], catalogue) == (menu,)
+    assert rates_of(emulate([menu], catalogue)).half is not None
+
+
+def test_one_that_is_switched_off_stays_unsolved(tmp_path: Path) -> None:
+    """And its budget takes nothing from the others."""
+    catalogue = memory_catalogue({"a": EVENTS})
+    off = Toy("B", "met", budget=("unique", 1e12), more="enabled = false")
+    menu = solved(tmp_path, [*PLAIN, *BUDGETS["one"], off], catalogue)
+    assert menu.trigger("B").solution is None
+    alone = solved(tmp_path, [*PLAIN, *BUDGETS["one"]], catalogue)
+    assert menu.trigger("A").solution == alone.trigger("A").solution
+
+
+def test_menus_without_budgets_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    catalogue = memory_catalogue({"a": EVENTS})
+    plain = menu_from(tmp_path, toml(PLAIN))
+    first, _ = solve_budgets([plain, menu_from(tmp_path, toml([*PLAIN, *BUDGETS["one"]]))], catalogue)
+    assert first is not None
+    assert first == plain
+    monkeypatch.setattr(module, "over_background", lambda *_, **__: pytest.fail("looked at events"))
+    assert solve_budgets([plain], catalogue) == (plain,)
+
+
+def test_each_menu_of_a_pass_is_solved_as_if_alone(tmp_path: Path) -> None:
+    catalogue = memory_catalogue({"a": EVENTS, "b": even_events(9, 100)})
+    texts = [
+        toml([*PLAIN, *BUDGETS["two"]]),
+        toml([PLAIN[1], *BUDGETS["three"][:1], PLAIN[0]], "[menu]\ncrossing_rate_hz = 30e6\n"),
+        toml([*BUDGETS["total"], *BUDGETS["asked"][:0], PLAIN[2]]),
+        toml(PLAIN),
+    ]
+    menus = [menu_from(tmp_path, text) for text in texts]
+    together = solve_budgets(menus, catalogue)
+    for menu, found in zip(menus, together, strict=True):
+        assert found == solve_budgets([menu], catalogue)[0]
+    both = emulate(menus, catalogue)
+    for menu in menus[:3]:
+        alone = rates_of(emulate([menu], catalogue))
+        assert output.as_json(rates_of(both, menu), "0") == output.as_json(alone, "0")
+
+
+def test_a_menu_of_more_than_64_triggers(tmp_path: Path) -> None:
+    """The bits of budgeted triggers then stand in words of their own."""
+    many = [Toy(f"T{i}", "jet[0].pt", 40.0 + i) for i in range(70)]
+    toys = [*many[:30], *BUDGETS["two"], *many[30:]]
+    menu = solved(tmp_path, toys, memory_catalogue({"a": EVENTS}))
+    check_solved(menu, toys, HALF)
+
+
+def test_budgets_are_in_hz_of_the_menu(tmp_path: Path) -> None:
+    """Half of the crossings and half of the budget: the same cut."""
+    catalogue = memory_catalogue({"a": EVENTS})
+    full = solved(tmp_path, [*PLAIN, Toy("A", "met", budget=("unique", 40.0))], catalogue)
+    halved = [*PLAIN, Toy("A", "met", budget=("unique", 20.0))]
+    half = solved(tmp_path, halved, catalogue, head="[menu]\ncrossing_rate_hz = 20e6\n")
+    assert half.trigger("A").description.cut == full.trigger("A").description.cut  # type: ignore[union-attr]
+    interactions = memory_catalogue({"a": EVENTS}, "luminosity")
+    same = [*PLAIN, Toy("A", "met", budget=("unique", 40.0))]
+    assert (
+        solved(tmp_path, same, interactions, head="[menu]\ncrossing_rate_hz = 20e6\n").trigger("A").solution
+        == full.trigger("A").solution
+    )
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (7, 1), (30, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
+    toys = [*PLAIN, *BUDGETS["three"]]
+    catalogue = memory_catalogue({"a": toy_events(3, 90), "b": EVENTS[:30], "c": EVENTS[30:]})
+    with engine(size, workers) as used:
+        assert solved(tmp_path, toys, catalogue, executor=used) == solved(tmp_path, toys, catalogue)
+
+
+def test_the_order_of_chunks_changes_no_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toys = [*PLAIN, *BUDGETS["three"]]
+    catalogue = memory_catalogue({"a": EVENTS, "b": toy_events(3, 90)})
+    reference = solved(tmp_path, toys, catalogue)
+
+    def shuffled(sample: Any, events: int) -> list[Chunk]:
+        chunks = list(chunks_of(sample, 13))
+        random.Random(5).shuffle(chunks)
+        return chunks
+
+    monkeypatch.setattr("trigemu.emulation.engine.chunks_of", shuffled)
+    assert solved(tmp_path, toys, catalogue) == reference
+
+
+def test_progress_counts_every_event(tmp_path: Path) -> None:
+    done: list[int] = []
+    solved(tmp_path, [*PLAIN, *BUDGETS["one"]], memory_catalogue({"a": EVENTS}), progress=done.append)
+    assert sum(done) == len(EVENTS)
+
+
+# ---- what cannot be
+
+
+def test_a_budget_above_all_names_what_can_be(tmp_path: Path) -> None:
+    toys = [*PLAIN, Toy("A", "met", budget=("unique", 1e9))]
+    everything = rates_by_cut(HALF, toys, {t.name: t.cut for t in toys}, toys[-1])[-1][1]
+    with pytest.raises(TrigemuError) as error:
+        solved(tmp_path, toys, memory_catalogue({"a": EVENTS}))
+    line = toml(PLAIN).count("\n") + 1
+    assert str(error.value) == (
+        f"{tmp_path / 'menu.toml'}:{line}: trigger 'A': unique_rate_hz = 1e+09: cannot be met: all events "
+        f"with a score give {everything:.6g} Hz"
+    )
+
+
+def test_an_event_that_outweighs_the_budget(tmp_path: Path) -> None:
+    """Half of it rounds to nothing; with more it is taken."""
+    events = [dict(e, met=float(i)) for i, e in enumerate(EVENTS)]
+    heaviest = evaluation_half(events)[-1]["weight"]
+    catalogue = memory_catalogue({"a": events})
+    with pytest.raises(TrigemuError, match=rf"cannot be met: the highest .* alone gives {heaviest:.6g} Hz"):
+        solved(tmp_path, [Toy("A", "met", budget=("total", 0.49 * heaviest))], catalogue)
+    menu = solved(tmp_path, [Toy("A", "met", budget=("total", 0.51 * heaviest))], catalogue)
+    result = rates_of(emulate([menu], catalogue)).triggers[0].total
+    assert (result.events, result.hz) == (1, pytest.approx(heaviest))
+
+
+def test_events_that_others_take_do_not_make_a_budget_of_nothing(tmp_path: Path) -> None:
+    """The highest scores add nothing: the first that does is too heavy all the same."""
+    events = [dict(e, met=float(i)) for i, e in enumerate(EVENTS)]
+    toys = [Toy("ALL", "met", 100.0), Toy("A", "met", budget=("unique", 1e-3))]
+    with pytest.raises(TrigemuError, match="cannot be met: the highest score with a rate alone gives"):
+        solved(tmp_path, toys, memory_catalogue({"a": events}))
+
+
+def test_all_that_there_is_can_be_asked_for() -> None:
+    """As a message prints it, with six digits."""
+    for part in range(1, 40):
+        everything = math.fsum(e["weight"] for e in EVENTS[:part])
+        score, rate = np.arange(part), np.array([e["weight"] for e in EVENTS[:part]])
+        assert cut_for(score.astype(float), rate, float(f"{everything:.6g}")).cut < 0
+
+
+def test_no_event_is_asked_for(tmp_path: Path) -> None:
+    toys = [Toy("A", "met", budget=("total", 1.0), requires=True)]
+    events = [e | {"muon": []} for e in EVENTS]
+    with pytest.raises(TrigemuError, match=r"'A': total_rate_hz = 1: cannot be met: no event has a score"):
+        solved(tmp_path, toys, memory_catalogue({"a": events}))
+
+
+def test_twins_leave_each_other_nothing(tmp_path: Path) -> None:
+    toys = [Toy(name, "met", budget=("unique", 10.0)) for name in "AB"]
+    with pytest.raises(TrigemuError, match="cannot be met"):
+        solved(tmp_path, toys, memory_catalogue({"a": EVENTS}))
+
+
+def test_cuts_that_do_not_settle_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_SWEEPS", 1)
+    with pytest.raises(TrigemuError, match=r"menu\.toml: the cuts of 'A', 'B' do not converge"):
+        solved(tmp_path, [*PLAIN, *BUDGETS["two"]], memory_catalogue({"a": EVENTS}))
+
+
+def test_negative_weights_are_refused_for_budgets_only(tmp_path: Path) -> None:
+    events = [e | {"weight": -1e-3 if i == 41 else e["weight"]} for i, e in enumerate(EVENTS)]
+    catalogue = memory_catalogue({"a": events})
+    with pytest.raises(SampleError, match="sample 'a', event 41: its weight is negative"):
+        solved(tmp_path, [*PLAIN, *BUDGETS["one"]], catalogue)
+    plain = [*PLAIN, Toy("A", "met", 30.0, more="fitted_on = 'toy'")]
+    result = rates_of(emulate([menu_from(tmp_path, toml(plain))], catalogue))
+    assert result.half is not None
+
+
+@pytest.mark.parametrize("fitted", [True, False])
+def test_a_sample_without_weight_in_the_half_is_named(tmp_path: Path, fitted: bool) -> None:
+    parent = next(number for number in range(100) if not is_evaluation(number))
+    few = [e | {"parent": parent} for e in EVENTS[:5]]
+    catalogue = memory_catalogue({"a": EVENTS, "few": few})
+    toys = [*PLAIN, *BUDGETS["one"]] if not fitted else [Toy("A", "met", 3.0, more="fitted_on = 'toy'")]
+    with pytest.raises(SampleError, match="sample 'few': there is no weight in its evaluation half"):
+        rates_of(emulate([menu_from(tmp_path, toml(toys))], catalogue))
+
+
+# ---- a menu with the cuts written in
+
+
+MENU = """\
+# A menu with budgets.
+[menu]   # the head
+name = "written"
+crossing_rate_hz = 3e7
+
+[objects.jet]
+from = "jet"
+pt = { min = 12.0 }   # soft ones are noise
+
+# ---- jets
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 35   # a whole number
+prescale = 2.0
+
+[[trigger]]
+  name = "A"   # the first
+  kind = "threshold"
+  unique_rate_hz   =   3_0.0   # what it may take
+  observable = "met"
+
+# ---- a model
+[[trigger]]
+total_rate_hz = 12
+name = 'B'
+kind = "anomaly"
+card = "models/card.toml"  # beside the menu
+requires = "n_jet >= 1"
+# trailing
+[[trigger]]
+name = "OFF"
+kind = "threshold"
+observable = "met"
+unique_rate_hz = 1.0  # stays
+enabled = false
+# the end
+"""
+
+
+@pytest.fixture
+def menu_file(tmp_path: Path) -> Path:
+    write_card(tmp_path / "here" / "models", linear([1.0, 0.5]), [(["met", "n_jet"], 0.0)])
+    file = tmp_path / "here" / "menu.toml"
+    file.write_text(MENU)
+    return file
+
+
+def write(menu_file: Path, new: Path, catalogue: Catalogue) -> Menu:
+    (menu,) = solve_budgets([read_menu(menu_file)], catalogue)
+    new.parent.mkdir(exist_ok=True)
+    write_calibrated(menu, new, catalogue.table.name)
+    return menu
+
+
+def test_a_calibrated_menu_is_the_old_one_but_for_its_cuts(menu_file: Path, tmp_path: Path) -> None:
+    catalogue = memory_catalogue({"a": EVENTS})
+    new = tmp_path / "there" / "new.toml"
+    menu = write(menu_file, new, catalogue)
+    cuts = {t.name: t.solution.cut for t in menu.triggers if t.solution}
+    expected = MENU
+    for old, put in (
+        ('name = "written"\n', 'name = "written"\nformat = 1\n'),
+        (
+            "  unique_rate_hz   =   3_0.0   # what it may take\n",
+            f"  above   =   {cuts['A']!r}   # found from unique_rate_hz = 30 (what it may take)\n"
+            'fitted_on = "toy"\n',
+        ),
+        (
+            "total_rate_hz = 12\n",
+            f'above = {cuts["B"]!r}  # found from total_rate_hz = 12\nfitted_on = "toy"\n',
+        ),
+        ('card = "models/card.toml"', 'card = "../here/models/card.toml"'),
+    ):
+        assert old in expected
+        expected = expected.replace(old, put)
+
+    def without_blanks(text: str) -> list[str]:
+        return [" ".join(line.replace("=", " = ").split()) for line in text.splitlines()]
+
+    assert without_blanks(new.read_text()) == without_blanks(expected)
+    assert menu_file.read_text() == MENU
+
+
+def test_a_calibrated_menu_gives_the_same_rates(menu_file: Path, tmp_path: Path) -> None:
+    """To the last bit, on the catalogue that it was calibrated on; on another one all events count."""
+    catalogue = memory_catalogue({"a": EVENTS, "b": toy_events(4, 80)})
+    new = tmp_path / "there" / "new.toml"
+    write(menu_file, new, catalogue)
+    before = output.as_dict(rates_of(emulate([read_menu(menu_file)], catalogue)), "0")
+    after = output.as_dict(rates_of(emulate([read_menu(new)], catalogue)), "0")
+    for row in (*before["triggers"], *after["triggers"]):
+        del row["threshold_error"], row["budgeted"]
+    for key in ("menu", "triggers", "groups", "overlap", "half"):
+        assert before[key] == after[key], key
+    assert before["half"]["name"] == "evaluation"
+    assert not read_menu(new).budgeted
+    other = memory_catalogue({"a": EVENTS}, name="other")
+    everything = rates_of(emulate([read_menu(new)], other))
+    assert everything.half is None
+    cut = read_menu(new).trigger("A").description.cut  # type: ignore[union-attr]
+    assert everything.triggers[1].total.events == sum(e["met"] > cut for e in EVENTS)
+
+
+def test_in_its_own_folder_paths_stay(menu_file: Path) -> None:
+    catalogue = memory_catalogue({"a": EVENTS})
+    write(menu_file, menu_file.with_name("new.toml"), catalogue)
+    assert 'card = "models/card.toml"  # beside the menu' in menu_file.with_name("new.toml").read_text()
+    write(menu_file, menu_file, catalogue)  # over the old one
+    assert not read_menu(menu_file).budgeted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        """\
+# inline
+trigger = [
+    { name = "A", kind = "threshold", unique_rate_hz = 30.0, observable = "met" },  # first
+    { name = "B", kind = "threshold", observable = "met", above = 50, prescale = 2 },
+    { name = "C", kind = "threshold", observable = "ht", total_rate_hz = 10 }
+]
+""",
+        '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\n"total_rate_hz" = 3e1',
+        '[[trigger]]\nname = "A"\ntotal_rate_hz = 9\nfitted_on = "x"\nkind = "threshold"\nobservable = "ht"',
+        '[[trigger]]\r\nname = "A"\r\nkind = "threshold"\r\nobservable = "met"\r\ntotal_rate_hz = 30\r\n',
+    ],
+    ids=["inline", "last line", "fitted before", "line ends"],
+)
+def test_ways_to_write_a_menu(tmp_path: Path, text: str) -> None:
+    file, new = tmp_path / "menu.toml", tmp_path / "new.toml"
+    file.write_bytes(text.encode())
+    menu = write(file, new, memory_catalogue({"a": EVENTS}))
+    expected = tomllib.loads(text)
+    for table, trigger in zip(expected["trigger"], menu.triggers, strict=True):
+        if trigger.budget and trigger.solution:
+            del table[trigger.budget.key]
+            table |= {"above": trigger.solution.cut, "fitted_on": "toy"}
+    assert tomllib.loads(new.read_text()) == expected | {"menu": {"format": 1}}
+    before, after = (
+        [line.partition("#")[2] for line in t.splitlines() if "#" in line] for t in (text, new.read_text())
+    )
+    origins = [comment for comment in after if comment.startswith(" found from ")]
+    assert [comment for comment in after if comment not in origins] == before
+    assert len(origins) == text.count("[[trigger]]")  # an inline table holds no comment

@@ -1,0 +1,359 @@
+"""Samples in chunks, on one process and on several."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toys import Decided, Killed, Memory, Seen, even_events, memory_catalogue, menu_from, toy_events
+
+from trigemu import Catalogue, Events, TrigemuError, make_plan
+from trigemu.api import Plan
+from trigemu.emulation import Chunk, Job, chunks_of, over_background
+from trigemu.emulation.engine import READ_AHEAD
+from trigemu.emulation.loop import emulate
+from trigemu.samples import Entries, Sample
+from trigemu.samples.formats.source import ReadEvents
+from trigemu.support import Engine, worker_pool
+
+MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
+
+
+def job(folder: Path, catalogue: Catalogue, text: str = MENU, **more: Any) -> Job:
+    menus = (menu_from(folder, text),)
+    return Job(menus, make_plan(menus), catalogue, **more)
+
+
+@pytest.mark.parametrize("events", [1, 49, 50, 51, 120, 1000])
+def test_chunks_cover_each_event_once_and_begin_where_baskets_do(events: int) -> None:
+    catalogue = memory_catalogue({"a": toy_events(1, 330)})
+    chunks = list(chunks_of(catalogue.samples[0], events))
+    assert [c.start for c in chunks] == [0, *(c.stop for c in chunks[:-1])]
+    assert chunks[-1].stop == 330
+    assert all(c.stop - c.start <= events for c in chunks)
+    if events >= 50:
+        assert all(c.start % 50 == 0 for c in chunks)
+
+
+@given(st.sets(st.integers(1, 199)), st.integers(1, 250))
+def test_chunks_end_at_the_last_basket_within_reach(inner: set[int], events: int) -> None:
+    sample = memory_catalogue({"a": [{"weight": 1.0}] * 200}).samples[0]
+    source = sample.sources[0]
+    assert isinstance(source, Memory)
+    source.boundaries = tuple(sorted({0, 200, *inner}))
+    for chunk in chunks_of(sample, events):
+        within = [b for b in source.boundaries if chunk.start < b <= chunk.start + events]
+        assert chunk.stop == max(within, default=chunk.start + events)
+        assert chunk.continues == (chunk.start not in source.boundaries)
+
+
+def test_a_task_sees_each_background_event_once_in_order(tmp_path: Path) -> None:
+    events = {"a": even_events(1, 70), "b": even_events(2, 30)}
+    done = list(over_background(job(tmp_path, memory_catalogue(events)), Seen(1.0), Engine(chunk_events=20)))
+    expected = [(0, 0, 20), (0, 20, 40), (0, 40, 50), (0, 50, 70), (1, 0, 20), (1, 20, 30)]
+    for (number, start, stop), [(sample, numbers, met)] in zip(expected, done, strict=True):
+        assert (sample, numbers) == (number, list(range(start, stop)))
+        part = events["ab"[sample]][start:stop]
+        assert met == pytest.approx(sum(e["met"] for e in part))
+
+
+def test_workers_give_the_same_in_the_same_order(tmp_path: Path) -> None:
+    """And a task takes along what it needs to know."""
+    work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
+    alone = list(over_background(work, Seen(2.0), Engine(chunk_events=20)))
+    with worker_pool(2) as pool:
+        done = over_background(work, Seen(2.0), Engine(pool, chunk_events=20, task_seconds=1e-6))
+        assert [one for part in done for one in part] == [one for part in alone for one in part]
+
+
+def test_what_a_task_reads_besides_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[set[tuple[str, str]]] = []
+    plain = Memory.read
+
+    def recording(self: Memory, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> Any:
+        read.append(set(needs))
+        return plain(self, start, stop, needs)
+
+    monkeypatch.setattr(Memory, "read", recording)
+    catalogue = memory_catalogue({"a": even_events(1, 10)})
+    list(over_background(job(tmp_path, catalogue), Seen(1.0)))
+    list(over_background(job(tmp_path, catalogue, further=frozenset({("", "met")})), Seen(1.0)))
+    assert read == [{("jet", "pt")}, {("jet", "pt"), ("", "met")}]
+
+
+def test_a_worker_that_is_ended_each_time_is_reported_with_its_events(tmp_path: Path) -> None:
+    work = job(tmp_path, memory_catalogue({"a": even_events(1, 90)}))
+    with worker_pool(1) as pool, pytest.raises(TrigemuError, match="ended by signal 9") as error:
+        list(over_background(work, Killed(), Engine(pool, retries=1, chunk_events=20)))
+    assert str(error.value).splitlines()[1] == "failed after 2 attempts: entries 0 to 19 of memory"
+    assert error.value.place == Entries("a", 0, 0, 20)
+
+
+# ---- reading ahead of the work
+
+
+@dataclass
+class Watched:
+    """Events of a source that says what becomes of each chunk."""
+
+    source: Memory
+    reading: Callable[[int], None]
+    path: str = "watched"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.source, name)
+
+    def read(self, start: int, stop: int, needs: Iterable[tuple[str, str]]) -> ReadEvents:
+        self.reading(start)
+        return self.source.read(start, stop, needs)
+
+
+def watched(catalogue: Catalogue, reading: Callable[[int], None]) -> Catalogue:
+    def of(sample: Sample) -> Sample:
+        sources = tuple(Watched(source, reading) for source in sample.sources)  # type: ignore[arg-type]
+        return replace(sample, sources=sources)
+
+    return replace(catalogue, samples=tuple(map(of, catalogue.samples)))
+
+
+@pytest.fixture
+def cores(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """cores(n): as on a machine of n cores, on which small chunks are read ahead too."""
+    monkeypatch.setattr("trigemu.emulation.engine.AHEAD_EVENTS", 0)
+    return lambda n: monkeypatch.setattr("trigemu.emulation.engine.cores", lambda: n)
+
+
+@pytest.fixture
+def threads_end() -> Iterator[Callable[[], None]]:
+    """threads_end() waits for those that the test started; at its end too."""
+    before = set(threading.enumerate())
+
+    def check() -> None:
+        for thread in set(threading.enumerate()) - before:
+            thread.join(timeout=10)
+            assert not thread.is_alive()
+
+    yield check
+    check()
+
+
+@pytest.mark.parametrize("entries", [1, 10, 11, 30, 95])
+def test_cores_change_nothing(tmp_path: Path, cores: Callable[[int], None], entries: int) -> None:
+    work = job(tmp_path, memory_catalogue({"a": even_events(1, entries), "b": even_events(2, 7)}))
+    cores(1)
+    alone = list(over_background(work, Seen(2.0), Engine(chunk_events=10)))
+    cores(2)
+    assert list(over_background(work, Seen(2.0), Engine(chunk_events=10))) == alone
+
+
+def test_one_core_reads_in_the_thread_that_works(tmp_path: Path, cores: Callable[[int], None]) -> None:
+    cores(1)
+    readers: list[threading.Thread] = []
+    catalogue = watched(
+        memory_catalogue({"a": even_events(1, 50)}), lambda _: readers.append(threading.current_thread())
+    )
+    list(over_background(job(tmp_path, catalogue), Seen(1.0), Engine(chunk_events=10)))
+    assert readers == [threading.main_thread()] * 5
+
+
+@dataclass
+class Waiting:
+    """A task that waits until other chunks were read."""
+
+    read: dict[int, threading.Event]
+    awaited: Callable[[int], Iterable[int]]
+    done: list[int] = field(default_factory=list)
+
+    classes = ()
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> int:
+        start = int(events.id[0])
+        for other in self.awaited(start):
+            assert self.read[other].wait(timeout=10), f"{other} was not read while {start} was worked on"
+        self.done.append(start)
+        return start
+
+    def merge(self, parts: Sequence[int]) -> int:
+        return sum(parts)
+
+
+@pytest.mark.usefixtures("threads_end")
+def test_the_next_chunks_are_read_while_one_is_worked_on_and_no_more(
+    tmp_path: Path, cores: Callable[[int], None]
+) -> None:
+    cores(2)
+    starts = range(0, 100, 10)
+    read = {start: threading.Event() for start in starts}
+    task = Waiting(
+        read, lambda start: (start + 10 * (1 + i) for i in range(READ_AHEAD) if start < 80 - 10 * i)
+    )
+    too_early: list[int] = []
+
+    def reading(start: int) -> None:
+        if start > 10 * (len(task.done) + READ_AHEAD):
+            too_early.append(start)
+        read[start].set()
+
+    catalogue = watched(memory_catalogue({"a": even_events(1, 100)}), reading)
+    done = over_background(job(tmp_path, catalogue), task, Engine(chunk_events=10))
+    assert list(done) == list(starts)
+    assert not too_early
+
+
+@pytest.mark.usefixtures("threads_end")
+@pytest.mark.parametrize("n", [1, 2])
+def test_what_cannot_be_read_is_told_in_its_turn(
+    tmp_path: Path, cores: Callable[[int], None], n: int
+) -> None:
+    def reading(start: int) -> None:
+        if start >= 30:
+            time.sleep(0.02 if start == 30 else 0.0)  # the later one fails first
+            raise ValueError(f"damaged at {start}")
+
+    cores(n)
+    work = job(tmp_path, watched(memory_catalogue({"a": even_events(1, 90)}), reading))
+    done = iter(over_background(work, Seen(1.0), Engine(chunk_events=10)))
+    assert [next(done)[0][1][0] for _ in range(3)] == [0, 10, 20]
+    with pytest.raises(
+        TrigemuError, match=r"sample 'a': watched cannot be read \(ValueError: damaged at 30\)"
+    ):
+        next(done)
+
+
+@pytest.mark.usefixtures("threads_end")
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_work_that_fails_or_is_interrupted_ends_the_reading(
+    tmp_path: Path, cores: Callable[[int], None], error: type[BaseException]
+) -> None:
+    @dataclass(frozen=True)
+    class Failing(Seen):
+        def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Any:
+            raise error
+
+    def reading(start: int) -> None:
+        begun.append(start)
+        time.sleep(0.02)
+        ended.append(start)
+
+    cores(2)
+    begun: list[int] = []
+    ended: list[int] = []
+    catalogue = watched(memory_catalogue({"a": even_events(1, 90)}), reading)
+    with pytest.raises(error):
+        list(over_background(job(tmp_path, catalogue), Failing(1.0), Engine(chunk_events=10)))
+    assert sorted(begun) == sorted(ended) == [0, 10, 20]
+
+
+def test_results_that_are_left_lying_hold_no_thread(
+    tmp_path: Path, cores: Callable[[int], None], threads_end: Callable[[], None]
+) -> None:
+    """As in the frames of a traceback that somebody keeps."""
+    cores(2)
+    read: list[int] = []
+    catalogue = watched(memory_catalogue({"a": even_events(1, 90)}), read.append)
+    done = iter(over_background(job(tmp_path, catalogue), Seen(1.0), Engine(chunk_events=10)))
+    next(done)
+    threads_end()
+    assert sorted(read) == [0, 10, 20]
+    assert next(done)[0][1][0] == 10
+
+
+# ---- neighbouring crossings
+
+NEIGHBOURS = """
+[[trigger]]
+name = "JET_BEFORE"
+kind = "combination"
+legs = [ { object = "jet", crossing = -2 }, { object = "muon" } ]
+
+[[trigger]]
+name = "PAIR_AFTER"
+kind = "combination"
+legs = [ { object = "muon", crossing = 1 }, { object = "muon", crossing = 1 },
+         { object = "photon", crossing = 2 } ]
+
+[[trigger]]
+name = "ALONE"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 20
+"""
+
+
+@pytest.mark.parametrize("neighbours", ["line", "orbit"])
+@pytest.mark.parametrize("entries", [1, 2, 5, 53])
+def test_chunks_and_workers_change_nothing_for_neighbouring_crossings(
+    tmp_path: Path, neighbours: str, entries: int
+) -> None:
+    events = even_events(4, entries)
+    catalogue = memory_catalogue({"a": events})
+    for source in catalogue.samples[0].sources:
+        assert isinstance(source, Memory)
+        source.neighbours = neighbours
+    work = job(tmp_path, catalogue, NEIGHBOURS)
+
+    def has(number: int, name: str, least: int = 1) -> bool:
+        there = neighbours == "orbit" or 0 <= number < entries
+        return there and len(events[number % entries][name]) >= least
+
+    expected = [
+        [
+            has(i - 2, "jet") and has(i, "muon"),
+            has(i + 1, "muon", 2) and has(i + 2, "photon"),
+            has(i, "jet") and events[i]["jet"][0]["pt"] > 20,
+        ]
+        for i in range(entries)
+    ]
+    assert entries < 53 or all(0 < sum(column) < entries for column in zip(*expected, strict=True))
+    for chunk_events in (1, 2, 3, 20, 100):
+        done = over_background(work, Decided(), Engine(chunk_events=chunk_events))
+        assert [row for rows in done for row in rows] == expected
+    if entries == 53:
+        with worker_pool(2) as pool:
+            done = over_background(work, Decided(), Engine(pool, chunk_events=20))
+            assert [row for rows in done for row in rows] == expected
+
+
+def test_margins_do_not_count(tmp_path: Path) -> None:
+    """Each event once in the table, whatever the chunks."""
+    events = even_events(5, 40)
+    catalogue = memory_catalogue({"a": events})
+    catalogue.samples[0].sources[0].neighbours = "orbit"  # type: ignore[misc]
+    menu = menu_from(tmp_path, NEIGHBOURS)
+    tables = [emulate([menu], catalogue, executor=Engine(chunk_events=size)).table for size in (7, 100)]
+    for table in tables:
+        assert table.n.sum() == 40
+    for name in ("words", "n", "weight", "square"):
+        assert (getattr(tables[0], name) == getattr(tables[1], name)).all()
+
+
+def test_a_sample_without_neighbours(tmp_path: Path) -> None:
+    catalogue = memory_catalogue({"a": even_events(5, 4)})
+    plan = make_plan([menu_from(tmp_path, NEIGHBOURS)])
+    with pytest.raises(TrigemuError) as error:
+        plan.check(catalogue.samples[0])
+    assert str(error.value).splitlines() == [
+        f"{tmp_path / 'menu.toml'}:{line}: trigger {name!r}: it looks at neighbouring crossings, and the "
+        f"events of sample 'a' (format 'nanoaod') are not consecutive crossings"
+        for line, name in ((2, "JET_BEFORE"), (7, "PAIR_AFTER"))
+    ]
+
+
+def test_small_chunks_are_not_read_ahead(
+    tmp_path: Path, cores: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cores(2)
+    monkeypatch.setattr("trigemu.emulation.engine.AHEAD_EVENTS", 11)
+    readers: list[threading.Thread] = []
+    catalogue = watched(
+        memory_catalogue({"a": even_events(1, 50)}), lambda _: readers.append(threading.current_thread())
+    )
+    list(over_background(job(tmp_path, catalogue), Seen(1.0), Engine(chunk_events=10)))
+    assert readers == [threading.main_thread()] * 5

@@ -1,0 +1,312 @@
+"""Reweighted pile-up and moved luminosity, against loops in plain Python and closed forms."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pileup_toys import alike, crossing_catalogue, crossings
+from toy_menus import as_toml, brute_force, menus
+from toys import engine, memory_catalogue, menu_from, toy_events
+
+from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
+from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
+from trigemu.results.text import rates as output
+from trigemu.samples.catalogue import Catalogue
+
+ROOT = Path(__file__).parents[2]
+RANDOM = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1000.0\n'
+MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 30\n'
+
+
+def poisson(n: int, mean: float) -> float:
+    return math.exp(-mean + n * math.log(mean) - math.lgamma(n + 1))
+
+
+def weights(catalogue: Catalogue) -> dict[str, list[float]]:
+    return {
+        sample.name: sample.read(0, 0, sample.entries, ()).weight.tolist() for sample in catalogue.background
+    }
+
+
+def reweighted(
+    samples: dict[str, list[dict[str, Any]]], mean: float
+) -> tuple[dict[str, list[dict[str, Any]]], dict[int, int]]:
+    """The events with their new weights, and the range of each n, in plain Python."""
+    most = max(event["n_interaction"] for events in samples.values() for event in events)
+    ranges: list[list[int]] = [[]]
+    for n in range(most + 1):
+        ranges[-1].append(n)
+        inside = [e["weight"] for p in samples.values() for e in p if e["n_interaction"] in ranges[-1]]
+        if sum(inside) ** 2 >= MIN_EFFECTIVE * sum(w * w for w in inside) > 0:
+            ranges.append([])
+    left = ranges.pop()
+    ranges[-1] += left
+    of = {n: number for number, part in enumerate(ranges) for n in part}
+    there = [0.0] * len(ranges)
+    for event in (event for events in samples.values() for event in events):
+        there[of[event["n_interaction"]]] += event["weight"]
+    below = [0.0, *(sum(poisson(n, mean) for n in range(part[-1] + 1)) for part in ranges[:-1]), 1.0]
+    factor = [40e6 * (high - low) / w for (low, high), w in zip(pairwise(below), there, strict=True)]
+    made = {
+        name: [e | {"weight": e["weight"] * factor[of[e["n_interaction"]]]} for e in events]
+        for name, events in samples.items()
+    }
+    return made, of
+
+
+@settings(max_examples=15)
+@given(menus(), st.integers(0, 2**32), st.floats(0.9, 1.8), st.booleans())
+def test_rates_are_those_of_events_weighted_in_a_loop(
+    triggers: list[dict[str, Any]], seed: int, mean: float, rare: bool
+) -> None:
+    """Of several samples together; with an n that has too few events, or without one."""
+    samples = {"a": crossings(seed, 150), "b": crossings(seed + 1, 60, most=3)}
+    samples["b"] += alike(7, 3, 1e3) if rare else []
+    expected, of = reweighted(samples, mean)
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6))
+    catalogue = at_pileup(crossing_catalogue(samples), mean)
+    for name, found in weights(catalogue).items():
+        assert found == pytest.approx([event["weight"] for event in expected[name]], rel=1e-12)
+        assert catalogue.sample(name).rate_hz == pytest.approx(math.fsum(found))
+    everything = [w for part in weights(catalogue).values() for w in part]
+    assert math.fsum(everything) == pytest.approx(40e6, rel=1e-12)
+    pileup = catalogue.pileup
+    assert pileup is not None
+    assert (pileup.factor, pileup.known) == (1.0, False)
+    effective = math.fsum(everything) ** 2 / math.fsum(w * w for w in everything)
+    assert pileup.effective_events == pytest.approx(effective)
+    assert pileup.events == len(everything)
+    by_loop = brute_force(expected, triggers, 1.0, 40e6)
+    hz = rates_of(emulate([menu], catalogue)).rate
+    assert hz.hz == pytest.approx(math.fsum(w * f for _, w, f in by_loop["menu"]), rel=1e-9)
+    ranges = [of[event["n_interaction"]] for part in expected.values() for event in part]
+    assert hz.error_hz == pytest.approx(
+        error_within(ranges, by_loop["menu"]), rel=1e-6, abs=1e-7 * (1 + hz.hz)
+    )
+
+
+def error_within(n: list[int], entries: list[tuple[str, float, float]]) -> float:
+    """What crossings of a range weigh is given: only the fraction of them that is accepted fluctuates."""
+    squares = []
+    for number in set(n):
+        inside = [(w, f) for k, (_, w, f) in zip(n, entries, strict=True) if k == number]
+        total = math.fsum(w for w, _ in inside)
+        mean = math.fsum(w * f for w, f in inside) / total if total else 0.0
+        squares += [(w * (f - mean)) ** 2 for w, f in inside]
+    return math.sqrt(math.fsum(squares))
+
+
+@settings(max_examples=30)
+@given(st.floats(0.2, 30.0), st.integers(11, 30))
+def test_the_distribution_that_is_there_changes_nothing(mean: float, count: int) -> None:
+    covered = [n for n in range(120) if poisson(n, mean) > 1e-12]
+    events = [event for n in covered for event in alike(n, count, 40e6 * poisson(n, mean))]
+    catalogue = crossing_catalogue({"a": events})
+    after = at_pileup(catalogue, mean)
+    # The last range has what is beyond it.
+    assert weights(after)["a"] == pytest.approx(weights(catalogue)["a"], rel=1e-9, abs=40e6 * 1e-12)
+    assert after.pileup is not None
+    assert after.pileup.effective_events == pytest.approx(after.pileup.effective_before)
+    assert after.pileup.before == pytest.approx(mean)
+    assert after.pileup.after == pytest.approx(mean)
+
+
+@pytest.fixture(scope="module")
+def drawn() -> Catalogue:
+    """Crossings of 40 MHz with 10 interactions on average, one in fifty of which has MET."""
+    rng = np.random.default_rng(5)
+    n = rng.poisson(10.0, 30_000)
+    fired = rng.binomial(n, 0.02) > 0
+    events = [alike(int(k), 1, 40e6 / len(n))[0] | {"met": 50.0 * f} for k, f in zip(n, fired, strict=True)]
+    return crossing_catalogue({"a": events})
+
+
+@pytest.mark.parametrize("mean", [7.0, 10.0, 13.0])
+def test_rates_of_independent_interactions_follow_their_closed_form(
+    tmp_path: Path, drawn: Catalogue, mean: float
+) -> None:
+    """R0 (1 − exp(−µ p)): what the reweighted crossings give is what ones generated there would."""
+    total = run(menu_from(tmp_path, MET), at_pileup(drawn, mean)).triggers[0].total
+    expected = 40e6 * (1.0 - math.exp(-0.02 * mean))
+    assert abs(total.hz - expected) < 3.5 * total.error_hz
+    assert total.error_hz < 0.05 * expected
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (9, 1), (40, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
+    """Also where half of the sample counts."""
+    menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
+    catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
+    with engine(size, workers) as used:
+        made = [
+            output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)), "0")
+            for e in (None, used)
+        ]
+    assert '"name": "evaluation"' in made[0]
+    assert made[0] == made[1]
+
+
+def with_mean(catalogue: Catalogue, mean: float) -> Catalogue:
+    """The catalogue, which gives the mean that it was made with."""
+    return replace(catalogue, table=msgspec.structs.replace(catalogue.table, mean_interactions=mean))
+
+
+def test_a_known_mean_gives_a_ratio(tmp_path: Path) -> None:
+    """R0 Σ w r f / Σ w r, r the ratio of two Poisson distributions, and its error by parent; a random trigger
+    has its rate."""
+    rng = np.random.default_rng(3)
+    events = [
+        alike(int(n), 1, 1.0)[0] | {"met": 50.0 * (rng.random() < 0.02 * n), "parent": i // 3}
+        for i, n in enumerate(rng.poisson(3.0, 900))
+    ]
+    menu = menu_from(tmp_path, MET + RANDOM)
+    catalogue = at_pileup(with_mean(crossing_catalogue({"a": events}), 3.0), 3.5)
+    assert catalogue.pileup is not None
+    rates = run(menu, catalogue)
+    w = np.array([math.exp(-0.5) * (3.5 / 3.0) ** event["n_interaction"] for event in events])
+    f = np.array([event["met"] > 30 for event in events])
+    hz = 40e6 * (w @ f) / w.sum()
+    assert catalogue.pileup.factor == pytest.approx(40e6 / w.sum(), rel=1e-12)
+    assert catalogue.pileup.before == 3.0
+    n = [event["n_interaction"] for event in events]
+    assert catalogue.pileup.after == pytest.approx(w @ n / w.sum())
+    assert math.fsum(weights(catalogue)["a"]) == pytest.approx(40e6, rel=1e-12)
+    assert rates["MET"].total.hz == pytest.approx(hz, rel=1e-12)
+    deviation = (w * (f - hz / 40e6)).reshape(-1, 3).sum(axis=1) * 40e6 / w.sum()
+    assert rates["MET"].total.error_hz == pytest.approx(math.sqrt(deviation @ deviation), rel=1e-9)
+    assert rates["R"].total.hz == pytest.approx(1000.0, rel=1e-12)
+    assert rates["R"].total.error_hz == 0.0
+    assert any("weights differ from the crossing rate" in warning for warning in rates.warnings) == (
+        abs(catalogue.pileup.factor - 1) > 0.01
+    )
+
+
+def test_rare_numbers_of_interactions_bias_no_rate(tmp_path: Path) -> None:
+    """Of crossings with 6 interactions on average at 5: mean over samples with a few of the rare ones.
+    Rates go with n, and with n (n − 1)."""
+    rng = np.random.default_rng(4)
+    menu = menu_from(
+        tmp_path, MET + MET.replace('"MET"', '"PAIR"').replace('"met"', '"met_phi"').replace("30", "1")
+    )
+    p, q, pulls = 0.02, 0.004, []
+    for _ in range(60):
+        n = rng.poisson(6.0, 1000)
+        single, pair = rng.random(1000) < p * n, rng.random(1000) < q * n * (n - 1)
+        events = [
+            alike(int(k), 1, 1.0)[0] | {"met": 50.0 * bool(a), "met_phi": 2.0 * bool(b)}
+            for k, a, b in zip(n, single, pair, strict=True)
+        ]
+        rates = run(menu, at_pileup(with_mean(crossing_catalogue({"a": events}), 6.0), 5.0))
+        expected = 40e6 * p * 5.0, 40e6 * q * 25.0
+        pulls.append([r.total.hz - e for r, e in zip(rates.triggers, expected, strict=True)])
+    mean, spread = np.mean(pulls, axis=0), np.std(pulls, axis=0) / math.sqrt(len(pulls))
+    assert (np.abs(mean) < 3 * spread + 0.01 * np.array(expected)).all()
+
+
+def test_jets_of_the_embedded_sample_go_with_the_pile_up() -> None:
+    """About in proportion, since few crossings have two such jets from different interactions; and exactly
+    what its events give with the ratio of two Poisson distributions over its sum."""
+    menu, catalogue = read_menu(ROOT / "menus" / "primary.toml"), open_catalogue()
+    before = run(menu, catalogue)
+    made = catalogue.table.mean_interactions
+    assert made is not None
+    read = [s.read(0, 0, s.entries, [("", "n_interaction")]) for s in catalogue.background]
+    number = np.concatenate([events.scalars["n_interaction"] for events in read])
+    weight = np.concatenate([events.weight for events in read])
+    for mean in (0.75 * made, 1.25 * made):
+        moved = at_pileup(catalogue, mean)
+        ratio = weight * np.exp(made - mean) * (mean / made) ** number
+        for old, new in zip(before.triggers, run(menu, moved).triggers, strict=True):
+            fired = np.concatenate([before.fired(old.name, sample=s.name) for s in catalogue.background])
+            assert new.total.hz == pytest.approx(40e6 * float(ratio[fired].sum() / ratio.sum()), rel=1e-10)
+            expected = old.total.hz * mean / made
+            assert abs(new.total.hz - expected) < 0.02 * expected + 3 * new.total.error_hz
+
+
+def test_signals_keep_their_weights() -> None:
+    signal = crossings(3, 20)
+    catalogue = crossing_catalogue({"a": crossings(1, 200)}, signals={"s": signal})
+    moved = at_pileup(catalogue, 1.0).sample("s")
+    assert moved.read(0, 0, 20, ()).weight.tolist() == [event["weight"] for event in signal]
+
+
+@pytest.mark.parametrize(
+    ("mean", "message"),
+    [
+        (
+            4.0,
+            r"toy.toml: pile-up 4: 21.5 % of the crossings .*\(it has enough with 0 to 5\), more than 5 %",
+        ),
+        (0.0, "pile-up 0: expected a mean"),
+        (-1.0, "pile-up -1: expected"),
+        (math.nan, "pile-up nan: expected"),
+        (math.inf, "pile-up inf: expected"),
+    ],
+)
+def test_means_that_cannot_be(mean: float, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        at_pileup(crossing_catalogue({"a": crossings(1, 300)}), mean)
+
+
+def test_samples_that_cannot_be_reweighted() -> None:
+    events = crossings(1, 200)
+    for catalogue, message in [
+        (memory_catalogue({"a": events}), "'a' has no observable 'n_interaction'.*pile-up is reweighted by"),
+        (crossing_catalogue({"a": events}, dtype="f4"), "n_interaction is not an integer"),
+        (crossing_catalogue({"a": events}, convention="luminosity"), "no pile-up: .* --luminosity"),
+        (crossing_catalogue({}, signals={"s": events}), "no sample has the role 'background'"),
+        (crossing_catalogue({"a": [*events, *alike(-1, 1, 1.0)]}), "goes from -1 to 5"),
+        (crossing_catalogue({"a": alike(1, 3, 1.0)}), r"100 % .*\(it has too few of any\)"),
+        (at_pileup(crossing_catalogue({"a": events}), 1.0), "reweighted already"),
+    ]:
+        with pytest.raises(TrigemuError, match=message):
+            at_pileup(catalogue, 1.0)
+
+
+def test_a_skim_cannot_be_reweighted() -> None:
+    whole = crossing_catalogue({"a": crossings(1, 200)})
+    skim = replace(whole, samples=tuple(replace(s, rate_hz=2 * s.rate_hz) for s in whole.samples))
+    with pytest.raises(TrigemuError, match=r"'a': its events sum to .* a skim cannot be reweighted"):
+        at_pileup(skim, 1.0)
+
+
+def interactions() -> Catalogue:
+    made = memory_catalogue({"a": toy_events(1, 50)}, "luminosity", signals={"s": toy_events(2, 5)})
+    a, s = made.samples
+    head = type(made.table)(name="toy", convention="luminosity", luminosity_cm2s=1e34)
+    table = type(a.table)(name="a", role="background", files=("memory",), cross_section_pb=1.0)
+    return replace(made, table=head, samples=(replace(a, table=table), s))
+
+
+def test_interactions_go_with_the_luminosity(tmp_path: Path) -> None:
+    menu: Menu = menu_from(tmp_path, MET)
+    before, after = run(menu, interactions()), run(menu, at_luminosity(interactions(), 2.5e34))
+    for old, new in zip(before.triggers, after.triggers, strict=True):
+        assert new.total.hz == pytest.approx(2.5 * old.total.hz, rel=1e-12)
+        assert new.total.error_hz == pytest.approx(2.5 * old.total.error_hz, rel=1e-12)
+        assert new.total.events == old.total.events
+    assert after.catalogue.table.luminosity_cm2s == 2.5e34
+    assert after.catalogue.sample("a").rate_hz == pytest.approx(2.5 * before.catalogue.sample("a").rate_hz)
+    assert after.catalogue.sample("s").hz_per_weight == 1.0  # it has no cross-section
+
+
+def test_crossings_stay_at_their_luminosity() -> None:
+    nowhere = crossing_catalogue({}, convention="luminosity", signals={"s": crossings(1, 20)})
+    with pytest.raises(TrigemuError, match=r"toy.toml: there is no luminosity_cm2s"):
+        at_luminosity(nowhere, 1e34)
+    with pytest.raises(TrigemuError, match=r"toy.toml: the events are crossings, .*\(--pileup\)"):
+        at_luminosity(crossing_catalogue({"a": crossings(1, 20)}), 1e34)
+    for wrong in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(TrigemuError, match="expected a number above 0"):
+            at_luminosity(interactions(), wrong)

@@ -1,0 +1,199 @@
+"""Menus emulated from their scores, against menus emulated from the events."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx_toys import linear, write_card
+from toy_menus import as_toml, menus
+from toys import engine, memory_catalogue, menu_from, toy_events
+
+from trigemu import (
+    Catalogue,
+    Menu,
+    TrigemuError,
+    emulate,
+    rates_of,
+    read_menu,
+    scan,
+    score_table,
+    solve_budgets,
+)
+from trigemu.api import Scores
+from trigemu.results.text import rates as output
+from trigemu.studies import Steps
+from trigemu.triggers import ScoreKind
+
+
+def same(found: Menu | Sequence[Menu], scores: Scores, catalogue: Catalogue) -> None:
+    """All numbers of all menus are equal to the last bit."""
+    for menu in [found] if isinstance(found, Menu) else found:
+        direct, stored = rates_of(emulate([menu], catalogue)), rates_of(scores.emulation([menu]))
+        assert output.as_json(stored, "0") == output.as_json(direct, "0")
+        assert stored.triggers == direct.triggers
+        assert np.array_equal(stored.overlap_error, direct.overlap_error)
+        assert stored.warnings == direct.warnings
+
+
+def moved(menu: Menu, cuts: dict[str, float], prescale: float | None = None) -> Menu:
+    triggers = []
+    for trigger in menu.triggers:
+        kind = trigger.description
+        if trigger.name in cuts and isinstance(kind, ScoreKind):
+            trigger = replace(trigger, description=kind.at(cuts[trigger.name]), budget=None, solution=None)
+        triggers.append(replace(trigger, prescale=prescale) if prescale else trigger)
+    return replace(menu, triggers=tuple(triggers))
+
+
+@given(menus(), st.integers(0, 2**32 - 1), st.data())
+@settings(max_examples=25)
+def test_any_menu_at_any_offered_thresholds(
+    triggers: list[dict[str, Any]], seed: int, data: st.DataObject
+) -> None:
+    """With seeds, logic, random, prescales, coherent sets, disabled triggers; some events share parents."""
+    events = toy_events(seed, 60)
+    shared = [event | {"parent": i // 3} for i, event in enumerate(toy_events(seed + 1, 30))]
+    catalogue = memory_catalogue({"a": events, "b": shared})
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted=data.draw(st.booleans())))
+    scores = score_table(menu, catalogue)
+    same(menu, scores, catalogue)
+    cuts = {name: data.draw(st.floats(offer.low, offer.high)) for name, offer in scores.offers.items()}
+    same(moved(menu, cuts, data.draw(st.sampled_from([None, 3.0]))), scores, catalogue)
+
+
+TWO = """
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+{jet}
+
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+{photon}
+
+[[trigger]]
+name = "MU"
+kind = "combination"
+legs = [{{ object = "muon", pt = {{ min = 10.0 }} }}]
+"""
+
+
+def two(folder: Path, jet: str = "above = 30", photon: str = "above = 12") -> Menu:
+    return menu_from(folder, TWO.format(jet=jet, photon=photon))
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    events = [event | {"weight": 1.0 + i % 3} for i, event in enumerate(toy_events(1, 600))]
+    return memory_catalogue({"a": events, "b": toy_events(2, 100)}, signals={"s": toy_events(3, 40)})
+
+
+def test_several_menus_share_the_scores_of_one_observable(tmp_path: Path, catalogue: Catalogue) -> None:
+    both = [replace(two(tmp_path), name="one"), replace(two(tmp_path, "above = 50"), name="other")]
+    scores = score_table(both, catalogue, vary={"J": (20, 80)})
+    assert scores.table.scores.shape[1] == 2
+    assert scores.offers["J"] == (20, 80)
+    same([*both, moved(both[0], {"J": 20.0}), moved(both[1], {"J": 80.0})], scores, catalogue)
+    assert [e.rate for e in map(rates_of, map(scores.emulation, both))] == [
+        rates_of(scores.emulation(), menu=menu).rate for menu in both
+    ]
+
+
+def test_budgets_are_solved_on_the_scores(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path, "unique_rate_hz = 200.0", "total_rate_hz = 150.0")
+    scores = score_table(menu, catalogue)
+    assert scores.solve_budgets(menu) == solve_budgets(menu, catalogue)
+    same(menu, scores, catalogue)
+    other = two(tmp_path, "unique_rate_hz = 120.0", "total_rate_hz = 90.0")
+    assert scores.solve_budgets(other) == solve_budgets(other, catalogue)
+    with pytest.raises(TrigemuError, match=r"unique_rate_hz = 1e\+06: scores above .* alone are known"):
+        scores.solve_budgets(two(tmp_path, "unique_rate_hz = 1e6"))
+
+
+def test_an_anomaly_trigger(tmp_path: Path, catalogue: Catalogue) -> None:
+    write_card(tmp_path, linear([1.0, -0.5]), [(["met", "jet[0].pt"], None)])
+    text = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "card.toml"\nabove = {}\n'
+    menu = menu_from(tmp_path, text.format(1.0))
+    scores = score_table(menu, catalogue, vary={"AD": (0.0, 20.0)})
+    same([menu, moved(menu, {"AD": 12.5})], scores, catalogue)
+    assert scores.made_with
+    write_card(tmp_path, linear([1.0, -0.25]), [(["met", "jet[0].pt"], None)])
+    with pytest.raises(TrigemuError, match="make the table again"):
+        scores.emulation(menu_from(tmp_path, text.format(1.0)))
+
+
+def test_scans_of_scores(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path, photon="total_rate_hz = 150.0")
+    scores = score_table(menu, catalogue)
+    low, high = scores.offers["J"]
+    for steps in ([Steps("J", (low, 30.0, high))], [Steps("J", (low, high)), Steps("G", (14.0, 15.0))]):
+        found, direct = scan(menu, steps, scores), scan(menu, steps, catalogue)
+        for one, other in zip(found.points, direct.points, strict=True):
+            assert output.as_json(one, "0") == output.as_json(other, "0")
+
+
+def test_workers_and_chunks_change_no_bit(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path)
+    whole = score_table(menu, catalogue, signals="s")
+    for size, workers in ((70, 1), (100, 2)):
+        with engine(size, workers) as executor:
+            other = score_table(menu, catalogue, signals="s", executor=executor)
+        for found, expected in ((other.table, whole.table), (other.signals["s"], whole.signals["s"])):
+            assert found.scores.tobytes() == expected.scores.tobytes()
+            assert found.id.tolist() == expected.id.tolist()
+            assert found.weight.tolist() == expected.weight.tolist()
+    assert len(whole.signals["s"]) == 40  # all of its events, whatever fires
+
+
+def test_the_score_of_a_trigger(tmp_path: Path, catalogue: Catalogue) -> None:
+    scores = score_table(two(tmp_path), catalogue, vary={"J": (25, 40), "G": (12, 12)})
+    jet = scores.score("J")
+    assert ((jet > 25) | np.isneginf(jet)).all()
+    events = [event for sample in catalogue.background for event in sample.sources[0].events]
+    leading = [event["jet"][0]["pt"] for event in events if event["jet"] and event["jet"][0]["pt"] > 25]
+    assert sorted(jet[jet > 25].tolist()) == sorted(leading)
+    with pytest.raises(TrigemuError, match="trigger 'MU' has no score"):
+        scores.score("MU")
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ({"K": (1, 2)}, "vary 'K': no menu has such a trigger enabled"),
+        ({"MU": (1, 2)}, "vary 'MU': the kind 'combination' has no threshold"),
+        ({"J": (3, 2)}, "vary 'J': expected LOW ≤ HIGH, both finite, not 3 and 2"),
+        ({"J": (3, float("inf"))}, "not 3 and inf"),
+        ({"J": (float("nan"), 3)}, "not nan and 3"),
+        ({"J": (-1e308, 1e308)}, r"the range from -1e\+308 to 1e\+308 is too wide"),
+    ],
+)
+def test_ranges_that_are_none(
+    tmp_path: Path, catalogue: Catalogue, vary: dict[str, tuple[float, float]], message: str
+) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        score_table(two(tmp_path), catalogue, vary=vary)
+
+
+def test_what_a_table_does_not_know_is_named(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path)
+    scores = score_table(menu, catalogue, vary={"J": (25, 40)})
+    with pytest.raises(TrigemuError, match=r"threshold 20 is below 25, .* table with --vary J=20:"):
+        scores.emulation(moved(menu, {"J": 20.0}))
+    other = tmp_path / "other.toml"
+    other.write_text((tmp_path / "menu.toml").read_text().replace("min = 10.0", "min = 11.0"))
+    with pytest.raises(TrigemuError, match="trigger 'MU': the score table was made without this trigger"):
+        scores.emulation(read_menu(other))
+    with pytest.raises(TrigemuError, match="'a' is a sample of the background"):
+        score_table(menu, catalogue, signals=["a"])

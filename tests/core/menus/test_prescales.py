@@ -1,0 +1,250 @@
+"""Columns of prescales, in menus and in CSV, against menus that have those prescales."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_menus import as_toml, brute_force, menus, words
+from toys import memory_catalogue, menu_from, toy_events
+
+from trigemu import Menu, TrigemuError, emulate, rates_of
+from trigemu.menus.prescales import at_column, chosen_columns, read_prescales
+from trigemu.rates.menu_rates import column_rates
+from trigemu.results.text import rates as output
+
+TEXT = """
+[menu]
+prescale_columns = ["2e34", "1e34"]
+
+[[trigger]]
+name = "A"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 20
+prescale = 3
+prescales = [2.5, 0]
+
+[[trigger]]
+name = "B"
+kind = "threshold"
+observable = "met"
+above = 10
+prescale = 7
+
+[[trigger]]
+name = "R"
+kind = "random"
+rate_hz = 1000
+prescales = [-1, 4]
+
+[[trigger]]
+name = "HELPER"
+kind = "threshold"
+observable = "met"
+above = 30
+enabled = false
+"""
+
+values = st.sampled_from([-1.0, 0.0, 1.0, 1.5, 2.0, 33.3])
+
+
+def without_columns(result: Any) -> dict[str, Any]:
+    """The numbers of a result, not what it says about the file."""
+    document: dict[str, Any] = json.loads(output.as_json(result, "0"))
+    return {key: document[key] for key in ("menu", "triggers", "groups", "overlap", "warnings")}
+
+
+def test_a_column_of_a_menu(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, TEXT)
+    assert menu.columns.names == ("2e34", "1e34")
+    assert [t.prescale for t in menu.triggers] == [3.0, 7.0, 40_000.0, 1.0]
+    first, second = (at_column(menu, name) for name in menu.columns.names)
+    assert {t.name: t.prescale for t in first.enabled} == {"A": 2.5, "B": 7.0}
+    assert {t.name: t.prescale for t in second.enabled} == {"B": 7.0, "R": 160_000.0}
+
+
+@settings(max_examples=40)
+@given(menus(), st.integers(0, 2**32), st.data())
+def test_each_column_is_a_menu_with_those_prescales(
+    triggers: list[dict[str, Any]], seed: int, data: st.DataObject
+) -> None:
+    """From one pass: seeds, coherent sets, logic and groups as in a menu written for the column; and the
+    total against an event loop in plain Python."""
+    samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
+    names = ["x", "y"]
+    table = {t["name"]: [data.draw(values), data.draw(values)] for t in triggers}
+    table["T0"] = [1.0, 2.0]
+    for name in (name for t in triggers for name in words(t["seed"] or "") if name in table):
+        table[name] = [max(1.0, value) for value in table[name]]  # off, it seeds nothing; disabled, it would
+    csv = "name," + ",".join(names) + "\n"
+    csv += "".join(f"{name},{','.join(map(str, row))}\n" for name, row in table.items())
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6))
+        (Path(folder) / "p.csv").write_text(csv)
+        both = read_prescales(menu, Path(folder) / "p.csv")
+        written = [menu_from(Path(folder), as_toml(_in(triggers, table, i), 40e6)) for i in range(2)]
+    catalogue = memory_catalogue(samples)
+    found = column_rates(emulate([both], catalogue), chosen_columns(both, ["all"]))
+    assert list(found) == names
+    for number, result in enumerate(found.values()):
+        assert without_columns(result) == without_columns(rates_of(emulate([written[number]], catalogue)))
+        expected = brute_force(samples, _in(triggers, table, number), 1.0, 40e6)
+        assert result.rate.hz == pytest.approx(sum(w * f for _, w, f in expected["menu"]), rel=1e-9)
+
+
+def _in(triggers: list[dict[str, Any]], table: dict[str, list[float]], i: int) -> list[dict[str, Any]]:
+    """The triggers as a menu for the column would have them."""
+    return [
+        t | {"prescale": max(1.0, table[t["name"]][i]), "enabled": t["enabled"] and table[t["name"]][i] > 0}
+        for t in triggers
+    ]
+
+
+@settings(max_examples=20)
+@given(menus(), st.integers(0, 2**32))
+def test_a_column_with_the_prescales_of_the_menu_is_the_menu(
+    triggers: list[dict[str, Any]], seed: int
+) -> None:
+    csv = "name,own\n" + "".join(f"{t['name']},{t['prescale']}\n" for t in triggers)
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6))
+        (Path(folder) / "p.csv").write_text(csv)
+        same = read_prescales(menu, Path(folder) / "p.csv")
+    emulation = emulate([same], memory_catalogue({"a": toy_events(seed, 50)}))
+    assert without_columns(column_rates(emulation, ["own"])["own"]) == without_columns(rates_of(emulation))
+
+
+def test_thresholds_are_those_of_the_menu_itself(tmp_path: Path) -> None:
+    """A budget is met with the menu's own prescales; a column changes prescales, not cuts."""
+    text = (
+        '[menu]\nprescale_columns = ["x"]\n[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\n'
+        'total_rate_hz = 20\nprescales = [4]\n[[trigger]]\nname = "B"\nkind = "threshold"\n'
+        'observable = "jet[0].pt"\nabove = 30\nprescales = [0]\n'
+    )
+    events = [event | {"weight": 1.0} for event in toy_events(3, 200)]
+    emulation = emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}))
+    plain, column = rates_of(emulation), column_rates(emulation, ["x"])["x"]
+    assert [t.name for t in column.triggers] == ["A"]
+    assert column.triggers[0].threshold == plain.triggers[0].threshold
+    assert column.triggers[0].total.hz == pytest.approx(plain.triggers[0].total.hz / 4)
+
+
+def read(folder: Path, csv: str) -> Menu:
+    menu = menu_from(folder, TEXT)
+    (folder / "p.csv").write_text(csv)
+    return read_prescales(menu, folder / "p.csv")
+
+
+def test_a_file_replaces_the_columns_of_the_menu(tmp_path: Path) -> None:
+    """With spaces, quotes, empty lines and a byte order mark, in any order; helpers may be missing."""
+    menu = read(tmp_path, '\ufeffname, 3e34 ,"1,5e34"\r\nB,2,1\r\n\r\n"R",1,-2\r\nA , 1.5,0\r\n')
+    assert menu.columns.names == ("3e34", "1,5e34")
+    assert menu.columns.path == tmp_path / "p.csv"
+    assert [t.prescales for t in menu.triggers] == [(1.5, 0.0), (2.0, 1.0), (40_000.0, -80_000.0), ()]
+    assert chosen_columns(menu, ["1,5e34", "1,5e34"]) == ("1,5e34",)
+    assert chosen_columns(menu, ["1,5e34", "all"]) == ("3e34", "1,5e34")
+
+
+@pytest.mark.parametrize(
+    ("csv", "message"),
+    [
+        ("", "p.csv:1: expected a header: 'name', then the names of columns"),
+        ("\n", "p.csv:1: expected a header"),
+        ("trigger,x\nA,1\n", "p.csv:1: expected a header"),
+        ("name\nA\n", "p.csv:1: expected a header"),
+        ("name,x,x\nA,1,1\nB,1,1\nR,1,1\n", "p.csv:1: two columns are called 'x'"),
+        ("name,x,\nA,1,1\nB,1,1\nR,1,1\n", "p.csv:1: a column has no name"),
+        ("name,all\nA,1\nB,1\nR,1\n", "p.csv:1: a column cannot be called 'all'"),
+        ("name,x\nA,1\nB,1\n", r"p.csv:3: no row for trigger 'R' \(.*menu.toml:20\)"),
+        ("name,x\nA,1\nC,1\nB,1\nR,1\n", "p.csv:3: the menu .*menu.toml has no trigger 'C'"),
+        ("name,x\nA,1\nB,1\nR,1\nB,2\n", r"p.csv:5: trigger 'B' has a row already \(line 3\)"),
+        ("name,x\nA,1\nB,1,2\nR,1\n", "p.csv:3: trigger 'B' has 2 prescales for 1 columns"),
+        (
+            "name,x\nA,1\nB,0.5\nR,1\n",
+            "p.csv:3: trigger 'B', column 'x': 0.5 is not a prescale: expected a num",
+        ),
+        ("name,x\nA,1\nB,inf\nR,1\n", "p.csv:3: trigger 'B', column 'x': inf is not a prescale"),
+        ("name,x\nA,1\nB,on\nR,1\n", "p.csv:3: trigger 'B', column 'x': 'on' is not a number"),
+        ("name,x\nA,1\nB,nan\nR,1\n", "p.csv:3: trigger 'B', column 'x': 'nan' is not a number"),
+    ],
+)
+def test_mistakes_of_a_file(tmp_path: Path, csv: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        read(tmp_path, csv)
+
+
+def test_all_mistakes_of_a_file_are_told_in_the_order_of_its_lines(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError) as error:
+        read(tmp_path, "name,x\nC,1\nA,0.2\nA,1\n")
+    assert re.findall(r"p\.csv:(\d+)", str(error.value)) == ["2", "3", "4"]
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, TEXT)
+    with pytest.raises(TrigemuError, match=r"cannot read .*no\.csv: No such file"):
+        read_prescales(menu, tmp_path / "no.csv")
+    (tmp_path / "p.csv").write_bytes(b"name,\xff\n")
+    with pytest.raises(TrigemuError, match="not UTF-8 text"):
+        read_prescales(menu, tmp_path / "p.csv")
+    with pytest.raises(TrigemuError, match="it is not a CSV file: field larger"):
+        read(tmp_path, f"name,{'x' * 200_000}\n")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[2.5, 0]", "[2.5]", r"menu.toml:.*trigger 'A': prescales: 1 for the 2 prescale_columns"),
+        ("[2.5, 0]", "[0.5, 0]", "trigger 'A': 0.5 is not a prescale"),
+        ("[2.5, 0]", "[nan, 0]", "trigger 'A': nan is not a prescale"),
+        ('["2e34", "1e34"]', '["x", "x"]', "two columns are called 'x'"),
+        ('["2e34", "1e34"]', '["x", "all"]', "cannot be called 'all'"),
+    ],
+)
+def test_mistakes_of_a_menu(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        menu_from(tmp_path, TEXT.replace(old, new))
+
+
+def test_columns_that_are_not_there_or_have_nothing_on(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, TEXT)
+    with pytest.raises(TrigemuError, match="unknown column '2e33'; did you mean '2e34'"):
+        chosen_columns(menu, ["2e33"])
+    with pytest.raises(TrigemuError, match="has no columns of prescales: give it prescale_columns"):
+        chosen_columns(replace(menu, columns=type(menu.columns)()), ["2e34"])
+    with pytest.raises(TrigemuError, match=r"column 'x' switches every trigger of .* off"):
+        chosen_columns(read(tmp_path, "name,x\nA,0\nB,-1\nR,0\n"), ["x"])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'name,x\nA,"1', "it is not a CSV file: unexpected end of data"),
+        (b'name,x\nA,"1"2\n', "it is not a CSV file: "),
+        (b"name,x\nA,1\nB,1\nR\0,1\n", "has no trigger 'R\\x00'"),
+        ("name,x\nA,1\n".encode("utf-16"), "it is not UTF-8 text"),
+        (b"name,x\nA,-inf\nB,1\nR,1\n", "-inf is not a prescale"),
+        (b"name,x\nA,1e300\nB,1\nR,1\n", "1e+300 is not a prescale: expected a number ≥ 1 up to 1e+15"),
+        (b"", "expected a header"),
+    ],
+)
+def test_files_that_are_odd(tmp_path: Path, content: bytes, message: str) -> None:
+    menu = menu_from(tmp_path, TEXT)
+    (tmp_path / "p.csv").write_bytes(content)
+    with pytest.raises(TrigemuError) as caught:
+        read_prescales(menu, tmp_path / "p.csv")
+    assert message in str(caught.value)
+
+
+def test_lines_may_end_in_any_way(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, TEXT)
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "p.csv").write_bytes(b"\xef\xbb\xbf" + end.join(["name,x", "A,1", "B,2", "R,3"]).encode())
+        assert read_prescales(menu, tmp_path / "p.csv").columns.names == ("x",)

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from toys import menu_from
+
+from trigemu import TrigemuError, menu_schema
+from trigemu.menus import unit_of_observable, unit_of_threshold
+from trigemu.results.numbers import threshold_label
+
+MENU = """
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+[[trigger]]
+name = "D"
+kind = "threshold"
+observable = "muon[0].dxy"
+above = 0.1
+unit = "cm"
+[[trigger]]
+name = "PLAIN"
+kind = "threshold"
+observable = "met"
+above = 0.1
+unit = ""
+"""
+
+
+@pytest.mark.parametrize(
+    ("observable", "unit"),
+    [
+        ("jet[0].pt", "GeV"),
+        ("ht", "GeV"),
+        ("mht", "GeV"),
+        ("m(jet[0], jet[1])", "GeV"),
+        ("2 * jet[0].pt - abs(jet[1].pt)", "GeV"),
+        ("jet[0].pt / 2", "GeV"),
+        ("jet[0].pt / jet[1].pt", ""),
+        ("jet[0].pt * jet[1].pt", ""),
+        ("jet[0].pt + jet[0].eta", ""),
+        ("n_jet", ""),
+        ("dr(jet[0], jet[1])", ""),
+        ("muon[0].dxy", "cm"),
+        ("muon[1].dxy", ""),
+        ("met", ""),
+        ("no(such)", ""),
+    ],
+)
+def test_the_unit_of_an_observable(tmp_path: Path, observable: str, unit: str) -> None:
+    """That which the menu gives, else that which follows."""
+    assert unit_of_observable(menu_from(tmp_path, MENU), observable) == unit
+
+
+def test_the_unit_of_a_threshold(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, MENU)
+    assert [unit_of_threshold(menu, trigger) for trigger in menu.triggers] == ["GeV", "cm", ""]
+    assert threshold_label(menu, "D", "D…") == "threshold of D… [cm]"
+    assert threshold_label(menu, "PLAIN", "PLAIN") == "threshold of PLAIN"
+
+
+def test_only_a_score_has_a_unit(tmp_path: Path) -> None:
+    random = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1.0\nunit = "Hz"\n'
+    with pytest.raises(TrigemuError, match=r"menu.toml:5: trigger 'R': unit: the kind 'random' has no score"):
+        menu_from(tmp_path, random)
+    with pytest.raises(TrigemuError, match="unit = "):
+        menu_from(tmp_path, MENU.replace('"cm"', f'"{21 * "m"}"'))
+
+
+def test_the_schema_has_it() -> None:
+    variants = {v["title"]: v for v in menu_schema()["properties"]["trigger"]["items"]["oneOf"]}
+    assert "unit" in variants["threshold"]["properties"]

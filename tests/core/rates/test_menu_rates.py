@@ -1,0 +1,343 @@
+"""All rates against a brute-force evaluation in plain Python, event by event."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_menus import EVENT_KINDS, as_toml, fitted_in, judged, menus, pt
+from toys import (
+    engine,
+    evaluation_half,
+    even_events,
+    factors,
+    is_evaluation,
+    memory_catalogue,
+    menu_from,
+    toy_events,
+)
+
+from trigemu import TrigemuError, emulate, rates_of, read_menu
+from trigemu.api import MenuRates, Rate
+from trigemu.rates.menu_rates import column_rates
+from trigemu.results.text import rates as output
+
+
+def close(measured: float, expected: float, scale: float) -> bool:
+    return math.isclose(measured, expected, rel_tol=1e-9, abs_tol=1e-12 * scale)
+
+
+Entries = list[tuple[str, float, float]]
+
+
+def unseen(rate: Rate, entries: Entries, accepted: Entries) -> set[str]:
+    """Samples without an event, of which one would change the rate by more than the error and a tenth, and
+    fewer than three would be there if they passed like the others. accepted: the same events in the whole
+    menu."""
+    found = set()
+    for sample in {s for s, _, _ in entries}:
+        own = [(w, f > 0) for s, w, f in accepted if s == sample]
+        weights = [w for w, a in own if a] or [w for w, _ in own]
+        one = math.fsum(w * w for w in weights) / math.fsum(weights) * max(abs(f) for _, _, f in entries)
+        others = math.fsum(w for s, w, _ in entries if s != sample)
+        like_others = rate.hz * math.fsum(w for w, _ in own) / others
+        if (
+            all(f == 0 for s, _, f in entries if s == sample)
+            and one > max(rate.error_hz, abs(rate.hz) / 10)
+            and like_others < 3 * one
+        ):
+            found.add(sample)
+    return found
+
+
+def check_rate(
+    rate: Rate, entries: Entries, limit: float | None, accepted: Entries, resolution: float = 0.0
+) -> None:
+    """entries: from exact fractions, so that 0 is 0. resolution: of a difference of probabilities."""
+    total = sum(abs(w) for _, w, _ in entries)
+    seen = [(s, w, f) for s, w, f in entries if abs(f) > resolution]
+    assert close(rate.hz, math.fsum(w * f for _, w, f in seen), total)
+    assert close(rate.error_hz, math.sqrt(math.fsum((w * f) ** 2 for _, w, f in seen)), total)
+    assert rate.is_uncertain == (0 < rate.effective_events < 5)
+    assert len(seen) <= rate.events <= sum(f != 0 for _, _, f in entries) or (resolution and not rate.events)
+    if rate.events != len(seen):
+        assert resolution
+    elif seen:
+        assert rate.upper_limit_hz is None
+        assert math.isclose(
+            rate.effective_events,
+            math.fsum(w * f for _, w, f in seen) ** 2 / math.fsum((w * f) ** 2 for _, w, f in seen),
+            rel_tol=1e-9,
+        )
+        assert set(rate.unseen) == unseen(rate, entries, accepted)
+    elif rate.contained_in:  # what test_containment.py has to say of
+        assert rate.upper_limit_hz is None
+    else:
+        assert limit is not None
+        assert rate.upper_limit_hz == pytest.approx(1.14 * limit)
+
+
+@settings(max_examples=60)
+@given(menus(), st.integers(0, 2**32), st.sampled_from([40e6, 20e6]), st.booleans())
+def test_all_rates_equal_a_brute_force(
+    triggers: list[dict[str, Any]], seed: int, rate: float, fitted: bool
+) -> None:
+    """On all events; what a fitted trigger accepts, and what it changes, on one half, scaled to all of it."""
+    samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, rate, fitted))
+    result = rates_of(emulate([menu], memory_catalogue(samples)))
+    names = {t.name for t in result.triggers} & (fitted_in(triggers) if fitted else set())
+    assert set(result.half.triggers if result.half else ()) == names
+    ones = {name: factors(part) if fitted else [1.0] * len(part) for name, part in samples.items()}
+    expected = judged(samples, triggers, rate / 40e6, rate, ones)
+    accepted = expected["menu"]
+    weights = [w for _, w, _ in accepted]
+    factor = [k for of in ones.values() for k in of]
+    own_prescale = {
+        t["name"]: t["prescale"] * (rate / 1000 if t["kind"] == "random" else 1) for t in triggers
+    }
+
+    def largest(members: list[str]) -> float:
+        """The largest weight × acceptance that an event of some triggers could have had."""
+        of = {False: max(weights), True: max(w * k for w, k in zip(weights, factor, strict=True))}
+        return max(of[name in names] / own_prescale[name] for name in members)
+
+    check_rate(result.rate, expected["menu"], largest([t.name for t in result.triggers]), accepted)
+    for t in (*result.triggers, *result.groups):
+        name = f"group {t.name}" if t.kind == "group" else t.name
+        limit = largest(
+            [u.name for u in result.triggers if u.group == t.name] if t.kind == "group" else [t.name]
+        )
+        own = max((w * abs(f) for _, w, f in expected[f"total {name}"] if f), default=limit)
+        total = t.total
+        if t.kind == "random" and not next(u for u in triggers if u["name"] == t.name)["seed"]:
+            assert total.error_hz == 0.0  # its rate is known
+        elif not t.unique.contained_in:
+            check_rate(total, expected[f"total {name}"], limit, accepted)
+            check_rate(t.share, expected[f"share {name}"], limit, accepted)
+        resolution = 1e-15 if t.kind == "group" else 0.0
+        check_rate(t.unique, expected[f"unique {name}"], own, accepted, resolution)
+    check_overlap(result, expected)
+
+
+def check_overlap(result: MenuRates, expected: dict[str, list[tuple[str, float, float]]]) -> None:
+    names = [t.name for t in result.triggers]
+    for i, s in enumerate(names):
+        for j, t in enumerate(names):
+            entries = expected[f"overlap {s} {t}"]
+            total = sum(w for _, w, _ in entries)
+            assert close(result.overlap[i, j], math.fsum(w * f for _, w, f in entries), total)
+            error = math.sqrt(math.fsum((w * f) ** 2 for _, w, f in entries))
+            known = i == j and result.triggers[i].total.error_hz == 0.0
+            assert close(result.overlap_error[i, j], 0.0 if known else error, total)
+
+
+def test_a_half_stands_for_all_of_each_sample(tmp_path: Path) -> None:
+    """Here every event passes: the rate is that of all, from the events of the half."""
+    samples = {"a": even_events(1, 70), "b": toy_events(2, 50), "c": even_events(3, 11)}
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    result = rates_of(emulate([menu_from(tmp_path, text + 'fitted_on = "toy"')], memory_catalogue(samples)))
+    assert result.half is not None
+    assert result.half.number == 1
+    halves = {name: evaluation_half(events) for name, events in samples.items()}
+    for scale, (name, events) in zip(result.half.scales, samples.items(), strict=True):
+        assert scale == pytest.approx(halves[name][0]["weight"] / original(halves[name][0], events))
+    assert result.rate.hz == pytest.approx(sum(e["weight"] for part in samples.values() for e in part))
+    assert result.rate.events == sum(map(len, halves.values()))
+
+
+def original(event: dict[str, Any], events: list[dict[str, Any]]) -> float:
+    return next(e["weight"] for e in events if e["met"] == event["met"])  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (9, 1), (40, 2)])
+def test_chunks_and_workers_change_no_bit_of_a_half(tmp_path: Path, size: int, workers: int) -> None:
+    """With scales that are no powers of two, and weights that vary by orders of magnitude."""
+    text = "".join(
+        f'[[trigger]]\nname = "T{i}"\nprescale = {1 + i / 3}\n{kind}\ngroup = "{"xy"[i % 2]}"\n'
+        + ('fitted_on = "toy"\n' if i == 2 else "")
+        for i, (kind, _) in enumerate(EVENT_KINDS)
+    )
+    catalogue = memory_catalogue({"a": toy_events(1, 90), "b": toy_events(2, 60)})
+    menu = menu_from(tmp_path, text)
+    reference = output.as_json(rates_of(emulate([menu], catalogue)), "0")
+    assert '"name": "evaluation"' in reference
+    with engine(size, workers) as used:
+        assert output.as_json(rates_of(emulate([menu], catalogue, executor=used)), "0") == reference
+
+
+def test_events_of_one_interaction_stay_together(tmp_path: Path) -> None:
+    """They are in one half, whatever their numbers."""
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
+    events = [e | {"parent": i // 10} for i, e in enumerate(even_events(1, 200))]
+    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+    half = evaluation_half(events)
+    assert len(half) % 10 == 0
+    expected = sum(e["weight"] for e in half if e["met"] > 20)
+    assert result.triggers[0].total.hz == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("weights", [[-3.0, 2.0], [0.0, 0.0]])
+def test_a_half_whose_weights_add_up_to_nothing_stands_for_nothing(
+    tmp_path: Path, weights: list[float]
+) -> None:
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "met"\nabove = 20\nfitted_on = "toy"\n'
+    parents = sorted(range(1, 5), key=is_evaluation)
+    assert [is_evaluation(parent) for parent in parents] == [False, False, True, True]
+    events = even_events(1, 4)
+    for event, parent, weight in zip(events, parents, [5.0, 5.0, *weights], strict=True):
+        event |= {"parent": parent, "weight": weight}
+    with pytest.raises(TrigemuError, match="'a': there is no weight in its evaluation half"):
+        rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+
+
+@settings(max_examples=30)
+@given(menus(), st.integers(0, 2**32), st.booleans())
+def test_laws(triggers: list[dict[str, Any]], seed: int, fitted: bool) -> None:
+    """Those of sums hold where something was fitted too; those of single events where all is from the same
+    events."""
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted))
+    result = rates_of(emulate([menu], memory_catalogue({"a": toy_events(seed, 50)})))
+    tolerance = 1e-9 * max(result.rate.hz, 1e-300)
+    for t in (*result.triggers, *result.groups):
+        assert t.total.hz >= t.unique.hz - tolerance
+        if not result.half:
+            assert t.unique.hz >= 0
+            assert result.rate.hz >= t.total.hz - tolerance
+            assert t.total.hz + tolerance >= t.share.hz >= 0 or t.kind == "group"
+    assert math.fsum(t.share.hz for t in result.triggers) == pytest.approx(result.rate.hz, rel=1e-9)
+    assert (result.overlap == result.overlap.T).all()
+    assert np.diag(result.overlap) == pytest.approx([t.total.hz for t in result.triggers], rel=1e-9)
+
+
+def test_two_coherent_triggers_share_their_prescaled_events(tmp_path: Path) -> None:
+    """Prescales 2 and 4 on one counter keep 1/2 of the events; on two counters 1 − 1/2 · 3/4."""
+    one = 'kind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    text = f'[[trigger]]\nname = "A"\nprescale = 2\n{one}C\n[[trigger]]\nname = "B"\nprescale = 4\n{one}C\n'
+    catalogue = memory_catalogue({"a": toy_events(1, 10)})
+    total = sum(s.rate_hz for s in catalogue.samples)
+    coherent = menu_from(tmp_path, text.replace("C", 'coherent = "c"'))
+    assert rates_of(emulate([coherent], catalogue)).rate.hz == pytest.approx(total / 2)
+    apart = menu_from(tmp_path, text.replace("C", ""))
+    assert rates_of(emulate([apart], catalogue)).rate.hz == pytest.approx(total * 5 / 8)
+
+
+@pytest.mark.parametrize(
+    ("prescales", "mean"),
+    [
+        ((1, 1), (0.5, 0.5)),
+        ((1, 2), (0.75, 0.25)),
+        ((2, 4), (0.4375, 0.1875)),
+        ((1, 2, 4), (2 / 3, 11 / 48, 5 / 48)),
+    ],
+)
+def test_a_share_is_in_proportion_to_acceptance(
+    tmp_path: Path, prescales: tuple[int, ...], mean: tuple[float, ...]
+) -> None:
+    """And not the mean of 1/k over all outcomes of the prescale counters, where triggers are prescaled."""
+    text = "".join(
+        f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\nprescale = {p}\n'
+        for i, p in enumerate(prescales)
+    )
+    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": [toy_events(1, 1)[0]]})))
+    weight = result.triggers[0].total.hz * prescales[0]
+    either = 1 - math.prod(1 - 1 / p for p in prescales)
+    shares = [t.share.hz / weight for t in result.triggers]
+    assert shares == pytest.approx([either / p / sum(1 / q for q in prescales) for p in prescales])
+    enumerated = [0.0] * len(prescales)
+    for passed in itertools.product([True, False], repeat=len(prescales)):
+        chance = math.prod(
+            1 / p if passes else 1 - 1 / p for p, passes in zip(prescales, passed, strict=True)
+        )
+        for i, passes in enumerate(passed):
+            enumerated[i] += passes * chance / max(sum(passed), 1)
+    assert enumerated == pytest.approx(mean)
+    assert sum(enumerated) == pytest.approx(sum(shares))
+    assert (shares == pytest.approx(enumerated)) == (set(prescales) == {1})
+
+
+def test_random_takes_its_rate_and_needs_crossings(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 500\n')
+    events = toy_events(3, 20)
+    for event in events:
+        event["weight"] = 2e6
+    result = rates_of(emulate([menu], memory_catalogue({"a": events})))
+    assert result.triggers[0].total.hz == pytest.approx(500.0)
+    assert not result.warnings
+    interactions = memory_catalogue({"a": events}, convention="luminosity")
+    with pytest.raises(TrigemuError, match=r"'R'.*takes crossings"):
+        rates_of(emulate([menu], interactions))
+
+
+def test_a_luminosity_sample_warns_above_one_percent_of_the_crossings(tmp_path: Path) -> None:
+    text = '[[trigger]]\nname = "A"\nkind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    events = toy_events(5, 10)
+    for weight, warns in ((30_000.0, False), (50_000.0, True)):
+        for event in events:
+            event["weight"] = weight
+        result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}, "luminosity")))
+        assert bool(result.warnings) is warns
+
+
+@pytest.mark.parametrize("n", [1, 64, 65, 300])
+def test_menus_of_many_triggers(tmp_path: Path, n: int) -> None:
+    """Thresholds that rise one by one: each unique rate but the first is zero, totals fall."""
+    text = "".join(
+        f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {i / 4}\n'
+        for i in range(n)
+    )
+    events = toy_events(7, 200)
+    result = rates_of(emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events})))
+    for i, trigger in enumerate(result.triggers):
+        passing = [e["weight"] for e in events if pt(e, "jet", 0) > i / 4]
+        assert trigger.total.hz == math.fsum(passing)
+        assert trigger.total.events == len(passing)
+        assert i == 0 or trigger.unique.events == 0
+    assert result.rate.hz == result.triggers[0].total.hz
+
+
+def test_a_disabled_seed_counts_by_its_raw_decision(tmp_path: Path) -> None:
+    """Also one with a prescale or a seed of its own; one that a column switches off accepts nothing."""
+    one = 'kind = "threshold"\nobservable = "n_jet"\nabove = -1\n'
+    some = 'kind = "threshold"\nobservable = "met"\nabove = 20\n'
+    text = (
+        '[menu]\nprescale_columns = ["on", "off"]\n'
+        f'[[trigger]]\nname = "X"\nprescale = 3\n{some}'
+        f'[[trigger]]\nname = "A"\nenabled = false\nprescale = 7\nseed = "X"\nprescales = [5, 0]\n{one}'
+        f'[[trigger]]\nname = "B"\nseed = "A"\n{one}'
+    )
+    events = toy_events(1, 30)
+    emulation = emulate([menu_from(tmp_path, text)], memory_catalogue({"a": events}))
+    expected = math.fsum(e["weight"] for e in events if e["met"] > 20)
+    result = rates_of(emulation)
+    assert result.triggers[1].total.hz == pytest.approx(expected)
+    columns = column_rates(emulation, ["on", "off"])
+    assert columns["on"].triggers[1].total.hz == result.triggers[1].total.hz
+    assert columns["off"].triggers[1].total.events == 0
+    assert "all seeds of 'B' are switched off in this column of prescales" in columns["off"].warnings
+
+
+@pytest.mark.parametrize(
+    ("decide", "message"),
+    [("1 / 0", "ZeroDivisionError"), ("[True] * n", r"gave list, expected an array bool\[")],
+)
+def test_a_bit_kind_that_fails_is_named(tmp_path: Path, decide: str, message: str) -> None:
+    (tmp_path / "broken.py").write_text(
+        "from trigemu.triggers.base import BitKind\n"
+        f"class Broken(BitKind, frozen=True):\n    def decide(self, raw, n): return {decide}\n"
+        'KINDS = {"broken": Broken}\n'
+    )
+    text = '[menu]\nplugins = ["broken"]\n[[trigger]]\nname = "B"\nkind = "broken"\n'
+    (tmp_path / "menu.toml").write_text(text)
+    menu = read_menu(tmp_path / "menu.toml", [tmp_path])
+    with pytest.raises(TrigemuError, match=rf"menu\.toml:3: trigger 'B' \(kind 'broken'\) .*{message}"):
+        rates_of(emulate([menu], memory_catalogue({"a": toy_events(1, 10)})))

@@ -1,0 +1,113 @@
+"""Names are drawn as they are, in every figure."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from trigemu.results.figures.decisions import draw_decisions
+from trigemu.results.figures.groups import draw_rates
+from trigemu.results.figures.overlap import draw_combinations, draw_overlap
+from trigemu.results.figures.rates_in_bins import draw_rates_vs
+from trigemu.results.figures.samples import draw_samples
+from trigemu.results.figures.spectra import draw_spectrum
+from trigemu.results.figures.style import axis_label, literal
+from trigemu.results.figures.threshold_scan import draw_plane, draw_scan
+from trigemu.results.figures.turnon import draw_efficiency
+from trigemu_firmware.precision_figure import draw_bits
+from trigemu_latency.figures import LatencyBar, draw_latencies
+
+NAMES = [r"$\frac{$", "$a^b^c$", "$$", "_x", r"a\$b$", "100 % {x} & <script>", "a\x1bb\n", r"\alpha$x$"]
+EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)
+
+
+FIGURES: dict[str, Callable[[str], Figure]] = {
+    "rates": lambda n: draw_rates(NAMES, *[{n: (np.ones(len(NAMES)),) * 2}] * 2),
+    "latencies": lambda n: draw_latencies([LatencyBar(n, EDGES, np.array([1, 2]), (1.5,), False)], "x"),
+    "decisions": lambda n: draw_decisions([n], {n: [1]}),
+    "samples": lambda n: draw_samples([n], [1.0], [False]),
+    "overlap": lambda n: draw_overlap([n, "b"], np.eye(2)),
+    "combinations": lambda n: draw_combinations([n, "b"], np.eye(2, dtype=np.bool_), ONE, ONE),
+    "bits": lambda n: draw_bits("x", np.array([8, 9]), {n: (ONE, ONE, 1.0)}, ONE, n),
+    "rates_vs": lambda n: draw_rates_vs(n, EDGES, {n: (ONE, ONE)}),
+    "spectrum": lambda n: draw_spectrum(n, n, EDGES, {n: ONE}, {n: ONE}),
+    "scan": lambda n: draw_scan(n, TWO, {n: ONE}, {n: ONE}, title=n),
+    "plane": lambda n: draw_plane((n, n), (TWO, TWO), np.array([[1.0, 2.0], [3.0, 4.0]]), title=n),
+    "efficiency": lambda n: draw_efficiency(n, n, EDGES, {n: (ONE, ONE, ONE)}, {}, n),
+}
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_names_are_no_formulas(figure: str) -> None:
+    for name in (NAMES[0], "_x"):  # one that cannot be drawn as a formula, one that legends leave out
+        made = FIGURES[figure](name)
+        made.savefig(io.BytesIO(), format="png", dpi=10)
+        drawn = [text.get_text() for text in made.findobj(Text)]
+        assert any(literal(name) in text or literal(f"{name} rate") == text for text in drawn), name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_literal_is_drawn_as_it_is(name: str) -> None:
+    text = Text(0, 0, literal(name))
+    shown, formula = text._preprocess_math(text.get_text())  # type: ignore[attr-defined]
+    assert formula is False
+    assert shown.lstrip("\u200b") == name.replace("\x1b", r"\x1b").replace("\n", r"\n")
+
+
+def test_a_line_whose_name_begins_with_an_underscore_is_in_the_legend() -> None:
+    legend = draw_scan("x", TWO, {"_x": ONE}, {"_x": ONE}).axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["\u200b_x"]
+
+
+#: As the backend of notebooks: it makes pyplot interactive when it is loaded.
+BACKEND = """
+import matplotlib
+from matplotlib.backends.backend_agg import FigureCanvasAgg as FigureCanvas
+matplotlib.interactive(True)
+"""
+
+
+def test_figures_of_pyplot_leave_its_settings(tmp_path: Path) -> None:
+    """Also those that the backend makes when the first figure loads it; otherwise a notebook would show the
+    first figure only."""
+    (tmp_path / "notebook_backend.py").write_text(BACKEND)
+    script = """if True:
+        import matplotlib as mpl, matplotlib.pyplot as plt
+        from trigemu.output.figures.style import figure, managed
+        with managed(), figure() as (made, axes):
+            pass
+        assert mpl.is_interactive()
+        assert plt.get_fignums() == [made.number]
+        with figure() as (alone, axes):
+            pass
+        assert plt.get_fignums() == [made.number]
+    """
+    surroundings = {**os.environ, "MPLBACKEND": "module://notebook_backend"}
+    surroundings["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=surroundings)
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("leading jet pT", r"leading jet $p_{\mathrm{T}}$ [GeV]"),
+        ("HT of all, ET", r"$H_{\mathrm{T}}$ of all, $E_{\mathrm{T}}$ [GeV]"),
+        ("MHT", "MHT [GeV]"),
+        ("L1_pT30", "L1_pT30 [GeV]"),
+        ("$pT", r"\$$p_{\mathrm{T}}$ [GeV]"),
+    ],
+)
+def test_transverse_quantities_are_typeset(text: str, drawn: str) -> None:
+    assert axis_label(text, "GeV") == drawn
+    assert axis_label("n_jet") == "n_jet"
+    Figure().text(0.5, 0.5, axis_label(text, "GeV")).figure.savefig(io.BytesIO(), dpi=20)

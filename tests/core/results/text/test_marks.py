@@ -1,0 +1,82 @@
+"""The mark of an error that may be too small, in JSON and CSV as in the tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from toys import memory_catalogue, menu_from, toy_events
+
+from trigemu import compare, emulate, rates_of
+from trigemu.api import MenuRates
+from trigemu.results.text import compare as of_comparison
+from trigemu.results.text import rates as of_rates
+from trigemu.results.text import threshold_scan as of_scan
+from trigemu.studies import Steps, scan
+
+MENU = """
+[menu]
+levels = ["L1", "HLT"]
+[[trigger]]
+name = "L1_J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 20.0
+level = "L1"
+[[trigger]]
+name = "J30"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+level = "HLT"
+seed = "L1_J"
+"""
+CATALOGUE = memory_catalogue({"soft": toy_events(1, 150), "hard": toy_events(2, 100)})
+
+
+def marked(result: MenuRates) -> MenuRates:
+    """Return rates of which those of the menu and of the first level lack a sample."""
+    first, *others = result.levels
+    lacking: dict[str, Any] = {"unseen": ("soft", "hard")}
+    level = replace(first, rate=replace(first.rate, **lacking))
+    return replace(result, rate=replace(result.rate, **lacking), levels=(level, *others))
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return [*csv.DictReader(io.StringIO(text))]
+
+
+@pytest.fixture(scope="module")
+def menu(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return menu_from(tmp_path_factory.mktemp("marks"), MENU)
+
+
+def test_levels(menu: Any) -> None:
+    document = json.loads(of_rates.as_json(marked(rates_of(emulate([menu], CATALOGUE))), ""))
+    assert [level["unseen"] for level in document["menu"]["levels"]] == [["soft", "hard"], []]
+    assert document["menu"]["unseen"] == ["soft", "hard"]
+
+
+def test_a_comparison(menu: Any) -> None:
+    other = replace(menu, name="other")
+    result = compare(emulate([menu, other], CATALOGUE))
+    first, second = result.variants
+    made = rows(of_comparison.as_csv(replace(result, variants=(marked(first), second))))
+    found = {(row["a"], row["what"]): row["unseen"] for row in made if row["kind"] == "rate"}
+    assert {key for key, unseen in found.items() if unseen == "soft;hard"} == {
+        (menu.name, "menu"),
+        (menu.name, "level L1"),
+    }
+    assert {row["unseen"] for row in made if row["kind"] != "rate"} == {""}
+
+
+def test_a_scan(menu: Any) -> None:
+    result = scan(menu, [Steps("J30", (30.0, 40.0))], CATALOGUE)
+    first, second = result.points
+    made = rows(of_scan.as_csv(replace(result, points=(marked(first), second))))
+    assert [row["menu rate_unseen"] for row in made] == ["soft;hard", ""]
+    assert [row["L1 rate_unseen"] for row in made] == ["soft;hard", ""]

@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+from toys import memory_catalogue, menu_from, toy_events
+
+from trigemu import emulate, rates_of
+from trigemu.api import MenuRates, Rate
+from trigemu.results import numbers as output_numbers
+from trigemu.results.text import rates as output
+
+MENU = """
+[menu]
+name = "toy [bold]menu"
+[[trigger]]
+name = "J30 [/x]"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+group = "jets :smile:"
+prescale = 3
+[[trigger]]
+name = "MU"
+kind = "combination"
+legs = [{ object = "muon" }]
+[[trigger]]
+name = "NEVER"
+kind = "threshold"
+observable = "met"
+above = 1e9
+group = "jets :smile:"
+[[trigger]]
+name = "ANY"
+kind = "random"
+rate_hz = 1000.0
+"""
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> MenuRates:
+    menu = menu_from(tmp_path_factory.mktemp("output"), MENU)
+    catalogue = memory_catalogue({"soft": toy_events(1, 150), "hard": toy_events(2, 100)})
+    return rates_of(emulate([menu], catalogue))
+
+
+def rendered(renderable: Any) -> str:
+    console = Console(width=140, file=io.StringIO(), markup=False, emoji=False)
+    console.print(renderable)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def narrow(rate: Rate) -> str:
+    return output_numbers.format_rate(rate).replace(" ± ", "±")
+
+
+QUANTITY = ("hz", "error_hz", "events", "effective_events", "upper_limit_hz", "unseen")
+ROW = ["name", "kind", "group", "prescale", "threshold", "threshold_error"]
+ROW += [f"{quantity}_{key}" for quantity in ("total", "unique", "share") for key in QUANTITY]
+ROW += ["unique_contained_in", "budgeted"]
+
+
+def test_json_has_the_keys_it_promises(result: MenuRates) -> None:
+    document = json.loads(output.as_json(result, "1.2.3"))
+    assert set(document) == {
+        "menu", "triggers", "groups", "overlap", "samples", "left_out", "half", "warnings", "provenance"
+    }  # fmt: skip
+    assert set(document["menu"]) == {
+        "name", "crossing_rate_hz", "rate_hz", "rate_error_hz", "events", "effective_events", "unseen"
+    }  # fmt: skip
+    assert all(list(row) == ROW for row in (*document["triggers"], *document["groups"]))
+    assert [row["name"] for row in document["triggers"]] == ["J30 [/x]", "MU", "NEVER", "ANY"]
+    assert [row["threshold"] for row in document["triggers"]] == [30.0, None, 1e9, None]
+    assert [row["prescale"] for row in document["triggers"]] == [3.0, 1.0, 1.0, 40_000.0]
+    assert [(row["name"], row["kind"]) for row in document["groups"]] == [("jets :smile:", "group")]
+    assert document["samples"] == [
+        {"name": sample.name, "events": sample.entries, "rate_hz": sample.rate_hz}
+        for sample in result.catalogue.background
+    ]
+    assert document["half"] is None
+    assert document["provenance"]["version"] == "1.2.3"
+    assert document["provenance"]["menu"]["sha256"] == result.menu.sha256
+
+
+def test_json_numbers_are_those_of_the_result(result: MenuRates) -> None:
+    document = json.loads(output.as_json(result, ""))
+    for row, trigger in zip(document["triggers"], result.triggers, strict=True):
+        for quantity in ("total", "unique", "share"):
+            for key in QUANTITY:
+                value = getattr(getattr(trigger, quantity), key)
+                assert row[f"{quantity}_{key}"] == (list(value) if key == "unseen" else value)
+    assert document["menu"]["rate_hz"] == result.rate.hz
+    assert document["menu"]["rate_error_hz"] == result.rate.error_hz
+    overlap = document["overlap"]
+    assert overlap["names"] == [t.name for t in result.triggers]
+    assert overlap["hz"] == result.overlap.tolist()
+    assert overlap["error_hz"] == result.overlap_error.tolist()
+    for i, row in enumerate(document["triggers"]):
+        assert overlap["hz"][i][i] == pytest.approx(row["total_hz"], rel=1e-12)
+
+
+def test_an_upper_limit_is_null_where_there_are_events(result: MenuRates) -> None:
+    document = json.loads(output.as_json(result, ""))
+    for row in (*document["triggers"], *document["groups"]):
+        for quantity in ("total", "unique", "share"):
+            assert (row[f"{quantity}_upper_limit_hz"] is None) == (row[f"{quantity}_events"] > 0)
+    assert document["triggers"][2]["total_upper_limit_hz"] > 0
+
+
+def test_csv_says_the_same_as_json(result: MenuRates) -> None:
+    document = json.loads(output.as_json(result, ""))
+    *rows, whole = csv.DictReader(io.StringIO(output.as_csv(result)))
+    expected = [*document["triggers"], *document["groups"]]
+    assert [list(row) for row in rows] == [ROW] * len(expected)
+    for row, other in zip(rows, expected, strict=True):
+        texts = {k: ";".join(v) if isinstance(v, list) else v for k, v in other.items()}
+        assert row == {key: "" if value is None else str(value) for key, value in texts.items()}
+    assert (whole["name"], whole["kind"]) == ("toy [bold]menu", "menu")
+    assert float(whole["total_hz"]) == document["menu"]["rate_hz"]
+    assert whole["unique_hz"] == ""
+
+
+def test_names_are_printed_as_they_are(result: MenuRates) -> None:
+    table = rendered(output.rate_table(result))
+    for name in ("J30 [/x]", "MU", "NEVER", "ANY", "group jets :smile:", "menu toy [bold]menu"):
+        assert any(line.startswith(name) for line in table.splitlines()), name
+    assert "J30 [/x]" in rendered(output.overlap_table(result))
+
+
+def test_the_table_shows_the_numbers(result: MenuRates) -> None:
+    lines = {line.split("  ")[0]: line for line in rendered(output.rate_table(result)).splitlines()}
+    for trigger in result.triggers:
+        line = lines[trigger.name]
+        for quantity in ("total", "unique", "share"):
+            assert narrow(getattr(trigger, quantity)) in line
+        assert f"{trigger.total.events} (" in line
+    assert "3" in lines["J30 [/x]"].split()
+    assert "40000" in lines["ANY"].split()
+    notes = " ".join(rendered(output.rate_table(result)).split())
+    assert "Sample 'toy' (crossing weights): soft + hard." in notes
+    assert "<: no event; upper limit at 68 %." in notes
+
+
+def test_an_error_that_is_too_small_is_marked(result: MenuRates) -> None:
+    first, *others = result.triggers
+    marked = first.with_rate("total", replace(first.total, unseen=("soft",), unseen_hz=7.0))
+    table = rendered(output.rate_table(replace(result, triggers=(marked, *others))))
+    assert f"{narrow(first.total)}*" in table
+    assert "J30 [/x] (up to 7 Hz of soft)" in " ".join(table.split())
+    document = json.loads(output.as_json(replace(result, triggers=(marked, *others)), ""))
+    assert document["triggers"][0]["total_unseen"] == ["soft"]
+
+
+def test_a_unique_rate_that_is_0_by_construction_is_no_limit(result: MenuRates) -> None:
+    first, *others = result.triggers
+    within = Rate(0.0, 0.0, 0, 0.0, None, contained_in=("MU", "ANY"))
+    shown = replace(result, triggers=(first.with_rate("unique", within), *others))
+    (line,) = (li for li in rendered(output.rate_table(shown)).splitlines() if li.startswith("J30"))
+    assert line.split()[5] == "0"
+    assert "0: by construction" in rendered(output.rate_table(shown))
+    assert "J30 [/x] (MU or ANY)" in rendered(output.rate_table(shown))
+    document = json.loads(output.as_json(shown, ""))
+    assert document["triggers"][0]["unique_contained_in"] == ["MU", "ANY"]
+    rows = list(csv.DictReader(io.StringIO(output.as_csv(shown))))
+    assert [rows[0][key] for key in ("unique_contained_in", "unique_upper_limit_hz")] == ["MU;ANY", ""]
+
+
+def test_the_overlap_table_is_its_lower_half(result: MenuRates) -> None:
+    lines = rendered(output.overlap_table(result)).splitlines()[2:]
+    for i, line in enumerate(lines):
+        assert line.split()[0] == str(i + 1)
+        cells = [
+            cell.strip() for cell in line[line.index(result.triggers[i].name) :].split("  ") if cell.strip()
+        ]
+        assert len(cells) == 1 + i + 1
+        for j, cell in enumerate(cells[1:]):
+            assert float(cell.split()[0]) == pytest.approx(result.overlap[i, j], rel=1e-3)
+
+
+def rate(hz: float, error: float, limit: float | None = None) -> Rate:
+    return Rate(hz, error, 10, 5.0, limit)
+
+
+@pytest.mark.parametrize(
+    ("shown", "text"),
+    [
+        (rate(18_700.0, 1400.0), "18.7 ± 1.4 kHz"),
+        (rate(18_743.0, 96.0), "18.743 ± 0.096 kHz"),
+        (rate(18_743.0, 99.7), "18.74 ± 0.10 kHz"),
+        (rate(912.0, 576.0), "910 ± 580 Hz"),
+        (rate(5.146e8, 2.1e8), "510 ± 210 MHz"),
+        (rate(0.0123, 0.0011), "12.3 ± 1.1 mHz"),
+        (rate(400.0, 1200.0), "0.4 ± 1.2 kHz"),
+        (rate(-1500.0, 200.0), "-1.50 ± 0.20 kHz"),
+        (rate(40e6, 0.0), "40 MHz"),
+        (rate(999.9, 0.0), "1 kHz"),
+        (rate(0.0, 0.0), "0 Hz"),
+        (rate(0.0, 0.0, 12.34), "< 12.3 Hz"),
+        (rate(0.0, 0.0, 999.7), "< 1 kHz"),
+    ],
+)
+def test_rates_as_text(shown: Rate, text: str) -> None:
+    assert output_numbers.format_rate(shown) == text
+
+
+@given(st.floats(1e-6, 1e8), st.floats(1e-4, 10.0))
+def test_the_error_has_two_digits_and_the_value_as_many_decimals(hz: float, relative: float) -> None:
+    error = hz * relative
+    text = output_numbers.format_rate(rate(hz, error))
+    value, _, shown, unit = text.split()
+    scale = {"MHz": 1e6, "kHz": 1e3, "Hz": 1.0, "mHz": 1e-3}[unit]
+    assert float(shown) * scale == pytest.approx(float(f"{error:.1e}"), rel=0.06)
+    assert float(value) * scale == pytest.approx(hz, abs=0.06 * error)
+    assert len(value.partition(".")[2]) == len(shown.partition(".")[2])
+    assert not math.isclose(float(shown), 0.0)

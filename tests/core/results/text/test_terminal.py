@@ -1,0 +1,214 @@
+"""Tables at every width: nothing is longer than it, no name or number is cut, what gives way is named."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console, Group
+
+from trigemu.results.text.terminal import Page, Table, Widest, plain
+
+#: Wide, combining, and beyond one encoding or the other.
+NAMES = st.text("abJ_0é\u0301漢字ημ", min_size=1, max_size=40).filter(lambda name: name[0] != "\u0301")
+NUMBERS = st.from_regex(r"[0-9]{1,9}±[0-9]{1,3} (k|m)?Hz\*?", fullmatch=True)
+
+
+def printed(shown: Any, width: int, encoding: str = "utf-8") -> str:
+    buffer = io.BytesIO()
+    stream = io.TextIOWrapper(buffer, encoding=encoding, write_through=True)
+    Console(file=stream, width=width, markup=False, highlight=False).print(shown)
+    return buffer.getvalue().decode(encoding)
+
+
+def rates(*names: str) -> Table:
+    table = Table()
+    table.add_column("trigger", "name")
+    table.add_column("prescale")
+    table.add_column("total")
+    table.add_column("share", gives_way=2)
+    table.add_column("events", gives_way=1)
+    for name in names:
+        table.add_row(name, "1000", "18.66±0.27 kHz ", "3.324±0.049 kHz*", "37.9k (4.69k)")
+    return table
+
+
+def test_names_do_not_act_on_the_terminal() -> None:
+    table = Table("title\x1b]0;x\x07")
+    table.add_column("head\x1b[2J", "name")
+    table.add_row("[red]a\x1b[31m\nfalse row", style="bold")
+    shown = printed(Group(table, plain("[b]note\r\u202e\nsecond")), 100)
+    assert shown.splitlines() == [
+        r"title\x1b]0;x\x07",
+        r"head\x1b[2J",
+        r"[red]a\x1b[31m\nfalse row",
+        r"[b]note\r\u202e\nsecond",
+    ]
+
+
+def test_columns_are_aligned_whatever_names_are_made_of() -> None:
+    lines = printed(rates("J100", "漢字", "e\u0301t"), 80).splitlines()
+    assert lines[0] == "trigger  prescale            total             share         events"
+    assert len({cell_len(line) for line in lines}) == 1
+
+
+@given(
+    names=st.lists(NAMES, min_size=1, max_size=5),
+    numbers=st.lists(NUMBERS, min_size=3, max_size=3),
+    width=st.integers(25, 130),
+    encoding=st.sampled_from(["utf-8", "latin-1", "ascii"]),
+)
+def test_no_line_is_too_long_and_nothing_is_cut(
+    names: list[str], numbers: list[str], width: int, encoding: str
+) -> None:
+    table = Table()
+    table.add_column("trigger", "name")
+    table.add_column("total")
+    table.add_column("less the first")
+    table.add_column("events", gives_way=1)
+    for name in names:
+        table.add_row(name, *numbers)
+    shown = printed(table, width, encoding)
+    assert max(map(cell_len, shown.splitlines())) <= width
+    words = [word.encode(encoding, "backslashreplace").decode(encoding) for word in names]
+    assert all(word in shown for word in words if cell_len(word) <= width)
+    total, less, events = (n if encoding != "ascii" else n.replace("±", "+-") for n in numbers)
+    assert shown.count(total) >= len(names)
+    assert shown.count(less) >= len(names)
+    assert events in shown or "Not shown: events" in shown
+
+
+@pytest.mark.parametrize(
+    ("width", "columns", "note"),
+    [
+        (100, "trigger prescale total share events", ""),
+        (63, "trigger prescale total share events", ""),
+        (62, "trigger prescale total events", "Not shown: share (with 63 columns, or in --json)."),
+        (45, "trigger prescale total", "Not shown: share, events (with 63 columns, or in --json)."),
+    ],
+)
+def test_columns_give_way_in_their_order(width: int, columns: str, note: str) -> None:
+    shown = printed(rates("J100"), width)
+    assert shown.splitlines()[0].split() == columns.split()
+    assert " ".join(shown.split("\n\n", 1)[-1].split()).startswith(note)
+    assert ("Not shown" in shown) == bool(note)
+
+
+def test_empty_columns_go_first_and_without_a_word() -> None:
+    table = Table()
+    for name in ("trigger", "prescale", "total"):
+        table.add_column(name, "name" if name == "trigger" else "number")
+    table.add_row("a" * 10, "", "1 kHz")
+    assert "prescale" in printed(table, 40)
+    assert printed(table, 20).split() == ["trigger", "total", "a" * 10, "1", "kHz"]
+
+
+def test_a_name_without_room_has_a_line_of_its_own() -> None:
+    long = "L1_" + "x" * 40
+    assert printed(rates("J100", long), 46).splitlines() == [
+        "trigger               prescale           total",
+        "J100                      1000 18.66±0.27 kHz",
+        long,
+        "                          1000 18.66±0.27 kHz",
+        "",
+        "Not shown: share, events (with 99 columns, or",
+        "in --json).",
+    ]
+
+
+def test_a_name_longer_than_a_line_goes_on_in_the_next() -> None:
+    assert "\n".join(["x" * 46, "x" * 24]) in printed(rates("x" * 70), 46)
+
+
+def test_numbers_are_split_into_blocks_that_begin_with_the_names() -> None:
+    table = Table("Rates")
+    table.add_column("trigger", "name")
+    for name in ("a", "less a", "b", "less b"):
+        table.add_column(name, joined=name.startswith("less"))
+    table.add_row("J100", "1111", "+1", "2222", "+2")
+    table.add_row("", "")
+    table.add_row("menu", "3333", style="bold")
+    assert printed(table, 24).splitlines() == [
+        "Rates",
+        "trigger    a less a",
+        "J100    1111     +1",
+        "",
+        "menu    3333",
+        "",
+        "trigger    b less b",
+        "J100    2222     +2",
+    ]
+
+
+def test_rows_of_one_name_stay_together_in_every_block() -> None:
+    table = Table()
+    for name in ("trigger", "column"):
+        table.add_column(name, "name")
+    for name in ("total", "unique"):
+        table.add_column(name)
+    table.add_row("J100", "low", "off")
+    table.add_row("", "high", "1111", "2222")
+    table.add_row("MU14", "low", "off")
+    assert printed(table, 22).splitlines() == [
+        "trigger column total",
+        "J100    low      off",
+        "        high    1111",
+        "MU14    low      off",
+        "",
+        "trigger column unique",
+        "J100    low",
+        "        high     2222",
+    ]
+
+
+def test_texts_are_broken_at_spaces_then_stand_below() -> None:
+    table = Table()
+    table.add_column("sample", "name")
+    table.add_column("what", "text")
+    table.add_row("soft", "one two three four five six seven")
+    assert printed(table, 32).splitlines() == [
+        "sample  what",
+        "soft    one two three four five",
+        "        six seven",
+    ]
+    assert printed(table, 20).splitlines() == [
+        "sample",
+        "soft",
+        "    one two three",
+        "    four five six",
+        "    seven",
+    ]
+
+
+def test_the_first_table_that_fits() -> None:
+    def made(cell: str) -> Table:
+        table = Table()
+        table.add_column("trigger", "name")
+        table.add_column("1")
+        table.add_row("J100", cell)
+        return table
+
+    both = Widest(made("100.0 ± 2.5"), made("42"))
+    assert "100.0 ± 2.5" in printed(both, 20)
+    assert printed(both, 18).split()[-1] == "42"
+    assert printed(Page([both]), 12).split()[-1] == "42"
+
+
+def test_notes_say_once_what_gave_way_in_any_table() -> None:
+    page = Page([rates("J100"), "", rates("J" * 30)], ["", "Sample 'toy'."])
+    said = " ".join(printed(page, 61).split("\n\n")[-1].split())
+    assert said == "Not shown: share, events (with 86 columns, or in --json). Sample 'toy'."
+
+
+def test_signs_are_spelled_and_names_keep_their_escapes() -> None:
+    page = Page([rates("J≥η")], ["J≥η: 1 ± 2 at √2, '±'."])
+    first, row, _, note = printed(page, 80, "ascii").splitlines()
+    assert "18.66+-0.27 kHz" in row
+    assert row.startswith(r"J\u2265\u03b7 ")
+    assert cell_len(first) == cell_len(row)
+    assert note == r"J\u2265\u03b7: 1 +- 2 at sqrt 2, '\xb1'."
+    assert "18.66±0.27 kHz" in printed(page, 80, "latin-1")

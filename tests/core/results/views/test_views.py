@@ -1,0 +1,308 @@
+"""What each kind of result shows of itself."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pytest
+from matplotlib.axes import Axes
+from result_toys import CATEGORY, HOSTILE
+
+import trigemu
+from trigemu.results.views import VIEWS, text
+
+KINDS = sorted(VIEWS)
+
+
+@pytest.fixture(autouse=True)
+def _closed() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+def test_every_result_has_a_view(results: dict[str, Any]) -> None:
+    """As a class of the public interface that shows itself does."""
+    public = {name for name in trigemu.__all__ if hasattr(getattr(trigemu, name), "to_pandas")}
+    assert set(results) == set(VIEWS) == public
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_line_is_one_line(results: dict[str, Any], kind: str) -> None:
+    shown = repr(results[kind])
+    assert shown.startswith(f"<{kind} ")
+    assert shown.isprintable()
+    assert len(shown) < 200
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_text_fits_and_acts_on_no_terminal(results: dict[str, Any], kind: str) -> None:
+    shown = str(results[kind])
+    assert not shown.endswith("\n\n")
+    for line in shown.splitlines():
+        assert line.isprintable()
+        assert len(line) <= 100
+
+
+def test_a_terminal_gives_its_width(results: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes fill it; a stream of None, as of a program without a window, is no terminal."""
+    terminal = io.StringIO()
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr(terminal, "isatty", lambda: True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((140, 24)))
+    assert 100 < max(map(len, text(results["Bench"]).splitlines())) <= 140
+    monkeypatch.setattr(sys, "stdout", None)
+    assert max(map(len, text(results["Bench"]).splitlines())) <= 100
+
+
+def test_signs_are_those_of_the_output(results: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), "ascii"))
+    assert "+-" in text(results["MenuRates"])
+    assert text(results["Efficiencies"]).isascii()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_document_is_json(results: dict[str, Any], kind: str) -> None:
+    document = results[kind].to_dict()
+    assert json.loads(json.dumps(document, allow_nan=False)) == document
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plot_belongs_to_pyplot_and_has_labels(results: dict[str, Any], kind: str) -> None:
+    axes = results[kind].plot()
+    assert isinstance(axes, Axes)
+    assert axes.figure.number in plt.get_fignums()  # type: ignore[union-attr]
+    figure = axes.figure
+    labels = [label for part in figure.axes for label in (part.get_xlabel(), part.get_ylabel())]
+    assert any(re.search(LABELS[kind], label) for label in labels), labels
+    figure.savefig(io.BytesIO())
+
+
+#: What an axis says; times have their units at the ticks.
+LABELS = dict.fromkeys(
+    ("Catalogue", "ColumnRates", "Comparison", "ExclusiveRates", "Gate", "MenuRates", "TriggerRates"),
+    r"rate \[Hz\]",
+) | {
+    "Bench": "^latency of a single event$",
+    "BinnedRates": r"^jet\[0\]\.pt \[GeV\]$",
+    "Curve": r"^leading <.*> \[GeV\]$",
+    "DecisionCheck": "^number of crossings$",
+    "Efficiencies": r"^leading <.*> \[GeV\]$",
+    "Histogram": "^time per event$",
+    "Scan": r"^threshold of MET \[GeV\]$",
+    "Spectrum": r"^leading jet .* \[GeV\]$",
+    "Timing": "^time per event$",
+    "TriggerCost": "^time per event$",
+    "Turnon": r"^leading <.*> \[GeV\]$",
+}
+
+
+def test_several_figures_have_several_axes(results: dict[str, Any]) -> None:
+    (menu, _), catalogue = results["Efficiencies"].menus, results["Catalogue"]
+    profiles = [trigemu.Profile("n_jet", (0.0, 1.0, 9.0)), trigemu.Profile("met", (0.0, 20.0, 90.0))]
+    axes = trigemu.efficiencies([menu], catalogue, ["s\x1b"], profiles).plot()
+    assert [part.get_xlabel() for part in axes] == ["n_jet", "met [GeV]"]
+
+
+def test_more_than_two_thresholds_have_no_figure(results: dict[str, Any]) -> None:
+    steps = [trigemu.Steps(name, (20.0,)) for name in (HOSTILE, "MET", "ALSO")]
+    scan = trigemu.scan(results["MenuRates"].menu, steps, results["Catalogue"])
+    with pytest.raises(trigemu.TrigemuError, match="3 triggers are scanned: a figure can show 2"):
+        scan.plot()
+
+
+def equal(found: Any, expected: Any) -> bool:
+    """To the last bit; absent numbers are NaN, lists are joined."""
+    if expected is None:
+        return found is None or math.isnan(found)
+    if isinstance(expected, list):
+        return bool(found == ";".join(expected))
+    return bool(found == expected)
+
+
+def rows_of(kind: str, document: Any) -> list[dict[str, Any]]:
+    """The rows that a document has for a data frame."""
+    if kind in ("TriggerRates", "Timing"):
+        return [document]
+    if kind in ("MenuRates", "DecisionCheck"):
+        return list(document["triggers"])
+    if kind == "Catalogue":
+        return list(document["samples"])
+    if kind == "ExclusiveRates":
+        return [r | {"triggers": ";".join(r["triggers"])} for r in document["largest"]]
+    if kind == "ColumnRates":
+        return [{"column": c["column"]} | row for c in document["columns"] for row in c["triggers"]]
+    if kind == "Comparison":
+        return [{"variant": v["menu"]["name"]} | row for v in document["variants"] for row in v["triggers"]]
+    if kind == "BinnedRates":
+        bins = [b for b in document["bins"] if b["menu"]]
+        edges = ("low", "high", "crossings_hz")
+        return [{key: b[key] for key in edges} | row for b in bins for row in (b["menu"], *b["triggers"])]
+    if kind == "TriggerCost":
+        return [{"batch": int(size)} | times for size, times in document["batch"].items()]
+    if kind == "Bench":
+        parts = [{"name": t["name"]} | row for t in document["triggers"] for row in rows_of("TriggerCost", t)]
+        menu = document["menu"]
+        return [*parts, *({"name": menu["name"]} | row for row in rows_of("TriggerCost", menu))]
+    if kind == "Scan":
+        return [dict(of_point(point)) for point in document["points"]]
+    if kind == "Gate":
+        keys = ("quantity", "old", "new", "accepted")
+        return [
+            {key: d[key] for key in keys} | {"what": " & ".join(d["triggers"]) or "menu"}
+            for d in document["drifts"]
+        ]
+    if kind == "Histogram":
+        return [
+            {"low_ns": low, "calls": n}
+            for low, n in zip(document["edges_ns"], document["calls"], strict=False)
+        ]
+    if kind == "Spectrum":
+        return [
+            {"sample": name, "rate_hz": w, "variance_hz2": v}
+            for name, of in document["samples"].items()
+            for w, v in zip(of["sum_w_hz"], of["variance_hz2"], strict=True)
+        ]
+    curves = {
+        "Curve": lambda: [document],
+        "Turnon": lambda: document["curves"],
+        "Efficiencies": lambda: [curve for t in document["turnons"] for curve in t["curves"]],
+    }
+    return [row for curve in curves[kind]() for row in of_curve(curve)]
+
+
+def of_point(point: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    (value,) = point["values"]
+    yield "MET threshold", value
+    (trigger,) = (t for t in point["triggers"] if t["name"] == "MET")
+    for quantity in ("total", "unique"):
+        for key in ("hz", "error_hz", "events", "upper_limit_hz", "unseen"):
+            yield f"MET {quantity}_{key}", trigger[f"{quantity}_{key}"]
+    yield "menu rate_hz", point["menu"]["rate_hz"]
+    yield "menu rate_error_hz", point["menu"]["rate_error_hz"]
+
+
+def of_curve(curve: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    keys = ("efficiency", "low", "high", "gain", "gain_error")
+    for numbers in zip(*(curve[key] for key in keys), strict=True):
+        yield dict(zip(keys, numbers, strict=True))
+    yield {key: curve["overall"][key] for key in keys}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_numbers_of_a_frame_are_those_of_the_document(results: dict[str, Any], kind: str) -> None:
+    result = results[kind]
+    expected = rows_of(kind, result.to_dict())
+    frame = result.to_pandas()
+    found = (frame.reset_index() if frame.index.names[0] else frame).to_dict("records")
+    assert len(found) == len(expected) > 0
+    for row, numbers in zip(found, expected, strict=True):
+        for key, value in numbers.items():
+            if key not in ("enabled", "batch") or kind != "Bench":
+                assert equal(row[key], value), (key, row[key], value)
+
+
+def test_a_frame_has_a_row_for_each_trigger_with_its_flags(results: dict[str, Any]) -> None:
+    frame = results["MenuRates"].to_pandas()
+    assert list(frame.index) == [HOSTILE, "MET", "ALSO", "NEVER"]
+    assert frame.loc["NEVER", "total_upper_limit_hz"] > 0
+    assert math.isnan(frame.loc["MET", "total_upper_limit_hz"])
+    assert frame.loc["ALSO", "unique_contained_in"] == HOSTILE
+    flags = frame.total_error_too_small
+    assert flags.dtype == bool
+    assert (flags == (frame.total_unseen != "")).all()
+    assert frame.total_hz.dtype == float
+
+
+def test_differences_are_from_the_first_variant(results: dict[str, Any]) -> None:
+    result = results["Comparison"]
+    frame = result.to_pandas()
+    first, second = (frame.loc[variant.menu.name] for variant in result.variants)
+    assert (first.total_less_first_hz.isna()).all()
+    expected = {d.what: d.b_minus_a_hz for d in result.differences if d.quantity == "total_hz"}
+    assert second.total_less_first_hz.to_dict() == expected
+    assert (second.total_hz - first.total_hz).tolist() == pytest.approx(list(expected.values()))
+
+
+def test_parts_are_chosen_by_name(results: dict[str, Any]) -> None:
+    rates = results["MenuRates"]
+    assert rates[HOSTILE] is rates.triggers[0]
+    assert rates["g\n&"] is rates.groups[0]
+    assert rates["MET"].kind == "threshold"  # there is a group MET too
+    assert "MET" in rates
+    assert 3 not in rates
+    assert list(rates) == [t.name for t in rates.triggers] + ["g\n&"]
+    assert results["ColumnRates"]["high"][HOSTILE].prescale == 2
+    comparison = results["Comparison"]
+    assert comparison["other\x1b[1m"] is comparison.variants[1]
+    assert [r.total.events for r in results["Scan"]["MET"]] == [
+        p.triggers[1].total.events for p in results["Scan"].points
+    ]
+    inside = results["BinnedRates"]["MET"]
+    assert [r and r.total for r in inside] == [
+        b.rates and b.rates["MET"].total for b in results["BinnedRates"].bins
+    ]
+    assert inside[-1] is None
+    found = results["Efficiencies"]
+    assert found["jet[0].pt"] is found["jet[0].pt", CATEGORY] is found.turnons[0]
+    turnon = found.turnons[0]
+    assert turnon["m<b>\x1b[1m"] is turnon.curves[0]
+    assert results["Bench"]["NEVER"] is results["Bench"].triggers[3]
+    assert results["DecisionCheck"]["MET"].skipped
+    assert results["Catalogue"]["b&"].name == "b&"
+    assert results["MenuRates"]._ipython_key_completions_() == list(rates)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "said"),
+    [
+        ("MenuRates", "MTE", "unknown trigger or group 'MTE'; did you mean 'MET'?"),
+        ("MenuRates", 0, "unknown trigger or group 0 (known: "),
+        ("ColumnRates", "hihg", "unknown column of prescales 'hihg'; did you mean 'high'?"),
+        ("Comparison", "othr", "unknown variant 'othr'; did you mean "),
+        ("Scan", "MEET", "unknown trigger or group 'MEET'; did you mean 'MET'?"),
+        ("BinnedRates", "NEVERR", "did you mean 'NEVER'?"),
+        ("Efficiencies", ("jet[0].pt", "n_jet > 2"), "did you mean 'jet[0].pt, n_jet > 1'?"),
+        ("Turnon", ["other"], "unknown curve ['other']"),
+        ("Bench", "NEVR", "unknown trigger 'NEVR'; did you mean 'NEVER'?"),
+        ("DecisionCheck", "MEET", "unknown trigger 'MEET'; did you mean 'MET'?"),
+        ("Catalogue", "b", "unknown sample 'b'"),
+    ],
+)
+def test_an_unknown_name_gets_a_sentence(results: dict[str, Any], kind: str, name: Any, said: str) -> None:
+    with pytest.raises(KeyError) as raised:
+        results[kind][name]
+    assert isinstance(raised.value, trigemu.TrigemuError)
+    assert said in str(raised.value)
+
+
+def test_an_import_loads_no_output() -> None:
+    """Nor does a result that is not shown; a text loads neither Matplotlib nor pandas."""
+    script = """if True:
+        import sys
+        import trigemu
+        catalogue = trigemu.open_catalogue()
+        loaded = {"trigemu.results.views", "rich", "pandas", "matplotlib", "hist"} & set(sys.modules)
+        assert not loaded - {"rich"}, loaded
+        str(catalogue), repr(catalogue), catalogue.to_dict(), catalogue._repr_html_()
+        assert not {"pandas", "matplotlib", "hist"} & set(sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+def test_reprs_of_menus_and_samples_are_short(results: dict[str, Any], tmp_path: Path) -> None:
+    rates = results["MenuRates"]
+    for value in (rates.menu, rates.catalogue["b&"], trigemu.emulate([rates.menu], rates.catalogue)):
+        assert repr(value).isprintable()
+        assert len(repr(value)) < 120

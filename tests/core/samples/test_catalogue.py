@@ -1,0 +1,177 @@
+"""Catalogues without some of their files, and limited to some entries."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import uproot
+from toys import menu_from, toy_events, write_root
+
+from trigemu import (
+    Catalogue,
+    Entries,
+    TrigemuError,
+    emulate,
+    open_catalogue,
+    rates_of,
+    run,
+    without_bad_files,
+)
+from trigemu.api import BadFilesError, Engine, SampleError, UnreadableError
+from trigemu.results.text import rates as output
+
+MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'
+CATALOGUE = """
+[catalogue]
+name = "toy"
+convention = "luminosity"
+luminosity_cm2s = 1e34
+
+[[sample]]
+name = "a"
+role = "background"
+cross_section_pb = 1000.0
+files = [{a}]
+{more}
+
+[[sample]]
+name = "b"
+role = "background"
+cross_section_pb = 70.0
+files = ["b.root"]
+"""
+FILES = [f"a{n}.root" for n in range(5)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Files of 30, 40, … events, in baskets of 10."""
+    for n, name in enumerate([*FILES, "b.root"]):
+        write_root(tmp_path / name, toy_events(n, 30 + 10 * n), basket=10)
+    return tmp_path
+
+
+def written(folder: Path, files: list[str] = FILES, more: str = "") -> Path:
+    path = folder / f"{len(files)}.toml"
+    path.write_text(CATALOGUE.format(a=", ".join(f'"{name}"' for name in files), more=more))
+    return path
+
+
+def damage_a_basket(file: Path) -> None:
+    """The second one of Jet_pt: only who decompresses it sees it."""
+    with uproot.open(file) as opened:
+        branch = opened["Events"]["Jet_pt"]
+        start, size = (int(branch.member(name)[1]) for name in ("fBasketSeek", "fBasketBytes"))
+    content = bytearray(file.read_bytes())
+    content[start + size - 40 : start + size] = bytes(40)
+    file.write_bytes(content)
+
+
+def rates(catalogue: Catalogue, folder: Path) -> str:
+    """All numbers that belong to rates, not what is said of files."""
+    found = output.as_dict(run(menu_from(folder, MENU), catalogue), "0")
+    return repr([found[key] for key in ("menu", "triggers", "overlap", "samples")])
+
+
+def test_all_files_that_cannot_be_opened_are_told_at_once(folder: Path) -> None:
+    (folder / "a1.root").unlink()
+    (folder / "a3.root").write_bytes((folder / "a3.root").read_bytes()[:-500])
+    digests = [f'"{"0" * 64}"'] + ['"' + "1" * 64 + '"'] * 4
+    with pytest.raises(UnreadableError) as error:
+        open_catalogue(written(folder))
+    lines = str(error.value).splitlines()
+    assert len(lines) == 2
+    assert "no file" in lines[0]
+    assert "a1.root" in lines[0]
+    assert "a3.root" in lines[1]
+    (folder / "a1.root").write_bytes((folder / "a0.root").read_bytes())
+    with pytest.raises(UnreadableError, match=r"(?s)a0\.root has sha256.*a4\.root has sha256"):
+        open_catalogue(written(folder, more=f"sha256 = [{', '.join(digests)}]"))
+
+
+@pytest.mark.parametrize("damaged", [(1,), (0, 3), (4,)])
+def test_files_that_cannot_be_opened_are_left_out_as_if_they_were_not_listed(
+    folder: Path, damaged: tuple[int, ...]
+) -> None:
+    for n in damaged:
+        (folder / FILES[n]).write_bytes((folder / FILES[n]).read_bytes()[:-500])
+    opened = open_catalogue(written(folder), skip_bad_files=True)
+    others = [name for n, name in enumerate(FILES) if n not in damaged]
+    assert rates(opened, folder) == rates(open_catalogue(written(folder, others)), folder)
+    assert [Path(file.path).name for file in opened.left_out] == [FILES[n] for n in damaged]
+    assert all("cut short" in file.reason or "cannot be read" in file.reason for file in opened.left_out)
+    assert opened.samples[0].rate_hz == pytest.approx(10.0)  # normalised to what is left
+
+
+@pytest.mark.parametrize("engine", [Engine(chunk_events=10), Engine(chunk_events=25, retries=0)])
+def test_a_basket_that_is_damaged_is_found_later_and_its_whole_file_left_out(
+    folder: Path, engine: Engine
+) -> None:
+    damage_a_basket(folder / "a2.root")
+    catalogue, menu = open_catalogue(written(folder), skip_bad_files=True), menu_from(folder, MENU)
+    assert not catalogue.left_out
+    with pytest.raises(BadFilesError, match=r"sample 'a': .*a2\.root cannot be read"):
+        emulate([menu], catalogue, executor=engine)
+    result = without_bad_files(catalogue, lambda good: rates_of(emulate([menu], good, executor=engine)))
+    others = [name for name in FILES if name != "a2.root"]
+    (left_out,) = result.catalogue.left_out
+    assert (left_out.sample, Path(left_out.path).name, left_out.entries) == ("a", "a2.root", 50)
+    expected = open_catalogue(written(folder, others))
+    assert result.triggers == run(menu, expected).triggers
+    assert rates(catalogue, folder) == rates(expected, folder)  # `run` does the same by itself
+    with pytest.raises(UnreadableError, match=r"a2\.root cannot be read"):
+        run(menu, open_catalogue(written(folder)))
+
+
+def test_which_part_is_left_out_stands_beside_the_rates(folder: Path) -> None:
+    damage_a_basket(folder / "a2.root")
+    (folder / "a0.root").unlink()
+    result = run(menu_from(folder, MENU), open_catalogue(written(folder), skip_bad_files=True))
+    known, mean = 50, (40 + 60 + 70) / 3
+    share = (known + mean) / (known + mean + 40 + 60 + 70 + 80)
+    assert result.catalogue.share_left_out == pytest.approx(share)
+    document = output.as_dict(result, "0")
+    assert document["left_out"]["share_of_events"] == pytest.approx(share)
+    assert [Path(file["file"]).name for file in document["left_out"]["files"]] == ["a0.root", "a2.root"]
+    assert document["left_out"]["files"][1]["events"] == 50
+    (warning,) = result.warnings
+    assert warning.startswith(f"2 of 6 files cannot be read and are left out, about {100 * share:.2g} % of")
+    assert (
+        output.as_dict(run(menu_from(folder, MENU), open_catalogue(written(folder, FILES[1:2]))), "0")[
+            "left_out"
+        ]
+        is None
+    )
+
+
+def test_what_cannot_be_left_out(folder: Path) -> None:
+    (folder / "a0.root").unlink()
+    with pytest.raises(SampleError, match=r"'a': sum_of_weights .* is that of all its files"):
+        open_catalogue(written(folder, more="sum_of_weights = 1e4"), skip_bad_files=True)
+    with pytest.raises(SampleError, match="sample 'a': none of its files can be read"):
+        open_catalogue(written(folder, FILES[:1]), skip_bad_files=True)
+    write_root(folder / "a1.root", [e | {"met": math.nan} for e in toy_events(1, 20)])
+    menu = menu_from(folder, MENU.replace("jet[0].pt", "met"))
+    with pytest.raises(SampleError, match="NaN"):  # it can be read
+        run(menu, open_catalogue(written(folder, FILES[1:]), skip_bad_files=True))
+    opened = open_catalogue(written(folder, FILES[2:]), skip_bad_files=True)
+    with pytest.raises(TrigemuError, match="before pile-up is reweighted"):
+        replace(opened, pileup=object()).without({("a", opened.samples[0].sources[0].path): "x"})  # type: ignore[arg-type]
+
+
+def test_only_some_entries(folder: Path) -> None:
+    catalogue, menu = open_catalogue(written(folder)), menu_from(folder, MENU)
+    table = emulate([menu], catalogue.limited_to(Entries("a", 3, 5, 30))).table
+    assert table.n.sum() == 25
+    assert set(table.sample.tolist()) == {0}
+    for only, message in (
+        (Entries("c", 0, 0, 1), "unknown sample 'c'"),
+        (Entries("a", 5, 0, 1), "has files 0 to 4, not 5"),
+        (Entries("a", 0, 0, 31), r"a0\.root has entries from 0 to 30: 0 to 31 are none"),
+        (Entries("a", 0, 3, 3), "3 to 3 are none"),
+    ):
+        with pytest.raises(SampleError, match=message):
+            catalogue.limited_to(only)

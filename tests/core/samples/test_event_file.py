@@ -1,0 +1,73 @@
+"""Files whose facts are known: opened again where they are read."""
+
+from __future__ import annotations
+
+import pickle
+import shutil
+from pathlib import Path
+
+import pytest
+from toys import toy_events, write_root
+
+from trigemu import open_catalogue
+from trigemu.api import SampleError, UnreadableError
+from trigemu.samples.event_file import OPEN_FILES, EventFile, opened_source
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files, and copies of them: more than are kept open."""
+    for n in range(2):
+        write_root(tmp_path / f"{n:02d}.root", toy_events(n, 10), basket=4)
+    for n in range(2, OPEN_FILES + 5):
+        shutil.copy(tmp_path / f"{n % 2:02d}.root", tmp_path / f"{n:02d}.root")
+    (tmp_path / "catalogue.toml").write_text(
+        '[catalogue]\nname = "toy"\nconvention = "crossing"\n'
+        '[[sample]]\nname = "a"\nrole = "background"\nrate_hz = 4e7\nfiles = ["*.root"]\n'
+    )
+    return tmp_path
+
+
+def test_a_process_keeps_few_files_open(folder: Path) -> None:
+    opened_source.cache_clear()
+    sample = open_catalogue(folder / "catalogue.toml").samples[0]
+    for number in range(len(sample.sources)):
+        assert len(sample.read(number, 0, 10, [("jet", "pt")])) == 10
+    assert opened_source.cache_info().currsize == OPEN_FILES
+
+
+def test_what_is_sent_to_workers_is_small_and_reads_the_same(folder: Path) -> None:
+    sample = open_catalogue(folder / "catalogue.toml").samples[0]
+    file = sample.sources[0]
+    assert isinstance(file, EventFile)
+    content = pickle.dumps(file)
+    assert len(content) < 1000
+    there = pickle.loads(content)
+    assert (there.entries, there.neighbours, there.physical, there.identity) == (
+        10,
+        "none",
+        True,
+        file.identity,
+    )
+    assert there.schema.collections == {}
+    ours, theirs = (sample.read_file(one, 2, 9, [("jet", "pt")]) for one in (file, there))
+    assert (ours.weight == theirs.weight).all()
+    assert (ours.collections["jet"].columns["pt"] == theirs.collections["jet"].columns["pt"]).all()
+
+
+def test_a_file_that_became_another_one_is_noticed(folder: Path) -> None:
+    sample = open_catalogue(folder / "catalogue.toml").samples[0]
+    opened_source.cache_clear()
+    write_root(folder / "00.root", toy_events(0, 12))
+    with pytest.raises(UnreadableError, match=r"00\.root: has 12 events, and had 10 when"):
+        sample.read(0, 0, 10, [])
+
+
+def test_a_catalogue_that_is_opened_anew_sees_the_new_file(folder: Path) -> None:
+    before = open_catalogue(folder / "catalogue.toml").samples[0]
+    write_root(folder / "00.root", toy_events(0, 12))
+    after = open_catalogue(folder / "catalogue.toml").samples[0]
+    assert (before.sources[0].entries, after.sources[0].entries) == (10, 12)
+    assert len(after.read(0, 0, 12, [])) == 12
+    with pytest.raises(SampleError):
+        before.read(0, 11, 12, [])

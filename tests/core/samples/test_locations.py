@@ -1,0 +1,449 @@
+"""What is opened, and that nothing else gets as far as a library, wherever a path or URL may be given."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Event, Thread
+from types import SimpleNamespace
+from typing import ClassVar
+
+import fsspec
+import fsspec.core
+import jinja2
+import jinja2.sandbox
+import pytest
+import uproot
+from fsspec.registry import known_implementations
+from toys import toy_events, write_root
+
+from trigemu import Catalogue, TrigemuError, open_catalogue
+from trigemu.samples import catalogue_of, http, locations, survey
+from trigemu.samples.detect import format_of
+from trigemu.samples.formats import FORMATS
+from trigemu.samples.locations import found, is_local_folder, located, opened, parts
+from trigemu_cms.cms_l1_xml import read_xml
+
+ALLOWED = {"file", "http", "https", "root"}
+#: All that fsspec or a package beside it may open, and some that nothing should.
+SCHEMES = sorted(
+    {
+        *known_implementations,
+        *fsspec.available_protocols(),
+        *(
+            "",
+            "+",
+            "1x",
+            "a.b",
+            "git+ssh",
+            "röt",
+            "http ",
+            " http",
+            "http\n",
+            "https+reference",
+            "~",
+            "$HOME",
+        ),
+    }
+    - ALLOWED
+)
+
+
+def forms(scheme: str) -> list[str]:
+    """How it could be written to get past a rule; for an allowed scheme, what is left of them."""
+    chains = [f"{scheme}::x", f"{scheme}://x::y", f"{scheme}://x::http://127.0.0.1:9/a.root"]
+    chains += [f"http://127.0.0.1:9/a::{scheme}://x", f"file:///a::{scheme}:x", f"a/b.root::{scheme}"]
+    chains += [f"simplecache::{scheme}://x", f"file:///a%3A%3A{scheme}%3Ax"]
+    bare = [f"{scheme}:x", f"{scheme}:/x"]
+    full = [f"{scheme}://x/a.root", f"{scheme.upper()}://x/a.root", f"{scheme}:///x", f"{scheme}://"]
+    return chains + bare + ([] if scheme in ALLOWED else full)
+
+
+@pytest.mark.parametrize("scheme", [*SCHEMES, *sorted(ALLOWED)])
+def test_a_scheme_that_is_not_opened(scheme: str) -> None:
+    for value in forms(scheme):
+        with pytest.raises(TrigemuError, match=r"is not opened.* a URL that begins with file:///, http://, "):
+            located(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a/b.root", Path("/here/a/b.root")),
+        ("/a//b.root", Path("/a/b.root")),
+        (Path("a.root"), Path("/here/a.root")),
+        ("./s3:a.root", Path("/here/s3:a.root")),
+        ("d/memory:/a://b", Path("/here/d/memory:/a:/b")),
+        ("/reference://x", Path("/reference:/x")),
+        ("~/a", Path("/here/~/a")),
+        ("~root/a", Path("/here/~root/a")),
+        ("$HOME/${HOME}/%41.root", Path("/here/$HOME/${HOME}/%41.root")),
+        ("file:///a/b%20c%25.root", Path("/a/b c%.root")),
+        ("FILE://LocalHost/a.root", Path("/a.root")),
+        ("file:///~/a", Path("/~/a")),
+        ("HTTP://User:x@Host:80/A%20b.root?c=d://e", "http://User:x@Host:80/A%20b.root?c=d://e"),
+        ("https://host/~a/$b/*.root", "https://host/~a/$b/*.root"),
+        ("root://proxy:1094//root://host//a.root", "root://proxy:1094//root://host//a.root"),
+    ],
+)
+def test_what_is_opened(value: Path | str, expected: Path | str) -> None:
+    where = located(value, Path("/here"))
+    assert (where, type(where)) == (expected, type(expected))
+    assert located(where) == where
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("file://host/a.root", "'host' is taken for a host: .*; write file:/// before an absolute path"),
+        ("file://~/a.root", "'~' is taken for a host"),
+        ("file://a.root", r"'a\.root' is taken for a host"),
+        ("file:a.root", "'file:' has no // after it"),
+        ("http:/host/a.root", "'http:' has no // after it"),
+        ("run:1/a.root", "'run:' is not a supported scheme: .* write ./ before a name with a colon"),
+        ("a\0b", "no path has the character 0"),
+        ("file:///a%00b", "no path has the character 0"),
+        ("a::b.root", "'a::b.root' is not opened, :: would chain URLs: .*; rename the file"),
+        ("http://[::1]/a.root", "write %3A%3A in a URL"),
+        ("x" * 300 + "::", "'x{100}…' is not opened"),
+        ("x" * 300 + ":", "'x{100}…' is not opened, 'x{100}…' is not a supported scheme"),
+    ],
+)
+def test_the_message_says_what_to_do(value: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        located(value)
+
+
+def test_a_folder_whose_name_libraries_would_split(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"a::b/c\.root' is not opened, .*rename the file or its folder"):
+        located("c.root", tmp_path / "a::b")
+
+
+# ------------------------------------------------------------------------------------- every place
+
+Place = Callable[[Path, str], object]
+
+
+def from_catalogue(folder: Path, value: str, entry: str = "") -> Catalogue:
+    text = '[catalogue]\nname = "toy"\nconvention = "crossing"\n[[sample]]\nname = "a"\nrole = "background"\n'
+    text += f"rate_hz = 1.0\n{entry}\n" + ("" if "dataset" in entry else f"files = [{json.dumps(value)}]\n")
+    (folder / "catalogue.toml").write_text(text)
+    return open_catalogue(folder / "catalogue.toml")
+
+
+def of_a_dataset(folder: Path, value: str) -> Catalogue:
+    """What atlasopenmagic answers."""
+    answers = SimpleNamespace(
+        get_metadata=lambda key: {"cross_section_pb": 1.0, "genFiltEff": 1.0, "kFactor": 1.0},
+        get_urls=lambda key, **options: [value],
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "atlasopenmagic", answers)
+        return from_catalogue(folder, value, "dataset = 301204")
+
+
+PLACES: dict[str, Place] = {
+    "catalogue": from_catalogue,
+    "sha256": partial(from_catalogue, entry=f'sha256 = ["{"0" * 64}"]'),
+    "dataset": of_a_dataset,
+    "open_catalogue": lambda folder, value: open_catalogue(value),
+    "open_catalogue, Path": lambda folder, value: open_catalogue(Path(value)),
+    "catalogue_of": lambda folder, value: catalogue_of(value),
+    "catalogue_of, Path": lambda folder, value: catalogue_of(Path(value)),
+    "format_of": lambda folder, value: format_of(value),
+    "read_xml": lambda folder, value: read_xml(Path(value)),
+    "opened": lambda folder, value: opened(value),
+    "found": lambda folder, value: found(value, folder),
+    "parts": lambda folder, value: parts(value),
+    "is_local_folder": lambda folder, value: is_local_folder(value),
+}
+for _name, _format in FORMATS.items():
+    PLACES[f"catalogue, {_name}"] = partial(from_catalogue, entry=f'format = "{_name}"')
+    PLACES[f"catalogue_of, {_name}"] = lambda folder, value, name=_name: catalogue_of(value, name)
+    PLACES[f"source, {_name}"] = lambda folder, value, make=_format: make(value).entries  # type: ignore[misc]
+
+
+@pytest.fixture
+def libraries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """What they are asked to open."""
+    asked: list[object] = []
+    for module, name in (
+        *((fsspec, name) for name in ("open", "open_files", "filesystem", "url_to_fs")),
+        *((fsspec.core, name) for name in ("open", "open_files", "filesystem", "url_to_fs")),
+        (uproot, "open"),
+    ):
+        monkeypatch.setattr(module, name, lambda *given, **options: asked.append(given))
+    return asked
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_else_is_opened_anywhere(tmp_path: Path, libraries: list[object], place: str) -> None:
+    for scheme in SCHEMES:
+        for value in (f"{scheme}://x/a.root", f"{scheme}:x", f"{scheme}::http://127.0.0.1:9/a.root"):
+            with pytest.raises(TrigemuError) as caught:
+                PLACES[place](tmp_path, value)
+            assert "is not opened" in str(caught.value), value
+            if place.startswith("catalogue, ") or place in ("catalogue", "sha256"):
+                assert f"{tmp_path / 'catalogue.toml'}:" in str(caught.value)
+                assert "sample 'a': " in str(caught.value)
+    assert libraries == []
+
+
+@pytest.mark.parametrize(
+    "place", [name for name in PLACES if name not in ("found", "parts", "is_local_folder")]
+)
+def test_what_is_not_refused_gets_to_the_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: list[object], place: str
+) -> None:
+    """So that the test above would see it."""
+    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
+    value = str(tmp_path / "a.txt") if place == "read_xml" or "Path" in place else "https://h/a.txt"
+    (tmp_path / "a.txt").touch()
+    with suppress(Exception):  # of what the libraries gave: nothing
+        PLACES[place](tmp_path, value)
+    assert any(value in str(given) for given in libraries)
+
+
+# ------------------------------------------------------------------------------------ real files
+
+
+def references(marker: Path) -> str:
+    """Of a reference file system; a template makes a folder."""
+    command = "{{ cycler.__init__.__globals__.os.mkdir('" + str(marker) + "') }}"
+    return json.dumps({"version": 1, "templates": {"u": command}, "refs": {}})
+
+
+def test_a_reference_file_runs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With templates rendered as before fsspec had a sandbox for them."""
+    monkeypatch.setattr(jinja2.sandbox, "SandboxedEnvironment", jinja2.Environment)
+    marker, file = tmp_path / "made", tmp_path / "references.json"
+    file.write_text(references(marker))
+    chain = f"reference://x::{file}"
+    with pytest.raises(FileNotFoundError), fsspec.open(chain):
+        pass
+    assert marker.exists()  # the library alone runs it
+    marker.rmdir()
+    inline = base64.b64encode(file.read_bytes()).decode()
+    for value in (chain, f"reference://x::data:application/json;base64,{inline}"):
+        for name, place in PLACES.items():
+            with pytest.raises(TrigemuError, match="is not opened"):
+                place(tmp_path, value)
+            assert not marker.exists(), name
+
+
+def test_neither_we_nor_a_library_look_for_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, here = tmp_path / "home", tmp_path / "here"
+    for folder in (home, here):
+        folder.mkdir()
+    write_root(home / "a.root", toy_events(1, 20))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.chdir(here)
+    for value in ("~/a.root", "$HOME/a.root", "${HOME}/a.root"):
+        message = r"sample 'a': no file .*/here/.*a\.root; ~ and \$ are taken literally, write the whole path"
+        with pytest.raises(TrigemuError, match=message):
+            from_catalogue(here, value)
+        with pytest.raises(TrigemuError, match="cannot be read"):
+            catalogue_of(value)
+        with pytest.raises((TrigemuError, OSError)):
+            open_catalogue(value)
+        for make in FORMATS.values():
+            with pytest.raises(FileNotFoundError):
+                assert make(value).entries
+    (here / "~").mkdir()
+    write_root(here / "~" / "a.root", toy_events(1, 30))
+    assert from_catalogue(here, "~/a.root").samples[0].entries == 30
+    assert catalogue_of("~/a.root").samples[0].entries == 30
+
+
+@pytest.mark.parametrize("name", ["a b%.root", "s3:a.root", "a.root:Events", "x]~$HOME.root", " data:x "])
+def test_odd_names_of_files_are_only_names(tmp_path: Path, name: str) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    write_root(data / name, toy_events(1, 20))
+    for value in ("data/*", f"file://{data}/*", f"file://localhost{data}/%{ord(name[0]):02x}*"):
+        (sample,) = from_catalogue(tmp_path, value).samples
+        assert (sample.entries, sample.sources[0].path) == (20, str(data / name))
+    assert catalogue_of(data / name).samples[0].entries == 20
+
+
+def test_a_file_that_is_not_there_is_named_as_it_was_written() -> None:
+    for value, shown in (("b*.root", "here/b*.root"), ("file:///no/b%20.root", "/no/b .root")):
+        with pytest.raises(TrigemuError) as caught:
+            found(value, Path("here"))
+        assert str(caught.value) == f"no file {shown}"
+
+
+def test_a_wildcard_finds_no_chain(tmp_path: Path, libraries: list[object]) -> None:
+    """Files may come in an archive with their catalogue."""
+    (tmp_path / "a::memory:.root").touch()
+    with pytest.raises(
+        TrigemuError, match=r"sample 'a': .*a::memory:\.root' is not opened, .*rename the file"
+    ):
+        from_catalogue(tmp_path, "*.root")
+    assert libraries == []
+
+
+class Redirect(SimpleHTTPRequestHandler):
+    """To a folder where there is a.root, and to where it lies on this machine."""
+
+    def do_GET(self) -> None:
+        target, _, rest = self.path.lstrip("/").partition("/")
+        if target == "files":
+            self.path = f"/{rest}"
+            super().do_GET()
+            return
+        self.send_response(302)
+        self.send_header(
+            "Location", f"file://{self.directory}/{rest}" if target == "here" else f"/files/{rest}"
+        )
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_GET  # noqa: N815
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+def test_redirects_lead_to_no_other_scheme(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("here")
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Redirect, directory=str(tmp_path))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        with opened(f"{url}/elsewhere/a.txt") as stream:
+            assert stream.read() == b"here"
+        with pytest.raises(FileNotFoundError), opened(f"{url}/here/a.txt"):
+            pass
+        server.shutdown()
+
+
+def test_a_catalogue_is_not_fetched(libraries: list[object]) -> None:
+    with pytest.raises(TrigemuError, match=r"https://h/c\.toml: catalogues are read from this machine only"):
+        open_catalogue("https://h/c.toml")
+    assert libraries == []
+
+
+# ------------------------------------------------------------------------------------ strange files
+
+
+def strange(folder: Path) -> dict[str, Path]:
+    """What may never end, or never begin, in the current folder, since names of sockets are short."""
+    os.mkfifo(folder / "pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket")
+    return {"pipe": folder / "pipe", "socket": folder / "socket", "device": Path("/dev/zero")}
+
+
+@pytest.mark.parametrize(
+    "place", [name for name in PLACES if name not in ("found", "parts", "is_local_folder")]
+)
+def test_devices_pipes_and_sockets_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kind, path in strange(tmp_path).items():
+        with pytest.raises(TrigemuError, match=rf"is a {kind}, not a file"):
+            PLACES[place](tmp_path, str(path))
+
+
+def test_a_wildcard_looks_at_so_many_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a/b", "a/c", "d"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "x.root").touch()
+    (tmp_path / "a/b/loop").symlink_to(tmp_path)
+    monkeypatch.setattr(locations, "MOST_ENTRIES", 20)
+    assert len(found("**/*.root", tmp_path)) == 3
+    monkeypatch.setattr(locations, "MOST_ENTRIES", 5)
+    with pytest.raises(TrigemuError, match="matches in folders with more than 5 entries"):
+        found("**/*.root", tmp_path)
+    assert len(found("d/*", tmp_path)) == 1
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["*.root", "**/*.root", "a/*/x.root", "a/**", "loop/*.root", "a/../[xyz].root", "dead*", "a/?.*"],
+)
+def test_wildcards_match_as_in_python(tmp_path: Path, pattern: str) -> None:
+    for name in ("a/b/x.root", "a/y.root", "a/.h.root", "z.root"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "dead.root").symlink_to("nothing")
+    expected = sorted(set(map(str, tmp_path.glob(pattern))))
+    assert found(pattern, tmp_path) == expected != []
+
+
+class Endless(BaseHTTPRequestHandler):
+    """Says that it has a file of 10 kB; sends nothing, or does not end."""
+
+    silent: ClassVar[bool] = False
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "10000")
+        self.send_header("Accept-Ranges", "bytes")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.send_response(206)
+        self.end_headers()
+        with suppress(OSError):
+            while not self.silent:
+                self.wfile.write(b"root" * 2**14)
+        Event().wait(2 * self.silent)
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("silent", "message"), [(True, "Timeout"), (False, "sends more than the .* bytes asked for")]
+)
+def test_a_server_that_falls_silent_or_never_ends(
+    monkeypatch: pytest.MonkeyPatch, silent: bool, message: str
+) -> None:
+    monkeypatch.setattr(http, "SILENT_S", 0.3)
+    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
+    handler = type("Handler", (Endless,), {"silent": silent})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        server.block_on_close = False
+        Thread(target=server.serve_forever, daemon=True).start()
+        for name, kind in (("a.root", "nanoaod"), ("a.parquet", "parquet"), ("a.txt", "cms-l1-vector")):
+            with pytest.raises(TrigemuError, match=message):
+                catalogue_of(f"http://127.0.0.1:{server.server_port}/{name}", kind)
+        server.shutdown()
+
+
+class Elsewhere(Endless):
+    """Sends as many bytes as were asked for, from another place of the file."""
+
+    told: ClassVar[str] = ""
+
+    def do_GET(self) -> None:
+        first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
+        size = int(last) - int(first) + 1
+        self.send_response(206)
+        self.send_header("Content-Length", str(size))
+        self.send_header("Content-Range", self.told.format(int(first) + 1, int(last) + 1, last))
+        self.end_headers()
+        self.wfile.write(bytes(size))
+
+
+@pytest.mark.parametrize("told", ["bytes {0}-{1}/10000", "bytes 0-x/10000", "bytes */10000", "lines 0-1/2"])
+def test_another_part_than_was_asked_for_is_refused(monkeypatch: pytest.MonkeyPatch, told: str) -> None:
+    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
+    handler = type("Handler", (Elsewhere,), {"told": told})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(TrigemuError, match=r"the server sends '.*' where bytes \d+-\d+ were asked for"):
+            catalogue_of(f"http://127.0.0.1:{server.server_port}/a.root", "nanoaod")
+        server.shutdown()

@@ -1,0 +1,307 @@
+"""Catalogues: what is opened, verified and refused."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import partial
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import awkward as ak
+import h5py
+import numpy as np
+import pytest
+import uproot
+from servers import Ranges
+from toys import toy_events, write_root
+
+from trigemu import Catalogue, TrigemuError, open_catalogue
+from trigemu.api import SampleError
+from trigemu.samples import catalogue_of
+from trigemu.samples.sample import naming
+
+
+def catalogue(folder: Path, entry: str = "", head: str = "") -> Catalogue:
+    text = (
+        f'[catalogue]\nname = "toy"\nconvention = "luminosity"\nluminosity_cm2s = 1e34\n{head}\n'
+        f'[[sample]]\nname = "a"\nrole = "background"\ncross_section_pb = 1000.0\n{entry}\n'
+    )
+    (folder / "catalogue.toml").write_text(text)
+    return open_catalogue(folder / "catalogue.toml")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    write_root(tmp_path / "a.root", toy_events(1, 50))
+    return tmp_path / "a.root"
+
+
+def test_weights_come_from_the_sums_and_not_from_what_survived(tmp_path: Path) -> None:
+    events = toy_events(1, 50)
+    write_root(tmp_path / "a.root", events, sum_of_weights=1e5)
+    sample = catalogue(tmp_path, 'files = ["a.root"]').samples[0]
+    assert sample.rate_hz == pytest.approx(10.0)
+    read = sample.read(0, 0, 50, ())
+    assert read.weight == pytest.approx([e["weight"] * 10.0 / 1e5 for e in events])
+
+
+def test_globs_add_up(tmp_path: Path) -> None:
+    write_root(tmp_path / "a1.root", toy_events(1, 20), sum_of_weights=30.0)
+    write_root(tmp_path / "a2.root", toy_events(2, 30), sum_of_weights=70.0)
+    sample = catalogue(tmp_path, 'files = ["a?.root"]').samples[0]
+    assert (sample.entries, sample.hz_per_weight) == (50, pytest.approx(0.1))
+    assert [Path(source.path).name for source in sample.sources] == ["a1.root", "a2.root"]
+
+
+def test_files_are_read_over_http(tmp_path: Path, file: Path) -> None:
+    handler = partial(Ranges, directory=tmp_path)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        opened = catalogue(tmp_path, f'files = ["{url}/a.root"]')
+        local = catalogue(tmp_path, 'files = ["a.root"]')
+        needs = [("jet", "eta")]
+        remote, here = (c.samples[0].read(0, 0, 50, needs) for c in (opened, local))
+        assert (remote.weight == here.weight).all()
+        assert opened.samples[0].sha256 == (None,)
+        verified = catalogue(tmp_path, f'files = ["{url}/a.root"]\nsha256 = ["{digest}"]')
+        assert verified.samples[0].sha256 == (digest,)
+        with pytest.raises(TrigemuError, match=rf"sample 'a': {url}/none\.root cannot be read"):
+            catalogue(tmp_path, f'files = ["{url}/none.root"]')
+        server.shutdown()
+
+
+def test_a_protocol_without_its_package_says_so(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"needs a package that is not installed.*xrootd"):
+        catalogue(tmp_path, 'files = ["root://localhost//a.root"]')
+
+
+def test_sha256_is_verified(tmp_path: Path, file: Path) -> None:
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    opened = catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest.upper()}"]')
+    assert opened.samples[0].sha256 == (digest,)
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(
+        TrigemuError, match=rf"sample 'a': .*a\.root has sha256 .* its catalogue says {digest}"
+    ):
+        catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}"]')
+    with pytest.raises(TrigemuError, match="2 sha256 for 1 files"):
+        catalogue(tmp_path, f'files = ["a.root"]\nsha256 = ["{digest}", "{digest}"]')
+
+
+def test_the_embedded_catalogue_is_whole() -> None:
+    opened = open_catalogue()
+    assert opened.background
+    assert {sample.table.role for sample in opened.samples} == {"background", "signal"}
+    assert all(sample.table.sha256 for sample in opened.samples)
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('files = ["none.root"]', r"sample 'a': no file .*none\.root"),
+        ('files = ["a.root"]\nformat = "nanoad"', "unknown format 'nanoad'; did you mean 'nanoaod'"),
+        ("files = []", r"catalogue\.toml:10: sample 'a': files = \[\]: name at least one file"),
+        ('files = ["a.root"]\nk_facter = 2', r"catalogue\.toml:11: sample 'a': unknown key 'k_facter'; did"),
+        ('files = ["a.root"]\nk_factor = -1.0', r"k_factor = -1\.0: expected a number > 0"),
+        ('files = ["catalogue.toml"]', r"sample 'a': .*catalogue\.toml cannot be read"),
+        ('files = ["a.root"]\n[[sample]]\nname = "a"\nrole = "signal"\nfiles = ["a.root"]', "has this name"),
+    ],
+)
+def test_mistakes_of_a_catalogue(tmp_path: Path, file: Path, entry: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        catalogue(tmp_path, entry)
+
+
+def test_an_unknown_sample_names_the_nearest(tmp_path: Path, file: Path) -> None:
+    opened = catalogue(tmp_path, 'files = ["a.root"]')
+    assert opened.sample("a").name == "a"
+    with pytest.raises(TrigemuError, match=r"unknown sample 'aa'.*\(known: a\)"):
+        opened.sample("aa")
+
+
+def open_and_read(folder: Path) -> None:
+    sample = catalogue(folder, 'files = ["a.root"]').samples[0]
+    sample.read(0, 0, sample.entries, [("jet", "eta"), ("muon", "charge"), ("", "met")])
+
+
+def test_truncated_files_are_refused(tmp_path: Path, file: Path) -> None:
+    content = file.read_bytes()
+    for part in (0.02, 0.5, 0.9, 1 - 1 / len(content)):
+        file.write_bytes(content[: int(len(content) * part)])
+        with pytest.raises(TrigemuError, match=r"sample 'a': .*a\.root(: has \d+ of its| cannot be read)"):
+            open_and_read(tmp_path)
+
+
+def test_foreign_files_are_refused(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("other", {"x": "f8"})
+    with pytest.raises(TrigemuError, match=r"no tree 'Events' \(there is: other;1\)"):
+        catalogue(tmp_path, 'files = ["a.root"]')
+
+
+def test_a_simulation_without_its_sums_cannot_be_normalised(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("Events", {"genWeight": "f8"})
+        root["Events"].extend({"genWeight": np.ones(3)})
+    with pytest.raises(TrigemuError, match="Runs/genEventSumw"):
+        catalogue(tmp_path, 'files = ["a.root"]')
+
+
+def test_recorded_events_weigh_the_same(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("Events", {"MET_pt": "f4"})
+        root["Events"].extend({"MET_pt": np.arange(4, dtype="f4")})
+    sample = catalogue(tmp_path, 'files = ["a.root"]').samples[0]
+    assert sample.read(0, 0, 4, [("", "met")]).weight == pytest.approx([2.5] * 4)
+
+
+def test_empty_samples_are_refused(tmp_path: Path) -> None:
+    write_root(tmp_path / "a.root", [], sum_of_weights=5.0)
+    with pytest.raises(TrigemuError, match=r"sample 'a': .*a\.root has no events"):
+        catalogue(tmp_path, 'files = ["a.root"]')
+
+
+def test_files_of_one_sample_have_the_same_branches(tmp_path: Path, file: Path) -> None:
+    with uproot.recreate(tmp_path / "a2.root") as root:
+        root.mktree("Events", {"MET_pt": "f4"})
+        root["Events"].extend({"MET_pt": np.arange(4, dtype="f4")})
+    with pytest.raises(TrigemuError, match=r"a2\.root has different branches from .*a\.root"):
+        catalogue(tmp_path, 'files = ["a*.root"]')
+
+
+def test_files_of_one_sample_may_have_other_decisions(tmp_path: Path) -> None:
+    for i, bits in enumerate((("HLT_A", "L1_B"), ("HLT_A", "L1_C"))):
+        with uproot.recreate(tmp_path / f"a{i}.root") as root:
+            root.mktree("Events", {"MET_pt": "f4"} | dict.fromkeys(bits, "bool"))
+            arrays = {"MET_pt": np.ones(3, "f4")} | {bit: np.ones(3, bool) for bit in bits}
+            root["Events"].extend(arrays)
+    sample = catalogue(tmp_path, 'files = ["a*.root"]').samples[0]
+    assert sample.entries == 6
+    assert sample.schema.scalars == {"MET_pt", "met", "HLT_A"}
+
+
+def test_a_sum_of_weights_in_the_catalogue_counts(tmp_path: Path) -> None:
+    write_root(tmp_path / "a1.root", toy_events(1, 20), sum_of_weights=30.0)
+    with uproot.recreate(tmp_path / "a2.root") as root:
+        root.mktree("Events", {"genWeight": "f8"})
+        root["Events"].extend({"genWeight": np.ones(3)})
+    for name in ("a1", "a2"):
+        sample = catalogue(tmp_path, f'files = ["{name}.root"]\nsum_of_weights = 200.0').samples[0]
+        assert (sample.hz_per_weight, sample.rate_hz) == (pytest.approx(10.0 / 200), pytest.approx(10.0))
+
+
+def test_one_file_is_a_background_of_crossings_that_weigh_the_same(tmp_path: Path) -> None:
+    write_root(tmp_path / "one.v2.root", toy_events(1, 50), sum_of_weights=1e5)
+    opened = catalogue_of(tmp_path / "one.v2.root")
+    assert (opened.table.name, opened.table.convention, opened.crossing_rate_hz) == ("one", "crossing", 40e6)
+    (sample,) = opened.background
+    assert sample.rate_hz == 40e6
+    assert sample.read(0, 10, 50, [("jet", "pt")]).weight == pytest.approx([40e6 / 50] * 40)
+    assert open_catalogue(tmp_path / "one.v2.root") == opened
+    digest = hashlib.sha256((tmp_path / "one.v2.root").read_bytes()).hexdigest()
+    assert (opened.sha256, sample.sha256) == (digest, (digest,))
+
+
+def test_one_file_of_any_format_is_read_over_http(tmp_path: Path, file: Path) -> None:
+    met = np.arange(50.0)
+    ak.to_parquet(ak.Array({"met": met}), tmp_path / "b.parquet", row_group_size=20)
+    particles = np.zeros((50, 19, 4))
+    particles[:, 0, 0] = met
+    with h5py.File(tmp_path / "c.h5", "w") as challenge:
+        challenge["Particles"] = particles
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=tmp_path)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}"
+        for name, format in (("a.root", "nanoaod"), ("b.parquet", "parquet"), ("c.h5", "challenge")):
+            remote, here = catalogue_of(f"{url}/{name}"), catalogue_of(tmp_path / name)
+            assert (remote.samples[0].table.format, remote.samples[0].entries) == (format, 50)
+            read = [c.samples[0].read(0, 15, 45, [("", "met")]).scalars["met"] for c in (remote, here)]
+            assert read[0].tolist() == read[1].tolist()
+            assert name == "a.root" or read[0].tolist() == met[15:45].tolist()
+        server.shutdown()
+
+
+UNKNOWN = "unknown format: it is neither ROOT, Parquet, HDF5 nor a CMS Level-1 test vector, but"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("none.root", None, r"sample 'none': .*none\.root cannot be read \(FileNotFoundError"),
+        ("a.dat", b"\x01\0\x02", f"{UNKNOWN} binary data of another kind$"),
+        ("a.txt", b"\xff\xfe", f"{UNKNOWN} binary data of another kind$"),
+        ("a.log", b"\n trigger rate\nJ100 3\n", f"{UNKNOWN} text that begins with 'trigger rate'$"),
+        ("a.csv", 600 * "µ".encode(), f"{UNKNOWN} text that begins with 'µµµ"),
+        ("a.txt", b"", f"{UNKNOWN} empty$"),
+        ("a.txt", b" \n", f"{UNKNOWN} blank$"),
+        ("a.txt", b"1 2 3\n", "sample 'a': .*line 1: 3 columns, expected"),
+    ],
+)
+def test_a_file_of_no_known_format_says_so(
+    tmp_path: Path, name: str, content: bytes | None, message: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(TrigemuError, match=message):
+        catalogue_of(tmp_path / name)
+
+
+def test_a_tree_of_no_known_format_says_what_is_there(tmp_path: Path) -> None:
+    with uproot.recreate(tmp_path / "a.root") as root:
+        root.mktree("other", {"x": "f8"})
+    with pytest.raises(TrigemuError, match=r"without any of Events, .*Delphes \(there is: other\)"):
+        catalogue_of(tmp_path / "a.root")
+    with pytest.raises(TrigemuError, match="unknown format 'nano'"):
+        catalogue_of(tmp_path / "a.root", "nano")
+
+
+@pytest.mark.parametrize("pb", ["1e300", "1e-290", "1e30"])
+def test_rates_beyond_exact_sums_are_refused(tmp_path: Path, file: Path, pb: str) -> None:
+    with pytest.raises(TrigemuError, match=r"sample 'a': its events add up to .* Hz .*check its norm"):
+        catalogue(tmp_path, f'files = ["a.root"]\nk_factor = {pb}')
+
+
+def test_a_catalogue_has_a_limited_number_of_samples(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("trigemu.samples.opening.MOST_SAMPLES", 1)
+    entry = 'files = ["a.root"]'
+    assert len(catalogue(tmp_path, entry).samples) == 1
+    another = f'\n[[sample]]\nname = "b"\nrole = "background"\ncross_section_pb = 1.0\n{entry}'
+    with pytest.raises(TrigemuError, match="2 samples, at most 1 are opened"):
+        catalogue(tmp_path, entry + another)
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (MemoryError(), "there is not enough memory"),
+        (ValueError("bad"), r"sample 'a': .*a\.root cannot be read \(ValueError: bad\)"),
+    ],
+)
+def test_a_file_is_blamed_for_its_own_mistakes(error: Exception, expected: str) -> None:
+    with pytest.raises(TrigemuError, match=expected), naming("a", "a.root"):
+        raise error
+
+
+@pytest.mark.parametrize(
+    ("module", "error", "expected"),
+    [
+        ("numba.core.caching", ValueError, ValueError),
+        ("trigemu.samples.sample", AssertionError, AssertionError),
+        ("uproot.models", AssertionError, SampleError),  # of what is in a file
+    ],
+)
+def test_a_fault_of_the_program_is_not_the_mistake_of_a_file(
+    module: str, error: type[Exception], expected: type[Exception]
+) -> None:
+    scope: dict[str, Any] = {"__name__": module, "error": error}
+    exec("def load():\n    raise error('bad')", scope)
+    with pytest.raises(expected, match="bad"), naming("a", "a.root"):
+        scope["load"]()

@@ -1,0 +1,372 @@
+"""Comparisons against a brute-force evaluation in plain Python, event by event."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from menu_variants import OBJECTS, Triggers, Variant, agree, variants, write
+from toy_menus import Counters, as_toml, fitted_in, from_decisions, menus
+from toys import engine, even_events, factors, memory_catalogue, toy_events
+
+from trigemu import Menu, TrigemuError, emulate, read_menu
+from trigemu.results.text import compare as output_compare
+from trigemu.studies.comparison import Comparison, compare
+
+
+@settings(max_examples=30)
+@given(
+    variants(),
+    st.integers(0, 2**32),
+    st.lists(st.sampled_from([40e6, 20e6, 30e6]), min_size=3, max_size=3),
+    st.lists(st.integers(0, len(OBJECTS) - 1), min_size=3, max_size=3),
+    st.booleans(),
+)
+def test_all_numbers_equal_a_brute_force(
+    texts: list[Triggers], seed: int, crossing: list[float], objects: list[int], fitted: bool
+) -> None:
+    samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
+    with tempfile.TemporaryDirectory() as folder:
+        read = [
+            write(Path(folder), f"V{i}", as_toml(t, crossing[i], fitted and i == 0) + OBJECTS[objects[i]][0])
+            for i, t in enumerate(texts)
+        ]
+    result = compare(emulate(read, memory_catalogue(samples)))
+    assert [variant.half is not None for variant in result.variants] == [fitted, *[False] * (len(texts) - 1)]
+    events = [event for part in samples.values() for event in part]
+    factor = [k for part in samples.values() for k in (factors(part) if fitted else [1.0] * len(part))]
+    cases = [
+        {f"V{i}": Variant(t, crossing[i], OBJECTS[objects[i]][1], events) for i, t in enumerate(of)}
+        for of in (texts, [without_fitted(texts[0]), *texts[1:]])
+    ]
+    check(result, cases, [event["weight"] for event in events], factor)
+
+
+def without_fitted(triggers: Triggers) -> Triggers:
+    fitted = fitted_in(triggers)
+    return [t for t in triggers if t["name"] not in fitted]
+
+
+def together(a: Variant, b: Variant) -> list[dict[tuple[str, str], float]]:
+    """Of each event, with which probability a trigger of one variant and one of the other accept."""
+    both = [called(t, name) for v, name in ((a, "A"), (b, "B")) for t in v.triggers]
+    known: dict[Any, dict[tuple[str, str], float]] = {}
+    found = []
+    for first, second in zip(a.decisions, b.decisions, strict=True):
+        own, raw = (
+            {f"A_{n}": v for n, v in x.items()} | {f"B_{n}": v for n, v in y.items()}
+            for x, y in zip(first, second, strict=True)
+        )
+        key = (*own.items(), *raw.items())
+        if key not in known:
+            counters = from_decisions(own, raw, both)
+            known[key] = {
+                (s["name"], t["name"]): math.fsum(
+                    p for p, on in counters if {f"A_{s['name']}", f"B_{t['name']}"} <= on
+                )
+                for s in a.on
+                for t in b.on
+            }
+        found.append(known[key])
+    return found
+
+
+def called(trigger: dict[str, Any], variant: str) -> dict[str, Any]:
+    """A trigger by a name of its own in two variants; its counter is that of its set, or of its old name."""
+    seed = re.sub(r"T\d", lambda name: f"{variant}_{name[0]}", trigger["seed"] or "") or None
+    counter = trigger["coherent"] or (trigger["name"],)
+    return trigger | {"name": f"{variant}_{trigger['name']}", "seed": seed, "counter": counter}
+
+
+#: The variants by name: as they are, and without what was fitted.
+Cases = list[dict[str, Variant]]
+
+
+def check(result: Comparison, cases: Cases, weights: list[float], factor: list[float]) -> None:
+    total, names = math.fsum(weights), [*cases[0]]
+
+    def judged(of: Callable[[dict[str, Variant]], Iterable[float]]) -> list[float]:
+        """What each event adds to a quantity: f₀ + factor (f − f₀)."""
+        columns = zip(weights, factor, *(of(case) for case in cases), strict=True)
+        return [w * (f0 + k * (f - f0)) for w, k, f, f0 in columns]
+
+    def difference(a: Variant, b: Variant, what: str, quantity: str) -> list[float]:
+        pairs = zip(a.fractions(what, quantity), b.fractions(what, quantity), strict=True)
+        return [f * a.scale - g * b.scale for f, g in pairs]
+
+    labels = set()
+    for d in result.differences:
+        added = judged(lambda case, d=d: difference(case[d.b], case[d.a], d.what, d.quantity))
+        agree((d.b_minus_a_hz, d.error_hz), added, total)
+        labels.add((d.a, d.b, d.what, d.quantity))
+    for a, b in itertools.combinations(names, 2):
+        on = {t["name"] for t in (*cases[0][a].on, *cases[0][b].on)}
+        expected = {(n, q) for n in on for q in ("total_hz", "unique_hz")} | {("menu", "rate_hz")}
+        assert {label[2:] for label in labels if label[:2] == (a, b)} == expected
+    assert len(result.gained) == len(names) * (len(names) - 1)
+    for gain in result.gained:
+        of = (gain.b, gain.a)
+        added = judged(
+            lambda case, of=of: [max(d, 0.0) for d in difference(*map(case.get, of), "menu", "rate_hz")]
+        )
+        agree((gain.hz, gain.error_hz), added, total)
+    assert len(result.common) == sum(
+        len(cases[0][a].on) * len(cases[0][b].on) for a, b in itertools.combinations(names, 2)
+    )
+    joint = {
+        (a, b): [together(case[a], case[b]) for case in cases] for a, b in itertools.combinations(names, 2)
+    }
+    for c in result.common:
+        scale = min(cases[0][c.a].scale, cases[0][c.b].scale)
+        with_fitted, without = joint[c.a, c.b]
+        both = zip(weights, factor, with_fitted, without, strict=True)
+        pair = (c.of_a, c.of_b)
+        added = [w * scale * (g.get(pair, 0.0) + k * (f[pair] - g.get(pair, 0.0))) for w, k, f, g in both]
+        agree((c.hz, c.error_hz), added, total)
+
+
+@settings(max_examples=40)
+@given(menus(), st.integers(0, 2**32), st.booleans(), st.randoms(use_true_random=False))
+def test_identical_menus_differ_by_nothing(triggers: Triggers, seed: int, fitted: bool, shuffle: Any) -> None:
+    """Whatever their names and the order of their triggers; and share what each overlaps with itself."""
+    again = list(triggers)
+    shuffle.shuffle(again)
+    with tempfile.TemporaryDirectory() as folder:
+        read = [
+            write(Path(folder), name, as_toml(of, 40e6, fitted))
+            for name, of in (("A", triggers), ("B", triggers), ("C", again))
+        ]
+    result = compare(emulate(read, memory_catalogue({"a": toy_events(seed, 40), "b": toy_events(1, 10)})))
+    for d in result.differences:
+        assert (d.b_minus_a_hz, d.error_hz) == (0.0, 0.0)
+    for gain in result.gained:
+        assert (gain.hz, gain.error_hz) == (0.0, 0.0)
+    assert not result.changes
+    first = result.variants[0]
+    overlap = [c for c in result.common if (c.a, c.b) == ("A", "B")]
+    # Products over the same counters, multiplied in another order.
+    assert [c.hz for c in overlap] == pytest.approx(first.overlap.flatten().tolist(), rel=1e-14)
+    known = {t["name"] for t in triggers if t["kind"] == "random" and not t["seed"]}  # its rate has no error
+    errors = [0.0 if c.of_a == c.of_b and c.of_a in known else c.error_hz for c in overlap]
+    assert errors == pytest.approx(first.overlap_error.flatten().tolist(), rel=1e-14)
+
+
+@settings(max_examples=20)
+@given(variants(), st.integers(0, 2**32))
+def test_laws(texts: list[Triggers], seed: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        read = [write(Path(folder), f"V{i}", as_toml(t, 40e6 - 1e6 * i)) for i, t in enumerate(texts)]
+    catalogue = memory_catalogue({"a": toy_events(seed, 50)})
+    one, other = compare(emulate(read, catalogue)), compare(emulate(read[::-1], catalogue))
+    there = {(d.b, d.a, d.what, d.quantity): (-d.b_minus_a_hz, d.error_hz) for d in other.differences}
+    assert there == {(d.a, d.b, d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in one.differences}
+    assert set(one.gained) == set(other.gained)
+    together = {(c.b, c.a, c.of_b, c.of_a): (c.hz, c.error_hz) for c in other.common}
+    assert together == {(c.a, c.b, c.of_a, c.of_b): (c.hz, c.error_hz) for c in one.common}
+    gained = {(gain.a, gain.b): gain for gain in one.gained}
+    for d in one.differences:
+        if d.quantity == "rate_hz":
+            more, less = gained[d.b, d.a], gained[d.a, d.b]
+            assert less.hz - more.hz == pytest.approx(d.b_minus_a_hz, rel=1e-12, abs=1e-9)
+            assert d.error_hz == pytest.approx(math.hypot(more.error_hz, less.error_hz), rel=1e-12)
+    for d in one.differences:
+        rates = [quantity_of(one, name, d.what, d.quantity) for name in (d.a, d.b)]
+        assert d.b_minus_a_hz == pytest.approx(rates[1] - rates[0], abs=1e-9 * sum(rates) + 1e-300)
+
+
+def quantity_of(result: Comparison, variant: str, what: str, quantity: str) -> float:
+    (found,) = (v for v in result.variants if v.menu.name == variant)
+    if what == "menu":
+        return found.rate.hz
+    own = [t for t in found.triggers if t.name == what]
+    return getattr(own[0], quantity.removesuffix("_hz")).hz if own else 0.0  # type: ignore[no-any-return]
+
+
+BASE = """
+[menu]
+name = "{name}"
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = {jet}
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+above = {photon}
+prescale = {prescale}
+"""
+
+
+def variants_of_base(folder: Path) -> list[Menu]:
+    first = write(folder, "a", BASE.format(name="a", jet=30, photon=12, prescale=3))
+    return [first, write(folder, "b", BASE.format(name="b", jet=35, photon=10, prescale=2))]
+
+
+@pytest.mark.parametrize(("size", "workers"), [(1, 1), (13, 1), (40, 2)])
+def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: int) -> None:
+    catalogue = memory_catalogue({"a": toy_events(1, 90), "b": toy_events(2, 60)})
+    read = variants_of_base(tmp_path)
+    reference = compare(emulate(read, catalogue))
+    with engine(size, workers) as used:
+        again = compare(emulate(read, catalogue, executor=used))
+    assert output_compare.as_json(again, "0") == output_compare.as_json(reference, "0")
+    assert output_compare.as_csv(again) == output_compare.as_csv(reference)
+
+
+def test_a_bootstrap_of_the_events_varies_by_the_errors(tmp_path: Path) -> None:
+    """Poisson(1) copies of each event, 2000 times: a standard deviation to 1.6 %, and to 5 % with 3 σ."""
+    events = even_events(3, 400)
+    catalogue = memory_catalogue({"a": events})
+    result = compare(emulate(variants_of_base(tmp_path), catalogue))
+    copies = np.random.default_rng(1).poisson(1.0, (2000, len(events)))
+    both = [Variant(base_triggers(*cuts), 40e6, OBJECTS[0][1], []) for cuts in ((30, 12, 3.0), (35, 10, 2.0))]
+    for variant, cuts in zip(both, ((30, 12, 3.0), (35, 10, 2.0)), strict=True):
+        variant.counters = [base_accepts(event, *cuts) for event in events]
+    weights = np.array([event["weight"] for event in events])
+    for d in result.differences:
+        f, g = (np.array(variant.fractions(d.what, d.quantity)) for variant in both)
+        varied = copies @ (weights * (f - g))
+        assert d.b_minus_a_hz == pytest.approx(float(weights @ (g - f)))
+        assert d.error_hz == pytest.approx(varied.std(), rel=0.05)
+    quadrature = math.hypot(*(variant.rate.error_hz for variant in result.variants))
+    (menu,) = (d for d in result.differences if d.what == "menu")
+    assert menu.error_hz < 0.6 * quadrature
+
+
+def base_triggers(jet: float, photon: float, prescale: float) -> Triggers:
+    return [{"name": name, "enabled": True, "coherent": None} for name in "JG"]
+
+
+def base_accepts(event: dict[str, Any], jet: float, photon: float, prescale: float) -> Counters:
+    leading = {name: max((o["pt"] for o in event[name]), default=0.0) for name in ("jet", "photon")}
+    always = {"J"} if leading["jet"] > jet else set()
+    sometimes = {"G"} if leading["photon"] > photon else set()
+    return [(1 - 1 / prescale, frozenset(always)), (1 / prescale, frozenset(always | sometimes))]
+
+
+def test_more_triggers_than_a_word_and_many_patterns(tmp_path: Path) -> None:
+    """130 triggers in two variants, over blocks of patterns: the events that only one of them takes."""
+    texts = {
+        name: "".join(
+            f'[[trigger]]\nname = "T{i}"\nkind = "threshold"\nobservable = "{"met" if i % 2 else "ht"}"\n'
+            f"above = {first + i}\n"
+            for i in range(65)
+        )
+        for name, first in (("a", 10), ("b", 12))
+    }
+    events = even_events(4, 6000)
+    read = [write(tmp_path, name, text) for name, text in texts.items()]
+    result = compare(emulate(read, memory_catalogue({"a": events})))
+    ht = [math.fsum(jet["pt"] for jet in event["jet"]) for event in events]
+    only = [e["weight"] for e, h in zip(events, ht, strict=True) if h > 10 or e["met"] > 11]
+    first = [e["weight"] for e, h in zip(events, ht, strict=True) if h > 12 or e["met"] > 13]
+    lost = {(gain.a, gain.b): gain for gain in result.gained}
+    assert lost["b", "a"].hz == pytest.approx(math.fsum(only) - math.fsum(first))
+    assert (lost["a", "b"].hz, lost["a", "b"].error_hz) == (0.0, 0.0)
+
+
+# ---- what changed
+
+
+def changes(folder: Path, *texts: str) -> dict[str, str]:
+    read = [write(folder, "ab"[i], text) for i, text in enumerate(texts)]
+    result = compare(emulate(read, memory_catalogue({"a": toy_events(1, 30)})))
+    return {change.what: change.how for change in result.changes}
+
+
+J = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'
+K = '[[trigger]]\nname = "K"\nkind = "threshold"\nobservable = "met"\nabove = 30\n'
+PAIR = (
+    '[[trigger]]\nname = "P"\nkind = "combination"\nlegs = [{ object = "jet" }, '
+    '{ object = "jet", pt = { min = 12.0 } }]\npairs = [{ legs = [0, 1], mass = { min = 20.0 } }]\n'
+)
+SOFT = '[objects.jet]\nfrom = "jet"\npt = { min = 15.0 }\n'
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (J, J.replace("30", "35"), {"J": "above: 30 → 35"}),
+        (J, J + "prescale = 2\n", {"J": "prescale: 1 → 2"}),
+        (J, J + 'requires = "met > 1"\n', {"J": "requires: none → met > 1"}),
+        (J + K, J, {"K": "only in a"}),
+        (J, J + K, {"K": "only in b"}),
+        (J, J.replace("jet[0].pt", "jet[1].pt"), {"J": "observable: jet[0].pt → jet[1].pt"}),
+        (PAIR, PAIR.replace("12.0", "14.5"), {"P": "legs[1].pt.min: 12 → 14.5"}),
+        (PAIR, PAIR.replace("mass", "deta"), {"P": "pairs[0].mass: { min = 20 } → none; "
+                                              "pairs[0].deta: none → { min = 20 }"}),
+        (J, J + SOFT, {"J": "jet is defined differently"}),
+        (PAIR + K, PAIR + K + SOFT, {"P": "jet is defined differently"}),
+        (J, J.replace("30", "35") + SOFT, {"J": "above: 30 → 35; jet is defined differently"}),
+        (J + K.replace("met", "ht"), J + K.replace("met", "ht") + '[sums.ht]\nof = ["photon"]\n',
+         {"K": "ht is defined differently"}),
+        (J + K, J + K + "[menu]\ncrossing_rate_hz = 3e7\n", {"menu": "crossing_rate_hz: 4e+07 → 3e+07"}),
+        (J + K + 'seed = "J"\n', J + K + 'seed = "not (J and J)"\n', {"K": "seed: J → not (J and J)"}),
+        (J + "enabled = false\n" + K + 'seed = "J"\n',
+         J.replace("30", "9") + "enabled = false\n" + K + 'seed = "J"\n', {"J": "above: 30 → 9"}),
+        (J + "enabled = false\n" + K, J.replace("30", "9") + "enabled = false\n" + K, {}),
+        (J + K, J + K + "enabled = false\n", {"K": "only in a"}),
+    ],
+)  # fmt: skip
+def test_changes_are_told(tmp_path: Path, first: str, second: str, expected: dict[str, str]) -> None:
+    assert changes(tmp_path, first, second) == expected
+
+
+def test_equal_triggers_of_a_kind_without_equality_have_not_changed(tmp_path: Path) -> None:
+    (tmp_path / "plain.py").write_text(
+        "import numpy as np\n"
+        "from trigemu.triggers import base\nfrom trigemu.triggers.base import Kind\n"
+        "class Compiled(base.Compiled):\n    cut = None\n    def evaluate(self, work):\n"
+        "        return work.scalar('met') > 20\n"
+        "class Plain(Kind, frozen=True):\n    def compile(self, context):\n"
+        "        context.observable('met')\n        return Compiled()\n"
+        'KINDS = {"plain": Plain}\n'
+    )
+    read = []
+    for name in "ab":
+        file = tmp_path / f"{name}.toml"
+        file.write_text('[menu]\nplugins = ["plain"]\n[[trigger]]\nname = "P"\nkind = "plain"\n')
+        read.append(read_menu(file, [tmp_path]))
+    result = compare(emulate(read, memory_catalogue({"a": toy_events(1, 30)})))
+    assert not result.changes
+    assert {(d.b_minus_a_hz, d.error_hz) for d in result.differences} == {(0.0, 0.0)}
+
+
+# ---- what cannot be compared
+
+
+def test_one_menu_alone_is_refused(tmp_path: Path) -> None:
+    emulation = emulate([write(tmp_path, "a", J)], memory_catalogue({"a": toy_events(1, 10)}))
+    with pytest.raises(TrigemuError, match=r"a\.toml: a comparison needs at least two menus"):
+        compare(emulation)
+
+
+def test_menus_of_one_name_go_by_their_files_then_by_number(tmp_path: Path) -> None:
+    (tmp_path / "more").mkdir()
+    head = '[menu]\nname = "x"\n'
+    tighter = J.replace("above = ", "above = 1")
+    assert tighter != J
+    read = [write(tmp_path, "a", head + J), write(tmp_path / "more", "a", head + tighter)]
+    read += [write(tmp_path, "b", head + J), write(tmp_path, "a (1)", J)]
+    found = compare(emulate(read, memory_catalogue({"a": toy_events(1, 60)})))
+    assert [variant.menu.name for variant in found.variants] == ["a (2)", "a (3)", "b", "a (1)"]
+    menu = {(d.a, d.b): d.b_minus_a_hz for d in found.differences if d.what == "menu"}
+    assert menu["a (2)", "b"] == menu["a (2)", "a (1)"] == 0
+    assert menu["a (2)", "a (3)"] == -menu["a (3)", "b"] < 0
+
+
+def test_a_variant_that_asks_for_a_missing_column_is_named(tmp_path: Path) -> None:
+    read = [write(tmp_path, "a", J), write(tmp_path, "b", J.replace("jet[0].pt", "tau[0].pt"))]
+    with pytest.raises(TrigemuError, match=r"b\.toml:1: trigger 'J': sample 'a' has no collection 'tau'"):
+        emulate(read, memory_catalogue({"a": toy_events(1, 10)}))

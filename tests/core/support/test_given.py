@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import awkward as ak
+import numpy as np
+import pytest
+
+from trigemu import Catalogue, TrigemuError, run
+from trigemu.api import WrongTypeError
+from trigemu.support import described, names_of, number_of, numbers_of, wrong_type
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (None, "None"),
+        (5, "5"),
+        (True, "True"),
+        ("text", "'text'"),
+        ([], "a list without any element"),
+        ([{}, {}], "a list of dict"),
+        ((1, "a"), "a tuple of int, str"),
+        ([1, "a", {}, 2.0, b""], "a list of int, str, dict …"),
+        (np.ones(3), "a numpy.ndarray"),
+        (ak.Array([1]), "an awkward.Array"),
+        (ak.Array([{"x": 1}])[0], "an awkward.Record"),
+        (Catalogue, "the class Catalogue"),
+        (run, "the function run"),
+        (Path("x"), "a pathlib.PosixPath"),
+        (TrigemuError(), "a TrigemuError"),
+    ],
+)
+def test_values_are_described(value: Any, words: str) -> None:
+    assert described(value).replace("pathlib._local.", "pathlib.") == words
+
+
+def test_a_long_value_makes_a_short_message() -> None:
+    assert len(str(wrong_type("the menu", "x" * 10**6, "a path"))) < 300
+    assert len(str(wrong_type("the menu", [type(f"T{i}", (), {})() for i in range(99)], "a path"))) < 300
+
+
+def test_the_error_is_of_both_kinds() -> None:
+    error = wrong_type("the menu", 5, "a path", "write it to a file")
+    assert isinstance(error, TrigemuError)
+    assert isinstance(error, TypeError)
+    assert isinstance(error, WrongTypeError)
+    assert str(error) == "the menu: got 5; expected a path; write it to a file"
+
+
+@pytest.mark.parametrize("given", [[1, 2.5], (1, 2.5), np.array([1, 2.5]), ak.Array([1, 2.5])])
+def test_numbers(given: Any) -> None:
+    assert numbers_of("the edges", given) == (1, 2.5)
+    assert all(type(number) in (int, float) for number in numbers_of("the edges", given))
+
+
+@pytest.mark.parametrize(
+    "given", [5, "0:10", None, [[1, 2]], [[1], [1, 2]], ["a"], {"a": 1}, [None, 1], [True]]
+)
+def test_what_are_no_numbers(given: Any) -> None:
+    with pytest.raises(WrongTypeError, match=r"the edges: got .*; expected a list of numbers"):
+        numbers_of("the edges", given)
+
+
+@pytest.mark.parametrize("given", [3, 3.0, np.float32(3), np.int64(3)])
+def test_a_number(given: Any) -> None:
+    assert number_of("the rate", given) == 3
+
+
+@pytest.mark.parametrize("given", [None, "3", True, [3], np.ones(1), 3j])
+def test_what_is_no_number(given: Any) -> None:
+    with pytest.raises(WrongTypeError, match="expected a number"):
+        number_of("the rate", given)
+
+
+def test_names() -> None:
+    assert names_of("the samples", "yy") == ("yy",)
+    assert names_of("the samples", ["yy", "zz"]) == names_of("the samples", ("yy", "zz")) == ("yy", "zz")
+    for given in (5, None, [5], {"a": 1}, {"a"}):
+        with pytest.raises(WrongTypeError, match="expected a name, or a list of names"):
+            names_of("the samples", given)

@@ -1,0 +1,342 @@
+"""Networks in menus, against their scores in plain Python."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import pickle
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+from onnx_toys import autoencoder, linear, model, write_card
+from toys import columns, engine, even_events, memory_catalogue, menu_from, toy_events
+
+from trigemu import Menu, TrigemuError, emulate, make_plan, rates_of, read_menu
+from trigemu.observables.workspace import Workspace
+from trigemu.results.text import rates as output
+from trigemu.samples.events import make_events
+from trigemu.support import Engine
+from trigemu.support.toml import TableError
+from trigemu_anomaly.anomaly import BLOCK
+from trigemu_anomaly.lanes import Lanes
+
+EVENTS = toy_events(21, 150)
+LOGARITHM = model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1))
+TRIGGER = '[[trigger]]\nname = "{name}"\nkind = "anomaly"\ncard = "{card}"\n{more}\n'
+
+
+def trigger(name: str = "AD", card: str = "card.toml", more: str = "above = 0.0") -> str:
+    return TRIGGER.format(name=name, card=card, more=more)
+
+
+def scores(menu: Menu, events: Sequence[dict[str, Any]] = EVENTS, name: str = "AD") -> list[float]:
+    plan = make_plan([menu])
+    c = columns(events)
+    work = Workspace(make_events("toy", c.weight, c.collections, c.scalars))
+    evaluated = plan.slots[plan.bits[0][name]].compiled.evaluate(work)
+    assert evaluated.dtype == np.float64
+    return evaluated.tolist()  # type: ignore[no-any-return]
+
+
+def close(measured: Sequence[float], expected: Sequence[float]) -> bool:
+    return len(measured) == len(expected) and all(
+        m == e or math.isclose(m, e, rel_tol=1e-5, abs_tol=1e-4)
+        for m, e in zip(measured, expected, strict=True)
+    )
+
+
+def first(event: dict[str, Any], name: str, column: str) -> float | None:
+    return event[name][0][column] if event[name] else None
+
+
+@pytest.mark.parametrize("flat", [True, False])
+def test_the_score_is_what_the_model_gives(tmp_path: Path, flat: bool) -> None:
+    """Here it is no autoencoder; missing values are padded."""
+    content = linear([1.0, -2.0, 0.25], flat=flat)
+    write_card(tmp_path, content, [(["met"], None), (["jet[0].eta", "jet[0].pt"], -1.5)])
+    expected = [
+        e["met"] + (-2.0 * e["jet"][0]["eta"] + 0.25 * e["jet"][0]["pt"] if e["jet"] else 3.0 - 0.375)
+        for e in EVENTS
+    ]
+    assert close(scores(menu_from(tmp_path, trigger())), expected)
+
+
+def test_without_padding_an_event_has_no_score(tmp_path: Path) -> None:
+    write_card(tmp_path, linear([1.0, 1.0]), [(["jet[0].pt"], None), (["photon[0].pt"], 0.0)])
+    expected = [
+        -math.inf if not e["jet"] else e["jet"][0]["pt"] + (first(e, "photon", "pt") or 0.0) for e in EVENTS
+    ]
+    assert -math.inf in expected
+    assert close(scores(menu_from(tmp_path, trigger())), expected)
+
+
+def test_others_than_those_asked_have_none(tmp_path: Path) -> None:
+    write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_muon >= 1"'))
+    assert close(scores(menu), [e["met"] if e["muon"] else -math.inf for e in EVENTS])
+    assert scores(menu, [e | {"muon": []} for e in EVENTS]) == [-math.inf] * len(EVENTS)
+
+
+def test_others_than_those_asked_are_never_looked_at(tmp_path: Path) -> None:
+    """Their infinite inputs do no harm, nor what a model makes of them."""
+    write_card(tmp_path, LOGARITHM, [(["met"], None)])
+    bad = iter([math.inf, -1.0] * len(EVENTS))
+    events = [e if e["muon"] else e | {"met": next(bad)} for e in EVENTS]
+    catalogue = memory_catalogue({"a": events})
+    asked = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_muon >= 1"'))
+    result = rates_of(emulate([asked], catalogue)).triggers[0].total
+    assert result.events == sum(e["met"] > 1 for e in events if e["muon"])
+    number = next(i for i, e in enumerate(events) if not e["muon"])
+    message = f"sample 'a', event {number}: the input 'met' of a model is infinite as a float32"
+    with pytest.raises(TrigemuError, match=message):
+        emulate([menu_from(tmp_path, trigger())], catalogue)
+
+
+def test_a_score_that_is_no_number_is_named(tmp_path: Path) -> None:
+    write_card(tmp_path, LOGARITHM, [(["met"], None)])
+    events = [e | {"met": -1.0 if i in (70, 90) else e["met"]} for i, e in enumerate(EVENTS)]
+    for more in ("above = 0.0", "total_rate_hz = 10.0"):
+        menu = menu_from(tmp_path, "\n" + trigger(more=more))
+        with pytest.raises(TrigemuError) as error:
+            emulate([menu], memory_catalogue({"a": events}), executor=Engine(chunk_events=50))
+        where = f"{tmp_path / 'menu.toml'}:2: trigger 'AD'"
+        what = "its score is not a number (NaN) in sample 'a', event 70;"
+        assert str(error.value).startswith(f"{where}: {what}")
+
+
+def test_a_card_means_what_it_says_whatever_the_menu_says(tmp_path: Path) -> None:
+    """Its objects and sums are its own, those of the menu are not seen."""
+    head = '[objects.jet]\nfrom = "jet"\npt = { min = 30.0 }\n[sums.ht]\nof = ["jet", "photon"]\n'
+    write_card(tmp_path, linear([1.0, 100.0]), [(["ht", "n_jet"], None)], head)
+    menu = '[objects.jet]\nfrom = "jet"\npt = { min = 10.0 }\n[sums.ht]\nof = ["jet"]\n'
+    expected = [
+        sum(j["pt"] for j in e["jet"] if j["pt"] >= 30)
+        + sum(p["pt"] for p in e["photon"])
+        + 100 * sum(j["pt"] >= 30 for j in e["jet"])
+        for e in EVENTS
+    ]
+    requires = 'above = 0.0\nrequires = "n_jet >= 2"'
+    asked = [sum(j["pt"] >= 10 for j in e["jet"]) >= 2 for e in EVENTS]
+    assert close(scores(menu_from(tmp_path, menu + trigger())), expected)
+    both = [s if a else -math.inf for s, a in zip(expected, asked, strict=True)]
+    assert close(scores(menu_from(tmp_path, menu + trigger(more=requires))), both)
+
+
+NETWORK = autoencoder(5, (16, 3, 16), "Tanh")
+INPUTS = [(["met"], None), (["jet[0].pt", "jet[0].eta"], 0.0), (["muon[0].pt", "muon[0].eta"], 0.0)]
+
+
+@pytest.fixture
+def two_menus(tmp_path: Path) -> tuple[Menu, Menu]:
+    """Which share a model by two equal cards, at two cuts; one asks only for some events."""
+    for name in ("a", "b"):
+        write_card(tmp_path / name, NETWORK, INPUTS)
+    made = []
+    for name, more in (("a", "above = 400.0"), ("b", "unique_rate_hz = 12.0")):
+        file = tmp_path / name / "menu.toml"
+        file.write_text(
+            trigger("AD", more=more) + trigger("SOME", more='above = 300.0\nrequires = "n_jet > 1"')
+        )
+        made.append(read_menu(file))
+    return made[0], made[1]
+
+
+def test_equal_cards_are_one_trigger(two_menus: tuple[Menu, Menu], tmp_path: Path) -> None:
+    plan = make_plan(two_menus)
+    assert [dict(bits) for bits in plan.bits] == [{"AD": 0, "SOME": 1}, {"AD": 2, "SOME": 1}]
+    assert sorted(Path(file).parent.name for file in plan.models[1]) == ["b", "b"]
+    card = tmp_path / "b" / "card.toml"
+    card.write_text(card.read_text().replace("padding = 0.0", "padding = -1.0", 1))
+    assert make_plan([two_menus[0], read_menu(tmp_path / "b" / "menu.toml")]).bits[1]["SOME"] == 3
+
+
+def test_equal_models_are_run_once(two_menus: tuple[Menu, Menu], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever their cuts: once for all events, once for those that some ask for."""
+    run: list[int] = []
+    plain = Lanes.add
+    monkeypatch.setattr(Lanes, "add", lambda self, x: (run.append(len(x)), plain(self, x))[1])
+    emulate([two_menus[0], menu_at_other_cut(two_menus[0])], memory_catalogue({"a": EVENTS}))
+    assert run == [len(EVENTS), sum(len(e["jet"]) > 1 for e in EVENTS)]
+
+
+def menu_at_other_cut(menu: Menu) -> Menu:
+    file = menu.path.with_name("other.toml")
+    file.write_text(menu.path.read_text().replace("above = ", "above = 1"))
+    return read_menu(file)
+
+
+def test_chunks_and_workers_change_no_bit(two_menus: tuple[Menu, Menu]) -> None:
+    """Budget, halves and models together; the events are then in other company."""
+    catalogue = memory_catalogue({"a": even_events(1, 120), "b": EVENTS[:30]})
+
+    def documents(executor: Any = None) -> list[str]:
+        emulation = emulate(two_menus, catalogue, executor=executor)
+        return [output.as_json(rates_of(emulation, menu), "0") for menu in two_menus]
+
+    reference = documents()
+    assert json.loads(reference[1])["half"]["name"] == "evaluation"
+    assert json.loads(reference[1])["triggers"][0]["threshold_error"] > 0
+    for size, workers in ((1, 1), (17, 1), (40, 2)):
+        with engine(size, workers) as used:
+            assert documents(used) == reference, size
+
+
+def test_a_score_is_the_same_alone_and_among_others(tmp_path: Path) -> None:
+    write_card(tmp_path, NETWORK, INPUTS)
+    menu = menu_from(tmp_path, trigger())
+    together = scores(menu)
+    assert [scores(menu, [event])[0] for event in EVENTS] == together
+    some = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "n_jet == 1"'))
+    assert scores(some) == [
+        s if len(e["jet"]) == 1 else -math.inf for s, e in zip(together, EVENTS, strict=True)
+    ]
+
+
+def test_many_events_are_scored_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some of which no event is asked of, or that cannot be scored."""
+    inputs = [(["jet[0].pt"], None), (["met"], 0.0)]
+    write_card(tmp_path, autoencoder(2, (8, 3, 8), "Tanh"), inputs)
+    menu = menu_from(tmp_path, trigger(more='above = 0.0\nrequires = "met > 3"'))
+    once = scores(menu)
+    sizes: list[int] = []
+    plain = Lanes.add
+    monkeypatch.setattr(Lanes, "add", lambda self, x: (sizes.append(len(x)), plain(self, x))[1])
+    times = 2 * BLOCK // len(EVENTS) + 1
+    assert scores(menu, EVENTS * times) == once * times
+    assert len(sizes) > 1
+    assert max(sizes) == BLOCK
+    assert sum(sizes) == times * sum(e["met"] > 3 for e in EVENTS)
+
+
+def test_its_stages(tmp_path: Path) -> None:
+    """Each gives all of what it makes, as often as it is called."""
+    write_card(tmp_path, NETWORK, INPUTS)
+    menu = menu_from(tmp_path, trigger())
+    c = columns(EVENTS * 40)
+    events = make_events("toy", c.weight, c.collections, c.scalars)
+    compiled = make_plan([menu]).slots[0].compiled
+    stages = compiled.stages(events)
+    assert sorted(stages) == ["autoencoder", "bare_onnxruntime", "features"]
+    expected = compiled.evaluate(Workspace(events))
+    made, complete = compiled.scorer.inputs.evaluate(Workspace(events))
+    for _ in range(2):
+        parts = stages["features"]()
+        assert np.array_equal(np.concatenate([features for features, _ in parts]), made)
+        assert np.array_equal(np.concatenate([whole for _, whole in parts]), complete)
+        assert np.array_equal(stages["autoencoder"](), expected)
+        np.testing.assert_allclose(stages["bare_onnxruntime"](), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("trained", "half"),
+    [
+        ("", False),
+        ('[trained_on]\ncatalogue = "toy"', True),
+        ('[trained_on]\ncatalogue = "other"', False),
+        ('[trained_on]\ncatalogue = "other"\nfiles = ["AB", "CD"]', True),
+        ('[trained_on]\ncatalogue = "other"\nfiles = ["ef"]', False),
+    ],
+)
+@pytest.mark.parametrize("enabled", [True, False])
+def test_what_a_model_was_trained_on_decides_about_halves(
+    tmp_path: Path, trained: str, half: bool, enabled: bool
+) -> None:
+    write_card(tmp_path, linear([1.0]), [(["met"], None)], trained)
+    plain = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "n_jet"\nabove = 1\n'
+    menu = menu_from(tmp_path, trigger(more=f"above = 10.0\nenabled = {str(enabled).lower()}") + plain)
+    catalogue = memory_catalogue({"a": even_events(1, 60)}, sha256="ab")
+    result = rates_of(emulate([menu], catalogue))
+    assert (result.half is not None) == (half and enabled)
+    digest = hashlib.sha256(linear([1.0])).hexdigest()
+    assert result.models.get(str(tmp_path / "model.onnx")) == (digest if enabled else None)
+
+
+def test_a_menu_travels_without_its_session(tmp_path: Path) -> None:
+    write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    menu = menu_from(tmp_path, trigger())
+    assert pickle.loads(pickle.dumps(menu)) == menu
+
+
+# ---- mistakes
+
+
+def mistakes(folder: Path, text: str) -> list[tuple[int, str]]:
+    with pytest.raises(TableError) as error:
+        menu_from(folder, text)
+    assert all(problem.file == str(folder / "menu.toml") for problem in error.value.problems)
+    return [(p.line, f"{p.where}: {p.message}") for p in error.value.problems]
+
+
+Break = Callable[[Path], object]
+
+
+@pytest.mark.parametrize(
+    ("breaking", "card_line", "message"),
+    [
+        (lambda d: (d / "card.toml").unlink(), 0, "cannot read: No such file"),
+        (lambda d: (d / "model.onnx").unlink(), 2, "model.onnx: No such file"),
+        (lambda d: (d / "model.onnx").write_bytes(linear([2.0])), 4, "the card says"),
+        (lambda d: write_card(d, linear([1.0, 2.0]), [(["met"], None)]), 3, "model.onnx reads 2 features"),
+        (lambda d: write_card(d, b"junk", [(["met"], None)]), 3, "model.onnx is not an ONNX model"),
+        (lambda d: write_card(d, linear([1.0]), [(["mett["], None)]), 7, "'mett[': cannot be read"),
+        (lambda d: write_card(d, linear([1.0]), [(["mte[0].pt"], None)]), 7, "unknown object 'mte'"),
+    ],
+)  # fmt: skip
+def test_a_card_with_a_mistake_is_one_of_the_menu(
+    tmp_path: Path, breaking: Break, card_line: int, message: str
+) -> None:
+    """Which is told at the line of the trigger, with file and line of the card."""
+    write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    breaking(tmp_path)
+    ((line, found),) = mistakes(tmp_path, "\n" + trigger(more='above = 0.0\nrequires = "met > 1"'))
+    assert found.startswith("trigger 'AD': ")
+    assert f"{tmp_path / 'card.toml'}:{card_line}: ".replace(":0:", ":") in found
+    assert message in found
+    assert line in (2, 5)  # the trigger, or its card
+
+
+def test_the_sha256_of_the_card(tmp_path: Path) -> None:
+    card = write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    digest = hashlib.sha256(card.read_bytes()).hexdigest()
+    assert menu_from(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"')).enabled
+    card.write_text(card.read_text() + "\n")
+    ((_, found),) = mistakes(tmp_path, trigger(more=f'above = 0.0\nsha256 = "{digest}"'))
+    assert "it is a different card" in found
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ("above = 0.0\nrequires = 'met'", "requires: 'met': 'met' is not a condition"),
+        ("above = 0.0\nrequire = 'met > 1'", "unknown key 'require'; did you mean 'requires'?"),
+        ("", "the key 'above' is missing, or a rate to find it from"),
+        ("above = 0.0\nunique_rate_hz = 3", "give the cut or the rate to find it from, not both"),
+    ],
+)
+def test_mistakes_of_a_trigger(tmp_path: Path, more: str, message: str) -> None:
+    write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    ((_, found),) = mistakes(tmp_path, trigger(more=more))
+    assert message in found
+
+
+def test_a_card_in_another_folder(tmp_path: Path) -> None:
+    """Relative to the menu, and the model to the card; or wherever an absolute path leads."""
+    card = write_card(tmp_path / "x", linear([1.0]), [(["met"], None)])
+    (tmp_path / "menus").mkdir()
+    relative = menu_from(tmp_path / "menus", trigger(card="../x/card.toml"))
+    absolute = menu_from(tmp_path, trigger(card=str(card)))
+    assert scores(relative) == scores(absolute)
+    shutil.move(tmp_path / "x", tmp_path / "y")
+    assert "x/card.toml: cannot read" in mistakes(tmp_path, trigger(card="x/card.toml"))[0][1]
+
+
+def test_a_column_that_the_sample_lacks_is_told_of_the_trigger(tmp_path: Path) -> None:
+    write_card(tmp_path, linear([1.0, 1.0]), [(["met", "n_tau"], None)])
+    with pytest.raises(TrigemuError, match="trigger 'AD': sample 'a' has no collection 'tau'"):
+        emulate([menu_from(tmp_path, trigger())], memory_catalogue({"a": EVENTS}))

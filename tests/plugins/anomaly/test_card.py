@@ -1,0 +1,179 @@
+"""Model cards, right and wrong: every mistake is told with file and line of the card."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from onnx_toys import linear, write_card
+
+from trigemu import TrigemuError
+from trigemu.observables.selections import Scope, make_scope
+from trigemu.support.toml import TableError
+from trigemu.triggers.base import Context, TrainedOn
+from trigemu_anomaly.anomaly import AnomalyCard, InputBlock
+from trigemu_anomaly.card import Card, open_card
+
+OBJECTS = """
+description = "two numbers"
+
+[objects.lead]
+from = "jet"
+pt = { min = 30.0 }
+
+[trained_on]
+catalogue = "toy"
+files = ["aa", "bb"]
+"""
+
+
+@pytest.fixture
+def menu_scope() -> Scope:
+    return make_scope({}, {}, lambda key, message: pytest.fail(message))
+
+
+def read(context: Context, sha256: str | None = None) -> Card[AnomalyCard]:
+    card = open_card(context, "card.toml", sha256, AnomalyCard)
+    for i, block in enumerate(card.table.network.inputs):
+        for j, text in enumerate(block.observables):
+            card.observable(text, ("network", "inputs", i, "observables", j))
+    card.model(card.table.network, ("network",))
+    card.finish()
+    return card
+
+
+def test_what_a_card_says(tmp_path: Path, menu_scope: Scope) -> None:
+    content = linear([1.0, 1.0])
+    path = write_card(tmp_path, content, [(["lead[0].pt"], 0.0), (["met"], None)], OBJECTS)
+    context = Context(menu_scope, tmp_path)
+    card = read(context)
+    assert card.path == path
+    assert card.table.description == "two numbers"
+    assert card.table.network.inputs == (InputBlock(("lead[0].pt",), 0.0), InputBlock(("met",)))
+    assert card.context.folder == tmp_path
+    assert card.context.scope.object("lead").windows[0][1].min == 30.0
+    assert not menu_scope.has_object("lead")
+    assert card.model(card.table.network, ("network",)) == content
+
+
+def test_the_menu_is_told_what_it_needs(tmp_path: Path, menu_scope: Scope) -> None:
+    """The columns, the files that were read, and on what the model was trained."""
+    path = write_card(tmp_path, linear([1.0, 1.0]), [(["lead[0].pt", "met"], None)], OBJECTS)
+    context = Context(menu_scope, tmp_path)
+    read(context)
+    assert context.needs == {("jet", "pt"), ("", "met")}
+    assert context.models == {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest(),
+        str(tmp_path / "model.onnx"): hashlib.sha256(linear([1.0, 1.0])).hexdigest(),
+    }
+    assert context.trained == [TrainedOn(catalogue="toy", files=("aa", "bb"))]
+
+
+def test_a_card_may_not_say_what_it_was_trained_on(tmp_path: Path, menu_scope: Scope) -> None:
+    write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    context = Context(menu_scope, tmp_path)
+    read(context)
+    assert context.trained == []
+
+
+@pytest.mark.parametrize("write", [str, str.upper])
+def test_the_sha256_of_card_and_model(tmp_path: Path, menu_scope: Scope, write: type[str]) -> None:
+    """In either case of letters."""
+    path = write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    digest = hashlib.sha256(linear([1.0])).hexdigest()
+    path.write_text(path.read_text().replace(digest, write(digest)))
+    read(Context(menu_scope, tmp_path), write(hashlib.sha256(path.read_bytes()).hexdigest()))
+
+
+def test_another_card_than_the_one_meant(tmp_path: Path, menu_scope: Scope) -> None:
+    path = write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    path.write_text(path.read_text() + "# trained anew\n")
+    with pytest.raises(TrigemuError) as error:
+        read(Context(menu_scope, tmp_path), digest)
+    now = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert f"{path}: has sha256 {now}, not {digest}: it is a different card" in str(error.value)
+
+
+def test_another_model_than_the_card_means(tmp_path: Path, menu_scope: Scope) -> None:
+    path = write_card(tmp_path, linear([1.0]), [(["met"], None)])
+    (tmp_path / "model.onnx").write_bytes(linear([2.0]))
+    with pytest.raises(TableError) as error:
+        read(Context(menu_scope, tmp_path))
+    (problem,) = error.value.problems
+    line = next(i for i, text in enumerate(path.read_text().splitlines(), 1) if text.startswith("sha256"))
+    assert (problem.file, problem.line) == (str(path), line)
+    there, said = (hashlib.sha256(linear([c])).hexdigest() for c in (2.0, 1.0))
+    expected = (
+        f"{tmp_path / 'model.onnx'} has sha256 {there}, the card says {said}: it is damaged or a different"
+    )
+    assert expected in problem.message
+
+
+CARD = """\
+[objects.lead]
+from = "jet"
+[sums.ht]
+of = ["lead"]
+[trained_on]
+catalogue = "toy"
+[network]
+file = "model.onnx"
+sha256 = "SHA"
+[[network.inputs]]
+observables = ["met", "lead[0].pt"]
+padding = 0.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ('"lead[0].pt"]', '\n"led[0].pt"]', 12, "unknown object 'led'; did you mean 'lead'?"),
+        ('"met"', '"met > 3"', 11, "'met > 3' is not a number"),
+        ('from = "jet"', 'form = "jet"', 2, "unknown key 'form'; did you mean 'from'?"),
+        ('["lead"]', '["lad"]', 4, "[sums.ht]: unknown object 'lad'; did you mean 'lead'?"),
+        ("[trained_on]\n", "[traned_on]\n", 5, "unknown key 'traned_on'; did you mean 'trained_on'?"),
+        ('catalogue = "toy"', "catalogue = 3", 6, "expected a string"),
+        ("[network]\n", "[network]\nscript = 'x.py'\n", 8, "unknown key 'script'"),
+        ('file = "model.onnx"\n', "", 7, "the key 'file' is missing"),
+        ('"model.onnx"', '"absent.onnx"', 7, "absent.onnx: No such file or directory"),
+        ('"model.onnx"', '"."', 7, ": Is a directory"),
+        ("[[network.inputs]]", "[[network.input]]", 10, "unknown key 'input'; did you mean 'inputs'?"),
+        ("padding = 0.0", 'padding = "0"', 12, "expected a number, got a string"),
+        ("padding = 0.0", "padding = nan", 12, "expected a finite number"),
+        ("padding = 0.0", "padding = true", 12, "expected a number, got true or false"),
+        ("padding = 0.0", "padding = 1e39", 12, "padding = 1e+39: is infinite as a float32"),
+        ("padding = 0.0", "pading = 0.0", 12, "unknown key 'pading'; did you mean 'padding'?"),
+        ('["met", "lead[0].pt"]', "[]", 10, "a network needs at least one input"),
+        ('["met", "lead[0].pt"]', '"met"', 11, "expected a list"),
+        ("[network]", "[network", 7, "not valid TOML"),
+    ],
+)
+def test_one_mistake(tmp_path: Path, menu_scope: Scope, old: str, new: str, line: int, message: str) -> None:
+    assert old in CARD
+    content = linear([1.0, 1.0])
+    (tmp_path / "model.onnx").write_bytes(content)
+    text = CARD.replace("SHA", hashlib.sha256(content).hexdigest()).replace(old, new)
+    (tmp_path / "card.toml").write_text(text)
+    with pytest.raises(TableError) as error:
+        read(Context(menu_scope, tmp_path))
+    assert all(problem.file == str(tmp_path / "card.toml") for problem in error.value.problems)
+    assert [problem.line for problem in error.value.problems if message in str(problem)] == [line]
+
+
+def test_all_mistakes_at_once(tmp_path: Path, menu_scope: Scope) -> None:
+    text = CARD.replace('"met"', '"mett["').replace('["lead"]', '["lad"]').replace("model.onnx", "no.onnx")
+    (tmp_path / "card.toml").write_text(text)
+    with pytest.raises(TableError) as error:
+        read(Context(menu_scope, tmp_path))
+    assert [problem.line for problem in error.value.problems] == [4, 7, 11]
+
+
+def test_no_card(tmp_path: Path, menu_scope: Scope) -> None:
+    with pytest.raises(TableError, match=r"card\.toml: cannot read: No such file"):
+        read(Context(menu_scope, tmp_path))
+    (tmp_path / "card.toml").write_text("")
+    with pytest.raises(TableError, match="the key 'network' is missing"):
+        read(Context(menu_scope, tmp_path))

@@ -1,0 +1,220 @@
+"""Fixed-point numbers against Python's own whole numbers and fractions, and against the ap_fixed headers."""
+
+from __future__ import annotations
+
+import math
+import shutil
+import subprocess
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from trigemu.support.errors import TrigemuError
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_firmware.tools import ap_types
+
+TYPES = st.builds(
+    ApFixed,
+    st.integers(1, 32),
+    st.integers(-8, 40),
+    st.booleans(),
+    st.sampled_from(ROUNDINGS),
+    st.sampled_from(OVERFLOWS),
+)
+#: Many are half-way between two words of small types, or on one.
+VALUES = st.one_of(
+    st.floats(-1e12, 1e12, allow_subnormal=False),
+    st.builds(lambda a, b: a * 2.0**b, st.integers(-(2**20), 2**20), st.integers(-24, 24)),
+)
+
+
+def by_fractions(kind: ApFixed, value: float) -> tuple[int, bool]:
+    """Word and overflow, in exact arithmetic, by what the manual of Vitis HLS says of each mode."""
+    exact = Fraction(value) * Fraction(2) ** kind.fraction
+    down, up = math.floor(exact), math.ceil(exact)
+    nearest = up if up - exact < exact - down else down
+    to_zero, from_zero = (down, up) if exact >= 0 else (up, down)
+    is_half = up != down and up - exact == exact - down
+    whole = {
+        "AP_TRN": down,
+        "AP_TRN_ZERO": to_zero,
+        "AP_RND": up if is_half else nearest,
+        "AP_RND_ZERO": to_zero if is_half else nearest,
+        "AP_RND_INF": from_zero if is_half else nearest,
+        "AP_RND_MIN_INF": down if is_half else nearest,
+        "AP_RND_CONV": (down if down % 2 == 0 else up) if is_half else nearest,
+    }[kind.rounding]
+    highest = 2 ** (kind.width - kind.signed) - 1
+    lowest = -highest - 1 if kind.signed else 0
+    if kind.overflow == "AP_SAT_SYM" and kind.signed:
+        lowest = -highest
+    if lowest <= whole <= highest:
+        return whole, False
+    wrapped = whole % 2**kind.width
+    return {
+        "AP_WRAP": wrapped - 2**kind.width if wrapped > highest else wrapped,
+        "AP_SAT": max(lowest, min(highest, whole)),
+        "AP_SAT_ZERO": 0,
+        "AP_SAT_SYM": max(lowest, min(highest, whole)),
+    }[kind.overflow], True
+
+
+@given(TYPES, VALUES)
+@example(ApFixed(4, 4, True, "AP_RND_CONV"), 2.5)
+@example(ApFixed(4, 4, True, "AP_RND_INF"), -2.5)
+@example(ApFixed(4, 4, True, "AP_TRN", "AP_SAT_SYM"), -8.0)
+@example(ApFixed(1, 1, True, "AP_TRN", "AP_SAT_SYM"), -1.0)
+def test_words_are_those_of_exact_arithmetic(kind: ApFixed, value: float) -> None:
+    word, outside = by_fractions(kind, value)
+    assert kind.quantise(np.array([value])).tolist() == [word]
+    assert kind.overflows(np.array([value])).tolist() == [outside]
+
+
+@given(TYPES, st.data())
+def test_what_a_type_holds_comes_back(kind: ApFixed, data: st.DataObject) -> None:
+    word = data.draw(st.integers(*kind.words))
+    value = kind.to_float(np.array([word]))
+    assert kind.lowest <= value[0] <= kind.highest
+    assert kind.quantise(value).tolist() == [word]
+    assert not kind.overflows(value).any()
+
+
+@given(TYPES, VALUES)
+def test_inside_of_the_range_a_number_moves_by_less_than_a_step(kind: ApFixed, value: float) -> None:
+    if not kind.overflows(np.array(value)):
+        moved = abs(Fraction(float(kind.to_float(kind.quantise(np.array(value))))) - Fraction(value))
+        assert moved < Fraction(kind.step)
+        assert moved <= Fraction(kind.step) / 2 or kind.rounding.startswith("AP_TRN")
+
+
+@given(TYPES)
+def test_its_text_gives_it_back(kind: ApFixed) -> None:
+    assert ApFixed.parse(str(kind)) == kind
+
+
+def test_text() -> None:
+    assert ApFixed.parse(" ap_ufixed< 12 , -2 , AP_RND >") == ApFixed(12, -2, False, "AP_RND")
+    assert str(ApFixed(12, 8)) == "ap_fixed<12,8>"
+    assert str(ApFixed(12, 8, False, overflow="AP_SAT")) == "ap_ufixed<12,8,AP_TRN,AP_SAT>"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("ap_fixed<12>", "expected ap_fixed<WIDTH,INTEGER>"),
+        ("float", "expected ap_fixed<WIDTH,INTEGER>"),
+        ("ap_fixed<12,8,AP_RND,AP_SAT,1>", "expected ap_fixed<WIDTH,INTEGER>"),
+        ("ap_fixed<0,0>", "expected a width of 1 to 32 bits, not 0"),
+        ("ap_fixed<33,8>", "expected a width of 1 to 32 bits, not 33"),
+        ("ap_fixed<12,65>", "bits before the point"),
+        ("ap_fixed<12,8,AP_ROUND>", "unknown rounding 'AP_ROUND'; did you mean 'AP_RND'"),
+        ("ap_fixed<12,8,AP_RND,AP_STA>", "unknown overflow 'AP_STA'; did you mean 'AP_SAT'"),
+    ],
+)
+def test_what_is_no_type(text: str, message: str) -> None:
+    with pytest.raises(TrigemuError) as error:
+        ApFixed.parse(text)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 1e308])
+def test_what_has_no_word(value: float) -> None:
+    with pytest.raises(TrigemuError, match="finite"):
+        ApFixed(32, 0).quantise(np.array([value]))
+
+
+def test_columns_are_scaled_by_powers_of_two() -> None:
+    kind = ApFixed(8, 4)
+    x = np.array([[1.03125, 200.0, 0.3]], np.float32)
+    words, outside = kind.quantise_columns(x, (0, -6, 3))
+    assert words.tolist() == [[16, 50, 38]]
+    assert not outside.any()
+    assert kind.quantise_columns(x, (3, -6, 5))[1].tolist() == [[True, False, True]]
+
+
+HALVES = np.arange(-44, 45) / 4
+EDGES = [2.0**k + d for k in range(-12, 12) for d in (-(2.0**-14), 0.0, 2.0**-14)]
+PROBES = np.concatenate([HALVES, EDGES, np.negative(EDGES), np.random.default_rng(3).normal(0, 20, 400)])
+
+
+KINDS = {
+    (width, integer, signed): [
+        ApFixed(width, integer, signed, *modes) for modes in product(ROUNDINGS, OVERFLOWS)
+    ]
+    for width, integer, signed in [(6, 3, True), (7, 4, False), (11, -2, True)]
+}
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory: pytest.TempPathFactory) -> dict[ApFixed, np.ndarray]:
+    """Kind → numbers and sums of numbers, as conifer's C++ makes them."""
+    if not shutil.which("g++"):
+        pytest.skip("no g++")
+    try:
+        headers = ap_types()
+    except TrigemuError as error:
+        pytest.skip(str(error))
+    folder = tmp_path_factory.mktemp("words")
+    kinds = [kind for some in KINDS.values() for kind in some]
+    calls = "\n".join(f"words<{kind}>(x);" for kind in kinds)
+    (folder / "words.cpp").write_text(
+        f"""#include "ap_fixed.h"
+#include <cstdio>
+#include <vector>
+void say(double number, double sum) {{ std::printf("%.17g %.17g\\n", number, sum); }}
+template <class T> void words(const std::vector<double> &x) {{
+  T sum = 0;
+  for (double value : x) {{
+    T t = value;
+    sum = sum + t;
+    say(t.to_double(), sum.to_double());
+  }}
+}}
+int main() {{
+  std::vector<double> x;
+  for (double value; std::scanf("%lf", &value) == 1;) x.push_back(value);
+  {calls}
+}}
+"""
+    )
+    command = ["g++", "-O0", "-w", "-I", str(headers), "words.cpp", "-o", "words"]
+    subprocess.run(command, cwd=folder, check=True)
+    given = "\n".join(map(repr, PROBES.tolist()))
+    run = subprocess.run([str(folder / "words")], input=given, capture_output=True, text=True, check=True)
+    told = np.array(run.stdout.split(), np.float64).reshape(len(kinds), len(PROBES), 2)
+    return dict(zip(kinds, told.transpose(0, 2, 1), strict=True))
+
+
+@pytest.mark.parametrize(("width", "integer", "signed"), KINDS)
+def test_words_are_those_of_the_headers(
+    said: dict[ApFixed, np.ndarray], width: int, integer: int, signed: bool
+) -> None:
+    for kind in KINDS[width, integer, signed]:
+        numbers, sums = said[kind]
+        made = kind.to_float(kind.quantise(PROBES))
+        assert made.tolist() == numbers.tolist(), kind
+        total = 0.0
+        for value, wanted in zip(made.tolist(), sums.tolist(), strict=True):
+            total = float(kind.to_float(kind.quantise(np.array(total + value))))
+            assert total == wanted, kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 10**6,
+        "ap_fixed<" + "9" * 10**5 + ",1>",
+        "ap_fixed<١٢,٨>",
+        "ap_fixed<8,4," + "A" * 10**6 + ">",
+        "\0",
+    ],
+    ids=["long", "wide", "digits of others", "long mode", "zero"],
+)
+def test_texts_that_are_absurd_are_refused_at_once(text: str) -> None:
+    with pytest.raises(TrigemuError, match="expected ap_fixed<WIDTH") as error:
+        ApFixed.parse(text)
+    assert len(str(error.value)) < 600

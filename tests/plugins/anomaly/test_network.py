@@ -1,0 +1,298 @@
+"""ONNX models against numpy, and models that are none."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx_toys import autoencoder, linear, model
+
+from trigemu import TrigemuError
+from trigemu_anomaly.lanes import BATCH
+from trigemu_anomaly.network import Network
+
+
+def rows(n: int, features: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(n, features)).astype(np.float32)
+
+
+def bits(scores: np.ndarray) -> list[int]:
+    return scores.view(np.uint64).tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("flat", [True, False], ids=["[n]", "[n, 1]"])
+@pytest.mark.parametrize("n", [0, 1, 5, 300])
+def test_one_score_an_event(flat: bool, n: int) -> None:
+    x = rows(n, 3)
+    scores = Network(linear([1.0, -2.0, 0.5], flat=flat), 3).score(x)
+    assert scores.dtype == np.float64
+    assert scores.shape == (n,)
+    np.testing.assert_allclose(scores, x.astype(float) @ [1.0, -2.0, 0.5], atol=1e-5)
+
+
+def test_a_double_stays_one() -> None:
+    cast = helper.make_node("Cast", ["x"], ["d"], to=TensorProto.DOUBLE)
+    third = helper.make_node("Mul", ["d", "third"], ["y"])
+    content = model(
+        [cast, third], {"third": np.array([1 / 3])}, 1, output=("n", 1), output_type=TensorProto.DOUBLE
+    )
+    assert Network(content, 1).score(np.ones((1, 1), np.float32)).tolist() == [1 / 3]
+
+
+@pytest.mark.parametrize(
+    ("features", "widths", "activation"),
+    [
+        (57, (32, 16, 3, 16, 32), "Relu"),
+        (19, (24, 3, 24), "Tanh"),
+        (4, (8, 2, 8), "Softplus"),
+        (7, (12, 5), "Elu"),
+        (1, (3,), "Sigmoid"),
+    ],
+)
+def test_the_company_of_an_event_changes_no_bit(
+    features: int, widths: tuple[int, ...], activation: str
+) -> None:
+    """Sums in ONNX Runtime depend on where a row stands, and activations on what is at the end of a call."""
+    network = Network(autoencoder(features, widths, activation), features)
+    x = rows(9001, features)
+    x[::7] = x[3]
+    whole = bits(network.score(x))
+    rng = np.random.default_rng(2)
+    for n in (1, 1, 1, 1, 2, 3, 5, 7, 16, 33, BATCH - 1, BATCH, BATCH + 1, 9001):
+        chosen = rng.permutation(len(x))[:n]
+        assert bits(network.score(x[chosen])) == [whole[i] for i in chosen], n
+    for start in (0, 1, 2, 3, 5, 4095, 4096, 4097):
+        assert bits(network.score(x[start : start + 700])) == whole[start : start + 700], start
+
+
+def test_a_reduction_of_the_input_itself_changes_no_bit() -> None:
+    """Whatever the alignment of what is given."""
+    total = helper.make_node("ReduceSum", ["x", "last"], ["y"], keepdims=0)
+    network = Network(model([total], {"last": np.array([1])}, 19), 19)
+    x = rows(200, 19)
+    whole = bits(network.score(x))
+    for offset in range(0, 64, 4):
+        raw = np.zeros(200 * 19 * 4 + 64, np.uint8)
+        shifted = raw[offset : offset + 200 * 19 * 4].view(np.float32).reshape(200, 19)
+        shifted[:] = x
+        assert bits(network.score(shifted)) == whole
+    assert bits(network.score(np.asfortranarray(x))) == whole
+    assert bits(network.score(np.repeat(x, 2, axis=0)[::2])) == whole
+
+
+def test_equal_rows_cost_and_score_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network(autoencoder(5, (4, 2, 4), "Tanh"), 5)
+    run: list[int] = []
+    plain = network._run
+    monkeypatch.setattr(network, "_run", lambda x: (run.append(len(x)), plain(x))[1])
+    x = rows(3, 5)[np.random.default_rng(1).integers(0, 3, 4000)]
+    assert len(set(bits(network.score(x)))) == 3
+    assert sum(run) <= 3 * 16
+
+
+@pytest.mark.parametrize("kind", ["mixes", "draws"])
+def test_rows_that_depend_on_others_are_refused(kind: str) -> None:
+    other = helper.make_node("ReduceMean", ["x"], ["r"], axes=[0])
+    if kind == "draws":
+        other = helper.make_node("RandomNormalLike", ["x"], ["r"])
+    nodes = [
+        other,
+        helper.make_node("Sub", ["x", "r"], ["z"]),
+        helper.make_node("ReduceMean", ["z"], ["y"], axes=[1], keepdims=0),
+    ]
+    with pytest.raises(TrigemuError, match="gives a row another score when the other rows change"):
+        Network(model(nodes, {}, 3), 3)
+
+
+def test_nan_is_left_for_the_caller() -> None:
+    network = Network(model([helper.make_node("Log", ["x"], ["y"])], {}, 1, output=("n", 1)), 1)
+    scores = network.score(np.array([[1.0], [-1.0], [0.0]], np.float32))
+    assert scores[0] == 0.0
+    assert math.isnan(scores[1])
+    assert scores[2] == -math.inf
+
+
+IDENTITY = helper.make_node("Identity", ["x"], ["y"])
+
+
+def three(output: tuple[int | str, ...] = ("n", 3), **how: object) -> bytes:
+    return model([IDENTITY], {}, 3, output=output, **how)  # type: ignore[arg-type]
+
+
+def no_float(kind: str) -> bytes:
+    to = TensorProto.INT64 if kind == "int64" else TensorProto.BOOL
+    nodes = [helper.make_node("Cast", ["x"], ["y"], to=to)]
+    return model(nodes, {}, 3, output=("n", 3), output_type=to)
+
+
+def two_inputs() -> bytes:
+    made = onnx.load_from_string(linear([1.0, 1.0, 1.0]))
+    made.graph.input.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n", 3]))
+    return made.SerializeToString()  # type: ignore[no-any-return]
+
+
+def deep() -> bytes:
+    total = helper.make_node("ReduceMax", ["x"], ["y"], axes=[1, 2], keepdims=0)
+    made = onnx.load_from_string(model([total], {}, 3))
+    made.graph.input[0].CopyFrom(helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 1]))
+    return made.SerializeToString()  # type: ignore[no-any-return]
+
+
+def for_doubles() -> bytes:
+    graph = helper.make_graph(
+        [IDENTITY],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.DOUBLE, ["n", 3])],
+        [helper.make_tensor_value_info("y", TensorProto.DOUBLE, ["n", 3])],
+    )
+    return helper.make_model(  # type: ignore[no-any-return]
+        graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8
+    ).SerializeToString()
+
+
+def open_ended(coefficients: int) -> bytes:
+    """It does not say how many features it reads."""
+    weights = {"c": np.ones((coefficients, 1), np.float32)}
+    return model([helper.make_node("MatMul", ["x", "c"], ["y"])], weights, "k", output=("n", 1))
+
+
+TWO_OUTPUTS = model(
+    [IDENTITY, helper.make_node("Neg", ["x"], ["minus"])], {}, 3, output=("n", 3), more_outputs=["minus"]
+)
+NEWER = onnx.load_from_string(linear([1.0, 1.0, 1.0]))
+NEWER.opset_import[0].version = 99
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (linear([1.0, 2.0]), "reads 2 features an event, but the card names 3 inputs"),
+        (open_ended(2), "cannot be run on 3 features: "),
+        (deep(), r"reads the shape \['n', 3, 1\], but the card names 3 inputs"),
+        (three(), "gives 3 numbers an event, expected one score"),
+        (TWO_OUTPUTS, r"the outputs \['y', 'minus'\]: expected one input float\[n, 3\] and one output"),
+        (two_inputs(), r"has the inputs \['x', 'z'\]"),
+        (for_doubles(), "expected one input float"),
+        (three(rows=1, output=(1, 3)), "takes 1 events per call: export it with a variable batch size"),
+        (three(rows=16, output=(16, 3)), "takes 16 events per call"),
+        (no_float("int64"), r"gives tensor\(int64\), expected a score"),
+        (no_float("bool"), r"gives tensor\(bool\), expected a score"),
+        (b"", "is not an ONNX model that ONNX Runtime can load"),
+        (b"[network]\n", "is not an ONNX model that ONNX Runtime can load"),
+        (linear([1.0, 1.0, 1.0])[:-9], "is not an ONNX model that ONNX Runtime can load"),
+        (NEWER.SerializeToString(), "is not an ONNX model that ONNX Runtime can load"),
+    ],
+    ids=[
+        "features", "open", "deep", "three numbers", "two outputs", "two inputs", "doubles", "one event",
+        "16 events", "int64", "bool", "empty", "text", "truncated", "newer",
+    ],
+)  # fmt: skip
+def test_models_that_are_none(content: bytes, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message) as error:
+        Network(content, 3)
+    assert "\n" not in str(error.value)
+
+
+def test_an_open_ended_model_is_taken_by_what_it_does() -> None:
+    assert Network(open_ended(3), 3).score(np.ones((2, 3), np.float32)).tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("constant", [False, True], ids=["of an event", "of weights alone"])
+def test_work_without_end_is_refused_in_time(monkeypatch: pytest.MonkeyPatch, constant: bool) -> None:
+    """10^12 products for a batch; also where ONNX Runtime would compute them as it optimises the model."""
+    size, steps = 1000, 1000
+    chain = ["w" if constant else "x", *(f"p{step}" for step in range(steps))]
+    nodes = [helper.make_node("MatMul", [chain[step], "w"], [chain[step + 1]]) for step in range(steps)]
+    nodes += [
+        helper.make_node("MatMul", ["x", chain[-1]], ["wide"])
+        if constant
+        else helper.make_node("Identity", [chain[-1]], ["wide"]),
+        helper.make_node("ReduceMean", ["wide"], ["y"], axes=[1], keepdims=0),
+    ]
+    content = model(nodes, {"w": np.zeros((size, size), np.float32)}, size)
+    monkeypatch.setattr("trigemu_anomaly.network._SECONDS", 0.5)
+    with pytest.raises(TrigemuError, match=r"takes over 0.5 s for \d+ events: expected a smaller network"):
+        Network(content, size)
+
+
+def external(folder: Path) -> bytes:
+    """A model whose weights stand in folder/weights.bin."""
+    made = onnx.load_from_string(linear([1.0, 2.0, 3.0]))
+    weights = next(i for i in made.graph.initializer if i.name == "c")
+    (folder / "weights.bin").write_bytes(numpy_helper.to_array(weights).tobytes())
+    weights.ClearField("raw_data")
+    weights.data_location = TensorProto.EXTERNAL
+    for key, value in (("location", "weights.bin"), ("offset", "0"), ("length", "12")):
+        weights.external_data.add(key=key, value=value)
+    return made.SerializeToString()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_weights_in_another_file_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inside: bool
+) -> None:
+    """Their content would not be known by the sha256 of the model; also where they lie at hand."""
+    content = external(tmp_path)
+    (tmp_path / "model.onnx").write_bytes(content)
+    if inside:
+        monkeypatch.chdir(tmp_path)
+    with pytest.raises(TrigemuError, match="keeps its weights in another file"):
+        Network(content, 3)
+
+
+def test_weights_at_an_absolute_path_are_refused(tmp_path: Path) -> None:
+    made = onnx.load_from_string(external(tmp_path))
+    weights = next(i for i in made.graph.initializer if i.name == "c")
+    weights.external_data[0].value = str(tmp_path / "weights.bin")
+    with pytest.raises(TrigemuError, match="keeps its weights in another file"):
+        Network(made.SerializeToString(), 3)
+
+
+RUN = """
+import os, sys
+from pathlib import Path
+import trigemu
+if sys.argv[2] == "on":
+    del os.environ["ORT_DISABLE_TELEMETRY"]
+from trigemu.triggers import Network
+assert "onnxruntime" not in sys.modules
+network = Network(Path(sys.argv[1]).read_bytes(), 3)
+network.row().run()
+links = [os.readlink(f"/proc/self/fd/{fd}") for fd in os.listdir("/proc/self/fd") if int(fd) > 2
+         and os.path.lexists(f"/proc/self/fd/{fd}")]
+print([link for link in links if link.startswith("socket:")])
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="no /proc")
+@pytest.mark.parametrize("telemetry", ["off", "on"])
+def test_onnx_runtime_keeps_and_sends_nothing(tmp_path: Path, telemetry: str) -> None:
+    """Sees files in the home folder, and sockets that are open at the end; where it is left on, there are
+    files, so that this test notices when the variable has another name. Little of the environment is passed:
+    ONNX Runtime sends nothing where CI, GITHUB_ACTIONS and the like are set, and no file would be seen."""
+    (tmp_path / "model.onnx").write_bytes(linear([1.0, 2.0, 3.0]))
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {
+        key: value for key, value in os.environ.items() if key == "PATH" or key.startswith("PYTHON")
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(tmp_path / "model.onnx"), telemetry],
+        env=environment | {"HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    files = [path for path in home.rglob("*") if path.is_file() and "trigemu" not in path.parts]
+    if telemetry == "on":
+        assert "onnxruntime.db" in {path.name for path in files}
+    else:
+        assert done.stdout == "[]\n"
+        assert files == []

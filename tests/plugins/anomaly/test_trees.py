@@ -1,0 +1,161 @@
+"""Trees in fixed-point arithmetic against a walk from node to node."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_toys import fixed_walk, floating_walk, inputs, precision, random_trees
+
+from trigemu.support.errors import TrigemuError
+from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Overflows, Precision
+
+WIDE = precision("ap_fixed<32,8>", "ap_fixed<32,8>", "ap_fixed<32,8>")
+MODES = st.tuples(st.sampled_from(ROUNDINGS), st.sampled_from(OVERFLOWS))
+
+
+def kinds(width: st.SearchStrategy[int], integer: st.SearchStrategy[int]) -> st.SearchStrategy[ApFixed]:
+    made = st.tuples(width, integer, st.booleans(), MODES)
+    return made.map(lambda of: ApFixed(of[0], of[1], of[2], *of[3]))
+
+
+@given(
+    st.builds(
+        Precision,
+        kinds(st.integers(3, 14), st.integers(1, 7)),
+        kinds(st.integers(3, 14), st.integers(1, 7)),
+        kinds(st.integers(3, 18), st.integers(0, 4)),
+    ),
+    st.tuples(*[st.integers(-2, 2)] * 3),
+    st.integers(0, 1000),
+)
+def test_scores_are_those_of_a_walk(types: Precision, scales: tuple[int, ...], seed: int) -> None:
+    fixed = FixedEnsemble(random_trees(6, 4, seed=seed), types, scales)
+    x = inputs(25, seed=seed)
+    scores, beyond = fixed_walk(fixed, x)
+    assert fixed.predict(x).tolist() == scores
+    assert fixed.overflows(x).scores == sum(beyond)
+
+
+@pytest.mark.parametrize(
+    ("trees", "depth", "full"), [(1, 0, True), (200, 3, False), (3, 7, True), (1, 9, True)]
+)
+@pytest.mark.parametrize("score", ["ap_fixed<16,6>", "ap_fixed<16,2,AP_TRN,AP_SAT>"])
+def test_trees_of_all_sizes(trees: int, depth: int, full: bool, score: str) -> None:
+    """More leaves than a mask has bits, more trees than a table has masks."""
+    types = precision("ap_fixed<14,6>", "ap_fixed<14,6>", score)
+    fixed = FixedEnsemble(random_trees(trees, depth, full=full), types, (0, 0, 0))
+    assert fixed.predict(inputs()).tolist() == fixed_walk(fixed, inputs())[0]
+
+
+def test_wide_types_give_the_floating_score() -> None:
+    trees = random_trees(40, 4)
+    wide = FixedEnsemble(trees, WIDE, (0, 0, 0))
+    assert wide.to_float(wide.predict(inputs())) == pytest.approx(
+        floating_walk(trees, inputs()), abs=41 * WIDE.score.step
+    )
+    assert wide.overflows(inputs()) == Overflows((0, 0, 0), 0)
+    assert wide.overflowing == (0, 0)
+
+
+@given(st.tuples(*[st.integers(-8, 8)] * 3))
+def test_powers_of_two_change_nothing_where_types_have_room(scales: tuple[int, ...]) -> None:
+    trees = random_trees(20, 3)
+    roomy = replace(WIDE, input=ApFixed(32, 16), threshold=ApFixed(32, 16))
+    plain, scaled = (FixedEnsemble(trees, roomy, by).predict(inputs()) for by in ((0, 0, 0), scales))
+    assert (plain == scaled).all()
+
+
+def test_a_row_does_not_depend_on_its_batch() -> None:
+    fixed = FixedEnsemble(random_trees(20, 3), WIDE, (0, 0, 0))
+    x = inputs()
+    assert [int(fixed.predict(row[np.newaxis])[0]) for row in x] == fixed.predict(x).tolist()
+    assert fixed.predict(x[:0]).shape == (0,)
+    assert (fixed.predict(np.asfortranarray(x)) == fixed.predict(x)).all()
+
+
+def test_equal_goes_right_and_coarser_thresholds_are_compared_exactly() -> None:
+    one = Ensemble(
+        *(np.array(column, np.int32) for column in ([0, -1, -1],)),
+        np.array([1.0, 0.0, 0.0]),
+        *(np.array(column, np.int32) for column in ([1, -1, -1], [2, -1, -1])),
+        np.array([0.0, 1.0, 2.0]),
+        np.array([0, 3], np.int32),
+        0.0,
+        1,
+    )
+    x = np.float32([[0.5], [0.75], [1.0], [1.25]])
+    same = FixedEnsemble(one, precision("ap_fixed<8,4>", "ap_fixed<8,4>", "ap_fixed<8,4>"), (0,))
+    assert same.to_float(same.predict(x)).tolist() == [1, 1, 2, 2]
+    finer = FixedEnsemble(
+        replace(one, threshold=np.array([0.75, 0.0, 0.0])),
+        precision("ap_fixed<5,4>", "ap_fixed<8,4>", "ap_fixed<8,4>"),
+        (0,),
+    )
+    assert finer.to_float(finer.predict(x)).tolist() == [1, 1, 2, 2]  # 0.75 enters as 0.5
+    beyond = FixedEnsemble(one, precision("ap_fixed<4,0>", "ap_fixed<8,4>", "ap_fixed<8,4>"), (0,))
+    assert beyond.to_float(beyond.predict(x)).tolist() == [1, 1, 1, 1]  # no word reaches 1.0
+
+
+def test_overflows_are_counted() -> None:
+    trees = random_trees(4, 2, features=2)
+    x = np.float32([[1, 1], [9, 1], [-9, -1], [1, 7.96875]])
+    types = precision("ap_fixed<8,4>", "ap_fixed<4,1>", "ap_fixed<12,1>")
+    found = FixedEnsemble(trees, types, (0, 1)).overflows(x)
+    assert found.inputs == (2, 1)
+    thresholds, leaves = FixedEnsemble(trees, types, (0, 1)).overflowing
+    split = trees.feature >= 0
+    scaled = trees.threshold[split] * 2.0 ** trees.feature[split]
+    assert thresholds == np.count_nonzero((scaled < -1) | (scaled >= 1)) > 0
+    values = np.append(trees.value[~split], trees.base)
+    assert leaves == np.count_nonzero((np.floor(values * 2048) < -2048) | (np.floor(values * 2048) > 2047))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"feature": np.int32([3, -1, -1])}, "splits on number 3 of 3 inputs"),
+        ({"feature": np.int32([0, -1, -11])}, "has feature -11: expected −1 for a leaf"),
+        ({"left": np.int32([0, -1, -1])}, "a child is not a later node of its tree"),
+        ({"right": np.int32([7, -1, -1])}, "a child is not a later node of its tree"),
+        ({"starts": np.int32([0])}, "expected at least one"),
+        ({"starts": np.int32([0, 1, 1, 3])}, "expected at least one, each with a root"),
+        ({"starts": np.int32([0, 1, 3])}, "a child is not a later node of its tree"),
+        ({"starts": np.int32([1, 3])}, "expected the trees to have all of 3 nodes"),
+        ({"starts": np.int32([0, 2])}, "expected the trees to have all of 3 nodes"),
+        ({"right": np.int32([1, -1, -1])}, "a node is not reached, or more than once"),
+        ({"feature": np.int32([-1, -1, -1])}, "a node is not reached, or more than once"),
+        ({"value": np.zeros(2)}, "columns of one length"),
+        ({"threshold": np.array([np.inf, 0, 0])}, "not finite"),
+        ({"value": np.array([0, np.nan, 0])}, "not finite"),
+        ({"base": np.inf}, "not finite"),
+    ],
+)
+def test_what_are_no_trees(change: dict[str, object], message: str) -> None:
+    good = random_trees(1, 1, full=True)
+    with pytest.raises(TrigemuError) as error:
+        replace(good, **change)  # type: ignore[arg-type]
+    assert message in str(error.value)
+
+
+def test_one_scale_an_input() -> None:
+    with pytest.raises(TrigemuError, match="2 scales for 3 inputs"):
+        FixedEnsemble(random_trees(1, 1), WIDE, (0, 0))
+
+
+def test_no_sum_is_beyond_its_reach() -> None:
+    trees = random_trees(3, 2, full=True)
+    fixed = FixedEnsemble(trees, WIDE, (0, 0, 0))
+    leaves = [fixed.values[start : start + 7][trees.feature[start : start + 7] < 0] for start in (0, 7, 14)]
+    sums = [fixed.base + int(sum(chosen)) for chosen in product(*leaves)]
+    assert fixed.reach == (min(sums), max(sums))
+
+
+def test_shape() -> None:
+    trees = random_trees(5, 3, full=True)
+    assert (trees.trees, trees.depth, trees.split_nodes) == (5, 3, 35)

@@ -1,0 +1,288 @@
+"""What a user of `trigemu check` sees."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from l1_toys import jet, muon, vector_line, write_menu
+from real_data import real_file
+
+import trigemu as library
+from trigemu_cms.cms_vector import CMSVector
+
+Command = Callable[..., tuple[int, str]]
+
+EXPRESSIONS = {
+    "L1_Jet20": "JET20",
+    "L1_Mu5": "MU5[MU-QLTY_SNGL]",
+    "L1_Jet20_Mu5": "JET20 AND MU5[MU-QLTY_SNGL]",
+    "L1_NotJet20": "NOT JET20",
+}
+#: The numbers of a trigger that agrees on 3 crossings.
+EQUAL = {"agree": 3, "only_emulated": 0, "only_stored": 0, "skipped": None, "not_compared": 0}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trigemu: Command) -> Path:
+    """With menu.toml, imported, and vector.txt, whose second crossing has one wrong bit."""
+    monkeypatch.chdir(tmp_path)
+    write_menu(tmp_path, EXPRESSIONS)
+    status, said = trigemu("import", "cms-l1", "menu.xml", "-o", "menu.toml")
+    assert (status, said) == (0, "menu.toml: 4 algorithms, and 2 conditions that several share\n")
+    lines = [
+        vector_line(0, jets=[jet(40)], muons=[muon(11)], algorithms=0b0111),
+        vector_line(1, jets=[jet(39)], muons=[muon(11)], algorithms=0b1011),
+        vector_line(2, jets=[jet(40)], algorithms=0b0001),
+    ]
+    (tmp_path / "vector.txt").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_a_difference_is_shown_with_its_objects(folder: Path, trigemu: Command) -> None:
+    status, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    assert status == 1
+    assert "L1_Jet20, only stored: event 1 (vector.txt, entry 1)" in said
+    assert "    jet[0]: pt 19.5, eta 0.02175, phi 0.0218166\n" in said
+    assert "4 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 0 skipped." in said
+    assert json.loads((folder / "c.json").read_text()) == {
+        "crossings": 3,
+        "left_out": None,
+        "triggers": [
+            {**EQUAL, "name": "L1_Jet20", "agree": 2, "only_stored": 1},
+            *({**EQUAL, "name": name} for name in list(EXPRESSIONS)[1:]),
+        ],
+    }
+
+
+def test_the_result_in_python_shows_the_same(folder: Path, trigemu: Command) -> None:
+    _, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    result = library.check_decisions(library.read_menu("menu.toml"), library.catalogue_of("vector.txt"))
+    assert f"{result}\n" == said
+    assert result.to_dict() == json.loads((folder / "c.json").read_text())
+    numbers = "4 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 0 skipped"
+    assert repr(result) == f"<DecisionCheck of 'Toy': {numbers}>"
+    assert len(repr(result["L1_Jet20"])) < 300
+
+
+def test_agreement_is_status_0(folder: Path, trigemu: Command) -> None:
+    file = folder / "vector.txt"
+    file.write_text(file.read_text().replace("b 0", "a 0"))
+    status, said = trigemu("check", "menu.toml", "vector.txt")
+    assert (status, "4 compared, 4 agree" in said) == (0, True)
+    status, said = trigemu("check", "menu.toml", "vector.txt", "--inject", "5")
+    assert status == 1
+    assert "5 of 5 flipped decisions were found." in said
+
+
+def test_skipped_triggers_are_told(folder: Path, trigemu: Command) -> None:
+    file = folder / "menu.toml"
+    file.write_text(file.read_text().replace('stored = "1"', 'stored = "512"'))
+    status, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
+    assert status == 1
+    assert "Skipped: L1_Mu5: sample 'vector' has no stored decision '512'." in said
+    assert "4 triggers, 3 crossings: 3 compared, 2 agree, 1 differ, 1 skipped." in said
+    reason = "sample 'vector' has no stored decision '512'"
+    expected = {**EQUAL, "name": "L1_Mu5", "agree": 0, "skipped": reason}
+    assert json.loads((folder / "c.json").read_text())["triggers"][1] == expected
+
+
+def test_skipped_triggers_are_a_failure_if_asked(folder: Path, trigemu: Command) -> None:
+    file = folder / "vector.txt"
+    file.write_text(file.read_text().replace("b 0", "a 0"))
+    assert trigemu("check", "menu.toml", "vector.txt", "--strict")[0] == 0
+    menu = folder / "menu.toml"
+    menu.write_text(menu.read_text().replace('stored = "1"', 'stored = "512"'))
+    assert trigemu("check", "menu.toml", "vector.txt")[0] == 0
+    assert trigemu("check", "menu.toml", "vector.txt", "--strict")[0] == 1
+
+
+def test_crossings_that_are_no_neighbours(folder: Path, trigemu: Command) -> None:
+    """Of three crossings in a row one has both neighbours; of unrelated ones none has any."""
+    file = folder / "menu.toml"
+    leg = '[{ object = "muon", crossing = -1 }]'
+    trigger = f'[[trigger]]\nname = "before"\nstored = "9"\nkind = "combination"\nlegs = {leg}\n'
+    file.write_text(f"{file.read_text()}\n{trigger}")
+    _, said = trigemu("check", "menu.toml", "vector.txt")
+    assert "Not compared: 2 crossings of each of before, at the ends of files" in said
+    assert "5 triggers, 3 crossings: 5 compared," in said
+    status, said = trigemu("check", "menu.toml", "vector.txt", "--not-consecutive", "--strict")
+    reason = "it looks at neighbouring crossings, and the events of sample 'vector'"
+    assert f"Skipped: before: {reason}" in " ".join(said.split())
+    assert (status, "5 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 1 skipped." in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda text: text.replace(" 0\n", " 0 0\n", 1), "line 1: 49 columns, expected 48 or 60"),
+        (lambda text: text[:-1] + "?", "line 3, column 48: '?' is not hexadecimal"),
+        (lambda text: text.replace("\n0001 ", "\n0001 0 "), "line 2: 49 columns, the lines before have 48"),
+    ],
+)
+def test_a_damaged_vector_is_status_2(
+    folder: Path, trigemu: Command, change: Callable[[str], str], message: str
+) -> None:
+    file = folder / "vector.txt"
+    file.write_text(change(file.read_text()))
+    status, said = trigemu("check", "menu.toml", "vector.txt")
+    assert status == 2
+    assert said == f"trigemu: sample 'vector': {Path('vector.txt').resolve()}: {message}\n"
+
+
+def test_all_257_algorithms_of_2016_agree(tmp_path: Path, trigemu: Command) -> None:
+    menu = str(tmp_path / "menu.toml")
+    xml = real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz")
+    vector = real_file("cms_l1", "TestVector_L1Menu_Collisions2016_v8.txt.xz")
+    assert trigemu("import", "cms-l1", str(xml), "-o", menu, "--mass-limit")[0] == 0
+    status, said = trigemu("check", menu, str(vector), "--json", str(tmp_path / "c.json"))
+    assert "257 triggers, 3564 crossings: 257 compared, 257 agree, 0 differ, 0 skipped." in said
+    assert status == 0
+    document = json.loads((tmp_path / "c.json").read_text())
+    assert all(trigger["skipped"] is None for trigger in document["triggers"])
+    assert len(document["triggers"]) == 257
+
+
+@pytest.mark.parametrize(
+    ("menu", "vector", "as_emulated", "options", "status", "numbers"),
+    [
+        ("2016_v9_m2", "2016_v9", [], [], 1, "264 compared, 262 agree, 2 differ, 0 skipped"),
+        ("2016_v9_m2", "2016_v9", ["--mass-limit"], [], 0, "264 compared, 264 agree, 0 differ, 0 skipped"),
+        ("2018_v2_1_0_rebuilt", "2018_v2_1_0", [], [], 1, "343 compared, 341 agree, 2 differ, 0 skipped"),
+        (
+            *("2018_v2_1_0_rebuilt", "2018_v2_1_0", ["--any-overlap-vetoes"], [], 0),
+            "343 compared, 343 agree, 0 differ, 0 skipped",
+        ),
+        (
+            *("2025_v1_0_0_rebuilt", "2025_v1_0_0_data", [], [], 1),
+            "450 compared, 449 agree, 1 differ, 15 skipped",
+        ),
+        (
+            *("2025_v1_0_0_rebuilt", "2025_v1_0_0_data", [], ["--not-consecutive"], 0),
+            "437 compared, 437 agree, 0 differ, 28 skipped",
+        ),
+    ],
+)
+def test_further_menus_decide_as_recorded(
+    tmp_path: Path,
+    trigemu: Command,
+    menu: str,
+    vector: str,
+    as_emulated: list[str],
+    options: list[str],
+    status: int,
+    numbers: str,
+) -> None:
+    """Of 2016, masses above 1414 GeV differ; of 2018, an older overlap removal; of 2025, an algorithm that
+    looks at the crossing before, which its recorded events do not have."""
+    xml = str(real_file("cms_l1", f"L1Menu_Collisions{menu}.xml.xz"))
+    toml = str(tmp_path / "menu.toml")
+    assert trigemu("import", "cms-l1", xml, "-o", toml, *as_emulated)[0] == 0
+    file = str(real_file("cms_l1", f"TestVector_L1Menu_Collisions{vector}.txt.xz"))
+    found, said = trigemu("check", toml, file, *options)
+    assert (found, f"crossings: {numbers}." in said) == (status, True)
+
+
+def test_pairs_at_the_same_place_decide_as_recorded_in_2018(tmp_path: Path, trigemu: Command) -> None:
+    """In crossing 288 two isolated τ are at the same (η, φ), and no other pair has a small mass."""
+    vector = str(real_file("cms_l1", "TestVector_L1Menu_Collisions2018_v2_1_0.txt.xz"))
+    with lzma.open(real_file("cms_l1", "L1Menu_Collisions2018_v2_1_0_rebuilt.xml.xz"), "rt") as file:
+        algorithms = re.compile("<algorithm>.*?</algorithm>", re.DOTALL)
+        text = algorithms.sub(lambda found: found[0] if "Mass_Max" in found[0] else "", file.read())
+    xml, menu = tmp_path / "menu.xml", tmp_path / "menu.toml"
+    xml.write_text(text)
+    assert trigemu("import", "cms-l1", str(xml), "-o", str(menu))[0] == 0
+    triggers = tomllib.loads(menu.read_text())["trigger"]
+    bits = {trigger["name"]: trigger["stored"] for trigger in triggers if "stored" in trigger}
+    bit = bits["L1_DoubleIsoTau28er2p1_Mass_Max90"]
+    assert CMSVector(vector).read_stored(288, 289, [bit])[bit].all()
+    status, said = trigemu("check", str(menu), vector)
+    assert (status, f"{len(bits)} compared, {len(bits)} agree" in said) == (
+        0,
+        True,
+    )
+
+
+def test_all_pairs_of_a_folder(folder: Path, trigemu: Command) -> None:
+    (folder / "menu.txt").write_text((folder / "vector.txt").read_text())
+    names = ("m.csv", "m.html", "m.json")
+    written = ("--csv", names[0], "--html", names[1], "--json", names[2])
+    status, said = trigemu("check", "--all", ".", *written)
+    assert (status, "menu.xml on menu.txt: differs: L1_Jet20 on 1 of 3 crossings." in said) == (1, True)
+    assert "Without a counterpart of the same name: vector.txt." in said
+    rows = (folder / "m.csv").read_text().splitlines()
+    assert [row.split(",")[:8] for row in rows[1:]] == [
+        [name, "menu.txt", "4", "0", "4", "3", "1", "0"] for name in ("menu.toml", "menu.xml")
+    ]
+    pairs = json.loads((folder / "m.json").read_text())["pairs"]
+    assert [(pair["menu"], len(pair["triggers"])) for pair in pairs] == [("menu.toml", 4), ("menu.xml", 4)]
+    assert "L1_Jet20" in (folder / "m.html").read_text()
+
+
+def test_what_was_not_compared_fails_if_asked(folder: Path, trigemu: Command) -> None:
+    (folder / "menu.toml").unlink()
+    write_menu(folder, EXPRESSIONS | {"L1_AXO": "AXO"})
+    (folder / "menu.txt").write_text((folder / "vector.txt").read_text().replace("b 0", "a 0"))
+    assert trigemu("check", "--all", ".")[0] == 0
+    status, said = trigemu("check", "--all", ".", "--strict")
+    assert (status, "menu.xml on menu.txt: left out of the import: " in said) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected MENU and SAMPLE, or --all FOLDER"),
+        (["menu.toml"], "expected MENU and SAMPLE, or --all FOLDER"),
+        (["menu.toml", "--all", "."], "--all takes no MENU and SAMPLE"),
+        (["--all", ".", "--inject", "1"], "--all takes no MENU and SAMPLE, no --decisions and no --inject"),
+        (["menu.toml", "vector.txt", "--csv", "x.csv"], "--any-overlap-vetoes are for --all FOLDER"),
+        (["menu.toml", "vector.txt", "--html", "x.html"], "--any-overlap-vetoes are for --all FOLDER"),
+        (["--all", "nowhere"], "nowhere: cannot be read: No such file or directory"),
+        (["--all", "menu.toml"], "'menu.toml' is a file"),
+        (["--all", "."], "no menu and vector belong together"),
+    ],
+)
+def test_arguments_that_do_not_fit(
+    folder: Path, trigemu: Command, arguments: list[str], message: str
+) -> None:
+    status, said = trigemu("check", *arguments)
+    assert (status, message in " ".join(said.split())) == (2, True)
+    assert not (folder / "x.csv").exists()
+
+
+def test_all_problems_are_told_and_nothing_is_written(folder: Path, trigemu: Command) -> None:
+    (folder / "menu.txt").write_text("1 2 3\n")
+    (folder / "other.toml").write_text("x = ")
+    (folder / "other.txt").write_text((folder / "vector.txt").read_text())
+    before = sorted(folder.iterdir())
+    status, said = trigemu("check", "--all", ".", "--csv", "m.csv", "--html", "m.html")
+    assert status == 2
+    assert said.count("line 1: 3 columns, expected 48 or 60") == 1  # of two menus, told once
+    assert "other.toml" in said
+    assert sorted(folder.iterdir()) == before
+
+
+def test_an_input_is_not_written(folder: Path, trigemu: Command) -> None:
+    (folder / "menu.txt").write_text((folder / "vector.txt").read_text())
+    for option in ("--csv", "--html", "--json"):
+        status, said = trigemu("check", "--all", ".", option, "menu.txt")
+        assert (status, "menu.txt" in said) == (2, True)
+    assert trigemu("check", "--all", ".", "--csv", "m", "--html", "m")[0] == 2
+
+
+def test_the_menus_of_cms(tmp_path: Path, trigemu: Command) -> None:
+    table = tmp_path / "m.csv"
+    folder = real_file("cms_l1")
+    assert trigemu("check", "--all", str(folder), "--mass-limit", "--csv", str(table))[0] == 1
+    rows = [row.split(",")[2:8] for row in table.read_text().splitlines()[1:]]
+    assert rows == [
+        ["257", "0", "257", "257", "0", "0"],
+        ["264", "0", "264", "264", "0", "0"],
+        ["343", "0", "343", "341", "2", "0"],
+        ["465", "0", "450", "449", "1", "15"],
+    ]

@@ -1,0 +1,227 @@
+"""Whole menus: what is written can be read, and says what the XML does."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from l1_toys import write_menu
+from real_data import real_file
+
+from trigemu.support import TrigemuError, toml_text
+from trigemu.support.toml import TableError
+from trigemu.triggers.logic import parse_expression
+from trigemu_cms.cms_l1 import Imported, import_cms_l1
+
+
+def imported(
+    folder: Path, expressions: Any, grammar: str = "0.6"
+) -> tuple[Imported, dict[str, dict[str, Any]]]:
+    made = import_cms_l1(write_menu(folder, expressions, grammar))
+    return made, {trigger["name"]: trigger for trigger in tomllib.loads(made.toml)["trigger"]}
+
+
+def test_an_algorithm_of_one_condition_is_a_trigger(tmp_path: Path) -> None:
+    made, triggers = imported(tmp_path, {"L1_A": "MU3", "L1_B": "EXT_BPTX_OR"})
+    assert triggers == {
+        "L1_A": {
+            **{"name": "L1_A", "stored": "0", "kind": "combination"},
+            "legs": [{"object": "muon", "pt": {"min": 3.0}}],
+        },
+        "L1_B": {"name": "L1_B", "stored": "1", "kind": "external", "bit": 35},
+    }
+    assert (made.algorithms, made.conditions, made.left_out, made.warnings) == (2, 0, (), ())
+    assert tomllib.loads(made.toml)["menu"]["format"] == 1
+
+
+def test_conditions_are_shared_and_no_items(tmp_path: Path) -> None:
+    expressions = {"L1_A": "MU3 AND JET30", "L1_B": "MU3 AND NOT JET30-1", "L1_C": "MU3"}
+    made, triggers = imported(tmp_path, expressions)
+    assert triggers["L1_A"]["expression"] == "MU3 and JET30"
+    assert triggers["L1_B"]["expression"] == "MU3 and (not JET30_bxm1)"
+    assert list(triggers) == ["L1_A", "L1_B", "L1_C", "MU3", "JET30", "JET30_bxm1"]
+    assert [name for name, trigger in triggers.items() if trigger.get("enabled", True)] == [
+        "L1_A",
+        "L1_B",
+        "L1_C",
+    ]
+    assert "stored" not in triggers["MU3"]
+    assert made.conditions == 3
+
+
+@pytest.mark.parametrize(
+    ("expression", "name"),
+    [
+        ("comb{JET84[JET-ETA_CEN],JET68[JET-ETA_CEN]}", "JET84_68_ETA_CEN"),
+        ("comb{MU3p5-1[MU-QLTY_SNGL],MU0-1}", "MU3p5_bxm1_QLTY_SNGL_MU0_bxm1"),
+        ("dist{JET30,MU0}[DETA_MAX_1p5]", "dist_JET30_MU0_DETA_MAX_1p5"),
+        ("EXT_BPTX_AND.v0+2", "BPTX_AND_v0_bxp2"),
+        ("EG.eq.10", "EGeq10"),
+        ("CENT3", "CENT3"),
+    ],
+)
+def test_conditions_have_names_that_can_be_read(tmp_path: Path, expression: str, name: str) -> None:
+    _, triggers = imported(tmp_path, [f"{expression} AND MU7"])
+    assert list(triggers) == ["A0", name, "MU7"]
+    assert triggers["A0"]["expression"] == f"{name} and MU7"
+
+
+def test_no_two_triggers_have_one_name(tmp_path: Path) -> None:
+    """The same name of a cut may mean different things in two algorithms."""
+    file = write_menu(
+        tmp_path, {"MU3_QLTY_SNGL": "MU3[MU-QLTY_SNGL] AND MU0", "L1_B": "MU3[MU-QLTY_SNGL] AND MU0"}
+    )
+    file.write_text(file.read_text().replace("12,13,14,15", "8,12", 1))
+    triggers = {t["name"]: t for t in tomllib.loads(import_cms_l1(file).toml)["trigger"]}
+    assert list(triggers) == ["MU3_QLTY_SNGL", "L1_B", "MU3_QLTY_SNGL_2", "MU0", "MU3_QLTY_SNGL_3"]
+    assert triggers["L1_B"]["expression"] == "MU3_QLTY_SNGL_3 and MU0"
+    assert triggers["MU3_QLTY_SNGL_2"]["legs"][0]["quality"] == {"any_of": [8, 12]}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "MU1 AND MU2 OR MU3 XOR MU4",
+        "NOT (MU1 OR MU2) AND (MU3 XOR MU4)",
+        "MU1 XOR MU2 XOR MU3 XOR NOT MU4",
+        "MU1 XOR MU2 XOR MU2",
+        "NOT NOT MU1 AND ((MU2 OR MU3) AND MU4 OR NOT MU1)",
+        "(MU1 AND MU2 XOR MU3 OR MU4) XOR (MU1 OR MU4)",
+    ],
+)
+def test_logic_has_the_truth_table_of_the_xml(tmp_path: Path, expression: str) -> None:
+    _, triggers = imported(tmp_path, [expression])
+    logic = parse_expression(triggers["A0"]["expression"])
+    # Python's | ^ & ~ bind as OR, XOR, AND, NOT do.
+    python = expression.replace("XOR", "^").replace("OR", "|").replace("AND", "&").replace("NOT", "~")
+    columns = np.array(list(itertools.product((False, True), repeat=4))).T
+    values = {f"MU{i}": column for i, column in enumerate(columns, 1)}
+    assert logic.evaluate(values).tolist() == eval(python, {}, dict(values)).tolist()
+
+
+def test_long_logic_has_a_line_for_each_operand(tmp_path: Path) -> None:
+    made, triggers = imported(tmp_path, ["MU1 OR (MU2 AND MU3) OR MU4"])
+    assert 'expression = """\nMU1 or\n(MU2 and MU3) or\nMU4"""' in made.toml
+    assert parse_expression(triggers["A0"]["expression"]).names() == ("MU1", "MU2", "MU3", "MU4")
+
+
+def test_the_arithmetic_of_pairs_is_written_once(tmp_path: Path) -> None:
+    made, _ = imported(tmp_path, ["dist{MU0,JET30}[DR_MAX_0p8]", "mass_inv{EG20,EG20}[MASS_MAX_12] AND MU1"])
+    integer = tomllib.loads(made.toml)["integer"]
+    assert set(integer) == {"muon", "jet", "egamma", "digits"}
+    assert integer["digits"] == {
+        "muon-jet": {"delta": 3},
+        "egamma-egamma": {"mass": 1, "pt": 1, "trigonometry": 3},
+    }
+    assert tomllib.loads(made.toml)["objects"] == {"egamma": {"from": "egamma"}}
+
+
+def test_comments_say_what_the_xml_says(tmp_path: Path) -> None:
+    made, _ = imported(tmp_path, ["MU3[MU-QLTY_SNGL]"])
+    assert "# 0: MU3[MU-QLTY_SNGL]\n[[trigger]]\n" in made.toml
+    assert made.toml.startswith("# From menu.xml (sha256 ")
+
+
+def test_what_cannot_be_had_is_left_out_by_name(tmp_path: Path) -> None:
+    made, triggers = imported(
+        tmp_path, {"L1_A": "MU3", "L1_AXO": "AXO AND MU0", "L1_C": "CICADA-1[CICADA-CSCORE_50]"}
+    )
+    assert list(triggers) == ["L1_A"]
+    assert [(out.name, out.index) for out in made.left_out] == [("L1_AXO", 1), ("L1_C", 2)]
+    lines = (tmp_path / "menu.xml").read_text().splitlines()
+    assert all("<expression>" in lines[out.line - 1] for out in made.left_out)
+    assert "# Left out: 1, L1_AXO (line " in made.toml
+
+
+def test_what_never_fires_and_what_vectors_do_not_hold_is_a_warning(tmp_path: Path) -> None:
+    axo = "AXO[AXO-MODEL_v5,AXO-SCORE_Tight]"
+    expressions = {"L1_A": axo, "L1_B": f"{axo} AND MU0", "L1_C": "HTM50 OR MU3", "L1_D": "ZDCP16"}
+    made, triggers = imported(tmp_path, expressions)
+    assert [re.sub(r"line \d+", "line …", warning) for warning in made.warnings] == [
+        "algorithm 'L1_C' (line …): HTM50 is the end of its scale, and never fires",
+        "AXO (L1_A and 1 more) is not in test vectors: give the sample what these triggers read, or write "
+        "triggers in their place",
+        "ZDCP (L1_D) is not in test vectors: give the sample what these triggers read, or write triggers in "
+        "their place",
+    ]
+    assert triggers["L1_A"]["observable"] == "axo_v5"
+
+
+def test_what_is_written_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made, _ = imported(tmp_path, {"L1_A": "MU3", "L1_B": "MU3 AND JET30"})
+    assert [trigger.name for trigger in made.menu.enabled] == ["L1_A", "L1_B"]
+    monkeypatch.setattr(toml_text, "table", lambda head, table: f"{head}\nname = 3\n")
+    with pytest.raises(TrigemuError, match=r"menu.xml: what it is converted to is no menu: .*name = 3"):
+        import_cms_l1(tmp_path / "menu.xml")
+
+
+def test_a_newer_grammar_is_a_warning(tmp_path: Path) -> None:
+    assert imported(tmp_path, ["MU3"], "0.13")[0].warnings == ()
+    (warning,) = imported(tmp_path, ["MU3"], "0.14")[0].warnings
+    assert "has the grammar 0.14; the newest known one is 0.13" in warning
+
+
+def test_all_mistakes_are_told_with_algorithm_and_line(tmp_path: Path) -> None:
+    file = write_menu(
+        tmp_path, {"L1_A": "frob{MU0,MU0}", "L1_B": "MU3p25", "L1_C": "MU3", "L1_D": "EXT_nothing"}
+    )
+    with pytest.raises(TableError) as caught:
+        import_cms_l1(file)
+    problems = caught.value.problems
+    assert [problem.where for problem in problems] == [
+        "algorithm 'L1_A' (index 0)",
+        "algorithm 'L1_B' (index 1)",
+        "algorithm 'L1_D' (index 3)",
+    ]
+    assert "unknown function 'frob'" in problems[0].message
+    assert problems[0].line == next(
+        i for i, line in enumerate(file.read_text().splitlines(), 1) if "frob" in line
+    )
+
+
+def test_thresholds_of_2015_ask_for_the_same_integers(tmp_path: Path) -> None:
+    """Where the muons' bin 0 began at 0 GeV, MU12 asked for bin 24, which samples have at 11.5 GeV."""
+    file = write_menu(tmp_path, {"L1_SingleMu12": "MU12"})
+    head, scale, tail = re.split(
+        r"(<scale><object>MU</object><type>ET</type>.*?</scale>)", file.read_text(), flags=re.S
+    )
+    bins = "".join(
+        f"<bin><number>{i}</number><minimum>{i / 2}</minimum><maximum>{i / 2 + 0.5}</maximum></bin>"
+        for i in range(99)
+    )
+    scale = re.sub(r"<bin>.*</bin>", bins, scale, flags=re.S).replace("-5.0000000000000000E-01", "0")
+    file.write_text(head + scale + tail)
+    made = import_cms_l1(file)
+    assert "the scale MU ET" in made.warnings[0]
+    assert tomllib.loads(made.toml)["trigger"][0]["legs"] == [{"object": "muon", "pt": {"min": 11.5}}]
+
+
+def test_a_missing_precision_is_an_error_of_the_algorithm(tmp_path: Path) -> None:
+    file = write_menu(tmp_path, {"L1_A": "dist{MU0,JET30}[DR_MAX_0p8]"})
+    file.write_text(file.read_text().replace("MU-JET-Delta", "MU-JET-Alpha"))
+    with pytest.raises(TableError, match=r"algorithm 'L1_A' .*PRECISION MU-JET-Delta is missing"):
+        import_cms_l1(file)
+
+
+def test_a_menu_of_nothing_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match="none of its 1 algorithms can be emulated"):
+        import_cms_l1(write_menu(tmp_path, ["AXO"]))
+
+
+def test_the_menu_of_2016_is_understood() -> None:
+    made = import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2016_v8_m2.xml.xz"))
+    document = tomllib.loads(made.toml)
+    assert (made.algorithms, made.left_out) == (257, ())
+    assert len([trigger for trigger in document["trigger"] if "stored" in trigger]) == 257
+    assert {trigger["kind"] for trigger in document["trigger"]} == {"combination", "external", "logic"}
+
+
+def test_many_exclusive_conditions_are_refused_before_they_fill_the_memory(tmp_path: Path) -> None:
+    expression = " XOR ".join(f"MU{i}" for i in range(50))
+    with pytest.raises(TableError, match="XOR of so many conditions would become more than 10000 characters"):
+        import_cms_l1(write_menu(tmp_path, [expression]))

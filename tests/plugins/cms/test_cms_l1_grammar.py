@@ -1,0 +1,161 @@
+"""Terms written with blanks anywhere are read back as they were; what is no term is refused at its place."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_l1_grammar import (
+    FUNCTIONS,
+    OBJECTS,
+    SIGNALS,
+    ExternalSignal,
+    Function,
+    Junction,
+    Object,
+    Signal,
+    Term,
+    parse,
+)
+
+CROSSINGS = st.integers(-2, 2)
+CUTS = st.lists(st.sampled_from(["MU-QLTY_SNGL", "X_0xE", "DETA_MAX_1p5", "EG-ETA_2p13"]), max_size=3).map(
+    tuple
+)
+OBJECT = st.builds(
+    Object,
+    st.sampled_from(sorted(OBJECTS)),
+    st.sampled_from(["0", "3p5", "120"]),
+    st.booleans(),
+    CROSSINGS,
+    CUTS,
+)
+CONDITION = (
+    OBJECT
+    | st.builds(Signal, st.sampled_from(sorted(SIGNALS)), CROSSINGS, CUTS)
+    | st.builds(ExternalSignal, st.sampled_from(["BPTX_plus.v0", "A", "x.9_"]), CROSSINGS)
+    | st.builds(
+        Function, st.sampled_from(FUNCTIONS), st.lists(OBJECT, min_size=1, max_size=4).map(tuple), CUTS
+    )
+)
+TERM = st.recursive(
+    CONDITION,
+    lambda inner: (
+        st.builds(Junction, st.just("NOT"), st.tuples(inner))
+        | st.builds(
+            Junction,
+            st.sampled_from(["AND", "XOR", "OR"]),
+            st.lists(inner, min_size=2, max_size=3).map(tuple),
+        )
+    ),
+    max_leaves=6,
+)
+
+
+def write(term: Term, blank: Callable[[], str]) -> str:
+    match term:
+        case Object(kind, threshold, exact, crossing, cuts):
+            return f"{kind}{'.eq.' if exact else ''}{threshold}{sign(crossing)}{write_cuts(cuts, blank)}"
+        case Signal(name, crossing, cuts):
+            return f"{name}{sign(crossing)}{write_cuts(cuts, blank)}"
+        case ExternalSignal(name, crossing):
+            return f"EXT_{name}{sign(crossing)}"
+        case Function(name, objects, cuts):
+            inner = f"{blank()},{blank()}".join(write(o, blank) for o in objects)
+            return f"{name}{blank()}{{{blank()}{inner}{blank()}}}{write_cuts(cuts, blank)}"
+        case Junction("NOT", (operand,)):
+            return f"NOT {blank()}{bracketed(operand, blank)}"
+    return f" {blank()}{term.operation} {blank()}".join(
+        bracketed(operand, blank) for operand in term.operands
+    )
+
+
+def bracketed(term: Term, blank: Callable[[], str]) -> str:
+    text = write(term, blank)
+    return f"({blank()}{text}{blank()})" if isinstance(term, Junction) else text
+
+
+def sign(crossing: int) -> str:
+    return f"{crossing:+d}" if crossing else ""
+
+
+def write_cuts(cuts: tuple[str, ...], blank: Callable[[], str]) -> str:
+    return f"{blank()}[{blank()}{f'{blank()},{blank()}'.join(cuts)}{blank()}]" if cuts else ""
+
+
+@given(TERM, st.integers())
+def test_what_is_written_is_read(term: Term, seed: int) -> None:
+    rng = random.Random(seed)
+    assert parse(write(term, lambda: rng.choice(["", " ", "  ", "\n"]))) == term
+
+
+def named(name: str) -> ExternalSignal:
+    return ExternalSignal(name, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("EXT_a OR EXT_b AND EXT_c", Junction("OR", (named("a"), Junction("AND", (named("b"), named("c")))))),
+        ("EXT_a XOR EXT_b OR EXT_c", Junction("OR", (Junction("XOR", (named("a"), named("b"))), named("c")))),
+        (
+            "EXT_a AND EXT_b XOR EXT_c",
+            Junction("XOR", (Junction("AND", (named("a"), named("b"))), named("c"))),
+        ),
+        ("NOT EXT_a AND EXT_b", Junction("AND", (Junction("NOT", (named("a"),)), named("b")))),
+        ("NOT(EXT_a AND EXT_b)", Junction("NOT", (Junction("AND", (named("a"), named("b"))),))),
+        ("MU.ge.3p5", Object("MU", "3p5", False, 0, ())),
+        ("MBT0HFP1", Object("MBT0HFP", "1", False, 0, ())),
+        ("ETMHF100", Object("ETMHF", "100", False, 0, ())),
+        ("mass_inv_3_obj{MU0,MU0,MU0}", Function("mass_inv_3", (Object("MU", "0", False, 0, ()),) * 3, ())),
+    ],
+)
+def test_meanings(text: str, expected: Term) -> None:
+    assert parse(text) == expected
+
+
+def test_a_threshold_is_a_number() -> None:
+    term = parse("JET3p5")
+    assert isinstance(term, Object)
+    assert term.value == 3.5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("comb{MU0,FOO3}", "column 10: unknown object 'FOO3'"),
+        ("JETT30", "column 1: 'JETT30': expected a threshold after JET"),
+        ("frob{MU0,MU0}", "column 1: unknown function 'frob'"),
+        ("mas{MU0,MU0}", "unknown function 'mas'; did you mean 'mass'"),
+        ("MU0 AND", "column 8: expected an object, a function"),
+        ("(MU0", "column 5: expected '\\)'"),
+        ("MU0)", "column 4: expected AND, OR, XOR or the end: MU0 ⟨here⟩ \\)"),
+        ("MU0 MU1", "column 5: expected AND, OR, XOR or the end"),
+        ("MU0[MU-QLTY", "expected ']'"),
+        ("MU0[]", "expected the name of a cut"),
+        ("comb{MU0,MU1", "expected '}'"),
+        ("MU.lt.3", "column 1: comparison '.lt.': expected .ge. or .eq."),
+        ("MU", "expected a threshold after MU, as in MU10 or MU3p5"),
+        ("MU3+3", "crossing \\+3: expected −2 … \\+2"),
+        ("EXT_x-7", "crossing -7"),
+        ("", "expected an object"),
+        ("(" * 51, "nests more than 50 levels"),
+        ("NOT " * 51 + "MU3", "nests more than 50 levels"),
+        ("MU3 AND " * 5000, "expected an object"),
+        ("comb{comb{MU0,MU0},MU0}", "unknown object 'comb'"),
+    ],
+)
+def test_what_is_refused(text: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        parse(text)
+
+
+@pytest.mark.parametrize("start", ["MU1+", "MU", "MU1p", "EXT_A-"])
+def test_numbers_are_bounded(start: str) -> None:
+    with pytest.raises(TrigemuError):
+        parse(start + "9" * 5000)

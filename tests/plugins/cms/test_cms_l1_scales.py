@@ -1,0 +1,93 @@
+"""The integer arithmetic that is written is that of the file."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+from l1_toys import write_menu
+
+from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_l1_scales import edge_of, integer_tables, other_scales, precision
+from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
+
+
+@pytest.fixture(scope="module")
+def menu(tmp_path_factory: pytest.TempPathFactory) -> XMLMenu:
+    return read_xml(write_menu(tmp_path_factory.mktemp("menu"), ["MU0"]))
+
+
+def test_no_pairs_need_no_arithmetic(menu: XMLMenu) -> None:
+    assert integer_tables(menu, []) == {}
+
+
+def test_scales_and_digits_of_pairs(menu: XMLMenu) -> None:
+    needed = [
+        ("JET", "MU", frozenset({"Delta"})),
+        ("MU", "JET", frozenset({"Mass", "MassPt", "Math"})),
+        ("ETM", "EG", frozenset({"TwoBodyPt", "TwoBodyPtMath"})),
+    ]
+    assert integer_tables(menu, needed) == {
+        "egamma": {
+            "pt": {"first": 0.0, "step": 0.5, "bins": 100},
+            "eta": {"step": 0.0435},
+            "phi": {"bins": 144},
+        },
+        "etm": {"pt": {"first": 0.0, "step": 0.5, "bins": 200}, "phi": {"bins": 144}},
+        "jet": {
+            "pt": {"first": 0.0, "step": 0.5, "bins": 200},
+            "eta": {"step": 0.0435},
+            "phi": {"bins": 144},
+        },
+        "muon": {
+            "pt": {"first": -0.5, "step": 0.5, "bins": 101},
+            "eta": {"step": 0.010875, "centred": True},
+            "phi": {"bins": 576},
+            "upt": {"first": 0.0, "step": 1.0, "bins": 255},
+        },
+        "digits": {  # the toy's XML has MU first, and EG before ETM
+            "muon-jet": {"delta": 3, "mass": 1, "pt": 1, "trigonometry": 4},
+            "egamma-etm": {"two_body_pt": 1, "two_body_trigonometry": 3},
+        },
+    }
+
+
+def test_a_precision_has_one_order(menu: XMLMenu) -> None:
+    assert precision(menu, "JET", "MU", "Math") == precision(menu, "MU", "JET", "Math") == (("MU", "JET"), 4)
+    with pytest.raises(TrigemuError, match="PRECISION MU-HTT-Delta is missing"):
+        precision(menu, "MU", "HTT", "Delta")
+
+
+def test_edges_are_the_doubles_of_the_xml(menu: XMLMenu) -> None:
+    for (object_, kind), scale in menu.scales.items():
+        if kind != "UPT":
+            for i, (lower, upper, _) in enumerate(scale.edges):
+                assert (edge_of(menu, object_, kind, i, 0), edge_of(menu, object_, kind, i, 1)) == (
+                    lower,
+                    upper,
+                )
+    assert list(other_scales(menu, ["MU", "EG", "JET", "ETM"])) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "shift", "of_bin_3"),
+    [
+        (("MU", "ET"), 0.5, -0.5 + 3 * 0.5),  # as in 2015
+        (("MU", "ETA"), 0.0054375, 2.5 * 0.010875),
+        (("JET", "ETA"), -0.0435, 3 * 0.0435),
+        (("ETM", "PHI"), 0.1, 3 * math.tau / 144),
+        (("MBT0HFP", "COUNT"), 1.0, 3.0),
+    ],
+)
+def test_a_scale_that_begins_elsewhere_is_told_and_its_integers_are_kept(
+    menu: XMLMenu, key: tuple[str, str], shift: float, of_bin_3: float
+) -> None:
+    scale = menu.scales[key]
+    edges = tuple((lower + shift, upper + shift, number) for lower, upper, number in scale.edges)
+    moved = dataclasses.replace(menu, scales={**menu.scales, key: dataclasses.replace(scale, edges=edges)})
+    place = next(i for i, (_, _, number) in enumerate(edges) if number == 3)
+    assert edge_of(moved, *key, place, 0) == pytest.approx(of_bin_3)
+    (message,) = other_scales(moved, [key[0]])
+    assert message.startswith(f"the scale {key[0]} {key[1]} (line {scale.line}) has its bin 0 at ")
+    assert list(other_scales(moved, ["EG"])) == []

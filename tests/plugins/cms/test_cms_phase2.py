@@ -1,0 +1,223 @@
+"""Whole menus of the Phase-2 tools: what is written decides as every choice of objects tried."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import phase2_toys as toys
+import pytest
+import yaml
+from real_data import real_file
+
+from trigemu import decide, make_plan, read_menu
+from trigemu.counting.acceptance import raw_decisions
+from trigemu.samples import catalogue_of
+from trigemu.studies.validate import check_decisions
+from trigemu.support.errors import TrigemuError
+from trigemu.support.toml import TableError
+from trigemu_cms.cms_phase2 import import_cms_phase2
+from trigemu_latency.stream.stream import Stream
+
+
+def test_decisions_are_those_of_every_choice(tmp_path: Path) -> None:
+    menu_file, objects = toys.write_files(tmp_path)
+    imported = import_cms_phase2(menu_file, objects)
+    (tmp_path / "menu.toml").write_text(imported.toml)
+    menu = read_menu(tmp_path / "menu.toml")
+    made = toys.events(1500, 1)
+    (sample,) = catalogue_of(toys.write_events(tmp_path / "events", made)).samples
+    plan = make_plan([menu])
+    plan.check(sample)
+    events = sample.read(0, 0, sample.entries, plan.needs)
+    words = decide(events, plan)
+    found = raw_decisions(words, menu, plan.bits[0])
+    seeds = yaml.safe_load(toys.MENU)
+    tables = {k: v for text in toys.OBJECTS.values() for k, v in yaml.safe_load(text).items()}
+    truth = [toys.truth(seeds, tables, made, event) for event in range(1500)]
+    for name in seeds:
+        expected = [event[name] for event in truth]
+        assert 5 < sum(expected) < 1495, name
+        assert np.flatnonzero(found[name] != expected).tolist() == [], name
+    stream = Stream(plan, events)
+    for event in range(200):
+        stream.decide(event)
+        assert (stream.words == words[event]).all()
+
+
+def test_what_is_written(tmp_path: Path) -> None:
+    imported = import_cms_phase2(*toys.write_files(tmp_path))
+    made = tomllib.loads(imported.toml)
+    assert (imported.seeds, imported.objects, imported.warnings) == (5, 6, ())
+    assert made["menu"] == {"name": "menu", "format": 1}
+    assert made["objects"]["Mu"] == {
+        "from": "mu",
+        "any_of": [
+            {"eta": {"abs_max": 0.0}},
+            {"eta": {"abs_below": 7.0}, "hwQual": {"bits": 2}},
+            {"eta": {"abs_below": 7.0}, "hwQual": {"bits": 1}, "pt": {"above": 8.0}},
+            {"eta": {"abs_min": 7.0}},
+        ],
+        "scaled": {"offline_pt": [{"eta": {"abs_below": 2.4}, "slope": 1.1, "offset": 2.0}]},
+    }
+    assert made["objects"]["Ele_Open_barrel"]["any_of"] == [
+        {"eta": {"abs_max": 0.0}},
+        {"eta": {"abs_above": 0.0, "abs_below": 1.4789999}},
+        {"eta": {"abs_min": 7.0}},
+    ]
+    triggers = {trigger["name"]: trigger for trigger in made["trigger"]}
+    assert triggers["Pair"] == {
+        "name": "Pair",
+        "kind": "combination",
+        "legs": [{"object": "Mu", "pt": {"above": 5.0}}, {"object": "Mu", "pt": {"above": 3.0}}],
+        "pairs": [
+            {
+                **{"legs": [0, 1], "mass": {"above": 4.4}, "charge": "opposite"},
+                **{"dr": {"above": 0.0}, "dz0": {"below": 1.0}},
+            }
+        ],
+    }
+    assert triggers["Either"] == {"name": "Either", "kind": "logic", "expression": "Either_1 or Either_2"}
+    assert triggers["Either_2"]["enabled"] is False
+    assert "# (leg1+leg2).mass > 4.4\n" in imported.toml
+    assert "# barrel: {eleId} == 1\n" in imported.toml
+
+
+def test_constants_of_offline_pt_from_files(tmp_path: Path) -> None:
+    menu, objects = toys.write_files(tmp_path)
+    menu.write_text('A:\n  leg1: {threshold_cut: offline_pt > 5, obj: "Mu:default"}\n')
+    scalings = tmp_path / "scalings"
+    scalings.mkdir()
+    (scalings / "Mu:default:barrel.yaml").write_text("slope: 1.05\noffset: 1\n")
+    with pytest.raises(TrigemuError, match=r"Mu:default:endcap\.yaml: cannot read"):
+        import_cms_phase2(menu, objects, scalings)
+    (scalings / "Mu:default:endcap.yaml").write_text("slope: 1.2\noffset: -0.5\n")
+    made = tomllib.loads(import_cms_phase2(menu, objects, scalings).toml)
+    assert made["objects"]["Mu"]["scaled"]["offline_pt"] == [
+        {"eta": {"abs_below": 0.82999995}, "slope": 1.05, "offset": 1.0},
+        {"eta": {"abs_min": 0.82999995, "abs_below": 2.4}, "slope": 1.2, "offset": -0.5},
+    ]
+    (scalings / "Mu:default:endcap.yaml").write_text("slope: 0\noffset: 1\n")
+    with pytest.raises(TrigemuError, match=r"endcap\.yaml:1: expected slope, above 0, and offset"):
+        import_cms_phase2(menu, objects, scalings)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Mu:defalt"}\n', "menu.yml:2: seed 'A': leg1: "),
+        ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Muon:default"}\n', "unknown object 'Muon'"),
+        ('A:\n  leg1: {threshold_cut: "pt > 3", obj: "Mu"}\n', "expected NAME:ID or NAME:ID:RANGE"),
+        (
+            'A:\n  leg1:\n    obj: "Mu:default"\n    threshold_cut: 5\n',
+            "menu.yml:4: seed 'A': leg1: threshold_cut: 5",
+        ),
+        ('A:\n  leg1: {obj: "Mu:default", cut: 5}\n', "unknown key 'cut'"),
+        ("A:\n  cross_masks: []\n", "menu.yml:1: seed 'A': 0 legs: expected 1 to"),
+        ('A:\n  x_seeds: [B]\n  leg1: {obj: "Mu:default"}\n', "menu.yml:2: seed 'A': unknown key 'x_seeds'"),
+        (
+            'A:\n  cross_masks:\n    - abs(leg1.eta) < 2\n    - open("x")\n  leg1: {obj: "Mu:default"}\n',
+            "menu.yml:4: seed 'A': 'open(\"x\")': ",
+        ),
+        (
+            'A:\n  cross_masks: leg1.pt > 3\n  leg1: {obj: "Mu:default"}\n',
+            "menu.yml:2: seed 'A': cross_masks: expected",
+        ),
+        (
+            'A:\n  cross_masks: [leg1.pt > 3, leg1.pt < 2]\n  leg1: {obj: "Mu:default"}\n',
+            "menu.yml:1: seed 'A': never fires",
+        ),
+        ("A: [\n", "menu.yml:2: not valid YAML"),
+        ("A: !!python/object/apply:os.system ['true']\n", "menu.yml:1: not valid YAML"),
+        ("- A\n", "expected a mapping of names, not list"),
+        ("", "no seeds"),
+    ],
+)
+def test_mistakes_have_their_lines(tmp_path: Path, text: str, message: str) -> None:
+    menu, objects = toys.write_files(tmp_path)
+    menu.write_text(text)
+    with pytest.raises(TrigemuError) as caught:
+        import_cms_phase2(menu, objects)
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Mu: {}\n", "others.yml:1: object 'Mu': expected ids:"),
+        (
+            "Mu:\n  ids:\n    default:\n      cuts:\n        inclusive:\n"
+            "        - '{pt} > 3'\n        - '{pt} = 3'\n",
+            "others.yml:7: '{pt} = 3': cannot be read",
+        ),
+        (
+            "Mu:\n  ids:\n    default:\n      cuts:\n        barrel: ['{pt} > 3']\n",
+            "others.yml:5: object 'Mu': cuts of an",
+        ),
+        (
+            "Mu:\n  ids:\n    default:\n      cuts:\n        inclusive: '{pt} > 3'\n",
+            "expected a list of expressions",
+        ),
+        (
+            "Mu:\n  eta_ranges:\n    barrel: [2, 1]\n  ids: {default: {}}\n",
+            "others.yml:3: object 'Mu': eta_ranges.barrel",
+        ),
+        (
+            "Mu:\n  ids:\n    default:\n      cuts: {inclusive: ['{pt} > 3', '{pt} < 2']}\n",
+            "contradict each other",
+        ),
+    ],
+)
+def test_mistakes_in_objects_have_their_lines(tmp_path: Path, text: str, message: str) -> None:
+    menu, objects = toys.write_files(tmp_path)
+    menu.write_text('A:\n  leg1: {obj: "Mu:default", threshold_cut: null}\n')
+    (objects / "others.yml").write_text(text)
+    with pytest.raises(TableError) as caught:
+        import_cms_phase2(menu, objects)
+    assert message in str(caught.value)
+
+
+def test_a_mistake_in_an_object_is_told_at_each_leg_once(tmp_path: Path) -> None:
+    menu, objects = toys.write_files(tmp_path)
+    menu.write_text('A:\n  leg1: {obj: "Mu:default"}\n  leg2: {obj: "Mu:default"}\n')
+    (objects / "others.yml").write_text("Mu: {}\n")
+    with pytest.raises(TableError) as caught:
+        import_cms_phase2(menu, objects)
+    first, second = str(caught.value).splitlines()
+    assert ("menu.yml:2" in first, "menu.yml:3" in second) == (True, True)
+
+
+def test_names_of_objects_are_not_those_of_collections(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "mu:\n  ids: {default: {cuts: {inclusive: ['{pt} > 3']}}, Iso-1: {}}\n"
+        "Mu_a:\n  ids: {b: {}}\nMu_a_b:\n  ids: {default: {}}\n"
+    )
+    menu = tmp_path / "menu.yml"
+    menu.write_text('A:\n  leg1: {obj: "mu:default"}\n  leg2: {obj: "mu:Iso-1"}\n')
+    made = tomllib.loads(import_cms_phase2(menu, tmp_path).toml)["objects"]
+    assert made == {"mu_default": {"from": "mu", "pt": {"above": 3.0}}, "mu_Iso_1": {"from": "mu"}}
+    menu.write_text('A:\n  leg1: {obj: "Mu_a:b"}\n  leg2: {obj: "Mu_a_b:default"}\n')
+    with pytest.raises(TrigemuError, match="two objects would be called 'Mu_a_b'"):
+        import_cms_phase2(menu, tmp_path)
+
+
+def test_one_object_for_two_ids_is_told(tmp_path: Path) -> None:
+    menu, objects = toys.write_files(tmp_path)
+    menu.write_text('A:\n  leg1: {obj: "Ele:Loose"}\n  leg2: {obj: "Ele:Open"}\n')
+    (warning,) = import_cms_phase2(menu, objects).warnings
+    assert warning.startswith("A: leg1 (Ele:Loose) and leg2 (Ele:Open) are different objects here")
+
+
+def test_the_step_1_menu_decides_as_the_tools_do(tmp_path: Path) -> None:
+    folder = real_file("cms_phase2")
+    imported = import_cms_phase2(folder / "step1_menu_cfg.yml", folder / "objects")
+    (tmp_path / "menu.toml").write_text(imported.toml)
+    events = tmp_path / "events"
+    shutil.copytree(folder / "inputs", events)
+    shutil.copy(folder / "peer_decisions.parquet", events)
+    checked = check_decisions(read_menu(tmp_path / "menu.toml"), catalogue_of(events))
+    assert (imported.seeds, checked.crossings) == (42, 10_000)
+    assert [(t.name, t.skipped, t.differ) for t in checked.triggers if t.skipped or t.differ] == []
+    assert len(checked.triggers) == 42

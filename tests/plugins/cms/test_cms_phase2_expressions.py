@@ -1,0 +1,189 @@
+"""Expressions of the YAML menus, held against Python's own evaluation with arrays."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trigemu.observables.windows import Window
+from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_phase2_expressions import (
+    Alternatives,
+    OfLeg,
+    OfPair,
+    joint,
+    parse_cut,
+    parse_mask,
+    parse_threshold,
+    written,
+)
+
+LEGS = {"leg1": 0, "leg2": 1}
+
+
+def holds(window: Window, value: float) -> bool:
+    low, high = window.span()
+    abs_low, abs_high = window.abs_span()
+    return (
+        low <= value <= high
+        and abs_low <= abs(value) <= abs_high
+        and (window.any_of is None or value in window.any_of)
+        and (window.bits is None or int(value) & window.bits == window.bits)
+    )
+
+
+def passes(alternatives: Alternatives, values: dict[Any, float]) -> bool:
+    return any(all(holds(w, values[of]) for of, w in one.items()) for one in alternatives)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{pt} > 5",
+        "5 <= {pt}",
+        "abs({eta}) < 2.4",
+        "{eta} >= -1.5",
+        "({q} == 1) | ({pt} < 25)",
+        "({q} == 1) & (({pt} < 25) | (abs({eta}) > 1))",
+        "~(({q} == 1) | ({pt} < 25))",
+        "~(({pt} > 5) & ({pt} <= 25))",
+        "abs({q}) != 3",
+        "~({q} != 3)",
+        "abs({eta}) == 1.5",
+        "({q}>>1)&1 == 1",
+        "(({q}>>1)&1 == 1) | (({pt} > 8) & (({q}>>0)&1 == 1))",
+        "{q} & 5 == 5",
+        "({q}>>1)&3 == 3",
+    ],
+)
+def test_cuts_are_what_python_makes_of_arrays(text: str) -> None:
+    grid = itertools.product(
+        (0.0, 5.0, 8.0, 20.0, 25.0, 30.0), (-2.5, -1.5, 0.0, 1.0, 1.5, 2.4), range(-3, 8)
+    )
+    values = np.array(list(grid))
+    columns = {"pt": values[:, 0], "eta": values[:, 1], "q": values[:, 2].astype(int)}
+    truth = eval(re.sub(r"\{(\w+)\}", r"\1", text), {"abs": abs, **columns})
+    alternatives = parse_cut(text)
+    found = [
+        passes(alternatives, {OfLeg(0, name): column[i] for name, column in columns.items()})
+        for i in range(len(values))
+    ]
+    assert found == truth.tolist()
+    assert len(set(found)) == 2
+
+
+def pair(first: int, second: int, quantity: str, window: Window) -> Alternatives:
+    return ({OfPair((first, second), quantity): window},)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("leg2.deltaR(leg1) > 0.5", pair(0, 1, "dr", Window(above=0.5))),
+        ("(leg1 + leg2).mass > 620", pair(0, 1, "mass", Window(above=620.0))),
+        ("abs(leg2.z0-leg1.z0) < 1", pair(0, 1, "dz0", Window(below=1.0))),
+        ("abs(leg1.eta-leg2.eta) <= 1.6", pair(0, 1, "deta", Window(max=1.6))),
+        ("abs(leg1.deltaphi(leg2)) >= 2.5", pair(0, 1, "dphi", Window(min=2.5))),
+        ("leg1.charge*leg2.charge < 0.0", pair(0, 1, "charge", Window(below=0.0))),
+        ("0 < leg1.charge*leg2.charge", pair(0, 1, "charge", Window(above=0.0))),
+        ("abs(leg2.eta) < 2.4", ({OfLeg(1, "eta"): Window(abs_below=2.4)},)),
+        (
+            "((leg1+leg2).mass > 7.0) & (leg1.deltaR(leg2) > 0)",
+            ({OfPair((0, 1), "mass"): Window(above=7.0), OfPair((0, 1), "dr"): Window(above=0.0)},),
+        ),
+        # & binds closer than <: |Δz0| < (1 & condition), which is 1 or 0.
+        (
+            "(abs(leg2.z0-leg1.z0) < 1 & (leg2.deltaR(leg1) > 0))",
+            ({OfPair((0, 1), "dr"): Window(above=0.0), OfPair((0, 1), "dz0"): Window(below=1.0)},),
+        ),
+        (
+            "leg1.z0 < 3 & (leg1.eta > 0)",
+            (
+                {OfLeg(0, "eta"): Window(above=0.0), OfLeg(0, "z0"): Window(below=1.0)},
+                {OfLeg(0, "eta"): Window(max=0.0), OfLeg(0, "z0"): Window(below=0.0)},
+            ),
+        ),
+    ],
+)
+def test_masks(text: str, expected: Alternatives) -> None:
+    assert parse_mask(text, LEGS) == expected
+
+
+def test_thresholds_name_their_leg_or_not() -> None:
+    expected = ({OfLeg(1, "offline_pt"): Window(min=36.0)},)
+    assert parse_threshold("offline_pt >= 36.0", "leg2", LEGS) == expected
+    assert parse_threshold(" leg2.offline_pt >= 36.0", "leg2", LEGS) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("__import__('os').system('true')", "outside of the grammar"),
+        ("leg1.pt.__class__ > 3", "outside of the grammar"),
+        ("leg1.pt + leg2.pt > 3", "'leg1.pt + leg2.pt' is outside of the grammar"),
+        ("leg1.pt > leg2.pt", "'leg2.pt' is not a number"),
+        ("leg3.pt > 1", "'leg3' is not a leg (there are: leg1, leg2)"),
+        ("leg1.deltaR(leg1) > 1", "leg1 is compared with itself"),
+        ("leg1.charge*leg2.charge == -1", "charges are compared as"),
+        ("abs(leg1.eta) < 2 & leg1.pt > 3", "put each of them in parentheses"),
+        ("1 < leg1.pt < 3", "put each of them in parentheses"),
+        ("leg1.pt > 3 and leg1.pt < 5", "outside of the grammar"),
+        ("leg1.q>>1 & 1 == 0", "all of them set"),
+        ("leg1.pt > True", "'True' is not a number"),
+        ("abs(leg1.phi-leg2.phi) < 1", "outside of the grammar"),
+        ("leg1.pt >", "cannot be read"),
+        ("", "is empty"),
+        ("(" * 300 + "leg1.pt > 1" + ")" * 300, "nested"),
+        ("~" * 101 + "(leg1.pt > 1)", "nests more than 100 levels"),
+        (" & ".join(["((leg1.a > 1) | (leg1.b > 1) | (leg2.c > 1))"] * 5), "alternatives"),
+    ],
+)
+def test_what_is_outside_of_the_grammar(text: str, message: str) -> None:
+    with pytest.raises(TrigemuError, match=re.escape(message)):
+        parse_mask(text, LEGS)
+
+
+def test_columns_of_objects_stand_in_braces() -> None:
+    with pytest.raises(TrigemuError, match="columns are written"):
+        parse_cut("{pt > 3")
+
+
+limits = st.floats(-1e3, 1e3)
+NAMES = ("min", "max", "above", "below", "abs_min", "abs_max", "abs_above", "abs_below")
+
+
+@given(st.sampled_from(NAMES), st.one_of(limits, st.integers(-3000, 3000).map(lambda n: n / 1000)), st.data())
+def test_what_is_written_does_on_float32_what_numpy_does(
+    name: str, limit: float, data: st.DataObject
+) -> None:
+    limit = abs(limit) if name.startswith("abs_") else limit
+    window = Window(**{name: limit})
+    made = Window(**written(window))
+    near = np.float32(limit)
+    for _ in range(data.draw(st.integers(0, 3))):
+        near = np.nextafter(near, np.float32(data.draw(st.sampled_from((-math.inf, math.inf)))))
+    value = abs(near) if name.startswith("abs_") else near
+    truth = {"min": value >= limit, "max": value <= limit, "above": value > limit, "below": value < limit}
+    assert holds(made, float(near)) == truth[name.removeprefix("abs_")]
+
+
+def test_limits_stay_as_they_are_where_they_can() -> None:
+    assert written(Window(abs_below=2.4)) == {"abs_below": 2.4}
+    assert written(Window(abs_below=0.13)) == {"abs_below": 0.12999999}
+    assert written(Window(above=4.4)) == {"above": 4.4000003}
+    assert written(Window(min=3.0, above=3.0, below=5.0, max=4.0)) == {"above": 3.0, "max": 4.0}
+
+
+@given(*[st.fixed_dictionaries({}, optional=dict.fromkeys(NAMES[:4], st.integers(-3, 3)))] * 2)
+def test_joint_windows_hold_where_both_do(first: dict[str, float], second: dict[str, float]) -> None:
+    one, other = Window(**first, any_of=(0, 1, 2)), Window(**second, any_of=(1, 2, 3), bits=1)
+    both = joint(one, other)
+    for value in range(-4, 5):
+        assert holds(both, value) == (holds(one, value) and holds(other, value))

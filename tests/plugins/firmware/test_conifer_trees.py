@@ -1,0 +1,144 @@
+"""Trees for conifer against its own converter, and whole words against brute force."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from firmware_toys import needs, toy
+from hypothesis import given
+from hypothesis import strategies as st
+from tree_toys import inputs
+
+from trigemu.support.errors import TrigemuError
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_firmware.conifer_trees import as_numbers, as_words, check_conifer, sums, word_type
+
+BITS = st.tuples(st.integers(4, 14), st.integers(-2, 8), st.booleans())
+
+
+def of_type(width: int, integer: int, signed: bool) -> str:
+    return f"ap_{'' if signed else 'u'}fixed<{width},{integer}>"
+
+
+@needs("conifer")
+def test_a_model_of_xgboost_is_what_conifer_makes_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    xgboost = pytest.importorskip("xgboost")
+    pytest.importorskip("pandas")
+    from conifer.converters import xgboost as converter
+
+    rng = np.random.default_rng(5)
+    x = np.float32(rng.exponential(30, (2000, 3)))
+    options = {"objective": "reg:quantileerror", "quantile_alpha": 0.9, "max_depth": 3, "nthread": 1}
+    booster = xgboost.train(options, xgboost.DMatrix(x, np.log1p(x).sum(axis=1)), 6)
+    with caplog.at_level(logging.ERROR):
+        expected = converter.convert(booster)
+    frame = booster.trees_to_dataframe()
+    nodes, starts = [], [0]
+    for _, tree in frame.groupby("Tree"):
+        first = starts[-1]
+        for row in tree.itertuples():
+            leaf = row.Feature == "Leaf"
+            children = [-1, -1] if leaf else [first + int(i.split("-")[1]) for i in (row.Yes, row.No)]
+            split = (-1, 0.0) if leaf else (int(row.Feature[1:]), row.Split)
+            nodes.append([*split, *children, row.Gain if leaf else 0.0])
+        starts.append(len(nodes))
+    feature, threshold, left, right, value = np.array(nodes).T
+    whole = [column.astype(np.int32) for column in (feature, left, right)]
+    base = expected["init_predict"][0]
+    trees = Ensemble(whole[0], threshold, *whole[1:], value, np.array(starts, np.int32), base, 3)
+    made = as_numbers(FixedEnsemble(trees, toy().precision, (0, 0, 0)))
+    for key in ("n_trees", "n_classes", "n_features", "init_predict", "norm", "splitting_convention"):
+        assert made[key] == expected[key], key
+    assert made["max_depth"] == trees.depth <= expected["max_depth"]
+    for (ours,), (theirs,) in zip(made["trees"], expected["trees"], strict=True):
+        for key in ("feature", "children_left", "children_right", "weight", "threshold"):
+            assert ours[key] == theirs[key], key
+        leaves = [i for i, f in enumerate(ours["feature"]) if f == -2]
+        assert [ours["value"][i] for i in leaves] == [theirs["value"][i] for i in leaves]
+
+
+def test_thresholds_have_the_scale_of_their_input() -> None:
+    plain, scaled = as_numbers(toy(scales=(0, 0, 0))), as_numbers(toy(scales=(3, 0, -1)))
+    for (a,), (b,) in zip(plain["trees"], scaled["trees"], strict=True):
+        factors = [{0: 8, 1: 1, 2: 0.5, -2: 1}[feature] for feature in a["feature"]]
+        assert b["threshold"] == [t * f for t, f in zip(a["threshold"], factors, strict=True)]
+
+
+@given(BITS, BITS, BITS, st.integers(0, 40))
+def test_words_decide_as_numbers_do_and_fit_the_narrowest_type(
+    input_: tuple[int, int, bool], threshold: tuple[int, int, bool], score: tuple[int, int, bool], seed: int
+) -> None:
+    fixed = toy(*(of_type(*bits) for bits in (input_, threshold, score)), seed=seed)
+    types, made = fixed.precision, as_words(fixed)
+    words = fixed.inputs(inputs(seed=seed))
+    known = [*types.input.words, *types.score.words]
+    nodes = zip(
+        fixed.ensemble.feature, (t for (tree,) in made["trees"] for t in tree["threshold"]), strict=True
+    )
+    for node, (feature, cut) in enumerate(nodes):
+        if feature >= 0:
+            below = words[:, feature] * types.input.step < fixed.thresholds[node] * types.threshold.step
+            assert (below == (words[:, feature] < cut)).all()
+            known.append(int(cut))
+    kind = word_type(fixed)
+    assert kind.signed
+    assert kind.fraction == 0
+    assert kind.words[0] <= min(known)
+    assert max(known) <= kind.words[1]
+    narrower = replace(kind, width=kind.width - 1, integer=kind.width - 1)
+    assert min(known) < narrower.words[0] or max(known) > narrower.words[1]
+
+
+def test_sums_bound_what_any_order_of_additions_may_reach() -> None:
+    fixed = toy(trees=4, depth=2, seed=3)
+    trees = fixed.ensemble
+    each = [
+        fixed.values[start:stop][trees.feature[start:stop] < 0].tolist()
+        for start, stop in itertools.pairwise(trees.starts)
+    ]
+    low, high = sums(fixed)
+    reached = set()
+    for leaves in itertools.product(*each):
+        terms = [fixed.base, *leaves]
+        for size in range(1, 6):
+            reached |= {sum(some) for some in itertools.combinations(terms, size)}
+    assert low <= min(reached)
+    assert max(reached) <= high
+    assert (low == min(reached)) or min(reached) > 0
+    assert high == max(reached)
+
+
+@pytest.mark.parametrize(
+    ("given_", "backend", "message"),
+    [
+        ({"score": "ap_fixed<11,1>"}, "vhdl", "multiplies scores by 1.0.*at least 2 bits"),
+        ({"score": "ap_ufixed<11,0>"}, "hls", "multiplies scores by 1.0.*at least 1 bits"),
+        ({"score": "ap_fixed<4,6>"}, "hls", "multiplies scores by 1.0"),
+        ({"score": "ap_fixed<11,2,AP_TRN,AP_SAT>", "trees": 15}, "hls", "sums of leaves may reach.*AP_WRAP"),
+        ({"threshold": "ap_fixed<9,4>"}, "cpp", "C.. has one type for both"),
+        ({"trees": 2, "depth": 0}, "cpp", "no split"),
+        ({"trees": 1, "seed": 2}, "vhdl", "one tree.*needs two or more"),
+    ],
+)
+def test_what_conifer_would_make_otherwise_is_refused(
+    given_: dict[str, str], backend: str, message: str
+) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        check_conifer(toy(**given_), backend)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("score", ["ap_fixed<11,2>", "ap_fixed<12,5,AP_TRN,AP_SAT>", "ap_ufixed<11,1>"])
+def test_what_conifer_makes_alike_is_taken(score: str) -> None:
+    check_conifer(toy(score=score), "cpp")
+
+
+def test_words_that_vhdl_has_no_numbers_for() -> None:
+    wide = toy("ap_ufixed<32,6>")
+    with pytest.raises(TrigemuError, match=r"need 33 bits.*use narrower types"):
+        word_type(wide)
+    narrow = Precision(toy("ap_ufixed<31,6>").precision.input, wide.precision.threshold, wide.precision.score)
+    assert word_type(replace(wide, precision=narrow)).width == 32

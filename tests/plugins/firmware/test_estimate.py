@@ -1,0 +1,59 @@
+"""Clocks and resources of a project, with all tools and without."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from firmware_toys import VHDL, needs, toy, write_project
+
+from trigemu_firmware.estimate import BUDGETS, PAPER, estimate
+
+SMALL = toy("ap_fixed<7,5>", trees=3, depth=2, seed=2)
+
+
+@VHDL
+@needs("yosys")
+def test_all_of_it(tmp_path: Path) -> None:
+    project = write_project(SMALL, tmp_path, ("vhdl",), events=50, simulated=50)
+    found = estimate(project)
+    assert (found.trees, found.split_nodes, found.depth) == (3, SMALL.ensemble.split_nodes, 2)
+    assert found.cycles == 2 + 3 + 2
+    assert (found.clock_mhz, found.latency_ns) == (250.0, 28.0)
+    assert found.missing == {}
+    assert found.resources
+    assert found.resources.lut > 10
+    assert found.resources.ff >= 11
+
+
+@VHDL
+def test_a_clock_of_its_own_and_no_yosys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = write_project(SMALL, tmp_path, ("vhdl",), events=50, simulated=50)
+    _without(monkeypatch, "yosys")
+    found = estimate(project, 500.0)
+    assert (found.cycles, found.latency_ns) == (7, 14.0)
+    assert found.resources is None
+    assert list(found.missing) == ["yosys"]
+    assert "apt-get install yosys" in found.missing["yosys"]
+
+
+@needs("conifer")
+def test_without_any_tool_nothing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = write_project(SMALL, tmp_path, ("vhdl",), events=50)
+    _without(monkeypatch, "ghdl", "yosys")
+    found = estimate(project)
+    assert (found.cycles, found.latency_ns, found.resources) == (None, None, None)
+    assert sorted(found.missing) == ["ghdl", "yosys"]
+    assert found.split_nodes == SMALL.ensemble.split_nodes
+
+
+def _without(monkeypatch: pytest.MonkeyPatch, *programs: str) -> None:
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name in programs else which(name))
+
+
+def test_what_others_have() -> None:
+    """Of arXiv:2508.10224."""
+    assert (PAPER.latency_ns, PAPER.lut, PAPER.ff, PAPER.clock_mhz) == (8.0, 10_500, 630, 250.0)
+    assert {budget.name: budget.latency_ns for budget in BUDGETS} == {"AXOL1TL": 50.0, "GELATO": 25.0}

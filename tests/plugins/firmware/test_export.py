@@ -1,0 +1,215 @@
+"""A project of a toy trigger: what it holds, of which events, and what is left where that fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from firmware_toys import needs
+from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
+from tree_toys import READS, TREES, Boosted, fixed_walk
+
+from trigemu import Catalogue, Menu
+from trigemu.observables.model_inputs import Features
+from trigemu.support.errors import TrigemuError
+from trigemu_anomaly.precision import PrecisionTable
+from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
+from trigemu_firmware import export as exporting
+from trigemu_firmware import vectors
+from trigemu_firmware.bits import choose
+from trigemu_firmware.export import SATURATING_PRECISION, InputSource, export
+from trigemu_firmware.project import Manifest, open_project
+
+pytestmark = needs("conifer")
+
+MENU = """
+[[trigger]]
+name = "AD"
+kind = "threshold"
+observable = "met"
+above = 0.0
+"""
+PRECISION = PrecisionTable(
+    input="ap_fixed<10,8>", threshold="ap_fixed<10,8>", score="ap_fixed<12,4>", scales=(0, 2)
+)
+EVENTS = toy_events(37, 600)
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in (("LEAST", 300), ("AROUND", 200)):
+        monkeypatch.setattr(vectors, name, count)
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return memory_catalogue({"a": EVENTS[:250], "b": EVENTS[250:]})
+
+
+def menu(folder: Path, precision: PrecisionTable | None = PRECISION, **keys: Any) -> Menu:
+    made = menu_from(folder, MENU)
+    description = Boosted(above=0.0, requires="n_photon >= 1", precision=precision, **keys)
+    return replace(made, triggers=(replace(made.triggers[0], kind="boosted", description=description),))
+
+
+def entered(events: list[dict[str, Any]]) -> list[list[float]]:
+    """What the trees read of the events that are asked."""
+    rows = []
+    for event in events:
+        if event["photon"]:
+            jet = event["jet"][0]["pt"] if event["jet"] else 0.0
+            rows.append(np.float32([jet, event["photon"][0]["pt"] / 8]).tolist())
+    return rows
+
+
+def exported(folder: Path, catalogue: Catalogue, made: Menu, **options: Any) -> Manifest:
+    return export(InputSource(made, "AD", catalogue, "1.2.3"), folder / "made", **options)
+
+
+@pytest.mark.parametrize(
+    ("backend", "backends"),
+    [("hls", ["hls", "cpp", "vhdl"]), ("vhdl", ["vhdl", "cpp"]), ("cpp", ["cpp", "vhdl"])],
+)
+def test_a_project_holds_what_it_says(
+    tmp_path: Path, catalogue: Catalogue, backend: str, backends: list[str]
+) -> None:
+    manifest = exported(tmp_path, catalogue, menu(tmp_path), backend=backend, clock_mhz=320.0)
+    folder = tmp_path / "made"
+    project = open_project(folder)
+    assert project.manifest == manifest
+    assert list(manifest.backends) == backends
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == set(backends)
+    assert (manifest.trigemu, manifest.conifer) == ("1.2.3", metadata.version("conifer"))
+    assert (manifest.menu, manifest.trigger, manifest.catalogue) == ("menu", "AD", "toy")
+    assert (manifest.inputs, manifest.clock_mhz) == (READS, 320.0)
+    assert (manifest.precision, manifest.words) == (PRECISION, "ap_fixed<12,12>")
+    for name in ("feature", "threshold", "left", "right", "value", "starts"):
+        assert (getattr(project.fixed.ensemble, name) == getattr(TREES, name)).all()
+    readme = (folder / "README.md").read_text()
+    for text in (f"{TREES.split_nodes} splits", "| 1 | `photon[0].pt / 8` | 2^2 |", "`ap_fixed<12,12>`"):
+        assert text in readme
+    assert all((f"`{name}/`" in readme) == (name in backends) for name in ("hls", "cpp", "vhdl"))
+
+
+def test_vectors_are_the_events_that_are_asked_and_the_scores_of_loops(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    manifest = exported(tmp_path, catalogue, menu(tmp_path))
+    project = open_project(tmp_path / "made")
+    asked = entered(EVENTS)
+    assert (manifest.sample, manifest.half) == (len(asked), None)
+    assert len(project.vectors) == manifest.events == manifest.sample + 200
+    rows = project.vectors.x.tolist()
+    assert all(rows.count(row) >= asked.count(row) for row in asked)
+    fixed = PRECISION.of(TREES)
+    assert project.vectors.scores.tolist() == fixed_walk(fixed, project.vectors.x)[0]
+    # The same as text, for simulators.
+    simulated = project.vectors.take(project.simulated)
+    vhdl, hls = tmp_path / "made" / "vhdl", tmp_path / "made" / "hls" / "tb_data"
+    assert np.loadtxt(vhdl / "SimulationInput.txt").tolist() == simulated.words.tolist()
+    assert np.loadtxt(hls / "inputs.txt").tolist() == (simulated.x * np.float64([1, 4])).tolist()
+    for folder in (vhdl, hls):
+        assert np.loadtxt(folder / "scores.txt").tolist() == simulated.scores.tolist()
+
+
+def test_events_are_of_the_half_that_was_not_fitted(tmp_path: Path, catalogue: Catalogue) -> None:
+    manifest = exported(tmp_path, catalogue, menu(tmp_path, trained_on="toy"))
+    asked = entered([*evaluation_half(EVENTS[:250]), *evaluation_half(EVENTS[250:])])
+    assert (manifest.sample, manifest.half) == (len(asked), "evaluation")
+    rows = open_project(tmp_path / "made").vectors.x.tolist()
+    assert all(row in rows for row in asked)
+    assert "its evaluation half" in (tmp_path / "made" / "README.md").read_text()
+
+
+def test_without_a_precision_one_is_chosen_on_the_events_that_the_trees_know(
+    tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def recorded(trees: Ensemble, x: Features, names: Sequence[str], types: Precision) -> FixedEnsemble:
+        seen.append(x)
+        return choose(trees, x, names, types)
+
+    monkeypatch.setattr(exporting, "choose", recorded)
+    manifest = exported(tmp_path, catalogue, menu(tmp_path, precision=None, trained_on="toy"))
+    numbers = [*range(250), *range(350)]
+    known = [event for event, number in zip(EVENTS, numbers, strict=True) if not is_evaluation(number)]
+    assert seen[0].tolist() == entered(known)
+    assert manifest.chosen == len(seen[0])
+    expected = choose(TREES, np.float32(entered(known)), ("a", "b"), SATURATING_PRECISION)
+    fixed = open_project(tmp_path / "made").fixed
+    assert (fixed.precision, fixed.scales) == (expected.precision, expected.scales)
+    widths = [getattr(fixed.precision, kind).width for kind in ("input", "threshold", "score")]
+    assert widths == [12, 12, 16]
+    assert fixed.precision.input.overflow == "AP_SAT"
+
+
+@pytest.mark.parametrize(
+    ("threshold", "backend", "backends"),
+    [("ap_fixed<11,8>", "vhdl", ("vhdl", "hls")), ("ap_fixed<11,8>", "hls", ("hls", "vhdl"))],
+)
+def test_sources_of_hls_are_the_model_where_conifer_has_no_other(
+    tmp_path: Path, catalogue: Catalogue, threshold: str, backend: str, backends: tuple[str, ...]
+) -> None:
+    precision = PrecisionTable(input="ap_fixed<10,8>", threshold=threshold, score="ap_fixed<12,4>")
+    manifest = exported(tmp_path, catalogue, menu(tmp_path, precision), backend=backend)
+    assert manifest.backends == backends
+
+
+def test_the_same_gives_the_same_bytes(tmp_path: Path, catalogue: Catalogue) -> None:
+    made = []
+    for name in ("one", "another"):
+        export(InputSource(menu(tmp_path), "AD", catalogue, "1"), tmp_path / name)
+        files = sorted(path for path in (tmp_path / name).rglob("*") if path.is_file())
+        made.append({path.relative_to(tmp_path / name): path.read_bytes() for path in files})
+    assert made[0] == made[1]
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path: Path, catalogue: Catalogue) -> None:
+    (tmp_path / "made").mkdir()
+    with pytest.raises(TrigemuError, match="made: it already exists"):
+        exported(tmp_path, catalogue, menu(tmp_path))
+    assert not list((tmp_path / "made").iterdir())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+def test_an_export_that_is_interrupted_leaves_nothing(
+    tmp_path: Path, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    seen = []
+
+    def fails(*_: object) -> None:
+        seen.extend(path.name for path in tmp_path.iterdir())
+        raise error
+
+    monkeypatch.setattr(exporting, "_readme", fails)
+    with pytest.raises((KeyboardInterrupt, TrigemuError)):
+        exported(tmp_path, catalogue, menu(tmp_path))
+    assert any(name.startswith(".trigemu-") for name in seen)
+    assert "made" not in seen
+    assert [path.name for path in tmp_path.iterdir()] == ["menu.toml"]
+
+
+def test_a_precision_that_conifer_cannot_have_is_told_with_the_trigger(
+    tmp_path: Path, catalogue: Catalogue
+) -> None:
+    precision = PrecisionTable(input="ap_fixed<10,8>", threshold="ap_fixed<10,8>", score="ap_fixed<12,1>")
+    with pytest.raises(
+        TrigemuError, match=r"menu.toml:2: trigger 'AD': score = ap_fixed<12,1>: conifer mult"
+    ):
+        exported(tmp_path, catalogue, menu(tmp_path, precision))
+    assert not (tmp_path / "made").exists()
+
+
+def test_the_manifest_is_plain_json(tmp_path: Path, catalogue: Catalogue) -> None:
+    manifest = exported(tmp_path, catalogue, menu(tmp_path))
+    document = json.loads((tmp_path / "made" / "project.json").read_text())
+    assert document["sha256"] == manifest.sha256
+    assert document["sha256"]["model"] == "00"
+    assert isinstance(open_project(tmp_path / "made").fixed, FixedEnsemble)

@@ -1,0 +1,83 @@
+"""The trees of a trigger, their precision, and what they read of events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from toys import is_evaluation
+from tree_toys import EVENTS, SAMPLES, TREES, Boosted, entered, menu
+
+from trigemu import TrigemuError
+from trigemu_anomaly.precision import PrecisionTable, table_of
+from trigemu_firmware.model import halves, read_rows, tree_model, with_trees
+
+
+def test_rows_are_what_the_trees_read(tmp_path: Path) -> None:
+    rows = read_rows(menu(tmp_path), SAMPLES, "AD")
+    asked = [(e, number) for number, e in enumerate(EVENTS) if e["photon"]]
+    assert rows.x.tolist() == np.float32([entered(e) for e, _ in asked]).tolist()
+    assert rows.weight.tolist() == [e["weight"] for e, _ in asked]
+    assert rows.sample.tolist() == [int(number >= 500) for _, number in asked]
+    assert rows.half.tolist() == [is_evaluation(number - 500 * (number >= 500)) for _, number in asked]
+    both = [rows, rows]
+    assert list(halves(menu(tmp_path), SAMPLES, rows)) == both
+    fitted, evaluated = halves(menu(tmp_path, trained_on="toy"), SAMPLES, rows)
+    assert set(fitted.half) == {0}
+    assert set(evaluated.half) == {1}
+    assert len(fitted.x) + len(evaluated.x) == len(rows.x)
+
+
+def test_a_trigger_that_asks_for_nothing(tmp_path: Path) -> None:
+    made = menu(tmp_path)
+    nothing = replace(made.triggers[1], description=Boosted(above=0.0, requires="n_photon >= 99"))
+    with pytest.raises(TrigemuError, match=r"trigger 'AD' asks for no event of toy.toml"):
+        read_rows(replace(made, triggers=(made.triggers[0], nothing)), SAMPLES, "AD")
+
+
+def test_trees_of_a_trigger(tmp_path: Path) -> None:
+    table = PrecisionTable(
+        input="ap_fixed<8,4>", threshold="ap_fixed<3,2>", score="ap_fixed<8,1>", scales=(1, -2)
+    )
+    assert with_trees(menu(tmp_path), "AD").name == "AD"
+    model = tree_model(menu(tmp_path, precision=table), "AD")
+    assert model.ensemble is TREES
+    assert model.fixed
+    assert table_of(model.fixed) == table
+    thresholds, leaves = model.fixed.overflowing
+    assert thresholds > 0
+    assert leaves > 0
+    low, high = (word / 128 for word in model.fixed.reach)
+    assert model.warnings == (
+        f"{thresholds} thresholds overflow ap_fixed<3,2>: see trigemu firmware precision --auto",
+        f"{leaves} leaf values (or the base) overflow ap_fixed<8,1>: see trigemu firmware precision --auto",
+        f"sums of leaves can reach {low:.4g} and {high:.4g}, beyond ap_fixed<8,1>: trigemu firmware "
+        f"precision counts how many do",
+        "inputs beyond their type become other numbers (AP_WRAP), jet[0].pt beyond -4 … 3.96875, "
+        "photon[0].pt / 8 beyond -32 … 31.75: trigemu firmware precision counts how many do",
+    )
+    assert tree_model(menu(tmp_path), "AD").fixed is None
+    assert tree_model(menu(tmp_path), "AD").warnings == ()
+    roomy = PrecisionTable(
+        input="ap_fixed<12,8,AP_TRN,AP_SAT>", threshold="ap_fixed<12,8>", score="ap_fixed<16,6>"
+    )
+    assert tree_model(menu(tmp_path, precision=roomy), "AD").warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"input": "float"}, "input = 'float': expected ap_fixed<WIDTH,INTEGER>"),
+        ({"score": "ap_fixed<40,2>"}, "score = ap_fixed<40,2>: expected a width of 1 to 32"),
+        ({"scales": (65,)}, "scales = [65]: expected −64 to 64"),
+    ],
+)
+def test_mistakes_of_a_table(keys: dict[str, Any], message: str) -> None:
+    good = {"input": "ap_fixed<8,4>", "threshold": "ap_fixed<8,4>", "score": "ap_fixed<8,4>"}
+    ((key, said),) = PrecisionTable(**good | keys).mistakes()
+    assert key == next(iter(keys))
+    assert message in said
+    assert not list(PrecisionTable(**good, scales=(1, 2)).mistakes())

@@ -1,0 +1,243 @@
+"""A scan of bits against two runs of Python loops over the same events."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import pytest
+from firmware_toys import toy
+from toys import evaluation_half, is_evaluation
+from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
+
+from trigemu import TrigemuError, compare, emulate, solve_budgets
+from trigemu_anomaly.precision import PrecisionTable, table_of
+from trigemu_anomaly.trees import FixedEnsemble
+from trigemu_firmware import scan
+from trigemu_firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
+from trigemu_firmware.resources import Resources
+from trigemu_firmware.scan import each_of, in_precision, parse_bits, scan_bits
+
+SATURATING = with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")
+
+
+def scores(events: Sequence[dict[str, Any]], fixed: FixedEnsemble | None) -> np.ndarray:
+    """−∞ where there is no photon."""
+    x = np.float32([entered(event) for event in events])
+    trees = floating_walk(TREES, x) if fixed is None else fixed.to_float(np.array(fixed_walk(fixed, x)[0]))
+    met = np.array([event["met"] for event in events])
+    return np.where([bool(event["photon"]) for event in events], met / 20 - np.array(trees), -np.inf)
+
+
+def shift(
+    events: Sequence[dict[str, Any]], decisions: Sequence[np.ndarray], unique: bool
+) -> tuple[float, float]:
+    """By how much more the second decisions give than the first, and its paired error."""
+    others = np.array([bool(e["jet"]) and e["jet"][0]["pt"] > 60 for e in events])
+    first, second = (d & ~others if unique else d for d in decisions)
+    more = [(int(b) - int(a)) * e["weight"] for e, a, b in zip(events, first, second, strict=True)]
+    return math.fsum(more), math.sqrt(math.fsum(w * w for w in more))
+
+
+def test_all_numbers_are_those_of_loops(tmp_path: Path) -> None:
+    widths = [(3, 5), (6, 8), (12, 16)]
+    found = scan_bits(menu(tmp_path), "AD", widths, SAMPLES, types=SATURATING)
+    asked = [event for event in EVENTS if event["photon"]]
+    assert found.asked_events == len(asked)
+    assert found.asked_hz == pytest.approx(math.fsum(event["weight"] for event in asked))
+    floating = scores(EVENTS, None) > 0.2
+    total = math.fsum(event["weight"] for event, fires in zip(EVENTS, floating, strict=True) if fires)
+    assert found.own.total.hz == pytest.approx(total)
+    x = np.float32([entered(event) for event in asked])
+    differing = []
+    for point, pair in zip(found.points, widths, strict=True):
+        fixed = choose(TREES, x, ("a", "b"), with_widths(SATURATING, *pair))
+        assert point.precision == table_of(fixed)
+        assert (point.input_bits, point.score_bits) == pair
+        decisions = floating, scores(EVENTS, fixed) > 0.2
+        for quantity in (point.total, point.unique):
+            expected = shift(EVENTS, decisions, quantity is point.unique)
+            assert (quantity.hz, quantity.error_hz) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+        differ = decisions[0] != decisions[1]
+        differing.append(np.count_nonzero(differ))
+        assert point.differ_events == differing[-1]
+        weight = math.fsum(e["weight"] for e, d in zip(EVENTS, differ, strict=True) if d)
+        assert point.differ_hz == pytest.approx(weight, rel=1e-9, abs=1e-12)
+        overflows = fixed.overflows(x)
+        assert tuple(of.overflows for of in point.ranges.inputs) == overflows.inputs
+        assert point.ranges.overflows == overflows.scores == 0
+        assert point.resources is None
+    assert differing[0] > differing[-1]
+
+
+def test_a_cut_is_solved_once_and_rates_are_from_the_half_that_was_not_fitted(tmp_path: Path) -> None:
+    budget = 0.2 * math.fsum(event["weight"] for event in EVENTS if event["photon"])
+    given = menu(tmp_path, budget, trained_on="toy", precision=PrecisionTable(
+        input="ap_fixed<6,8>", threshold="ap_fixed<6,8>", score="ap_fixed<8,4>"
+    ))  # fmt: skip
+    (found,) = scan_bits(given, "AD", [(4, 6)], SAMPLES, types=SATURATING).points
+    (solved,) = solve_budgets([in_precision(given, "AD", None)], SAMPLES)
+    cut = solved.trigger("AD").description.cut  # type: ignore[union-attr]
+    half = [*evaluation_half(EVENTS[:500]), *evaluation_half(EVENTS[500:])]
+    known = [e for e in [*other_half(EVENTS[:500]), *other_half(EVENTS[500:])] if e["photon"]]
+    fixed = choose(TREES, np.float32([entered(e) for e in known]), ("a", "b"), with_widths(SATURATING, 4, 6))
+    assert found.precision == table_of(fixed)
+    decisions = [scores(half, of) > cut for of in (None, fixed)]
+    expected = shift(half, decisions, unique=False)
+    assert (found.total.hz, found.total.error_hz) == pytest.approx(expected, rel=1e-9)
+    assert found.differ_events == np.count_nonzero(decisions[0] != decisions[1]) > 0
+    assert found.ranges.events == sum(bool(e["photon"]) for e in half)
+
+
+def other_half(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of one sample, whose events are numbered from 0."""
+    return [e for i, e in enumerate(events) if not is_evaluation(i)]
+
+
+def test_a_scan_says_what_compare_says_of_two_menus(tmp_path: Path) -> None:
+    floating = menu(tmp_path)
+    (point,) = scan_bits(floating, "AD", [(8, 10)], SAMPLES).points
+    other = replace(in_precision(floating, "AD", point.precision), name="fixed")
+    result = compare(emulate([floating, other], SAMPLES))
+    found = {(d.what, d.quantity): (d.b_minus_a_hz, d.error_hz) for d in result.differences}
+    assert found["AD", "total_hz"] == (point.total.hz, point.total.error_hz)
+    assert found["AD", "unique_hz"] == (point.unique.hz, point.unique.error_hz)
+    assert [(c.what, c.how) for c in result.changes] == [
+        ("AD", f"precision: none → {{ {as_changed(point.precision)} }}")
+    ]
+
+
+def as_changed(precision: PrecisionTable) -> str:
+    keys = {"input": precision.input, "threshold": precision.threshold, "score": precision.score}
+    text = ", ".join(f"{key} = {value}" for key, value in keys.items())
+    return text + (f", scales = [{', '.join(map(str, precision.scales))}]" if precision.scales else "")
+
+
+def test_resources_are_asked_for_each_precision(tmp_path: Path) -> None:
+    def resources(fixed: FixedEnsemble) -> Resources:
+        return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
+
+    def estimated(models: Sequence[FixedEnsemble]) -> list[Resources]:
+        return each_of(models, resources, workers=2)
+
+    found = scan_bits(menu(tmp_path), "AD", [(8, 8), (9, 9)], SAMPLES, resources=estimated)
+    assert [point.resources.lut for point in found.points if point.resources] == [8, 9]
+
+
+def test_estimates_run_side_by_side_and_stay_in_order() -> None:
+    together, done = Barrier(2, timeout=30), list[int]()
+    models = [toy(f"ap_fixed<{width},5>") for width in (9, 10)]
+
+    def resources(fixed: FixedEnsemble) -> Resources:
+        together.wait()  # neither ends before both have begun
+        return Resources(fixed.precision.input.width, 0, 0, 0, 0.0, {})
+
+    assert [found.lut for found in each_of(models, resources, 2, done.append)] == [9, 10]
+    assert done == [1, 1]
+
+
+def test_after_a_failure_no_estimate_is_begun() -> None:
+    begun = []
+
+    def fails(fixed: FixedEnsemble) -> Resources:
+        begun.append(fixed)
+        raise TrigemuError("yosys failed")
+
+    with pytest.raises(TrigemuError, match="yosys failed"):
+        each_of([toy()] * 20, fails, 1)
+    assert len(begun) < 20
+
+
+INTERRUPTED = """
+import sys
+from pathlib import Path
+
+from trigemu.firmware.scan import each_of
+from trigemu.firmware.tools import run, scratch
+from trigemu.support import end_on_signals
+
+
+def synthesised(number):
+    with scratch() as folder:
+        code = f"import os, pathlib, time; pathlib.Path('pid').write_text(str(os.getpid())); time.sleep(60)"
+        run([sys.executable, "-c", code], folder)
+
+
+end_on_signals()
+each_of(range(3), synthesised, 2)
+"""
+
+
+def test_an_interruption_leaves_no_process_and_no_folder(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    process = subprocess.Popen([sys.executable, "-c", INTERRUPTED], env=environment, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    pids: set[int] = set()
+    while len(pids) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+        pids |= {int(text) for file in tmp_path.glob("*/pid") if (text := file.read_text())}
+    assert len(pids) == 2
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[1] == b"trigemu: interrupted\n"
+    assert process.returncode == 130
+    assert not [*tmp_path.iterdir()]
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+def test_signs_and_modes_are_those_of_the_menu(tmp_path: Path) -> None:
+    types = PrecisionTable(
+        input="ap_ufixed<8,8,AP_TRN,AP_SAT>", threshold="ap_ufixed<8,8,AP_RND>", score="ap_fixed<8,4,AP_RND>"
+    )
+    (point,) = scan_bits(menu(tmp_path, precision=types), "AD", [(10, 12)], SAMPLES).points
+    assert point.precision.input.startswith("ap_ufixed<10,")
+    assert point.precision.input.endswith(",AP_TRN,AP_SAT>")
+    assert point.precision.score.endswith(",AP_RND>")
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [("8:11", (8, 9, 10, 11)), ("12", (12,)), ("16,8,8", (8, 16)), ("5:5", (5,))],
+)
+def test_bits(text: str, bits: tuple[int, ...]) -> None:
+    assert parse_bits(text) == bits
+
+
+@pytest.mark.parametrize(
+    "text", ["", "8:", "a", "8:11:1", "0:4", "30:33", "11:8", "8.5", "8:" + "9" * 30, "9" * 10_000]
+)
+def test_what_are_no_bits(text: str) -> None:
+    with pytest.raises(TrigemuError, match="expected") as error:
+        parse_bits(text)
+    assert len(str(error.value)) < 300
+
+
+def test_what_cannot_be_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = menu(tmp_path)
+    with pytest.raises(TrigemuError, match=r"menu.toml:2: trigger 'J60': the kind 'threshold' has no trees"):
+        scan_bits(made, "J60", [(8, 8)], SAMPLES)
+    with pytest.raises(TrigemuError, match=r"unknown trigger 'AC' \(known: AD, J60\)"):
+        scan_bits(made, "AC", [(8, 8)], SAMPLES)
+    monkeypatch.setattr(scan, "MAX_POINTS", 1)
+    with pytest.raises(TrigemuError, match="2 precisions: expected 1 to 1"):
+        scan_bits(made, "AD", [(8, 8), (9, 9)], SAMPLES)
+    disabled = replace(made, triggers=(made.triggers[0], replace(made.triggers[1], enabled=False)))
+    with pytest.raises(TrigemuError, match="is disabled"):
+        scan_bits(disabled, "AD", [(8, 8)], SAMPLES)
+
+
+@pytest.mark.parametrize("text", ["1:999999999999999999", "9" * 5000, "-999999999999999999:1", "5:1"])
+def test_absurd_widths_are_refused_at_once(text: str) -> None:
+    with pytest.raises(TrigemuError, match="bits "):
+        parse_bits(text)

@@ -1,0 +1,125 @@
+"""What is written for conifer's projects, and that their own benches agree."""
+
+from __future__ import annotations
+
+import getpass
+import platform
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from firmware_toys import CPP, VHDL, needs, toy
+from tree_toys import fixed_walk
+
+from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu_firmware import sources, tools
+from trigemu_firmware.sources import fill, write_sources
+from trigemu_firmware.tools import ap_types
+from trigemu_firmware.vectors import around, scaled
+
+BACKENDS = ("cpp", "hls", "vhdl")
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(f.relative_to(folder)): f.read_bytes() for f in sorted(folder.rglob("*")) if f.is_file()}
+
+
+@needs("conifer")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_same_model_gives_the_same_bytes_and_tells_nothing_of_the_machine(
+    tmp_path: Path, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("one", "another"):
+        write_sources(toy(), backend, Path(name))
+    made = content(tmp_path / "one")
+    assert made == content(tmp_path / "another")
+    assert {path.name for path in tmp_path.iterdir()} == {"one", "another"}
+    for name, text in made.items():
+        for private in (str(tmp_path), f'"{platform.node()}"', f'"{getpass.getuser()}"'):
+            assert private.encode() not in text, name
+
+
+@needs("conifer")
+def test_precisions_part_and_clock_stand_in_the_project(tmp_path: Path) -> None:
+    fixed = toy("ap_fixed<9,5,AP_RND>", "ap_fixed<10,5>", "ap_fixed<11,4>")
+    write_sources(fixed, "hls", tmp_path / "hls", "xcku115", 320.0)
+    parameters = (tmp_path / "hls" / "hls_parameters.tcl").read_text()
+    assert "set part xcku115\n" in parameters
+    assert "set clock_period 3.125\n" in parameters
+    types = (tmp_path / "hls" / "firmware" / "parameters.h").read_text()
+    assert "typedef ap_fixed<9,5,AP_RND> input_t;" in types
+    assert "typedef ap_fixed<10,5> threshold_t;" in types
+    assert "typedef ap_fixed<11,4> score_t;" in types
+
+
+@CPP
+def test_the_bench_of_vitis_compares_scores(tmp_path: Path) -> None:
+    """As its C simulation compiles it."""
+    fixed, folder = toy("ap_fixed<9,5,AP_RND>", "ap_fixed<10,5>"), tmp_path / "hls"
+    write_sources(fixed, "hls", folder)
+    sources = ["boosted_trees_test.cpp", "firmware/BDT.cpp", "firmware/boosted_trees.cpp"]
+    command = ["g++", "-std=c++0x", "-w", f"-I{ap_types()}", "-I.", "-Ifirmware", *sources, "-o", "bench"]
+    subprocess.run(command, cwd=folder, check=True)
+    x = around(fixed, 200)
+    np.savetxt(folder / "tb_data" / "inputs.txt", scaled(fixed, x), "%.17g")
+    scores = fixed_walk(fixed, x)[0]
+    for differences in (0, 1):
+        scores[7] += differences
+        np.savetxt(folder / "tb_data" / "scores.txt", scores, "%d")
+        done = subprocess.run(["./bench"], cwd=folder, capture_output=True, text=True, check=False)
+        assert f"200 events, {differences} differences" in done.stdout
+        assert done.stdout.startswith("event 7: ") == bool(differences) == bool(done.returncode)
+
+
+@VHDL
+def test_conifer_s_own_bench_gives_the_same(tmp_path: Path) -> None:
+    fixed = toy("ap_ufixed<9,5>")
+    write_sources(fixed, "vhdl", tmp_path / "vhdl")
+    x = around(fixed, 200)
+    np.savetxt(tmp_path / "vhdl" / "SimulationInput.txt", fixed.inputs(x), "%d")
+    simulate = "ghdl -r --std=08 --work=xil_defaultlib testbench --ieee-asserts=disable"
+    subprocess.run(
+        f"sh ghdl_compile.sh && {simulate}",
+        shell=True,
+        cwd=tmp_path / "vhdl",
+        check=True,
+        capture_output=True,
+    )
+    written = np.loadtxt(tmp_path / "vhdl" / "SimulationOutput.txt", np.int64)
+    assert written.tolist() == fixed_walk(fixed, x)[0]
+
+
+@needs("conifer")
+def test_what_cannot_be_the_emulation_is_not_written(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match="one type for both"):
+        write_sources(toy(threshold="ap_fixed<12,5>"), "cpp", tmp_path / "cpp")
+    assert not (tmp_path / "cpp").exists()
+
+
+@needs("conifer")
+def test_a_conifer_that_fails_says_its_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "conifer.py").write_text("raise ValueError('not today')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(TrigemuError, match=r"(?s)failed; its last lines:.*ValueError: not today"):
+        write_sources(toy(), "hls", tmp_path / "hls")
+
+
+def test_without_conifer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tools.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"'conifer'.*trigemu\[firmware\]"):
+        write_sources(toy(), "hls", tmp_path / "hls")
+
+
+def test_a_template_wants_all_of_its_values() -> None:
+    with pytest.raises(KeyError, match="project"):
+        fill("top.h")
+
+
+def test_a_conversion_that_fails_says_why_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text('{"ensemble": {}, "config": {"Backend": "cpp"}}')
+    script = Path(sources.__file__).with_name("convert.py")
+    with pytest.raises(TrigemuError, match=r"last lines:\n  conifer: \w+: ") as error:
+        tools.python(script, tmp_path / "model.json", tmp_path / "made", folder=tmp_path)
+    assert "Traceback" not in str(error.value)

@@ -1,0 +1,87 @@
+"""Programs that are missing, fail, or are ended."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu_firmware.tools import MissingToolError, ap_types, find, package, python, run, scratch
+
+
+def test_a_program_gets_what_is_given_and_says_what_it_says(tmp_path: Path) -> None:
+    script = "import os, sys; sys.stdout.buffer.write(os.getcwd().encode() + sys.stdin.buffer.read())"
+    said = run([sys.executable, "-c", script], tmp_path, b"\x00\xff")
+    assert said == str(tmp_path).encode() + b"\x00\xff"
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("import sys; sys.exit('first\\nlast')", r"failed; its last lines:\n  first\n  last$"),
+        ("print('only here'); raise SystemExit(3)", r"failed; its last lines:\n  only here$"),
+        ("raise SystemExit(3)", "failed, without a message$"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "was ended by signal 9"),
+    ],
+)
+def test_a_program_that_fails(tmp_path: Path, script: str, message: str) -> None:
+    (tmp_path / "script.py").write_text(script)
+    with pytest.raises(TrigemuError, match=message):
+        python(tmp_path / "script.py", folder=tmp_path)
+
+
+def test_only_the_last_lines_are_told(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError) as caught:
+        run([sys.executable, "-c", "print(*range(100), sep='\\n'); raise SystemExit(1)"], tmp_path)
+    assert [line.strip() for line in str(caught.value).splitlines()[1:]] == [str(n) for n in range(88, 100)]
+
+
+def test_a_program_that_cannot_be_started(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match=r"cannot start .*no such program: No such file"):
+        run([tmp_path / "no such program"], tmp_path)
+
+
+def test_a_header_that_is_missing_is_named_with_its_package(tmp_path: Path) -> None:
+    script = "import sys; sys.exit('fatal error: nlohmann/json.hpp: No such file or directory')"
+    with pytest.raises(MissingToolError, match="apt-get install nlohmann-json3-dev") as caught:
+        run([sys.executable, "-c", script], tmp_path)
+    assert caught.value.program == "nlohmann/json.hpp"
+
+
+def test_programs_are_named_with_their_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for program in ("g++", "ghdl", "yosys"):
+        with pytest.raises(MissingToolError, match=f"apt-get install {program}") as caught:
+            find(program.replace("g++", "g++"))
+        assert caught.value.program == program
+    (tmp_path / "ghdl").touch(0o755)
+    assert find("ghdl") == str(tmp_path / "ghdl")
+
+
+def test_headers_are_those_of_xilinx_where_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable, below in (("XILINX_HLS", "include"), ("XILINX_AP_INCLUDE", "")):
+        home = tmp_path / variable
+        monkeypatch.setenv(variable, str(home))
+        before = home / below
+        if variable == "XILINX_AP_INCLUDE":
+            assert ap_types() == tmp_path / "XILINX_HLS" / "include"  # a variable that leads nowhere
+        before.mkdir(parents=True)
+        (before / "ap_fixed.h").touch()
+        assert ap_types() == before
+
+
+def test_a_package_that_is_not_installed() -> None:
+    assert package("numpy").name == "numpy"
+    with pytest.raises(MissingExtraError, match=r"'no_such_package'.*trigemu\[firmware\]"):
+        package("no_such_package")
+
+
+def test_a_scratch_folder_is_gone_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with scratch() as folder:
+        (folder / "file").touch()
+    assert not folder.exists()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "absent"))
+    with pytest.raises(TrigemuError, match=r"temporary folder.*set TMPDIR"), scratch():
+        pass

@@ -1,0 +1,55 @@
+"""Events that firmware is held against."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from firmware_toys import toy
+from tree_toys import fixed_walk, inputs
+
+from trigemu_firmware import vectors
+from trigemu_firmware.vectors import around, make_vectors
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, count in (("EVENTS", 400), ("LEAST", 300), ("AROUND", 50)):
+        monkeypatch.setattr(vectors, name, count)
+
+
+@pytest.mark.parametrize(("sample", "taken", "made"), [(100, 100, 200), (280, 280, 50), (900, 400, 50)])
+def test_there_are_enough_of_both(sample: int, taken: int, made: int) -> None:
+    fixed, x = toy(), inputs(sample, seed=4) + np.float32(1000)
+    found, of_sample = make_vectors(fixed, x)
+    assert (len(found), of_sample) == (taken + made, taken)
+    rows = [row for row in found.x.tolist() if row[0] > 500]
+    assert sorted(rows) == sorted(x[np.linspace(0, sample - 1, taken).astype(int)].tolist())
+
+
+def test_words_and_scores_are_those_of_the_rows() -> None:
+    fixed = toy()
+    found, _ = make_vectors(fixed, inputs(200))
+    assert found.scores.tolist() == fixed_walk(fixed, found.x)[0]
+    expected = [
+        fixed.precision.input.quantise(found.x[:, i].astype(float) * 2.0**s)
+        for i, s in enumerate(fixed.scales)
+    ]
+    assert (found.words == np.column_stack(expected)).all()
+    simulated = found.take(found.spread(90))
+    assert len(simulated) == 90
+    assert simulated.scores.tolist() == fixed_walk(fixed, simulated.x)[0]
+
+
+def test_rows_lie_on_thresholds_next_to_them_and_beyond_the_type() -> None:
+    fixed = toy("ap_fixed<9,5,AP_TRN,AP_SAT>")
+    x, trees = around(fixed, 5000), fixed.ensemble
+    assert np.isfinite(x).all()
+    words, overflows = fixed.inputs(x), fixed.overflows(x)
+    for feature in range(3):
+        cuts = set(fixed.cuts[trees.feature == feature].tolist())
+        seen = set(words[:, feature].tolist())
+        inside = {cut for cut in cuts if abs(cut) < 250}
+        assert inside
+        assert {word + by for word in inside for by in (-1, 0, 1)} <= seen
+        assert {*fixed.precision.input.words} <= seen
+        assert overflows.inputs[feature] > 0

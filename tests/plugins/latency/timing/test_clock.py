@@ -1,0 +1,146 @@
+"""Times against a clock that only the timed work advances, and against percentiles by other means."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trigemu_latency.timing import clock as timing
+from trigemu_latency.timing.clock import TimedCall, measure, summary, together
+
+
+class Clock:
+    """Every reading takes `tick` ns."""
+
+    def __init__(self, tick: int = 0) -> None:
+        self.now, self.tick = 0, tick
+
+    def __call__(self) -> int:
+        self.now += self.tick
+        return self.now
+
+    def work(self, ns: int) -> None:
+        self.now += ns
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(timing, "_clock", made)
+    return made
+
+
+@given(st.lists(st.integers(1, 10**9), min_size=1, max_size=1200), st.sampled_from([1, 16]))
+def test_a_summary_is_that_of_plain_lists(durations: list[int], events: int) -> None:
+    found = summary(np.array([durations]), events)
+    assert found.calls == len(durations)
+    assert found.p50_ns == pytest.approx(statistics.median(durations) / events)
+    for n, value in ((10, found.p90_ns), (100, found.p99_ns), (1000, found.p999_ns)):
+        assert found.reaches(n) == (len(durations) >= n)
+        twice = durations * (2 if len(durations) == 1 else 1)  # it wants two numbers
+        expected = statistics.quantiles(twice, n=n, method="inclusive")[-1]
+        assert value == pytest.approx(expected / events)
+    assert found.max_ns == max(durations) / events
+    assert found.events_per_s == pytest.approx(len(durations) * events / (sum(durations) / 1e9))
+    edges, calls = found.histogram.edges_ns, found.histogram.calls
+    assert calls.sum() == len(durations)
+    assert calls[0]
+    assert calls[-1]
+    assert np.allclose(edges[1:] / edges[:-1], 10 ** (1 / timing.BINS))
+    for low, high, number in zip(edges[:-1], edges[1:], calls, strict=True):
+        inside = [d for d in durations if low * (1 + 1e-9) < d / events < high * (1 - 1e-9)]
+        touching = [d for d in durations if low * (1 - 1e-9) <= d / events <= high * (1 + 1e-9)]
+        assert len(inside) <= number <= len(touching)
+
+
+def test_a_disturbed_pass_does_not_change_the_throughput() -> None:
+    """But the percentiles, which are of all calls."""
+    found = summary(np.array([[5, 900], [40, 60], [50, 70]]), 10)
+    assert found.events_per_s == pytest.approx(20 / 110e-9)
+    assert (found.p50_ns, found.max_ns, found.calls) == (5.5, 90.0, 6)
+
+
+def test_each_call_is_timed_by_itself(clock: Clock) -> None:
+    slow = TimedCall(500, 4, lambda i: clock.work(1000 + 4 * i))
+    quick = TimedCall(20, 1, lambda i: clock.work(7))
+    of_slow, of_quick = measure([slow, quick])
+    assert of_slow.calls == 3 * 500  # in so many rounds
+    assert (of_slow.p50_ns, of_slow.max_ns) == (250 + 249.5, 250 + 499)
+    assert of_slow.events_per_s == pytest.approx(1e9 / (250 + 249.5))
+    assert of_quick.calls == 50 * 20  # until there is one in a thousand
+    assert {of_quick.p50_ns, of_quick.p99_ns, of_quick.p999_ns, of_quick.max_ns} == {7.0}
+
+
+def test_what_takes_long_is_timed_once(clock: Clock) -> None:
+    (found,) = measure([TimedCall(3, 1, lambda i: clock.work(10**9))])
+    assert found.calls == 3
+    assert (found.p50_ns, found.p90_ns, found.reaches(10)) == (1e9, 1e9, False)
+
+
+def test_contenders_take_turns_and_are_warm(clock: Clock) -> None:
+    order: list[str] = []
+
+    def call(name: str, ns: int) -> Callable[[int], object]:
+        def timed(i: int) -> None:
+            order.append(f"{name}{i}")
+            clock.work(ns)
+
+        return timed
+
+    measure([TimedCall(400, 1, call("a", 5)), TimedCall(2, 1, call("b", 10**9))])
+    passes = [name for i, name in enumerate(order) if order[i - 1 : i] == [name]]
+    assert passes == ["a0", "b0", "a0", "a0"]  # a call that is not timed comes first
+    assert len(order) == 3 * 401 + 3
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_collection_is_off_while_timing_only(enabled: bool) -> None:
+    (gc.enable if enabled else gc.disable)()
+    try:
+        seen: list[bool] = []
+        measure([TimedCall(2, 1, lambda i: seen.append(gc.isenabled()))])
+        assert not any(seen)
+        assert gc.isenabled() == enabled
+        with pytest.raises(ZeroDivisionError):
+            measure([TimedCall(1, 1, lambda i: 1 // i)])
+        assert gc.isenabled() == enabled
+    finally:
+        gc.enable()
+
+
+def test_threads_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each call waits for one of every other thread, which are all there only if all run."""
+    monkeypatch.setattr(timing, "SECONDS", 1e-9)
+    meet = threading.Barrier(3, timeout=10)
+    threads: set[int] = set()
+
+    def call(i: int) -> None:
+        threads.add(threading.get_ident())
+        meet.wait()
+
+    assert together([TimedCall(2, 5, call)] * 3) > 0
+    assert len(threads) == 3
+
+
+def test_throughput_of_threads_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    local = threading.local()
+
+    def read() -> int:
+        return getattr(local, "now", 0)
+
+    def call(ns: int) -> Callable[[int], object]:
+        def work(i: int) -> None:
+            local.now = read() + ns
+
+        return work
+
+    monkeypatch.setattr(timing, "_clock", read)
+    found = together([TimedCall(10, 8, call(1000)), TimedCall(5, 8, call(4000))])
+    assert found == pytest.approx(8e9 / 1000 + 8e9 / 4000)

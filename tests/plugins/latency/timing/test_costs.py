@@ -1,0 +1,226 @@
+"""What a bench holds: who is timed on which events, and that decisions are looked at."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from bench_toys import BATCHES, EVENTS, MENU, PLUGIN, emulation
+from toys import memory_catalogue
+
+from trigemu import TrigemuError, rates_of
+from trigemu.api import Emulation
+from trigemu.support.errors import PluginError, SampleError
+from trigemu_latency import text as cost_tables
+from trigemu_latency.timing import calls as contenders
+from trigemu_latency.timing import clock as timing
+from trigemu_latency.timing import costs
+from trigemu_latency.timing.clock import summary
+from trigemu_latency.timing.costs import Bench, batches_of, bench, check, steps
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _short() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(timing, "SECONDS", 0.001)
+        yield
+
+
+@pytest.fixture(scope="module")
+def emulated(tmp_path_factory: pytest.TempPathFactory) -> Emulation:
+    return emulation(tmp_path_factory.mktemp("latency"))
+
+
+@pytest.fixture(scope="module")
+def result(emulated: Emulation) -> Bench:
+    told: list[int] = []
+    found = bench(emulated, batches=BATCHES, events=230, threads=2, progress=told.append)
+    assert sum(told) == steps(emulated.plan, BATCHES, 2) == 9
+    return found
+
+
+def test_every_trigger_that_looks_at_events_is_timed(result: Bench) -> None:
+    costs = {cost.trigger.name: cost for cost in result.triggers}
+    assert list(costs) == ["J30", "J30_TOO", "MU", "NEVER", "AD", "ALL", "OFF", "NOT", "ANY"]
+    for name, cost in costs.items():
+        assert tuple(cost.batch) == (() if name in ("NOT", "ANY") else BATCHES)
+    assert costs["J30"].batch is costs["J30_TOO"].batch  # they are one slot
+    for timings in (result.menu, costs["MU"].batch):
+        for size, timing_ in timings.items():
+            assert timing_.events == size
+            assert timing_.calls % (230 // size) == 0
+            assert 0 < timing_.p50_ns <= timing_.max_ns
+    assert result.environment.timer_overhead_ns > 0
+    assert result.batches == BATCHES
+
+
+def test_rates_stand_beside(result: Bench, emulated: Emulation) -> None:
+    expected = rates_of(emulated)
+    assert result.rates.rate == expected.rate
+    by_name = {trigger.name: trigger for trigger in expected.triggers}
+    for cost in result.triggers:
+        assert cost.rates == by_name.get(cost.trigger.name)
+    assert [cost.trigger.name for cost in result.triggers if not cost.rates] == ["OFF"]
+
+
+def test_who_asks_for_some_events_is_timed_on_those_too(result: Bench) -> None:
+    costs = {cost.trigger.name: cost for cost in result.triggers}
+    whole = math.fsum(event["weight"] for event in EVENTS)
+    share = math.fsum(event["weight"] for event in EVENTS if event["photon"]) / whole
+    for name in ("MU", "AD"):
+        asking = costs[name].asking
+        assert asking
+        assert asking.share == pytest.approx(share)
+        assert tuple(asking.batch) == BATCHES
+        assert asking.distinct <= sum(bool(event["photon"]) for event in EVENTS)
+    for name in ("J30", "ALL", "NEVER", "NOT"):
+        assert costs[name].asking is None
+
+
+def test_parts_are_done_on_events_that_ask(emulated: Emulation, result: Bench) -> None:
+    """In batches only: the plugin has none for single events."""
+    (log,) = (m.LOG for name, m in sys.modules.items() if name.endswith("plugin_parts"))
+    with_photon, seen = [], set()
+    for name, events in log:
+        seen.add((name, len(events)))
+        with_photon.append((np.diff(events.collections["photon"].offsets) > 0).all())
+    names = ("features", "autoencoder", "bdt", "sequential", "parallel")
+    assert seen == {(name, size) for name in names for size in (8, 100)}
+    assert any(with_photon)  # those of AD
+    assert not all(with_photon)  # those of ALL
+    costs = {cost.trigger.name: cost for cost in result.triggers}
+    for name in ("AD", "ALL"):
+        assert set(costs[name].parts) == set(names)
+        assert all(tuple(timings) == (8, 100) for timings in costs[name].parts.values())
+    assert not costs["MU"].parts
+
+
+def test_what_is_added_is_the_difference_of_medians(result: Bench) -> None:
+    (cost,) = (cost for cost in result.triggers if cost.trigger.name == "AD")
+    ns = {"features": 30, "autoencoder": 70, "bdt": 10, "sequential": 112, "parallel": 99}
+    parts = {name: {8: summary(np.array([[8 * value]] * 3), 8)} for name, value in ns.items()}
+    added = replace(cost, parts=parts).added(8)
+    assert (added["sequential"].ns, added["sequential"].ratio) == (12.0, 1.12)
+    assert (added["parallel"].ns, added["parallel"].ratio) == (-1.0, 0.99)
+    assert replace(cost, parts=parts).added(1) == {}
+    del parts["autoencoder"]
+    assert replace(cost, parts=parts).added(8) == {}
+
+
+def test_how_many_machines_the_crossings_take(result: Bench) -> None:
+    """4 cores; one thread does 2 M events/s, three together 5 M/s; 30 MHz."""
+    slow = summary(np.array([[500]]), 1)
+    made = replace(
+        result,
+        menu={1: slow},
+        events_per_s={1: 5e6},
+        threads=3,
+        environment=replace(result.environment, cores=4),
+    )
+    need = made.real_time(1)
+    assert (need.cores, need.machines) == pytest.approx((15.0, 6.0 * 3 / 4))
+
+
+def test_one_thread_is_not_measured_again(emulated: Emulation) -> None:
+    found = bench(emulated, batches=(8,), events=100)
+    assert found.events_per_s == {8: found.menu[8].events_per_s}
+
+
+@pytest.mark.parametrize("size", [1, 8])
+def test_a_decision_that_depends_on_company_is_told(tmp_path: Path, size: int) -> None:
+    text = MENU + '[[trigger]]\nname = "BAD"\nkind = "company"\nabove = 1.0\n'
+    with pytest.raises(PluginError) as told:
+        bench(emulation(tmp_path, text), batches=(size,), events=200)
+    assert "trigger 'BAD' (kind 'company') decides differently in batches of" in str(told.value)
+    assert f"of {size} than of 200, on event" in str(told.value)
+
+
+def test_a_stream_that_is_wrong_is_told(emulated: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one event, in one bit."""
+    bit = emulated.plan.bits[0]["MU"]
+
+    class Wrong(contenders.Stream):
+        def decide(self, event: int) -> None:
+            super().decide(event)
+            if event == 5:
+                self.words[0] ^= np.uint64(1 << bit)
+
+    monkeypatch.setattr(contenders, "Stream", Wrong)
+    with pytest.raises(PluginError, match=r"trigger 'MU' .* decides differently in batches of 1 than of 200"):
+        bench(emulated, batches=(1,), events=200)
+
+
+def test_times_are_those_of_the_trigger(tmp_path: Path) -> None:
+    slow = '[[trigger]]\nname = "SLOW"\nkind = "parts"\nabove = 5.0\nseconds = 0.01\n'
+    found = bench(emulation(tmp_path, MENU + slow), batches=(100,), events=200)
+    whole = found.menu[100].p50_ns * 100
+    *others, last = [cost.batch[100].p50_ns * 100 for cost in found.triggers if cost.batch]
+    assert min(whole, last) >= 0.01e9 > max(others)
+
+
+def test_parts_that_fail_are_told(tmp_path: Path) -> None:
+    menu = emulation(tmp_path, MENU, PLUGIN.replace("LOG.append((name, events))", "1 / 0"))
+    with pytest.raises(
+        PluginError, match=r"trigger 'AD' \(kind 'parts'\): its parts cannot be timed: ZeroDiv"
+    ):
+        bench(menu, batches=(8,), events=200)
+
+
+def test_a_menu_that_looks_at_no_event(tmp_path: Path) -> None:
+    text = '[menu]\nname = "m"\n[[trigger]]\nname = "ANY"\nkind = "random"\nrate_hz = 1000.0\n'
+    found = bench(emulation(tmp_path, text), batches=BATCHES, events=200)
+    assert tuple(found.menu) == BATCHES
+    assert [(cost.trigger.name, dict(cost.batch)) for cost in found.triggers] == [("ANY", {})]
+
+
+def test_time_that_is_up_leaves_out_triggers(emulated: Emulation, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "TOGETHER", 1)
+    told: list[int] = []
+    short = bench(emulated, batches=(1, 16), events=230, seconds=1e-9, progress=told.append)
+    assert sum(told) == steps(emulated.plan, (1, 16), 1) == 4 * len(emulated.plan.slots)
+    whole = bench(emulated, batches=(1, 16), events=230)
+    timed = [cost.trigger.name for cost in whole.triggers if cost.batch]
+    first = [name for name in timed if emulated.plan.bits[0][name] == 0]
+    assert [cost.trigger.name for cost in short.triggers if cost.batch] == first
+    assert (short.untimed, whole.untimed) == (tuple(name for name in timed if name not in first), ())
+    assert tuple(short.menu) == tuple(short.triggers[0].batch) == (1, 16)
+    said = " ".join(cost_tables.bench_tables(short).notes)  # type: ignore[attr-defined]
+    assert f"from {short.untimed[0]} to {short.untimed[-1]}" in said
+
+
+def test_batches_are_those_that_the_events_allow() -> None:
+    assert [batches_of(n, 1) for n in (5000, 4095, 16, 1)] == [
+        (1, 16, 256, 4096),
+        (1, 16, 256),
+        (1, 16),
+        (1,),
+    ]
+    assert batches_of(5000, 2) == (1, 16, 256)
+
+
+def test_a_background_without_rate_is_told(tmp_path: Path) -> None:
+    made = emulation(tmp_path)
+    empty = memory_catalogue({"toy": [event | {"weight": 0.0} for event in EVENTS]})
+    with pytest.raises(SampleError, match="all weights of the background are 0"):
+        bench(replace(made, catalogue=empty), batches=BATCHES, events=200)
+
+
+@pytest.mark.parametrize(
+    ("batches", "events", "threads", "message"),
+    [
+        ((0,), 100, 1, "a batch of 0 events: expected at least one"),
+        ((1, 101), 100, 1, "a batch of 101 events cannot be made from 100: request more --events"),
+        ((40,), 100, 3, "a batch of 40 events for each of 3 threads cannot be made from 100"),
+    ],
+)
+def test_nothing_to_measure_is_told_at_once(
+    batches: tuple[int, ...], events: int, threads: int, message: str
+) -> None:
+    with pytest.raises(TrigemuError, match=message):
+        check(batches, events, threads)
+    check((1, 33), 100, 3)

@@ -1,0 +1,132 @@
+"""Draws against the frequencies that the weights say, and against the events they are drawn from."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toys import columns, memory_catalogue, menu_from, toy_event, toy_events
+
+from trigemu import make_plan
+from trigemu.emulation.plan import Plan
+from trigemu.samples.catalogue import Catalogue
+from trigemu.support.errors import SampleError
+from trigemu_latency.timing.draw import DrawnEvents, draw_events
+
+MENU = """
+[[trigger]]
+name = "T"
+kind = "threshold"
+observable = "jet[0].pt + met"
+above = 30.0
+requires = "n_photon >= 1"
+[[trigger]]
+name = "NEVER"
+kind = "threshold"
+observable = "muon[0].charge"
+above = 0.0
+requires = "met > 1e9"
+"""
+SOFT, HARD = toy_events(5, 130), toy_events(6, 70)
+#: Every weight is another one; one is negative.
+for number, event in enumerate((*SOFT, *HARD)):
+    event["weight"] = 1.0 + number % 17 + number / 1000
+SOFT[3]["weight"] *= -1.0
+N = 40_000
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    return make_plan([menu_from(tmp_path_factory.mktemp("menu"), MENU)])
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return memory_catalogue({"soft": SOFT, "hard": HARD})
+
+
+@pytest.fixture(scope="module")
+def drawn(plan: Plan, catalogue: Catalogue) -> list[DrawnEvents | None]:
+    conditions = [None, *(slot.compiled.requires for slot in plan.slots)]  # type: ignore[attr-defined]
+    return draw_events(plan, catalogue, N, conditions, 1)
+
+
+def counts(found: DrawnEvents) -> np.ndarray:
+    """How often each event was drawn, known by its weight."""
+    weights = np.array([event["weight"] for event in (*SOFT, *HARD)])
+    position = np.abs(found.events.weight[:, None] - weights).argmin(axis=1)
+    assert (weights[position] == found.events.weight).all()
+    return np.bincount(position, minlength=len(weights))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_events_are_drawn_as_often_as_they_come(drawn: list[DrawnEvents | None], which: int) -> None:
+    found = drawn[which]
+    assert found
+    events = (*SOFT, *HARD)
+    rate = np.array([abs(e["weight"]) if not which or e["photon"] else 0.0 for e in events])
+    seen, expected = counts(found), N * rate / rate.sum()
+    assert seen[rate == 0].sum() == 0
+    chi_square = ((seen - expected)[rate > 0] ** 2 / expected[rate > 0]).sum()
+    ndf = np.count_nonzero(rate) - 1
+    assert abs(chi_square - ndf) < 4 * np.sqrt(2 * ndf)
+    assert found.share == pytest.approx(rate.sum() / sum(abs(e["weight"]) for e in events))
+    assert len(found.events) == N
+
+
+def test_draws_do_not_know_of_each_other(drawn: list[DrawnEvents | None]) -> None:
+    """Neither which sample the one before is of, nor where in the order a draw stands."""
+    assert drawn[0]
+    hard = drawn[0].events.weight > np.abs([e["weight"] for e in SOFT]).max()
+    hard |= np.isin(drawn[0].events.weight, [e["weight"] for e in HARD])
+    share = hard.mean()
+    both = (hard[1:] & hard[:-1]).mean()
+    assert both == pytest.approx(share**2, abs=4 * np.sqrt(share**2 / N))
+    assert hard[: N // 2].mean() == pytest.approx(share, abs=4 * np.sqrt(share / N))
+
+
+def test_nothing_is_drawn_where_nothing_is_asked_for(drawn: list[DrawnEvents | None]) -> None:
+    assert drawn[2] is None
+
+
+def test_events_are_those_of_the_sample(plan: Plan, catalogue: Catalogue) -> None:
+    (found,) = draw_events(plan, catalogue, 50, [None], 7)
+    assert found
+    by_weight = {event["weight"]: event for event in (*SOFT, *HARD)}
+    expected = columns([by_weight[weight] for weight in found.events.weight.tolist()])
+    for name in ("jet", "photon", "muon"):
+        collection = found.events.collections[name]
+        assert collection.offsets.tolist() == expected.collections[name].offsets.tolist()
+        assert set(collection.columns) == set(expected.collections[name].columns)
+        for column, values in collection.columns.items():
+            assert values.tolist() == expected.collections[name].columns[column].tolist()
+    assert found.events.scalars["met"].tolist() == expected.scalars["met"].tolist()
+    assert found.distinct == len(set(found.events.weight.tolist()))
+
+
+def test_the_same_seed_draws_the_same(plan: Plan, catalogue: Catalogue) -> None:
+    weights = [draw_events(plan, catalogue, 100, [None], seed) for seed in (1, 1, 2)]
+    first, again, other = (found[0].events.weight.tolist() for found in weights if found[0])
+    assert first == again != other
+
+
+def test_events_of_two_samples_with_one_number_are_different(plan: Plan) -> None:
+    event = toy_event(random.Random(1), 2.0)
+    (found,) = draw_events(plan, memory_catalogue({"a": [event], "b": [event]}), 64, [None], 1)
+    assert found
+    assert found.distinct == 2
+
+
+def test_without_a_background_there_is_nothing_to_draw_from(plan: Plan) -> None:
+    with pytest.raises(SampleError, match="no sample has the role 'background'"):
+        draw_events(plan, memory_catalogue({}, signals={"s": SOFT}), 10, [None], 1)
+
+
+def test_columns_that_are_missing_are_told(tmp_path: Path) -> None:
+    plan = make_plan([menu_from(tmp_path, MENU.replace("muon[0].charge", "muon[0].chrage"))])
+    with pytest.raises(
+        SampleError, match=r"trigger 'NEVER': sample 'a' has no column 'muon.chrage'; did you"
+    ):
+        draw_events(plan, memory_catalogue({"a": SOFT}), 10, [None], 1)

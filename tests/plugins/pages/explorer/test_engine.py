@@ -1,0 +1,81 @@
+"""The arithmetic of the page, in node, against trigemu for the menus that the page downloads."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from explorer_blocks import unpacked
+from explorer_truth import random_slot, same, truth
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+from toy_menus import as_toml, menus
+from toys import memory_catalogue, menu_from, toy_events
+
+import trigemu
+from trigemu import Catalogue, Menu
+from trigemu.api import Scores
+from trigemu.studies import Profile, signal_bins
+from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
+from trigemu_pages.explorer.turnons import turnon_profiles
+
+NODE = shutil.which("node")
+HERE = Path(__file__).parent / "page"
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed (Debian: nodejs)")
+
+
+def made(menus: list[Menu], catalogue: Catalogue) -> tuple[PageData, Scores, dict[str, tuple[Profile, ...]]]:
+    """The data of a page with all signals, its scores, and the turn-ons of each signal."""
+    signals = [sample.name for sample in catalogue.samples if sample not in catalogue.background]
+    solved = trigemu.solve_budgets(menus, catalogue)
+    scores = trigemu.score_table(all_enabled(solved), catalogue, signals=signals)
+    profiles = turnon_profiles(scores, solved)
+    bins = {name: signal_bins(solved[0], catalogue, name, profiles) for name in signals}
+    return page_data(solved, scores, bins, "1"), scores, dict.fromkeys(signals, profiles)
+
+
+def shown(block: bytes, addresses: list[str]) -> list[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "block").write_bytes(block)
+        command = [str(NODE), str(HERE / "numbers.mjs"), f"{folder}/block"]
+        result = subprocess.run(
+            command, input="\n".join(addresses), capture_output=True, text=True, check=False
+        )
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def check(menus: list[Menu], catalogue: Catalogue, states: int, seed: int = 1) -> None:
+    """Random states of both slots."""
+    data, scores, profiles = made(menus, catalogue)
+    header, rng = unpacked(data.block), random.Random(seed)
+    addresses = [f"A={random_slot(rng, header)}&B={random_slot(rng, header)}&two" for _ in range(states)]
+    for address, page in zip(addresses, shown(data.block, addresses), strict=True):
+        slots = []
+        for toml in page["toml"]:
+            file = menus[0].path.with_name("downloaded.toml")
+            file.write_text(toml)
+            slots.append(trigemu.read_menu(file))
+        numbers = page["numbers"]
+        for name, expected in truth(scores, slots, profiles):
+            assert same(name, numbers.pop(name), expected), (address, name)
+        assert not numbers, address
+
+
+@given(menus(), st.integers(0, 2**32 - 1))
+@settings(max_examples=12, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # shrinking takes minutes
+def test_any_menu(triggers: list[dict[str, Any]], seed: int) -> None:
+    """With seeds, logic, random, prescales, coherent sets, switches, fitted or not, shared parents."""
+    events = toy_events(seed, 60)
+    shared = [event | {"parent": i // 4} for i, event in enumerate(toy_events(seed + 1, 60))]
+    signal = toy_events(seed + 2, 30)
+    catalogue = memory_catalogue({"a": events, "b": shared}, signals={"s": signal})
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted=seed % 2 == 0))
+        check([menu], catalogue, 4, seed)

@@ -1,0 +1,188 @@
+"""What a page says of a menu, against the menu."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from explorer_blocks import decisions_in, unpacked
+from hypothesis import given, settings
+from toy_menus import as_toml, menus
+from toys import memory_catalogue, menu_from, toy_events
+
+from trigemu import Menu, TrigemuError, score_table
+from trigemu.counting import raw_decisions
+from trigemu.support import BoolArray
+from trigemu.triggers import BitKind
+from trigemu_pages.explorer.expressions import decision_of
+from trigemu_pages.explorer.fit import all_enabled, page_data
+
+
+def entry_of(menu: Menu, events: int = 40) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The data of a page of a menu, and the entry of the menu."""
+    catalogue = memory_catalogue({"a": toy_events(5, events)})
+    scores = score_table(all_enabled([menu]), catalogue)
+    data = unpacked(page_data(menu, scores, {}, "0").block)
+    return data, data["menus"][0]
+
+
+def truth(expression: Any, raw: dict[str, Any]) -> Any:
+    if isinstance(expression, str):
+        return raw[expression]
+    ((operation, inner),) = expression.items()
+    if operation == "not":
+        return ~truth(inner, raw)
+    values = [truth(part, raw) for part in inner]
+    n = len(next(iter(raw.values())))
+    join = np.logical_and if operation == "and" else np.logical_or
+    return join.reduce([np.full(n, operation == "and"), *values])
+
+
+@given(menus())
+@settings(max_examples=30, deadline=None)
+def test_logic_and_seeds(triggers: list[dict[str, Any]]) -> None:
+    """The raw decisions that follow from the page are those of the menu, for events in no order."""
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6))
+        data, entry = entry_of(menu)
+    by_name = {t["name"]: t for t in entry["triggers"]}
+    rng = np.random.default_rng(0)
+    scores = [rng.integers(0, len(s["steps"]) + 1, 64) for s in data["scores"]]
+    bits = [rng.random(64) < 0.5 for _ in data["bits"]]
+    own = decisions_in(data, 0, {}, scores, bits, 64)
+    raw: dict[str, Any] = {}
+    for name in entry["order"]:
+        trigger = by_name[name]
+        fired = truth(trigger["decision"]["logic"], raw) if "logic" in trigger["decision"] else own[name]
+        raw[name] = fired & truth(trigger["seed"], raw) if trigger["seed"] else fired
+    everything = all_enabled([menu])[0]
+    read = [t.name for t in menu.triggers if not isinstance(t.description, BitKind)]
+    words = sum(
+        (own[name].astype(np.uint64) << np.uint64(bit) for bit, name in enumerate(read)),
+        np.zeros(64, np.uint64),
+    )
+    expected = raw_decisions(words[:, None], everything, {name: bit for bit, name in enumerate(read)})
+    for name, decisions in expected.items():
+        assert np.array_equal(raw[name], decisions), name
+
+
+LEVELS = """
+[menu]
+name = "m"
+crossing_rate_hz = 20e6
+levels = ["L1", "HLT"]
+
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 30.0
+level = "L1"
+coherent = "c"
+prescale = 2
+
+[[trigger]]
+name = "H"
+kind = "threshold"
+observable = "n_jet"
+above = 0.5
+level = "HLT"
+seed = "J and not C"
+group = "g"
+unit = "jets"
+enabled = false
+
+[[trigger]]
+name = "R"
+kind = "random"
+rate_hz = 100
+level = "L1"
+
+[[trigger]]
+name = "C"
+kind = "combination"
+legs = [{ object = "muon" }]
+level = "HLT"
+"""
+
+
+def test_what_the_page_says(tmp_path: Path) -> None:
+    data, entry = entry_of(menu_from(tmp_path, LEVELS), 400)
+    assert (entry["name"], entry["file"], entry["scale"], entry["levels"]) == (
+        "m",
+        "menu.toml",
+        0.5,
+        ["L1", "HLT"],
+    )
+    assert entry["order"].index("H") > max(map(entry["order"].index, "JC"))
+    jet, high, random, combination = entry["triggers"]
+    assert (jet["prescale"], jet["coherent"], jet["level"], jet["on"], jet["fixed"]) == (
+        2.0,
+        "c",
+        "L1",
+        True,
+        None,
+    )
+    assert (high["seed"], high["group"], high["unit"], high["on"]) == (
+        {"and": ["J", {"not": "C"}]},
+        "g",
+        "jets",
+        False,
+    )
+    steps = data["scores"][high["decision"]["score"]]["steps"]
+    assert {0.5, 1.5, 2.5} <= {*steps}
+    assert random["decision"] == {"always": True}
+    assert (random["prescale"], random["factor"]) == (1, 20e6 / 100)
+    assert random["fixed"] == "It does not look at events."
+    assert data["bits"][combination["decision"]["bit"]] == {"name": "C"}
+    assert combination["fixed"] == "The kind 'combination' has no score that one threshold is on."
+
+
+def test_a_prescale_that_switches_off(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, LEVELS)
+    off = tuple(replace(t, prescale=math.inf, enabled=False) if t.name == "J" else t for t in menu.triggers)
+    _, entry = entry_of(replace(menu, triggers=off))
+    assert (entry["triggers"][0]["prescale"], entry["triggers"][0]["on"]) == (None, False)
+
+
+def test_a_table_without_a_trigger_is_refused(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, LEVELS)
+    catalogue = memory_catalogue({"a": toy_events(5, 40)})
+    scores = score_table(menu.part(["J", "C"]), catalogue)
+    with pytest.raises(TrigemuError, match="score table was made without this trigger"):
+        page_data(all_enabled([menu]), scores, {}, "0")
+
+
+@dataclass(frozen=True)
+class Place:
+    name: str = "M"
+    kind: str = "majority"
+    place: str = "menu.toml:1"
+
+
+class Majority(BitKind, frozen=True):
+    """Two or more of some triggers."""
+
+    of: tuple[str, ...]
+
+    def inputs(self) -> tuple[str, ...]:
+        return self.of
+
+    def decide(self, raw: Any, n: int) -> BoolArray:
+        return np.sum([raw[name] for name in self.of] or np.zeros((1, n)), axis=0) >= 2  # type: ignore[no-any-return]
+
+
+def test_kinds_of_plugins_that_read_other_triggers() -> None:
+    rng = np.random.default_rng(1)
+    raw = {name: rng.random(200) < 0.4 for name in "abcd"}
+    kind = Majority(of=("a", "b", "c", "d"))
+    found = decision_of(Place(), kind)  # type: ignore[arg-type]
+    assert np.array_equal(truth(found["logic"], raw), kind.decide(raw, 200))
+    assert decision_of(Place(), Majority(of=("a",))) == {"logic": {"or": []}}  # type: ignore[arg-type]
+    with pytest.raises(TrigemuError, match="reads 9 triggers; a page can show at most 8"):
+        decision_of(Place(), Majority(of=tuple("abcdefghi")))  # type: ignore[arg-type]

@@ -1,0 +1,38 @@
+"""The modules of the page in node: their own tests, and numbers written as the command line writes them."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from trigemu.results.numbers import in_unit, short, with_error
+
+NODE = shutil.which("node")
+HERE = Path(__file__).parent / "page"
+pytestmark = pytest.mark.skipif(NODE is None, reason="node is not installed (Debian: nodejs)")
+
+
+def node(*arguments: object, given: str = "") -> subprocess.CompletedProcess[str]:
+    command = [str(NODE), *map(str, arguments)]
+    return subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=HERE)
+
+
+@pytest.mark.parametrize("name", ["engine.test.js", "state.test.js"])
+def test_tests_of_modules_pass(name: str) -> None:
+    result = node("--test", HERE / name)
+    assert result.returncode == 0, result.stdout
+    assert "# pass 0" not in result.stdout
+
+
+def test_numbers_are_written_as_in_the_terminal() -> None:
+    rng = random.Random(1)
+    given = [(rng.choice([1, 2.5, 9.995, 0.125, 1e3]) * 10.0 ** rng.randint(-4, 8), 0.0) for _ in range(200)]
+    given += [(hz * rng.random(), hz * 10 ** rng.uniform(-4, 1)) for hz, _ in given for _ in range(10)]
+    given += [(99.5, 9.95), (0.0, 0.0), (1e6, 5e4), (999.5, 0.0), (1250.0, 25.0), (2.5, 0.25)]
+    found = json.loads(node(HERE / "format.mjs", given=json.dumps(given)).stdout)
+    assert found == [[in_unit(*pair), with_error(*pair), short(pair[0])] for pair in given]

@@ -1,0 +1,230 @@
+"""The data of a page, read back, against the rates of the score table that it is made from."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from explorer_blocks import at_steps, rates_in, unpacked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_menus import as_toml, menus
+from toys import memory_catalogue, menu_from, toy_events
+
+from trigemu import Catalogue, Menu, TrigemuError, rates_of, score_table
+from trigemu.api import MenuRates, Scores
+from trigemu.studies import efficiencies, signal_bins
+from trigemu_pages.explorer.columns import steps_between
+from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
+from trigemu_pages.explorer.tables import CELL_EVENTS
+from trigemu_pages.explorer.turnons import turnon_profiles
+
+
+def page(
+    given: Menu | Sequence[Menu], catalogue: Catalogue, vary: Mapping[str, tuple[float, float]] | None = None
+) -> tuple[dict[str, Any], PageData, Scores]:
+    every = [given] if isinstance(given, Menu) else given
+    scores = score_table(all_enabled(every), catalogue, vary=vary)
+    made = page_data(every, scores, {}, "0")
+    return unpacked(made.block), made, scores
+
+
+def same(found: dict[Any, tuple[float, float, int]], rates: MenuRates) -> None:
+    """All rates, errors and numbers of events are equal."""
+    expected = {("menu", "", "rate"): rates.rate}
+    for what, of in (("trigger", rates.triggers), ("group", rates.groups)):
+        expected |= {(what, one.name, quantity): rate for one in of for quantity, rate in one.rates.items()}
+    assert {*expected} <= {*found}
+    for label, rate in expected.items():
+        hz, error, events = found[label]
+        assert events == rate.events, label
+        assert hz == pytest.approx(rate.hz, rel=1e-12, abs=1e-12 * rates.rate.hz), label
+        assert error == pytest.approx(rate.error_hz, rel=1e-9, abs=1e-9 * rates.rate.error_hz), label
+
+
+def offered(data: dict[str, Any], number: int, draw: st.DataObject) -> dict[str, int]:
+    decisions = {t["name"]: t["decision"] for t in data["menus"][number]["triggers"]}
+    return {
+        name: draw.draw(st.integers(d["first"], d["last"])) for name, d in decisions.items() if "score" in d
+    }
+
+
+@given(menus(), st.integers(0, 2**32 - 1), st.data())
+@settings(max_examples=40, deadline=None)
+def test_any_menu_at_any_offered_steps(
+    triggers: list[dict[str, Any]], seed: int, draw: st.DataObject
+) -> None:
+    """With seeds, logic, random, prescales, coherent sets; triggers switched off and on; shared parents."""
+    shared = [event | {"parent": i // 3} for i, event in enumerate(toy_events(seed + 1, 30))]
+    catalogue = memory_catalogue({"a": toy_events(seed, 60), "b": shared})
+    fitted = draw.draw(st.booleans())
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(triggers, 40e6, fitted=fitted))
+        data, made, scores = page(menu, catalogue)
+    for steps in ({}, offered(data, 0, draw)):
+        on = frozenset(t.name for t in menu.triggers if draw.draw(st.booleans())) or {menu.triggers[0].name}
+        now = replace(menu, triggers=tuple(replace(t, enabled=t.name in on) for t in menu.triggers))
+        now = at_steps(data, 0, now, steps)
+        by_name = {t["name"]: t for t in data["menus"][0]["triggers"]}
+        emulation = scores.emulation(now)
+        assert any(by_name[t.name]["fitted"] for t in now.used) == (emulation.half is not None)
+        same(rates_in(data, 0, now, steps), rates_of(emulation, now))
+    assert [t["on"] for t in data["menus"][0]["triggers"]] == [t.enabled for t in made.menus[0].triggers]
+
+
+TWO = """
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+{jet}
+
+[[trigger]]
+name = "G"
+kind = "threshold"
+observable = "photon[0].pt"
+{photon}
+"""
+
+
+def two(folder: Path, jet: str = "above = 30.0", photon: str = "above = 12.0", name: str = "two") -> Menu:
+    file = folder / f"{name}.toml"
+    file.parent.mkdir(exist_ok=True)
+    return replace(menu_from(file.parent, TWO.format(jet=jet, photon=photon)), name=name)
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    events = [event | {"weight": 1.0 + i % 3} for i, event in enumerate(toy_events(1, 2000))]
+    return memory_catalogue(
+        {"a": events, "b": toy_events(2, 100)}, signals={"s": toy_events(3, 60)}, require="n_jet >= 1"
+    )
+
+
+def test_menus_share_the_steps_of_one_score(tmp_path: Path, catalogue: Catalogue) -> None:
+    low, high = 30.1, 47.123456789012345
+    both = [two(tmp_path / "a", f"above = {low}", name="a"), two(tmp_path / "b", f"above = {high}", name="b")]
+    data, _, scores = page(both, catalogue, {"J": (20, 80), "G": (12, 12)})
+    jet = data["scores"][0]
+    assert (jet["name"], jet["unit"], jet["steps"][0], jet["steps"][-1]) == ("jet[0].pt", "GeV", 20.0, 80.0)
+    assert low in jet["steps"]
+    assert high in jet["steps"]
+    entries = [menu["triggers"][0]["decision"] for menu in data["menus"]]
+    assert [jet["steps"][d["at"]] for d in entries] == [low, high]
+    photon = data["menus"][0]["triggers"][1]
+    assert photon["decision"] == {"score": 1, "at": 0, "first": 0, "last": 0}
+    assert photon["fixed"] == "No other threshold is offered for it."
+    for number, menu in enumerate(both):
+        same(rates_in(data, number, menu, {}), rates_of(scores.emulation(menu)))
+
+
+def test_budgets_and_the_half_that_they_were_found_on(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path, "total_rate_hz = 300.0")
+    data, made, scores = page(menu, catalogue)
+    jet, photon = data["menus"][0]["triggers"]
+    assert data["half"] == "evaluation"
+    assert (jet["fitted"], photon["fitted"]) == (True, False)
+    assert jet["budget"] == {"quantity": "total", "hz": 300.0}
+    assert data["scores"][0]["steps"][jet["decision"]["at"]] == made.menus[0].trigger("J").solution.cut  # type: ignore[union-attr]
+    rates = rates_of(scores.emulation(menu))
+    same(rates_in(data, 0, made.menus[0], {}), rates)
+    table = data["background"]
+    assert table["largest_fitted"] > table["largest"] > 0
+
+
+def test_a_disabled_trigger_with_a_budget_never_fires(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path, "total_rate_hz = 300.0\nenabled = false")
+    data, _, _ = page(menu, catalogue)
+    jet = data["menus"][0]["triggers"][0]
+    assert not data["background"]["bits"][jet["decision"]["bit"]].any()
+    assert jet["fixed"].startswith("It is disabled in the menu")
+    assert not jet["fitted"]
+
+
+def test_few_events_of_equal_rows_stay_events(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path, "above = 30.0\nprescale = 2")
+    table = page(menu, catalogue, {"J": (30, 30), "G": (12, 12)})[0]["background"]
+    assert table["cells"] == 3
+    assert table["events"] == 0
+    table = page(menu, catalogue)[0]["background"]
+    assert table["events"] > 0
+    assert (table["cell_events"] >= CELL_EVENTS).all()
+
+
+def test_signals(tmp_path: Path, catalogue: Catalogue) -> None:
+    """All selected events, and turn-ons in the bins of `trigemu efficiency`."""
+    menu = two(tmp_path)
+    scores = score_table(menu, catalogue, signals="s")
+    profiles = turnon_profiles(scores, [menu])
+    assert [(p.observable, p.unit) for p in profiles] == [("jet[0].pt", "GeV"), ("photon[0].pt", "GeV")]
+    bins = {"s": signal_bins(menu, catalogue, "s", profiles)}
+    data = unpacked(page_data(menu, scores, bins, "0").block)
+    (signal,) = data["signals"]
+    assert (signal["name"], signal["condition"]) == ("s", "n_jet >= 1")
+    table = signal["table"]
+    weight = table["weights"][table["weight"]]
+    found = efficiencies(menu, catalogue, "s", profiles, triggers=["J"])
+    assert (table["events"], table["cells"]) == (found.turnons[0].selected, 0)
+    fired = table["scores"][0] > data["menus"][0]["triggers"][0]["decision"]["at"]
+    for turnon, shown in zip(found.turnons, signal["turnons"], strict=True):
+        assert tuple(shown["edges"]) == turnon.profile.edges
+        assert len(shown["edges"]) <= 41
+        last = len(shown["edges"])
+        whole = np.bincount(shown["bin"], weight, last)[:-1]
+        with np.errstate(invalid="ignore"):
+            value = np.bincount(shown["bin"], weight * fired, last)[:-1] / whole
+        np.testing.assert_allclose(value, turnon.curves[1].value, rtol=1e-12)
+    with pytest.raises(TrigemuError, match="different events"):
+        page_data(menu, scores, {"s": replace(bins["s"], id=bins["s"].id[::-1])}, "0")
+
+
+def test_a_page_that_is_too_large_offers_less(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path, "above = 60.0")
+    scores = score_table(menu, catalogue)
+    whole = page_data(menu, scores, {}, "0")
+    assert not whole.warnings
+    smaller = page_data(menu, scores, {}, "0", most=len(whole.base64) * 3 // 4 - 500)
+    assert "J" in smaller.warnings[0]
+    first = [unpacked(made.block)["scores"][0]["steps"][0] for made in (whole, smaller)]
+    assert first[0] < first[1] < 60.0
+    with pytest.raises(TrigemuError, match=r"has \d+ events, too many for a page .* --vary NAME=LOW:HIGH"):
+        page_data(menu, scores, {}, "0", most=100)
+
+
+def test_a_menu_that_was_changed_meanwhile_is_refused(tmp_path: Path, catalogue: Catalogue) -> None:
+    menu = two(tmp_path)
+    scores = score_table(menu, catalogue)
+    menu.path.write_text("# another\n" + menu.path.read_text())
+    with pytest.raises(TrigemuError, match=r"menu\.toml was changed after it was read"):
+        page_data(menu, scores, {}, "0")
+
+
+@given(
+    st.floats(-1e4, 1e4),
+    st.floats(0, 1e4),
+    st.lists(st.floats(0, 1), min_size=1, max_size=60),
+    st.booleans(),
+)
+def test_steps_contain_what_is_written(low: float, width: float, shares: list[float], whole: bool) -> None:
+    high = low + width
+    written = sorted({min(high, low + share * width) for share in shares})
+    steps = steps_between(low, high, written, whole).tolist()
+    assert steps == sorted(set(steps))
+    assert {low, high, *written} <= {*steps}
+    assert len(steps) <= 255
+    assert steps[0] == low
+    assert steps[-1] == high
+    assert all(float(repr(step)) == step for step in steps)
+
+
+def test_round_steps() -> None:
+    assert steps_between(21.2, 166.0, [40.0], False).tolist()[:4] == [21.2, 22.0, 23.0, 24.0]
+    assert steps_between(9.9, 10.7, [10.0], False)[:3].tolist() == [9.9, 9.91, 9.92]
+    assert steps_between(0.5, 4.0, [1.5], True).tolist() == [0.5, 1.5, 2.5, 3.5, 4.0]
+    assert steps_between(1e-6, 1.0, [0.5], False)[1] < 2e-6
+    assert steps_between(3.0, 3.0, [3.0], False).tolist() == [3.0]

@@ -1,0 +1,166 @@
+"""Menu files in pieces: joined they are the file, and a changed value changes its trigger alone."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_menus import as_toml, menus
+
+from trigemu import Menu, TrigemuError, read_menu
+from trigemu.triggers import Random, ScoreKind
+from trigemu_pages.explorer.toml_slots import Piece, pieces_of
+
+ROOT = Path(__file__).parents[3]
+
+
+def read(text: str) -> Menu:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "menu.toml"
+        file.write_bytes(text.encode())
+        return replace(read_menu(file), path=Path("menu.toml"))
+
+
+def joined(pieces: list[Piece], new: dict[tuple[str, str], str] | None = None) -> str:
+    """The file with new values, by trigger and key, as the page writes it."""
+    changed, text = new or {}, ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            text += piece
+            continue
+        value = changed.get((piece["trigger"], piece["key"]))
+        if value is None:
+            text += piece["before"] + piece["value"] if "value" in piece else ""
+        elif piece["key"] == "budget":
+            fitted = f'\nfitted_on = "{piece["fitted_on"]}"' if "fitted_on" in piece else ""
+            text += f"above = {value}{fitted}{piece['after']}"
+        else:
+            text += piece["before"] + value + piece["after"]
+    return text
+
+
+def decides(menu: Menu) -> list[Any]:
+    """All of its triggers but for their lines."""
+    return [replace(trigger, place="") for trigger in menu.triggers]
+
+
+@given(menus(), st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_changed_value_changes_its_trigger_alone(
+    triggers: list[dict[str, Any]], draw: st.DataObject
+) -> None:
+    text = _restyled(as_toml(triggers, 40e6), draw)
+    menu = read(text)
+    pieces = pieces_of(text, menu, "toy")
+    assert joined(pieces) == text
+    at = draw.draw(st.integers(0, len(menu.triggers) - 1))
+    trigger = menu.triggers[at]
+    expected = {
+        "enabled": replace(trigger, enabled=not trigger.enabled),
+        "prescale": replace(trigger, prescale=8.0),
+    }
+    values = {"enabled": str(not trigger.enabled).lower(), "prescale": "8.0"}
+    if isinstance(trigger.description, Random):
+        factor = trigger.description.own_prescale(40e6)
+        expected["prescale"] = replace(trigger, prescale=8.0 * factor)
+    if isinstance(trigger.description, ScoreKind):
+        values["above"] = "12.25"
+        expected["above"] = replace(trigger, description=trigger.description.at(12.25))
+    key = draw.draw(st.sampled_from([*values]))
+    if key == "enabled" and trigger.enabled and len(menu.enabled) == 1:
+        return  # a menu needs a trigger
+    found = read(joined(pieces, {(trigger.name, key): values[key]}))
+    wanted = [*menu.triggers]
+    wanted[at] = expected[key]
+    assert decides(found) == decides(replace(menu, triggers=tuple(wanted)))
+
+
+def _restyled(text: str, draw: st.DataObject) -> str:
+    """The same menu in other styles: comments, blanks, quoted keys, missing keys, line ends."""
+    lines = []
+    for line in text.splitlines():
+        key, equals, value = line.partition(" = ")
+        style = draw.draw(st.integers(0, 5))
+        if key == "prescale" and value == "1.0" and style % 2:
+            continue
+        if key == "enabled" and value == "true" and style % 2:
+            continue
+        if not equals or style < 2:
+            lines.append(line)
+        elif style == 2:
+            lines.append(f"  {key}={value} \t# {key} = 5, [[trigger]] above = 3")
+        elif style == 3:
+            lines += ["# above = 7", f'"{key}" =   {value}', ""]
+        else:
+            lines.append(f"{line}   ")
+    end = draw.draw(st.sampled_from(["\n", "\r\n"]))
+    return end.join(lines) + draw.draw(st.sampled_from([end, ""]))
+
+
+@pytest.mark.parametrize("name", ["full", "two-level", "alpha_t", "decade", "full-decade"])
+def test_menus_that_come_with_trigemu(name: str) -> None:
+    file = ROOT / "menus" / f"{name}.toml"
+    text, menu = file.read_text(encoding="utf-8"), read_menu(file)
+    pieces = pieces_of(text, menu, "embedded")
+    assert joined(pieces) == text
+    slots = [piece for piece in pieces if not isinstance(piece, str)]
+    for trigger in menu.triggers:
+        keys = [slot["key"] for slot in slots if slot["trigger"] == trigger.name]
+        has_score = isinstance(trigger.description, ScoreKind)
+        own = ("budget" if trigger.budget else "above",) if has_score else ()
+        assert sorted(keys) == sorted(("prescale", "enabled", *own))
+
+
+BUDGET = """# a budget
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+unique_rate_hz = 1350.0    # of the menu
+"""
+
+
+def test_a_threshold_takes_the_place_of_a_budget() -> None:
+    pieces = pieces_of(BUDGET, read(BUDGET), "toy")
+    text = joined(pieces, {("J", "budget"): "41.5"})
+    assert text == BUDGET.replace("unique_rate_hz = 1350.0", 'above = 41.5\nfitted_on = "toy"')
+    (trigger,) = read(text).triggers
+    assert (trigger.budget, trigger.fitted_on) == (None, "toy")
+
+
+INLINE = """trigger = [
+    { kind = "random", rate_hz = 5, name = "R", enabled = false }, # the first
+    {name="J",kind="threshold",observable="jet[0].pt",total_rate_hz=100},
+    { name = "G", kind = "threshold", observable = "met", above = 1_000.0 },
+]
+"""
+
+
+def test_inline_tables() -> None:
+    pieces = pieces_of(INLINE, read(INLINE), "toy")
+    assert joined(pieces) == INLINE
+    changes = {
+        ("R", "prescale"): "2.0",
+        ("R", "enabled"): "true",
+        ("J", "prescale"): "3.0",
+        ("J", "enabled"): "false",
+        ("J", "budget"): "41.5",
+        ("G", "above"): "7.5",
+    }
+    random, jet, met = read(joined(pieces, changes)).triggers
+    assert (random.prescale, random.enabled) == (2.0 * 40e6 / 5, True)
+    assert (jet.prescale, jet.enabled, jet.budget) == (3.0, False, None)
+    assert isinstance(jet.description, ScoreKind)
+    assert isinstance(met.description, ScoreKind)
+    assert (jet.description.cut, met.description.cut) == (41.5, 7.5)
+
+
+def test_tables_apart_from_each_other_are_refused() -> None:
+    text = BUDGET + '\n[sums.ht]\nof = ["jet"]\n' + BUDGET.replace('"J"', '"K"')
+    with pytest.raises(TrigemuError, match="write each as a table"):
+        pieces_of(text, read(text), "toy")

@@ -1,0 +1,105 @@
+"""A page needs nothing but itself, says what it was given, and is the same each time."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from trigemu_pages.report.section import Picture, ReportTable, Section, slug
+
+from trigemu import TrigemuError
+from trigemu.results.figures.style import figure
+from trigemu_pages.report.page import as_csv, render, write_figures
+
+
+def section(dense: bool = False) -> Section:
+    with figure(4, 3) as (made, axes):
+        axes.plot([0, 1], [0, 1])
+        axes.set_xlabel("x [GeV]")
+    picture = Picture("line", 'A "line" & more', made, {"x": [0.0, np.nan], "y": np.array([0, 1])}, dense)
+    table = ReportTable(("a", "b"), (("<b>", "1"), ("c", "2")), "lr", strong=frozenset([1]))
+    return Section("Two words", ("x < y",), (table,), parts=(Section("part", pictures=(picture,)),))
+
+
+class Elements(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.attributes: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.attributes.append((tag, dict(attrs)))
+        if tag not in ("meta", "link", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_texts_are_shown_as_they_are() -> None:
+    page = render("A <menu>", [section()])
+    for text in ("A &lt;menu&gt;", "x &lt; y", "&lt;b&gt;", "A &#34;line&#34; &amp; more", 'id="Two_words"'):
+        assert text in page
+    assert "<b>" not in page
+
+
+def test_every_element_is_closed_and_nothing_is_fetched_or_run() -> None:
+    elements = Elements(render("menu", [section(), section(dense=True)]))
+    assert not elements.open
+    tags = {tag for tag, _ in elements.attributes}
+    assert not tags & {"script", "iframe", "object"}
+    for tag, attributes in elements.attributes:
+        for key in ("src", "href"):
+            link = attributes.get(key) or "#"
+            assert link.startswith(("#", "data:")), (tag, link)
+
+
+def test_figures_are_vectors_unless_they_are_dense() -> None:
+    for dense, kind, start in ((False, "svg+xml", b"<?xml"), (True, "png", b"\x89PNG")):
+        found = re.search(r'src="data:image/([a-z+]+);base64,([^"]+)"', render("menu", [section(dense)]))
+        assert found
+        assert found[1] == kind
+        assert base64.b64decode(found[2]).startswith(start)
+
+
+def test_the_same_sections_give_the_same_bytes() -> None:
+    assert render("menu", [section()]) == render("menu", [section()])
+
+
+def test_columns_that_say_nothing_can_be_left_out() -> None:
+    table = ReportTable(("a", "b", "c"), (("1", "", "2"), ("3", "", "")), "lrr")
+    assert table.trimmed() == ReportTable(("a", "c"), (("1", "2"), ("3", "")), "lr")
+
+
+def test_figures_are_written_with_their_numbers(tmp_path: Path) -> None:
+    files = write_figures([section()], tmp_path / "new")
+    assert [file.name for file in files] == ["line.png", "line.pdf", "line.csv"]
+    assert (tmp_path / "new" / "line.pdf").read_bytes().startswith(b"%PDF")
+    rows = list(csv.reader(io.StringIO((tmp_path / "new" / "line.csv").read_text())))
+    names = [file.name for file in write_figures([section(), section()], tmp_path / "two")]
+    assert names[::3] == ["line.png", "line_2.png"]  # of two pictures of one name, none is lost
+    assert rows == [["x", "y"], ["0.0", "0"], ["", "1"]]
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TrigemuError, match="cannot write"):
+        write_figures([section()], tmp_path / "file")
+
+
+def test_numbers_are_written_to_the_last_bit() -> None:
+    (_, row) = csv.reader(io.StringIO(as_csv({"x": np.array([0.1 + 0.2]), "n": ["a,b"]})))
+    assert float(row[0]) == 0.1 + 0.2
+    assert row[1] == "a,b"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [("jet[0].pt", "jet_0_pt"), ("n_jet >= 2", "n_jet_ge_2"), ("n_jet > 2", "n_jet_gt_2"), ("a b", "a_b")],
+)
+def test_names_of_files(text: str, name: str) -> None:
+    assert slug(text) == name

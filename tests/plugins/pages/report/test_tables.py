@@ -1,0 +1,214 @@
+"""Tables and references say what the results hold."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toys import memory_catalogue, toy_events
+
+from trigemu import TrigemuError, read_menu
+from trigemu.results.figures.style import shown
+from trigemu.results.notes import notes_of_menus
+from trigemu.studies.efficiency_profiles import ProfileSet, Reference
+from trigemu.studies.scan_steps import Steps
+from trigemu_pages.report import tables
+from trigemu_pages.report.published import beside_references
+from trigemu_pages.report.sections import sections
+from trigemu_pages.report_contents import Contents, collect_contents, parse_scan, profiles_beside
+
+HEAD = '[menu]\nname = "{}"\n'
+J30 = '[[trigger]]\nname = "J30"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {}\ngroup = "jets"\n'
+MU = (
+    '[[trigger]]\nname = "MU"\nkind = "combination"\nlegs = [{ object = "muon", pt = { min = 10.0 } }]\n'
+    "prescale = 2\n"
+)
+NEVER = '[[trigger]]\nname = "NEVER"\nkind = "threshold"\nobservable = "met"\nabove = 1e6\n'
+
+
+def contents(folder: Path, *texts: str, **others: Any) -> Contents:
+    menus = []
+    for number, text in enumerate(texts):
+        file = folder / f"menu{number}.toml"
+        file.write_text(text)
+        menus.append(read_menu(file))
+    return collect_contents(menus, memory_catalogue({"a": toy_events(1, 300)}), **others)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Contents:
+    return contents(
+        tmp_path, HEAD.format("one") + J30.format(30.0) + MU, HEAD.format("two") + J30.format(40.0)
+    )
+
+
+def test_the_menus(two: Contents) -> None:
+    table = tables.menus(two)
+    assert table.head == ("menu", "triggers", "rate", "events (N_eff)", "less one", "gained", "lost")
+    first, second = table.rows
+    assert (first[0], first[4], second[0], second[1]) == ("one", "–", "two", "1")
+    assert two.comparison
+    (gain,) = (g for g in two.comparison.gained if (g.a, g.b) == ("one", "two"))
+    (loss,) = (g for g in two.comparison.gained if (g.a, g.b) == ("two", "one"))
+    assert second[5:] == (tables.hz(gain.hz, gain.error_hz), tables.hz(loss.hz, loss.error_hz))
+    assert second[4].startswith("−")
+
+
+def test_a_trigger_that_is_defined_alike_stands_once(two: Contents) -> None:
+    table = tables.definitions(two.variants)
+    assert [row[0] for row in table.rows] == ["J30", "MU"]
+    assert table.head[-2:] == ("in one", "in two")
+    assert table.rows[0][-2:] == ("30", "40")
+    assert table.rows[1][-2:] == ("yes", "–")
+    assert "legs = [{ object = muon" in table.rows[1][2]
+
+
+def test_differences_are_of_the_later_menu_less_the_earlier(two: Contents) -> None:
+    rows = {row[1]: row for row in tables.differences(two.comparison).rows}  # type: ignore[arg-type]
+    assert rows["menu"][0] == "two − one"
+    assert rows["MU"][2].startswith("−")
+    changes = tables.changes(two.comparison)  # type: ignore[arg-type]
+    assert changes
+    assert ("one → two", "J30", "above: 30 → 40") in changes.rows
+
+
+def test_what_both_variants_of_a_trigger_accept(two: Contents) -> None:
+    (row,) = tables.common(two.comparison).rows  # type: ignore[arg-type, union-attr]
+    assert (row[0], row[-1]) == ("J30", "100.0 %")  # what is above 40 is above 30
+
+
+def test_identical_menus_have_no_differences(tmp_path: Path) -> None:
+    same = contents(tmp_path, HEAD.format("one") + MU, HEAD.format("two") + MU)
+    assert same.comparison
+    assert not tables.differences(same.comparison).rows
+    assert tables.changes(same.comparison) is None
+    assert "Differences" in [section.title for section in sections(same)]
+
+
+def test_rates_have_limits_and_no_columns_that_say_nothing(tmp_path: Path) -> None:
+    one = contents(tmp_path, HEAD.format("one") + J30.format(30.0) + NEVER)
+    table = tables.rates(one.variants[0])
+    assert "prescale" not in table.head
+    rows = {row[0]: dict(zip(table.head, row, strict=True)) for row in table.rows}
+    assert list(rows) == ["J30", "NEVER", "group jets", "menu one"]
+    assert rows["NEVER"]["total"].startswith("<")
+    assert rows["NEVER"]["unique / total"] == "–"
+    assert any("upper limit" in note for note in notes_of_menus(one.variants))
+
+
+def test_the_unique_fraction_and_its_error(tmp_path: Path) -> None:
+    """Of weighted events that pass, the standard error of a ratio, event by event."""
+    variant = contents(
+        tmp_path, HEAD.format("one") + J30.format(30.0) + NEVER + MU.replace("2", "1")
+    ).variants[0]
+    events = toy_events(1, 300)
+    passing = [e for e in events if any(j["pt"] > 30 for j in e["jet"])]
+    alone = [not any(m["pt"] >= 10 for m in e["muon"]) for e in passing]
+    total = math.fsum(e["weight"] for e in passing)
+    share = math.fsum(e["weight"] for e, a in zip(passing, alone, strict=True) if a) / total
+    error = math.fsum((e["weight"] * (a - share)) ** 2 for e, a in zip(passing, alone, strict=True)) ** 0.5
+    assert variant.triggers[0].unique_fraction == pytest.approx((share, error / total), rel=1e-9)
+    assert variant.triggers[1].unique_fraction is None
+
+
+def reference(quantity: Any, value: float, menu: str = "one", trigger: str | None = "J30") -> Reference:
+    return Reference(menu=menu, trigger=trigger, quantity=quantity, value=value, source="a paper")
+
+
+def test_numbers_stand_beside_those_of_references(two: Contents, tmp_path: Path) -> None:
+    total = two.variants[0].triggers[0].total
+    given = ProfileSet(
+        "p", (), (), None, (), None, (), (),
+        (
+            reference("total_hz", total.hz / 2),
+            reference("rate_hz", two.variants[0].rate.hz, trigger=None),
+            reference("unique_fraction", 0.5),
+            reference("unique_ceiling", 0.5),
+            reference("total_hz", 1.0, menu="another"),
+        ),
+        tmp_path, "",
+    )  # fmt: skip
+    found = next(beside_references(replace(two, profiles=(given,)), ()))
+    assert found
+    rows = found.tables[0].rows
+    assert [row[1] for row in rows] == [
+        "J30 total rate",
+        "rate",
+        "J30 unique / total",
+        "J30 ceiling of unique / total",
+    ]
+    assert rows[0][2] == tables.hz(total.hz, total.error_hz)
+    assert rows[0][4].startswith("2.0")
+    assert rows[1][4].startswith("1.0")
+    assert rows[3][2] == rows[3][4] == "–"  # nobody told it
+    assert "a paper" in found.text[0]
+
+
+def test_scans_are_of_every_menu_that_has_the_trigger(tmp_path: Path) -> None:
+    texts = HEAD.format("one") + J30.format(30.0) + MU, HEAD.format("two") + MU
+    found = contents(tmp_path, *texts, scans=[Steps("J30", (20.0, 30.0, 40.0))])
+    ((menu, scan),) = found.scans
+    assert menu.name == "one"
+    assert scan.points[1].rate == found.variants[0].rate
+    with pytest.raises(TrigemuError, match="scan: unknown trigger 'J3'; did you mean 'J30'"):
+        contents(tmp_path, *texts, scans=[Steps("J3", (1.0,))])
+
+
+def test_a_budget_is_scanned_and_its_threshold_is_among_the_values(tmp_path: Path) -> None:
+    rate = sum(e["weight"] for e in toy_events(1, 300)) / 20
+    text = HEAD.format("one") + J30.format(30.0).replace("above = 30.0", f"total_rate_hz = {rate}")
+    found = contents(tmp_path, text)
+    ((_, scan),) = found.scans
+    variant = found.variants[0]
+    (point,) = (p for p in scan.points if p.triggers[0].threshold == variant.triggers[0].threshold)
+    assert point.rate.hz == variant.rate.hz
+    text = " ".join(sections(found)[0].text)
+    assert "from the evaluation half, scaled to all" in text
+    assert "J30: threshold" in text
+
+
+@pytest.mark.parametrize("text", ["J30", "=1:2:1", "J30=3:2:1", "J30=a"])
+def test_scans_that_cannot_be_read(text: str) -> None:
+    with pytest.raises(TrigemuError, match=r"scan|values"):
+        parse_scan(text)
+
+
+def test_a_scan_as_it_is_typed() -> None:
+    assert parse_scan("a=b=60:80:10") == Steps("a=b", (60.0, 70.0, 80.0))
+
+
+def test_profiles_are_found_beside_the_menus_that_they_are_about(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.toml").write_text(HEAD.format(name) + MU)
+    profile = '[profile]\nmenus = ["b.toml", "a.toml"]\nsamples = ["s"]\n'
+    profile += '[[observable]]\nexpression = "met"\nbins = "0:10:5"\n'
+    (tmp_path / "z.toml").write_text(profile)
+    (tmp_path / "broken.toml").write_text("[profile]\nmenus = 3")
+    (tmp_path / "worse.toml").write_text("[profile")
+    a, b = tmp_path / "a.toml", tmp_path / "b.toml"
+    toys = memory_catalogue({"a": toy_events(1, 9)}, signals={"s": toy_events(2, 9)})
+    found = profiles_beside([a, b], toys)
+    assert [profiles.path.name for profiles in found] == ["z.toml"]
+    assert profiles_beside([a], toys) == ()
+    assert profiles_beside([a, b], memory_catalogue({"a": toy_events(1, 9)})) == ()
+
+
+def test_turn_ons_without_profiles_are_of_leading_objects(tmp_path: Path) -> None:
+    file = tmp_path / "menu.toml"
+    file.write_text(HEAD.format("one") + J30.format(30.0) + MU)
+    catalogue = memory_catalogue({"a": toy_events(1, 100)}, signals={"s": toy_events(2, 200)})
+    (found,) = collect_contents([read_menu(file)], catalogue).turnons
+    assert [observable.expression for observable in found.observables] == ["jet[0].pt", "muon[0].pt"]
+    without = memory_catalogue({"a": toy_events(1, 100)})
+    assert collect_contents([read_menu(file)], without).turnons == ()
+
+
+def test_long_names_are_shortened_and_stay_different() -> None:
+    long = "A_TRIGGER_WITH_A_NAME_THAT_GOES_ON"
+    found = shown(["J100", long, long[:20] + "_" + long[21:], "Z" * 26])
+    assert found["J100"] == "J100"
+    assert max(map(len, found.values())) <= 31
+    assert len(set(found.values())) == 4

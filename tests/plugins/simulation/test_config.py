@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from trigemu.support.toml import TableError
+from trigemu_simulation import config, pythia
+
+GOOD = """
+name = "small"
+seed = 1
+luminosity_cm2s = 1e34
+
+[fakes]
+probability = 1e-3
+
+[[slice]]
+name = "hard"
+description = "QCD jets"
+settings = ["HardQCD:all = on", "PhaseSpace:pTHatMin = 20."]
+blocks = 2
+"""
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "small.toml"
+    path.write_text(text)
+    return path
+
+
+def test_shipped_configurations_load() -> None:
+    assert {"embedded", "first"} <= set(config.shipped())
+    for name in config.shipped():
+        loaded = config.load_config(name)
+        assert loaded.name == name
+        for part in loaded.slices:
+            pythia.check(part)
+
+
+def test_path_and_defaults(tmp_path: Path) -> None:
+    loaded = config.load_config(written(tmp_path, GOOD))
+    assert loaded.convention == "luminosity"
+    assert loaded.crossings is None
+    assert loaded.interactions == 2 * loaded.slices[0].block_size
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("blocks = 2", "block = 2", [":13: unknown key 'block'; did you mean 'blocks'?"]),
+        ("seed = 1", "sead = 1", [":3: unknown key 'sead'; did you mean 'seed'?", "'seed' is missing"]),
+        ("probability = 1e-3", "p = 1", [":7: unknown key 'p'", "softness"]),
+        ("blocks = 2", 'blocks = "2"', [":13: blocks = '2'", "an integer"]),
+        ("blocks = 2", "blocks = 0", [":9", "at least 1 of blocks"]),
+        ("probability = 1e-3", "probability = 150", [":7: fakes.probability = 150", "<= 100"]),
+        ("probability = 1e-3", "power = 1.0", [":6: the key 'probability' is missing"]),
+        ("seed = 1", "seed = 1\nconvention = 'x'", [":4: unknown key 'convention'"]),
+        ("[fakes]", "[crossings]\nbusy = 1\n[fakes]", [":7: unknown key 'busy'", "busy_factor"]),
+        ("[fakes]", "[crossings]\nbusy_fraction = 1\n[fakes]", ["crossings.busy_fraction = 1", "< 1"]),
+        (
+            "[fakes]",
+            "[[slice]]\nname='m'\ndescription=''\nmuons_of='x'\n[fakes]",
+            ["muons_of = 'x'", "a slice above"],
+        ),
+        ("blocks = 2", "", ["slice 'hard' needs settings of Pythia and at least 1 of blocks"]),
+        (
+            "[fakes]",
+            "[crossings]\nbusy_fraction = 0.5\nbusy_factor = 3\n[fakes]",
+            [":8: busy_factor = 3", "must not exceed 1"],
+        ),
+        ("blocks = 2", "blocks = 2\nrole = 'signal'\n[crossings]", ["role 'background'"]),
+        ('name = "hard"', 'name = "../hard"', [":10: name = '../hard'"]),
+        ("seed = 1", "seed = ", ["not valid TOML", "line 3"]),
+        ("1e-3", "1e-3\nsoftness = 0", [":8: fakes.softness = 0", "> 0"]),
+        ("blocks = 2", "blocks = 2\nmuons = 'some'", [":14: muons = 'some'", "'drop' or 'keep' or 'only'"]),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, old: str, new: str, parts: list[str]) -> None:
+    path = written(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(TableError) as error:
+        config.load_config(path)
+    for part in [str(path), *parts]:
+        assert part in str(error.value)
+
+
+def test_crossings_change_what_weights_mean(tmp_path: Path) -> None:
+    loaded = config.load_config(written(tmp_path, GOOD + "\n[crossings]\nphoton_weight_hz = 0.5\n"))
+    assert loaded.crossings is not None
+    assert loaded.crossings.photon_weight_hz == 0.5
+    assert loaded.convention == "crossing"
+
+
+def test_a_variant_of_a_shipped_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten times as many interactions at another luminosity; a file with the name of the base is not read."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "embedded").write_text("nothing")
+    file = tmp_path / "more.toml"
+    file.write_text('name = "more"\nbase = "embedded"\nluminosity_cm2s = 2e34\ntimes = 10\n')
+    more = config.load_config(file)
+    (tmp_path / "embedded").unlink()
+    base = config.load_config("embedded")
+    assert (more.name, more.luminosity_cm2s, more.seed) == ("more", 2e34, base.seed)
+    assert more.interactions == 10 * base.interactions
+    assert more.crossings is not None
+    assert base.crossings is not None
+    assert more.crossings.photon_weight_hz == pytest.approx(base.crossings.photon_weight_hz / 10)
+    assert more.crossings.busy_factor == base.crossings.busy_factor
+    file.write_text('name = "more"\nbase = "more.toml"\n')
+    with pytest.raises(
+        TableError, match=r":2: base = 'more.toml': expected a shipped configuration: embedded, first"
+    ):
+        config.load_config(file)
+
+
+def test_slice_names_are_unique(tmp_path: Path) -> None:
+    part = GOOD[GOOD.index("[[slice]]") :]
+    with pytest.raises(TableError, match="'hard' is used twice"):
+        config.load_config(written(tmp_path, GOOD + part))
+
+
+def test_absent_configuration_names_shipped_ones() -> None:
+    with pytest.raises(config.ConfigError, match="did you mean 'first'"):
+        config.load_config("firsst")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HardQCD:all = on",
+        "PhaseSpace:pTHatMin = 20.",
+        "softqcd:nonDiffractive on",
+        "Beams:eCM = 13600",
+        "25:onMode = off",
+        "25:onIfMatch = 22 22",
+        "StringZ:aLund=-1.5e-2",
+        "Top:qq2tq(t:W) = on",
+        "25:addChannel = 1 1. 100 36 36",
+    ],
+)
+def test_settings_of_physics_are_allowed(line: str) -> None:
+    assert config.setting_mistake(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "HardQCD:all = on\nBeams:LHEF = /etc/passwd",
+        "HardQCD:all = on\n",
+        "Beams:LHEF = /etc/passwd",
+        "Beams:frameType = 4",
+        "SLHA:file = x",
+        "Init:plugins = {libx.so::X}",
+        "include = x.cmnd",
+        "PDF:pSet = LHAPDF6:x",
+        "MultipartonInteractions:reuseInit = 2",
+        "MultipartonInteractions:initFile = x",
+        "Random:seed = 3",
+        "Main:numberOfEvents = 1",
+        "HardQCD:all = on; x",
+        "Top:qq2tq(x) = on",
+        "",
+        "HardQCD:all = " + "9" * 1000,
+    ],
+)
+def test_other_settings_do_not_reach_pythia(tmp_path: Path, line: str) -> None:
+    assert config.setting_mistake(line)
+    file = tmp_path / "c.toml"
+    file.write_text(GOOD.replace('"HardQCD:all = on"', json.dumps(line)))
+    with pytest.raises(TableError, match="settings: "):
+        config.load_config(file)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("blocks = ", "blocks = 9223372036854775808 #"),
+        ("blocks = ", "uses = 1000\nblock_size = 1000000\nblocks = 100000 #"),
+        ("luminosity_cm2s = ", "luminosity_cm2s = 1e38 #"),
+        ("luminosity_cm2s = ", "crossing_rate_hz = 1e-300\nluminosity_cm2s = "),
+        ("luminosity_cm2s = ", "luminosity_cm2s = nan #"),
+        ("seed = ", "seed = -1 #"),
+        ("probability = ", "power = 1e308\nprobability = "),
+        ('name = "', 'name = "a\\n" #'),
+    ],
+)
+def test_numbers_that_no_run_could_use_are_refused(tmp_path: Path, old: str, new: str) -> None:
+    assert old in GOOD
+    file = tmp_path / "c.toml"
+    file.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(TableError):
+        config.load_config(file)
+
+
+def test_shipped_configurations_are_within_the_bounds() -> None:
+    assert all(config.load_config(name).interactions > 0 for name in config.shipped())

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import generate_toys as toys
+import numpy as np
+import pytest
+
+from trigemu_simulation import crossings, detector
+from trigemu_simulation.config import Config, Fakes
+from trigemu_simulation.events import EventColumns
+from trigemu_simulation.interactions import Interactions
+
+NONE = Fakes(probability=0.0)
+
+
+def config(fakes: Fakes) -> Config:
+    pool = toys.pool("a", 0, toys.interactions([[]]))
+    return toys.config([pool], 1.0, fakes, fakes_max=1.0)
+
+
+def events(rows: Interactions, fakes: Fakes = NONE, number: int = 0) -> EventColumns:
+    return crossings.single(rows, number, config(fakes))
+
+
+def test_fakes_are_as_frequent_as_configured() -> None:
+    """Of jets in acceptance, none that is a true photon; photons and electrons in their proportion."""
+    n = 60_000
+    rows = toys.interactions([[40.0, 30.0]] * n)
+    rows.objects["jet"].columns["flavour"][1::2] = -1
+    fakes = Fakes(probability=0.5, electrons=0.5)
+    found = events(rows, fakes)
+    expected = 0.5 * (np.exp(-9.6 / 4) - np.exp(-9.6))
+    photons, electrons = found.objects["photon"], found.objects["electron"]
+    for objects, share in ((photons, expected), (electrons, 0.5 * expected)):
+        assert objects.counts.mean() == pytest.approx(share, rel=0.05)  # pile-up noise moves a jet's pT
+        assert objects.columns["fake"].all()
+        assert objects.columns["pt"].min() > 10
+    assert abs(electrons.columns["charge"].mean()) < 0.1
+    assert (found.objects["jet"].counts == 2).mean() > 0.97
+    # what is left of the jet is around the photon
+    around = photons.columns["isolation"] * photons.columns["pt"] + photons.columns["pt"]
+    assert np.median(around[photons.columns["isolation"] < 1.9]) == pytest.approx(40, rel=0.06)
+
+
+def test_events_do_not_depend_on_their_neighbours() -> None:
+    rng = np.random.default_rng(1)
+    rows = toys.interactions(
+        [sorted(rng.uniform(9, 90, rng.integers(0, 5)), reverse=True) for _ in range(300)]
+    )
+    rows.scalars["soft_et"][:] = 50
+    fakes = Fakes(probability=20.0, electrons=1.0, taus=0.5)
+    whole = events(rows, fakes)
+    head = events(rows.of(np.arange(300) < 100), fakes)
+    for name, column in head.scalars.items():
+        assert np.array_equal(column, whole.scalars[name][:100])
+    for kind, objects in head.objects.items():
+        same = whole.objects[kind].of(np.arange(300) < 100)
+        assert objects.counts.sum() > 20 or kind == "muon"
+        for name, column in objects.columns.items():
+            assert np.array_equal(column, same.columns[name]), (kind, name)
+
+
+def test_true_objects_keep_what_they_are() -> None:
+    """Levels of identification have their shares, and isolation is the cone over pT."""
+    n = 20_000
+    rows = toys.interactions(
+        [[]] * n, muon=[[20.0]] * n, electron=[[30.0]] * n, photon=[[40.0]] * n, tau=[[50.0]] * n
+    )
+    rows.objects["muon"].columns["origin"][:] = np.arange(n) % 3
+    rows.objects["photon"].columns["cone"][:] = 20.0
+    found = events(rows).objects
+    quality = found["muon"].columns["quality"]
+    for origin, (share,) in enumerate(detector.MUON_LEVELS.values()):
+        assert (quality[origin::3] == 2).mean() == pytest.approx(share, abs=0.02)
+    levels = found["electron"].columns["identification"]
+    assert [(levels >= k).mean() for k in (1, 2, 3)] == pytest.approx(
+        detector.ELECTRON_LEVELS["prompt"], abs=0.02
+    )
+    assert found["photon"].columns["isolation"].mean() == pytest.approx(0.5, rel=0.02)
+    assert found["tau"].columns["fake"].sum() == 0
+    assert [(found["tau"].columns["identification"] >= k).mean() for k in (1, 2, 3)] == pytest.approx(
+        detector.TAU_LEVELS["true"], abs=0.02
+    )
+    assert all(set(o.columns) & {"flavour", "origin", "cone", "source"} == set() for o in found.values())
+
+
+def test_jets_are_taken_for_taus() -> None:
+    n = 40_000
+    found = events(toys.interactions([[80.0]] * n), Fakes(probability=0.0, taus=0.4)).objects["tau"]
+    assert found.counts.mean() == pytest.approx(0.4 * 4**detector.TAU_FAKE_POWER, rel=0.05)
+    assert (found.columns["identification"] >= 3).mean() == pytest.approx(
+        detector.TAU_LEVELS["fake"][2], abs=0.01
+    )
+    assert np.median(found.columns["pt"]) == pytest.approx(80 * detector.TAU_SCALE, rel=0.01)
+
+
+def test_thresholds() -> None:
+    found = events(toys.interactions([[60.0, 40.0, 9.0]] * 200))
+    assert (found.objects["jet"].counts == 2).mean() > 0.97
+
+
+def crossing(jets: list[list[float]], interactions: int = 1) -> tuple[crossings.Crossing, np.ndarray]:
+    """Crossings of one toy interaction each, and their keys."""
+    n = len(jets)
+    pool = toys.pool("a", 0, toys.interactions(jets))
+    made = crossings.overlay.overlay([crossings.Drawn(pool, np.arange(n), np.arange(n), True)], n)
+    made.interactions[:] = interactions
+    return made, np.arange(n, dtype=np.uint64)
+
+
+def test_pileup_widens_jets_with_the_number_of_interactions() -> None:
+    for number in (1, 25):
+        made, keys = crossing([[60.0]] * 4000, number)
+        seen = crossings.observe(made, keys, config(NONE), badly=False)
+        resolution = 60 * detector.jet_resolution(np.array([60.0]))[0]
+        expected = np.hypot(resolution, detector.PILEUP_JET * number**0.5)
+        assert seen.objects["jet"].columns["pt"].std() == pytest.approx(expected, rel=0.05)
+
+
+def test_missing_momentum_follows_jets() -> None:
+    """Without a soft part it is what the jet lacks, but for pile-up noise and rounding; soft jets are not
+    in it, nor what is measured as a photon."""
+    made, keys = crossing([[150.0]] * 3000)
+    for badly in (False, True):
+        seen = crossings.observe(made, keys, config(NONE), badly=badly)
+        jet = seen.objects["jet"]
+        found = jet.counts == 1
+        lost = 150 - jet.columns["pt"]
+        away = np.where(lost > 0, jet.columns["phi"], jet.columns["phi"] + np.pi)
+        assert seen.met[found] == pytest.approx(np.abs(lost), abs=6 * detector.PILEUP_JET)
+        certain = np.abs(lost) > 10
+        turned = np.cos(seen.met_phi[found] - away)[certain]
+        assert turned == pytest.approx(1.0)
+        assert np.median(np.abs(lost)) > (60 if badly else 5)
+    made.objects["jet"].columns["flavour"][:] = -1
+    assert crossings.observe(made, keys, config(NONE)).met.max() == 0
+    soft, keys = crossing([[19.0]] * 3000)
+    assert crossings.observe(soft, keys, config(NONE)).met.max() == 0
+
+
+def test_copies_with_and_without_a_badly_measured_jet_add_up() -> None:
+    """To jets that are badly measured by chance; and their weights to one."""
+    made, keys = crossing([[80.0, 50.0, 30.0], [60.0], [15.0]] * 4000)
+    parts = [crossings.observe(made, keys, config(NONE), badly=badly) for badly in (False, True)]
+    assert sum(part.weight for part in parts) == pytest.approx(1.0)
+    assert (parts[1].weight[2::3] == 0).all()
+    exact = detector.JET_TAIL * np.array([3.0, 1.0, 0.0])
+    for i in range(3):
+        assert parts[1].weight[i::3].mean() == pytest.approx(exact[i], rel=0.01, abs=1e-12)
+    changed = parts[0].met != parts[1].met
+    assert changed[0::3].all()
+    assert changed[1::3].all()
+    assert not changed[2::3].any()
+
+
+def test_parents_differ_between_slices() -> None:
+    rows = toys.interactions([[]] * 5)
+    parents = [events(rows, number=k).scalars["parent"] for k in (0, 1, 254)]
+    assert len(np.unique(parents)) == 15

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from trigemu_simulation import pythia
+from trigemu_simulation.config import Slice
+
+FAST = "PartonLevel:all = off"  # the hard scattering alone: no particles, but weight and p̂T
+
+
+def part(*settings: str) -> Slice:
+    return Slice(name="test", description="", settings=list(settings), blocks=1)
+
+
+def test_equal_seeds_give_equal_particles() -> None:
+    def momenta(seed: int) -> np.ndarray:
+        generator = pythia.Generator(part("SoftQCD:nonDiffractive = on"), seed)
+        return np.concatenate([p.px for p in generator.batches(20)])
+
+    first = momenta(3)
+    assert np.array_equal(first, momenta(3))
+    assert not np.array_equal(first[:50], momenta(4)[:50])
+
+
+def test_momentum_is_conserved_and_stable_particles_are_final() -> None:
+    generator = pythia.Generator(part("SoftQCD:nonDiffractive = on"), 1)
+    (particles,) = generator.batches(30)
+    energy = np.add.reduceat(particles.e, particles.offsets[:-1])
+    assert energy == pytest.approx(np.full(30, 13000.0), rel=1e-6)
+    assert np.add.reduceat(particles.px, particles.offsets[:-1]) == pytest.approx(0, abs=1e-3)
+    assert 111 in particles.id
+    assert not particles.prompt[np.isin(particles.id, [11, -11, 12, -12])].all()
+
+
+def test_biased_cross_section_agrees_with_unbiased() -> None:
+    """σ(p̂T > 60 GeV) from generation biased and started at 20 GeV, and from unbiased one at 60."""
+    bias = [f"PhaseSpace:bias2Selection{s}" for s in (" = on", "Pow = 3.", "Ref = 20.")]
+    biased = pythia.Generator(part("HardQCD:all = on", "PhaseSpace:pTHatMin = 20.", FAST, *bias), 1)
+    batches = list(biased.batches(10_000))
+    weight = np.concatenate([p.weight for p in batches])
+    hard = np.concatenate([p.pt_hat for p in batches]) > 60
+    sigma = biased.cross_section()
+    value = sigma.pb * weight[hard].sum() / weight.sum()
+    error = np.hypot(
+        sigma.pb * np.sqrt((weight[hard] ** 2).sum()) / weight.sum(),
+        sigma.error_pb * value / sigma.pb,
+    )
+
+    direct = pythia.Generator(part("HardQCD:all = on", "PhaseSpace:pTHatMin = 60.", FAST), 2)
+    assert sum(len(p.weight) for p in direct.batches(5000)) == 5000
+    truth = direct.cross_section()
+    assert value == pytest.approx(truth.pb, abs=3 * np.hypot(error, truth.error_pb))
+    assert error < 0.05 * value
+
+
+def test_cross_section_of_radiated_photons_agrees_with_that_of_all_interactions() -> None:
+    """Interactions that end early are counted with their weights: the bias prefers those that radiate."""
+    bias = [f"PhaseSpace:bias2Selection{s}" for s in (" = on", "Pow = 3.", "Ref = 40.")]
+    bare = ["PartonLevel:MPI = off", "HadronLevel:all = off"]
+    every = part("HardQCD:all = on", "PhaseSpace:pTHatMin = 40.", *bare, *bias)
+    found = {}
+    for radiated, n in (("keep", 6_000), ("only", 800)):
+        generator = pythia.Generator(replace(every, radiated=radiated, radiation_factor=20.0), 1)
+        batches = list(generator.batches(n))
+        weight = np.concatenate([p.weight for p in batches])
+        kept = weight * np.concatenate([pythia.radiates(p) for p in batches])
+        scale = generator.cross_section().pb / weight.sum()
+        found[radiated] = scale * kept.sum(), scale * np.sqrt((kept**2).sum())
+    (value, error), (truth, spread) = found["only"], found["keep"]
+    assert value == pytest.approx(truth, abs=3 * np.hypot(error, spread))
+    assert np.hypot(error, spread) < 0.2 * truth
+
+
+def test_photon_in_the_hard_scattering_is_marked() -> None:
+    bare = ["PartonLevel:MPI = off", "HadronLevel:all = off", "PhaseSpace:pTHatMin = 20."]
+    photons = pythia.Generator(part("PromptPhoton:all = on", *bare), 1)
+    jets = pythia.Generator(part("HardQCD:all = on", *bare), 1)
+    assert all(p.photon.all() for p in photons.batches(50))
+    assert not any(p.photon.any() for p in jets.batches(50))
+
+
+def test_unknown_setting_and_no_process_are_named() -> None:
+    with pytest.raises(pythia.GeneratorError, match="does not know the setting 'HardQCD:al = on'"):
+        pythia.check(part("HardQCD:al = on"))
+    with pytest.raises(pythia.GeneratorError, match="switch a process on"):
+        pythia.Generator(part("PhaseSpace:pTHatMin = 20."), 1)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from trigemu.rates.results import Rate
+from trigemu_simulation import config, tuning
+from trigemu_simulation.config import Config, ConfigError
+from trigemu_simulation.tuning import PHOTON_HZ, POWER_ANY, POWER_HARD, TARGETS, TWO_PHOTON_SHARE, Step
+
+
+def model(c: Config) -> dict[str, Rate]:
+    """A toy detector that answers to luminosity and fakes by the laws the tuning assumes, not quite."""
+    assert c.crossings is not None
+    jets = 2e-30 * c.luminosity_cm2s
+    fakes = c.fakes.probability / 3e-3 * jets
+    any_ = 15.0 * fakes * 2.0 ** -(0.9 * c.fakes.power)
+    hard = 0.2 * fakes * 2.0 ** (c.fakes.power) + 0.01 * jets
+    hz = {"J100": jets, "G30": hard, "photon": any_, "photon_alone": any_ - 0.9 * hard}
+    hz["two_photons"] = 0.002 * c.crossings.busy_factor * any_
+    return {name: Rate(value, 0.01 * value, 100, 100.0, None) for name, value in hz.items()}
+
+
+def start(tmp_path: Path) -> Config:
+    return msgspec.structs.replace(
+        config.load_config("first"),
+        luminosity_cm2s=5e33,
+        fakes=config.Fakes(probability=1e-3, power=0.0),
+        crossings=config.Crossings(busy_fraction=0.05, busy_factor=8.0),
+    )
+
+
+def test_converges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[Path, Config] = {}
+    steps: list[Step] = []
+
+    def make(c: Config) -> Path:
+        path = tmp_path / str(len(seen))
+        seen[path] = c
+        return path
+
+    monkeypatch.setattr(tuning, "measure", lambda path: model(seen[path]))
+    monkeypatch.setattr(tuning, "STEPS", 8)
+    final = tuning.tune(start(tmp_path), make, steps.append)
+    rates = model(final)
+    assert rates["J100"].hz == pytest.approx(TARGETS["J100"], rel=0.01)
+    assert rates["G30"].hz == pytest.approx(TARGETS["G30"], rel=0.02)
+    assert rates["photon"].hz == pytest.approx(PHOTON_HZ, rel=0.02)
+    assert rates["two_photons"].hz / rates["photon"].hz == pytest.approx(TWO_PHOTON_SHARE, rel=0.02)
+    assert len(steps) == 8
+    assert POWER_ANY < 0 < POWER_HARD
+
+
+def test_the_compromise_meets_both_photon_rates() -> None:
+    """At PHOTON_HZ photons at all are as far below the target as those without a primary are above."""
+    alone = PHOTON_HZ * 0.988
+    assert 1 - PHOTON_HZ / TARGETS["photon"] == pytest.approx(alone / TARGETS["photon_alone"] - 1, abs=0.002)
+
+
+def test_what_cannot_be_tuned(tmp_path: Path) -> None:
+    plain = msgspec.structs.replace(start(tmp_path), crossings=None)
+    with pytest.raises(ConfigError, match="only a configuration with \\[crossings\\]"):
+        tuning.tune(plain, lambda c: tmp_path, lambda step: None)
+    nothing = model(start(tmp_path)) | {"G30": Rate(0.0, 0.0, 0, 0.0, 1.0)}
+    with pytest.raises(ConfigError, match="no crossing fires 'G30'"):
+        tuning.improved(Step(start(tmp_path), nothing))
+
+
+def test_table_has_the_targets_beside_it(tmp_path: Path) -> None:
+    text = tuning.tuning_table(Step(start(tmp_path), model(start(tmp_path))))
+    for part in ("J100", "18.50", "270.00", "two photons", "busy_factor = 8", "luminosity_cm2s = 5e+33"):
+        assert part in text
