@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import awkward as ak
 import pytest
+from project import ROOT
 
 import trigemu
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = ROOT / "docs"
 LEVELS = """
 [menu]
 levels = ["L1", "HLT"]

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import tomllib
 from itertools import pairwise
-from pathlib import Path
 
 import yaml
 from packaging.version import Version
+from project import ROOT
 
 import trigemu
 
-ROOT = Path(__file__).parents[1]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 #: The kinds of change in Keep a Changelog.
 KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
+from project import ROOT
 
 from trigemu import open_catalogue
 
-ROOT = Path(__file__).parents[1]
 #: How files begin that a processor runs, or that Python loads as code or as pickles.
 COMPILED = (
     b"\x7fELF",

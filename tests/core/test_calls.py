@@ -13,13 +13,14 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
+from project import ROOT
 from toys import CATALOGUE, memory_catalogue, toy_events, write_root
 
 import trigemu
 import trigemu_latency
 from trigemu import Profile, Steps
 
-MENUS = Path(__file__).parents[1] / "menus"
+MENUS = ROOT / "menus"
 PRIMARY = MENUS / "primary.toml"
 EVENTS = toy_events(11, 150)
 BUDGET = """

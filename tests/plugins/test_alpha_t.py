@@ -5,14 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from project import ROOT
 from toys import columns, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan, read_menu
 from trigemu.observables.workspace import Workspace
 from trigemu.support.plugins import FoundPlugin
 from trigemu.triggers.base import Context
-
-ROOT = Path(__file__).parents[2]
 
 MENU = """
 [menu]

@@ -15,12 +15,11 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
+from project import ROOT
 from toys import toy_events, write_root
 
 import trigemu as package
 from trigemu.triggers import Kinds
-
-ROOT = Path(__file__).parents[2]
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")

@@ -8,6 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from project import ROOT
 
 Command = Callable[..., tuple[int, str]]
 
@@ -15,7 +16,7 @@ Command = Callable[..., tuple[int, str]]
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    text = (Path(__file__).parents[2] / "menus/primary.toml").read_text()
+    text = (ROOT / "menus/primary.toml").read_text()
     (tmp_path / "old.toml").write_text(text)
     (tmp_path / "new.toml").write_text(text.replace("100.0", "101.0"))
     return tmp_path

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from project import ROOT
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")
 OUT = ("--json", "out.json", "--csv", "out.csv")
-PRIMARY = str(Path(__file__).parents[2] / "menus" / "primary.toml")
+PRIMARY = str(ROOT / "menus" / "primary.toml")
 
 
 def test_rates_against_an_observable(place: Any, trigemu: Run) -> None:

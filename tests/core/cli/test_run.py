@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
+from project import ROOT
 
 from trigemu import open_catalogue
 
@@ -16,7 +16,7 @@ Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")
 OUT = ("--json", "out.json", "--csv", "out.csv")
 CSV = "name,high,low\nJ30,2,1.5\nMU,0,4\n"
-PRIMARY = str(Path(__file__).parents[2] / "menus" / "primary.toml")
+PRIMARY = str(ROOT / "menus" / "primary.toml")
 
 
 def test_all_columns_of_a_file(place: Any, trigemu: Run) -> None:

@@ -8,11 +8,11 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from project import ROOT
 from rich.cells import cell_len
 from rich.console import Console, Group
 
@@ -22,7 +22,7 @@ from trigemu.cli.commands import cli
 from trigemu.cli.console import console
 from trigemu_latency import cli as bench
 
-MENUS = Path(package.__file__).parents[2] / "menus"
+MENUS = ROOT / "menus"
 #: Some events of the embedded sample, for the command line: those of its longest background.
 LONGEST = max(package.open_catalogue().background, key=lambda sample: sample.entries)
 PART = ("--only", f"{LONGEST.name}:0:0:{min(60_000, LONGEST.entries)}")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from project import ROOT
 from toy_menus import as_toml, decide, menus
 from toys import (
     evaluation_half,
@@ -37,7 +38,7 @@ from trigemu import (
 from trigemu.api import SampleError
 from trigemu.counting import acceptances
 
-MENUS = Path(__file__).parents[2] / "menus"
+MENUS = ROOT / "menus"
 BUDGET = """
 [[trigger]]
 name = "J"

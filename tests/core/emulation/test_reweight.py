@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pileup_toys import alike, crossing_catalogue, crossings
+from project import ROOT
 from toy_menus import as_toml, brute_force, menus
 from toys import engine, memory_catalogue, menu_from, toy_events
 
@@ -23,7 +24,6 @@ from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
 from trigemu.results.text import rates as output
 from trigemu.samples.catalogue import Catalogue
 
-ROOT = Path(__file__).parents[2]
 RANDOM = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1000.0\n'
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 30\n'
 

@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 import tomlkit
+from project import ROOT
 
 from trigemu import TrigemuError, menu_schema, read_menu
 from trigemu.menus import format as menu_format
 from trigemu.menus.calibrated import write_calibrated
 
-ROOT = Path(__file__).parents[2]
 TRIGGER = """
 [[trigger]]
 name = "J"

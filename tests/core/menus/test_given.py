@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from project import ROOT
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.api import WrongTypeError
 from trigemu.menus import menu_of, menus_of
 
-PRIMARY = Path(__file__).parents[2] / "menus" / "primary.toml"
+PRIMARY = ROOT / "menus" / "primary.toml"
 
 
 def test_a_path_of_either_type_and_a_menu_are_the_same() -> None:

@@ -7,6 +7,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from project import ROOT
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.menus import relations
@@ -19,8 +20,6 @@ from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.logic import Logic, parse_expression
 from trigemu.triggers.random import Random
 from trigemu.triggers.threshold import Threshold
-
-ROOT = Path(__file__).parents[2]
 
 FULL = """
 [menu]

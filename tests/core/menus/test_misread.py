@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from project import ROOT
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, make_plan, read_menu, run
 from trigemu.support import kind_of, load_toml
 
-ROOT = Path(__file__).parents[2]
 MENUS = [
     file for file in sorted((ROOT / "menus").glob("*.toml")) if kind_of(load_toml(file).data) == "trigger"
 ]

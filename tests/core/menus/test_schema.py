@@ -11,13 +11,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+from project import ROOT
 
 from trigemu import TrigemuError, read_menu
 from trigemu.menus.read import MenuTable, TriggerTable
 from trigemu.menus.schema import menu_schema
 from trigemu.observables import Digits, Scale
 
-ROOT = Path(__file__).parents[2]
 MENUS = sorted(file for file in (ROOT / "menus").glob("*.toml") if "[menu]" in file.read_text())
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from project import ROOT
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, open_catalogue, rates_of, read_menu
@@ -18,7 +19,7 @@ from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.normalise import Rounding
 from trigemu_simulation.events import centred, round_mantissa
 
-MENUS = Path(__file__).parents[2] / "menus"
+MENUS = ROOT / "menus"
 
 
 def catalogue(**rounding: Rounding) -> Catalogue:

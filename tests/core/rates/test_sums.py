@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from project import ROOT
 from toys import COLLECTIONS, evaluation_half, memory_catalogue, menu_from
 
 from trigemu import compare, run
 from trigemu.api import MenuRates
 
-ROOT = Path(__file__).parents[2]
 JET = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'
 FITTED = '[[trigger]]\nname = "B"\nkind = "threshold"\nobservable = "met"\nabove = 30\nfitted_on = "toy"\n'
 #: The probabilities that J, B, and both accept an event.

@@ -15,13 +15,12 @@ from counters_menus import TWO_LEVELS, ToyEvent, as_toml, catalogue_of, toy_menu
 from counters_twin import Contributions, ToyMenu, contributions, holds
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from project import ROOT
 from toys import menu_from
 
 from trigemu import emulate, open_catalogue, rates_of, read_menu
 from trigemu.api import MenuRates, Rate, TriggerRates
 from trigemu.counting.exact import to_float
-
-ROOT = Path(__file__).parents[2]
 
 RELATIVE = 1e-12
 #: By how much of or(M) a difference from it may be off.

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import awkward as ak
+from project import ROOT
 from toys import toy_events, write_root
 
 from trigemu import run
@@ -48,7 +49,7 @@ def test_of_many_contained_triggers_some_are_named() -> None:
     assert line.endswith("T7 (J10) and 22 more.")
 
 
-MENU = Path(__file__).parents[2] / "menus" / "primary.toml"
+MENU = ROOT / "menus" / "primary.toml"
 
 
 def test_what_an_event_counts_as_is_said_of_files_and_arrays(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
+from project import ROOT
 
 from trigemu import decisions, run
 from trigemu.api import MenuRates
@@ -24,7 +25,6 @@ from trigemu.support import FloatArray
 from trigemu_simulation.config import load_config
 from trigemu_simulation.tuning import TARGETS
 
-ROOT = Path(__file__).parents[2]
 MENUS = ROOT / "menus"
 FOLDER = embedded_catalogue().parent
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from menu_variants import Triggers, Variant, agree, variants, write
+from project import ROOT
 from real_data import real_file
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, toy_events
@@ -20,7 +21,7 @@ from trigemu import gate
 from trigemu.api import Tolerance, Tolerances, TriggerTolerance
 from trigemu_cms.cms_l1 import import_cms_l1
 
-MENUS = Path(__file__).parents[2] / "menus"
+MENUS = ROOT / "menus"
 
 
 def moved(folder: Path) -> Path:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from project import ROOT
 
 from trigemu import read_menu
 from trigemu.studies.efficiency import Profile
@@ -13,7 +14,6 @@ from trigemu.studies.efficiency_profiles import ProfileSet, Reference, parse_bin
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import TableError
 
-ROOT = Path(__file__).parents[2]
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'
 HARD = '[objects.hard]\nfrom = "jet"\npt = { min = 40.0 }\n'
 FULL = """\

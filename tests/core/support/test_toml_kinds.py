@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
+from project import ROOT
 
 from trigemu import open_catalogue, read_menu
 from trigemu.studies import read_profiles
@@ -10,7 +9,6 @@ from trigemu.support import TableError, load_toml
 from trigemu.support.toml_kinds import KINDS, kind_of
 from trigemu_simulation.config import load_config
 
-ROOT = Path(__file__).parents[2]
 FILES = {
     "trigger": "menus/decade.toml",
     "catalogue": "src/trigemu/samples/embedded/catalogue.toml",

@@ -9,12 +9,13 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from project import ROOT
 
 import trigemu
 from trigemu.support import Document, Key, TomlTable, TrigemuError, read_table
 from trigemu.support.toml_paths import number_key, shown_path, table_of, with_numbers
 
-FOLDER = Path(trigemu.__file__).parents[2] / "menus"
+FOLDER = ROOT / "menus"
 MENUS = [path for path in sorted(FOLDER.glob("*.toml")) if "[[trigger]]" in path.read_text()]
 
 

@@ -21,8 +21,6 @@ from trigemu_anomaly import machine_code, network_source
 from trigemu_anomaly.network import Network
 from trigemu_anomaly.network_code import NetworkCode, compiled_network
 
-ROOT = Path(__file__).parents[3]
-
 
 def rows(n: int, features: int, seed: int = 1) -> np.ndarray:
     """A fifth of the numbers are 0, as of missing objects."""

@@ -5,18 +5,17 @@ from __future__ import annotations
 import importlib
 import math
 import tomllib
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import awkward as ak
 import numpy as np
 import pytest
+from project import ROOT
 
 import trigemu
 from trigemu.samples import samples_of
 
-ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "validation"
 
 

@@ -12,13 +12,12 @@ import onnx_toys
 import pytest
 import xgboost
 from decade_toys import Models, train_quantile
+from project import ROOT
 from toys import memory_catalogue, toy_events
 
 from trigemu import Catalogue
 from trigemu.support.plugins import find
 from trigemu_anomaly import tree_cells
-
-ROOT = Path(__file__).parents[3]
 
 PLUGIN = "trigemu_decade"
 find("decade", [ROOT / "plugins"]).load()

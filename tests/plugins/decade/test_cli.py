@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from decade_toys import MENU, Models
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from project import ROOT
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue
@@ -21,7 +22,6 @@ from trigemu.cli.commands import cli
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
 
-ROOT = Path(__file__).parents[3]
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
 CHECK = ("decade", "check", "menu.toml", "--samples", "catalogue.toml")
 CONFIG = """

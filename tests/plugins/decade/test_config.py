@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from project import ROOT
 
 from trigemu.samples import EVALUATION, TRAINING
 from trigemu.support.toml import TableError
 from trigemu_decade.training.config import Config, read_config, replica, with_most_trees
 
-ROOT = Path(__file__).parents[3]
 CONFIG = """
 [training]
 menu = "menus/some.toml"

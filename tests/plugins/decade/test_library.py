@@ -15,13 +15,13 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
+from project import ROOT
 
 from trigemu.support.children import Limits
 from trigemu.support.errors import TrigemuError
 from trigemu_anomaly import machine_code
 from trigemu_decade import library
 
-ROOT = Path(__file__).parents[3]
 Compiler = Callable[..., Path]
 
 SPECIAL = np.array([0, -0.0, 1e-45, -1e-45, 1e-40, -1e-39, 1.2e-38, 3.4e38, -3.4e38, -5, 1e10], np.float32)

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from decade_toys import TRAINING as CONFIG
 from decade_toys import TRAINING_MENU as OTHERS
+from project import ROOT
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu
@@ -23,7 +24,6 @@ from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
 from trigemu_decade.replicas import MEASURE, Replica, Spread, nearest_to_median, read_replicas
 
-ROOT = Path(__file__).parents[3]
 AD = '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "{}/decade.toml"\nabove = 0.0\n'
 BARE = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "{}"\ntotal_rate_hz = 2.0e6\n'
 PROFILES = """

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from decade_toys import TRAINING, TRAINING_MENU
+from project import ROOT
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, read_menu, run
 from trigemu.cli.commands import cli
 
-ROOT = Path(__file__).parents[3]
 MENU = TRAINING_MENU + '[[trigger]]\nname = "AD"\nkind = "decade"\ncard = "out/decade.toml"\nabove = 0.0\n'
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from xml.etree import ElementTree
+
+from project import ROOT
 
 from trigemu import read_menu, run
 from trigemu.api import Drift, Gate, Tolerance
 from trigemu.results.text.gate import as_json, as_junit, as_markdown, message
 
-MENU = read_menu(Path(__file__).parents[3] / "menus/primary.toml")
+MENU = read_menu(ROOT / "menus/primary.toml")
 
 
 def drift(

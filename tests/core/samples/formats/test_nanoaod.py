@@ -9,6 +9,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
+from project import ROOT
 from real_data import real_file
 from toys import COLUMNS, toy_events, write_root
 
@@ -170,7 +171,7 @@ def test_a_file_of_cms_is_read_as_uproot_reads_it() -> None:
 
 def test_the_smallest_menu_runs_on_a_file_of_cms() -> None:
     path = real_file("root", "nano_dy.root")
-    menu = trigemu.read_menu(Path(trigemu.__file__).parents[2] / "menus" / "primary.toml")
+    menu = trigemu.read_menu(ROOT / "menus" / "primary.toml")
     result = trigemu.run(menu, catalogue_of(path))
     photons = uproot.open(path)["Events/Photon_pt"].array()
     assert result.triggers[1].total.hz == pytest.approx(1e6 * ak.sum(ak.any(photons > 30, axis=1)))

@@ -11,6 +11,7 @@ import numpy as np
 import physlite_toys as toys
 import pytest
 import uproot
+from project import ROOT
 from real_data import real_file
 from toys import menu_from
 
@@ -197,7 +198,7 @@ def test_real_files_are_read_as_uproot_reads_them(name: str) -> None:
 @pytest.mark.parametrize("name", REAL)
 def test_the_smallest_menu_runs_on_real_files(name: str) -> None:
     path = real_file("root", name)
-    menu = trigemu.read_menu(Path(trigemu.__file__).parents[2] / "menus" / "primary.toml")
+    menu = trigemu.read_menu(ROOT / "menus" / "primary.toml")
     result = trigemu.run(menu, catalogue_of(path))
     opened = uproot.open(path)
     tree, mark = (opened["EventData"], ":") if "EventData" in opened else (opened["CollectionTree"], ".")

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from onnx_toys import autoencoder, linear, model, write_card
+from project import ROOT
 from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
 
@@ -26,7 +27,6 @@ from trigemu.triggers.base import Compiled
 from trigemu_anomaly.single_row import NEAR
 from trigemu_latency.stream.stream import Stream
 
-ROOT = Path(trigemu.__file__).parents[2]
 EVENTS = events_of(11, 400)
 INPUTS: list[tuple[list[str], float | None]] = [
     (["n_jet", "ht / 100", "met / 100"], None),

@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from project import ROOT
 
 from trigemu import read_menu
 from trigemu_pages.explorer.fit import PageData
 from trigemu_pages.explorer.modules import as_one_script
 from trigemu_pages.explorer.page import page_of
 
-ROOT = Path(__file__).parents[3]
 MODULES = {
     "main.js": """// Runs all.
 import { sum as add, Counter } from "./engine/index.js";

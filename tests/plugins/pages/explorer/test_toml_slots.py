@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from project import ROOT
 from toy_menus import as_toml, menus
 
 from trigemu import Menu, TrigemuError, read_menu
 from trigemu.triggers import Random, ScoreKind
 from trigemu_pages.explorer.toml_slots import Piece, pieces_of
-
-ROOT = Path(__file__).parents[3]
 
 
 def read(text: str) -> Menu:

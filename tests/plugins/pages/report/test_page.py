@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trigemu_pages.report.section import Picture, ReportTable, Section, slug
+from trigemu.results.section import Picture, ReportTable, Section, slug
 
 from trigemu import TrigemuError
 from trigemu.results.figures.style import figure
