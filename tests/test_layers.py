@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -62,7 +63,7 @@ def running_back(source: str, room: str) -> list[str]:
 
 def test_every_file_is_in_a_room() -> None:
     assert set(sources().values()) == set(ROOMS)
-    assert {file.name for file in ROOT.glob("*.py")} == {"__init__.py", "__main__.py", "starting.py"}
+    assert {file.name for file in ROOT.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
 @pytest.mark.parametrize("file", sorted(sources()), ids=lambda file: "/".join(file.parts[-3:]))
@@ -94,6 +95,32 @@ def test_other_rooms_are_used_by_what_they_export(file: Path) -> None:
             assert is_module or name in there.__all__, f"{module} does not export {name}"
         else:
             assert is_module or f"{module}.".startswith(ALONE), f"{module} {name}: import it from the room"
+
+
+def needed(modules: dict[str, str]) -> dict[str, set[str]]:
+    """The modules that each module imports, anywhere in its source."""
+    found: dict[str, set[str]] = {}
+    for name, source in modules.items():
+        names = {f"{module}.{taken}": module for module, taken in imported(source)}
+        found[name] = {full if full in modules else module for full, module in names.items()}
+    return found
+
+
+def test_no_modules_import_each_other() -> None:
+    modules = {}
+    for file in ROOT.rglob("*.py"):
+        parts = file.relative_to(ROOT.parent).with_suffix("").parts
+        modules[".".join(part for part in parts if part != "__init__")] = file.read_text()
+    del modules["trigemu"]  # it names every room
+    TopologicalSorter(needed(modules)).prepare()
+
+
+def test_modules_that_import_each_other_are_found() -> None:
+    """Also where one does so lazily, or for its annotations."""
+    lazy = "def function():\n    from trigemu.room import b\n"
+    modules = {"trigemu.room.a": lazy, "trigemu.room.b": "from trigemu.room.a import name\n"}
+    with pytest.raises(CycleError):
+        TopologicalSorter(needed(modules)).prepare()
 
 
 @pytest.mark.parametrize("room", ["", *(f".{room}" for room in ROOMS if room != "plugins")])

@@ -26,14 +26,10 @@ from .counting.rate_sums import RateSums as RateSums
 from .counting.score_table import ScoreTable as ScoreTable
 from .counting.shared import SharedEvents as SharedEvents
 from .emulation.budgets import cut_for as cut_for, solve_budgets as solve_budgets
-from .emulation.engine import (
-    Chunk as Chunk,
-    Job as Job,
-    Progress as Progress,
-    over_background as over_background,
-)
+from .emulation.chunks import Chunk as Chunk, entries_of as entries_of
+from .emulation.engine import Job as Job, Progress as Progress, over_background as over_background
 from .emulation.given import emulation_of as emulation_of
-from .emulation.kept import check_events as check_events, check_kept as check_kept, entries_of as entries_of
+from .emulation.kept import check_events as check_events, check_kept as check_kept
 from .emulation.loop import Axis as Axis, Emulation as Emulation, emulate as emulate
 from .emulation.per_event import EventTable as EventTable
 from .emulation.plan import (
@@ -350,14 +346,12 @@ from .triggers.combination.kind import (
     CompiledCombination as CompiledCombination,
     search as search,
 )
+from .triggers.combination.leg_threshold import CompiledLegThreshold as CompiledLegThreshold
 from .triggers.combination.pairs import COLUMNS as COLUMNS
 from .triggers.extent import Extent as Extent, extent_of as extent_of
 from .triggers.external import CompiledExternal as CompiledExternal
 from .triggers.function import CompiledFunction as CompiledFunction
 from .triggers.logic import Expression as Expression, Logic as Logic, parse_expression as parse_expression
-
-__version__: str
-from .triggers.combination.leg_threshold import CompiledLegThreshold as CompiledLegThreshold
 from .triggers.questions import (
     Question as Question,
     answers as answers,
@@ -371,3 +365,5 @@ from .triggers.questions import (
 )
 from .triggers.stored import CompiledStored as CompiledStored
 from .triggers.threshold import CompiledThreshold as CompiledThreshold
+
+__version__: str

@@ -21,7 +21,8 @@ import msgspec
 import numpy as np
 
 from trigemu.counting import PatternTable, count_patterns, exact, merge_tables
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
+from trigemu.emulation.chunks import Chunk
+from trigemu.emulation.engine import Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, lacks, make_plan
 from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SamplesLike, samples_of
 from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, number_of

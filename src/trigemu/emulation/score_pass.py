@@ -13,12 +13,15 @@ from trigemu.counting import (
     PatternTable,
     ScoreTable,
     SharedEvents,
+    check_scores,
     count_patterns,
     merge_score_tables,
     raw_decisions,
 )
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
+from trigemu.emulation.chunks import Chunk, entries_of
+from trigemu.emulation.engine import Job, Progress, over_background, over_samples
+from trigemu.emulation.kept import check_kept
 from trigemu.emulation.loosest import offered
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scores import Offer, Scores, Stored, definition, range_mistake
@@ -258,6 +261,13 @@ class _Collect:
 
     def merge(self, parts: Sequence[ScoreTable]) -> ScoreTable:
         return merge_score_tables(parts)
+
+
+@check_kept.register
+def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    above = tuple(cut for _, cut in task.cuts)
+    samples, bins = entries_of(chunks), 2 * task.strata
+    check_scores(part, samples=samples, bins=bins, above=above, bits=len(task.bits))
 
 
 def _only(words: Words, bits: Iterable[int]) -> Words:
