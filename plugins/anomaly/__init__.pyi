@@ -10,7 +10,6 @@ from .anomaly import scores_among as scores_among
 from .card import Card as Card
 from .card import CardTable as CardTable
 from .card import ModelFile as ModelFile
-from .card import contents_of as contents_of
 from .card import open_card as open_card
 from .fixed_point import MAX_INTEGER as MAX_INTEGER
 from .fixed_point import MAX_WIDTH as MAX_WIDTH

@@ -299,6 +299,7 @@ from .support.machine import load_average as load_average
 from .support.machine import undisturbed as undisturbed
 from .support.plugins import FoundPlugin as FoundPlugin
 from .support.plugins import find as find
+from .support.reading import contents_of as contents_of
 from .support.reading import is_file as is_file
 from .support.reading import is_folder as is_folder
 from .support.reading import read_bounded as read_bounded

@@ -99,6 +99,7 @@ from .plugins import reason_of as reason_of
 from .plugins import search_path as search_path
 from .plugins import summary as summary
 from .reading import check_regular as check_regular
+from .reading import contents_of as contents_of
 from .reading import is_file as is_file
 from .reading import is_folder as is_folder
 from .reading import is_there as is_there
