@@ -25,7 +25,7 @@ from trigemu.api import (
     write_text,
 )
 
-from .explorer.make import Explorer, explorer, samples_passed
+from .explorer.make import Explorer, make_explorer, samples_passed
 
 
 @click.command()
@@ -71,7 +71,7 @@ def explore(
         with events_bar(passed, engine) as advance:
             made = without_bad_files(
                 samples,
-                lambda good: explorer(
+                lambda good: make_explorer(
                     read,
                     table or good,
                     __version__,

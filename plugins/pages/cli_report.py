@@ -34,7 +34,7 @@ from trigemu.api import (
 )
 
 from .cli_explore import write_explorer
-from .explorer.make import Explorer, explorer, samples_passed
+from .explorer.make import Explorer, make_explorer, samples_passed
 
 
 @click.command()
@@ -126,7 +126,9 @@ def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Expl
     shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
     signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
     with events_bar(samples_passed(menus, catalogue, {}, signals), engine) as advance:
-        return explorer(menus, catalogue, __version__, signals=signals, executor=engine, progress=advance)
+        return make_explorer(
+            menus, catalogue, __version__, signals=signals, executor=engine, progress=advance
+        )
 
 
 def _address(file: Path, page: Path) -> str:

@@ -1,8 +1,7 @@
 """The parts of a report: sections, tables and pictures.
 
-Functions `sections(contents)` make the sections, from the numbers of `studies.report_contents`. A plugin that
-is a package can make sections too, by a function of this name in its module `report`, which is called once if
-a menu of the report names the plugin.
+A function that is given the `Contents` of a report returns its sections. The functions of a plugin are called
+once if a menu of the report names the plugin.
 """
 
 from __future__ import annotations
