@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from trigemu.support import PluginError, Plugin, declared
+from trigemu.support import Plugin, PluginError, declared
 
 WHOLE = Plugin(
     kinds={"mine": ".kind:Mine"},

@@ -73,7 +73,7 @@ def test_an_installed_plugin_is_named_in_the_menu_too(
         ("PLUGIN = Plugin(kinds={'mine': ':Mine'})", "PLUGIN places 'mine' at ':Mine', but there is none"),
         (
             "PLUGIN = Plugin(kind={'mine': ':Mine'})",
-            "PLUGIN has an unknown part 'kind'; did you mean 'kinds'",
+            "PLUGIN has an unknown part 'kind'; did you mean",
         ),
         ("KINDS = [", "is not a Python module: '\\[' was never closed"),
         ("1 / 0\nKINDS = {'mine': int}", "cannot be loaded: ZeroDivisionError: division by zero"),
