@@ -1,4 +1,4 @@
-"""DECADE, one event at a time."""
+"""DECADE, one event at a time, and its parts in `trigemu bench`."""
 
 from __future__ import annotations
 
@@ -7,16 +7,28 @@ from typing import Any
 
 import numpy as np
 import pytest
-from decade_toys import Models, compiled, read_events, truth
+from decade_toys import MENU, Models, compiled, read_events, truth
+from project import ROOT
 from stream_toys import streamed
 from toys import columns
 
-from trigemu import Catalogue, Events, TrigemuError, decide, make_plan
-from trigemu.api import Plan
+import trigemu
+from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
+from trigemu.api import Plan, Workspace
 from trigemu.emulation.plan import Slot
-from trigemu.observables.workspace import Workspace
-from trigemu_anomaly.single_row import tree_score
-from trigemu_latency.stream.stream import Stream
+from trigemu_latency import Stream, bench
+from trigemu_latency import text as output_bench
+from trigemu_latency.timing import clock as timing
+
+ANOMALY = """
+[[trigger]]
+name = "AE"
+kind = "anomaly"
+card = "network.toml"
+requires = "n_photon >= 1"
+above = 1.0
+"""
+BARE = {"features", "autoencoder", "bare_onnxruntime"}
 
 
 @pytest.fixture
@@ -60,15 +72,27 @@ def test_the_whole_menu(models: Models, events: Events) -> None:
     np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
 
 
-@pytest.mark.usefixtures("no_tables")
-def test_a_row_of_compiled_trees(models: Models, events: Events) -> None:
-    trees = compiled(models.menu()).quantile.trees
-    rows = np.random.default_rng(1).exponential(25, (500, 2)).astype(np.float32)
-    rows[::3, 0] = 0
-    result = np.full(1, np.nan, np.float32)
-    alone = [tree_score(trees.address, row.ctypes.data, result.ctypes.data) for row in rows]
-    np.testing.assert_array_equal(alone, trees.predict(rows))
-    np.testing.assert_allclose(alone, models.booster.inplace_predict(rows), rtol=1e-6)
+def test_trees_in_fixed_point(models: Models, events: Events) -> None:
+    coarse = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
+    plan = make_plan([models.menu(MENU, ("above = 0.0", f"above = 0.0\n{coarse}"))])
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+
+
+@pytest.mark.parametrize("name", ["decade", "full-decade"])
+def test_menus_that_are_ready_to_run(name: str) -> None:
+    """On the embedded sample; some events pass, whatever the budget would be."""
+    menu = trigemu.read_menu(ROOT / "menus" / f"{name}.toml")
+    triggers = [
+        dataclasses.replace(t, description=t.description.at(-0.2)) if t.kind == "decade" else t
+        for t in menu.triggers
+    ]
+    plan = make_plan([dataclasses.replace(menu, triggers=tuple(triggers))])
+    found = []
+    for sample in trigemu.open_catalogue().background:
+        events = sample.read(0, 0, min(400, sample.entries), plan.needs)
+        found.append(decide(events, plan))
+        np.testing.assert_array_equal(streamed(plan, events), found[-1])
+    assert any(words.any() for words in found)
 
 
 @pytest.mark.usefixtures("no_tables")
@@ -134,3 +158,27 @@ def test_stages(models: Models, events: Events) -> None:
         assert stages["bdt"](event) == stages["bare_bdt"](event) == quantile
         assert stages["parallel"](event) == pytest.approx(y - quantile, abs=1e-6)
         assert stages["sequential"](event) == (y - quantile > plan.slots[bit].compiled.cut)
+
+
+def test_scores_are_timed_with_their_parts(
+    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing, "SECONDS", 0.001)
+    menu = models.menu(MENU + ANOMALY)
+    found = bench(emulate([menu], catalogue), batches=(1, 16), events=100, threads=2)
+    costs = {cost.trigger.name: cost for cost in found.triggers}
+    assert set(costs["AE"].parts) == BARE
+    assert set(costs["AD"].parts) == BARE | {"bdt", "sequential", "parallel", "bare_bdt"}
+    assert not costs["J60"].parts
+    for name in ("AD", "AE"):
+        assert costs[name].asking
+        assert all(tuple(timings) == (1, 16) for timings in costs[name].parts.values())
+    for size in (1, 16):
+        added = costs["AD"].added(size)
+        assert set(added) == {"sequential", "parallel"}
+        p50 = {name: timings[size].p50_ns for name, timings in costs["AD"].parts.items()}
+        expected = p50["sequential"] - p50["features"] - p50["autoencoder"]
+        assert added["sequential"].ns == pytest.approx(expected)
+        assert costs["AE"].added(size) == {}
+    labels = output_bench.figure_of(found).axes[0].get_yticklabels()
+    assert [label.get_text() for label in labels].count("bare ONNX Runtime") == 2
