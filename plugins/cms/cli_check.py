@@ -16,6 +16,7 @@ from trigemu.api import (
     Menu,
     Processing,
     TrigemuError,
+    check_decisions as check_decisions,
     check_inputs,
     check_outputs,
     events_bar,
@@ -25,11 +26,10 @@ from trigemu.api import (
     present,
     processing,
     search_path,
+    validate as output_check,
     with_decisions,
     without_bad_files,
 )
-from trigemu.api import check_decisions as check_decisions
-from trigemu.api import validate as output_check
 
 from . import pairs_text as output_pairs
 from .cms_l1 import LeftOut

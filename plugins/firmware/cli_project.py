@@ -22,10 +22,7 @@ from trigemu.api import (
     without_bad_files,
 )
 
-from . import estimate as estimating
-from . import export as exporting
-from . import text as output_firmware
-from . import verify as verifying
+from . import estimate as estimating, export as exporting, text as output_firmware, verify as verifying
 from .project import Manifest, open_project
 from .sources import CLOCK_MHZ
 

@@ -29,7 +29,7 @@ from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
 from trigemu.samples import INTERACTIONS, Catalogue, Events, SamplesLike, half_of, samples_of
 from trigemu.support import SampleError, TrigemuError, Words, engine_of, fingerprint, names_of, nearest
-from trigemu.triggers import ScoreKind
+from trigemu.triggers import ScoreKind, score_above
 
 
 def score_table(
@@ -238,7 +238,7 @@ class _Collect:
         n = np.count_nonzero(keep)
         scores = np.full((n, len(self.cuts)), -np.inf, order="F")
         for column, (slot, cut) in enumerate(self.cuts):
-            score = np.asarray(plan.slots[slot].compiled.score_above(work, cut), np.float64)[core][keep]
+            score = np.asarray(score_above(plan.slots[slot].compiled, work, cut), np.float64)[core][keep]
             if np.inf in score:
                 number = events.id[core][keep][score.argmax()]
                 raise SampleError(

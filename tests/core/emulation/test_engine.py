@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from toys import Decided, Killed, Memory, Seen, even_events, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Events, TrigemuError, make_plan

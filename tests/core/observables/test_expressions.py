@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import vector
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from toys import columns, toy_events
 
 from trigemu.observables.language import parse_condition, parse_observable

@@ -11,8 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 import toys
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trigemu import decide, make_plan
 from trigemu.observables.selections import Derivation, ObjectTable, make_scope

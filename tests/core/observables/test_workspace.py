@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from toys import COLLECTIONS, COLUMNS, columns, toy_events
 
 from trigemu.observables.selections import Derivation, Window

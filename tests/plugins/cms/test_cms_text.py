@@ -7,8 +7,7 @@ import lzma
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from l1_toys import vector_line
 
 from trigemu import TrigemuError

@@ -11,8 +11,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from real_data import real_file
 
 from trigemu import open_catalogue
