@@ -25,6 +25,7 @@ from .errors import (
     MAX_PROBLEMS as MAX_PROBLEMS,
     MissingExtraError as MissingExtraError,
     PluginError as PluginError,
+    RetryableError as RetryableError,
     SampleError as SampleError,
     TrigemuError as TrigemuError,
     UnreadableError as UnreadableError,

@@ -34,11 +34,15 @@ class TrigemuError(Exception):
     remote: str = ""
 
 
+class RetryableError(TrigemuError):
+    """A failure after which another attempt may succeed."""
+
+
 class SampleError(TrigemuError):
     """A catalogue or an event file that cannot be used."""
 
 
-class UnreadableError(SampleError):
+class UnreadableError(SampleError, RetryableError):
     """An event file that is not there, is damaged, or cannot be read now."""
 
 
