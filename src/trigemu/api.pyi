@@ -346,14 +346,12 @@ from .triggers.combination.kind import (
     CompiledCombination as CompiledCombination,
     search as search,
 )
+from .triggers.combination.leg_threshold import CompiledLegThreshold as CompiledLegThreshold
 from .triggers.combination.pairs import COLUMNS as COLUMNS
 from .triggers.extent import Extent as Extent, extent_of as extent_of
 from .triggers.external import CompiledExternal as CompiledExternal
 from .triggers.function import CompiledFunction as CompiledFunction
 from .triggers.logic import Expression as Expression, Logic as Logic, parse_expression as parse_expression
-
-__version__: str
-from .triggers.combination.leg_threshold import CompiledLegThreshold as CompiledLegThreshold
 from .triggers.questions import (
     Question as Question,
     answers as answers,
@@ -367,3 +365,5 @@ from .triggers.questions import (
 )
 from .triggers.stored import CompiledStored as CompiledStored
 from .triggers.threshold import CompiledThreshold as CompiledThreshold
+
+__version__: str
