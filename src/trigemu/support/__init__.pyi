@@ -26,9 +26,7 @@ from .errors import (
     MissingExtraError as MissingExtraError,
     PluginError as PluginError,
     RetryableError as RetryableError,
-    SampleError as SampleError,
     TrigemuError as TrigemuError,
-    UnreadableError as UnreadableError,
     WrongTypeError as WrongTypeError,
     chain as chain,
     excerpt as excerpt,
@@ -74,18 +72,9 @@ from .kernel_cache import compile_for_others as compile_for_others, levels as le
 from .kernels import (
     c_function as c_function,
     call_function as call_function,
-    delta_phi as delta_phi,
-    delta_r as delta_r,
-    energy as energy,
     inlined as inlined,
     kernel as kernel,
-    mass as mass,
-    momentum_x as momentum_x,
-    momentum_y as momentum_y,
-    momentum_z as momentum_z,
-    pair_mass as pair_mass,
     pointer as pointer,
-    pseudorapidity as pseudorapidity,
 )
 from .machine import (
     Environment as Environment,

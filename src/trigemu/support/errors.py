@@ -38,14 +38,6 @@ class RetryableError(TrigemuError):
     """A failure after which another attempt may succeed."""
 
 
-class SampleError(TrigemuError):
-    """A catalogue or an event file that cannot be used."""
-
-
-class UnreadableError(SampleError, RetryableError):
-    """An event file that is not there, is damaged, or cannot be read now."""
-
-
 class PluginError(TrigemuError):
     """A plugin that cannot be found, cannot be loaded, or fails."""
 
