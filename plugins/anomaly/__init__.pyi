@@ -9,13 +9,7 @@ from .anomaly import (
     read_inputs as read_inputs,
     scores_among as scores_among,
 )
-from .card import (
-    Card as Card,
-    CardTable as CardTable,
-    ModelFile as ModelFile,
-    contents_of as contents_of,
-    open_card as open_card,
-)
+from .card import Card as Card, CardTable as CardTable, ModelFile as ModelFile, open_card as open_card
 from .fixed_point import (
     MAX_INTEGER as MAX_INTEGER,
     MAX_WIDTH as MAX_WIDTH,

@@ -311,7 +311,12 @@ from .support.machine import (
     undisturbed as undisturbed,
 )
 from .support.plugins import FoundPlugin as FoundPlugin, find as find
-from .support.reading import is_file as is_file, is_folder as is_folder, read_bounded as read_bounded
+from .support.reading import (
+    contents_of as contents_of,
+    is_file as is_file,
+    is_folder as is_folder,
+    read_bounded as read_bounded,
+)
 from .support.shown import (
     Named as Named,
     Shown as Shown,
@@ -368,3 +373,4 @@ from .triggers.stored import CompiledStored as CompiledStored
 from .triggers.threshold import CompiledThreshold as CompiledThreshold
 
 __version__: str
+from .emulation.score_files import read_scores as read_scores

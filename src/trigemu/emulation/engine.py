@@ -21,6 +21,7 @@ from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sam
 from trigemu.support import (
     FoundPlugin,
     TrigemuError,
+    contents_of,
     cores,
     digest_of_code,
     engine_of,
@@ -30,7 +31,6 @@ from trigemu.support import (
     sources_of,
 )
 from trigemu.triggers import Kind
-from trigemu_anomaly.card import contents_of
 
 #: How many chunks are read ahead of the current one, one thread each. Reading takes several times as long as
 #: most menus do; two threads halve that time, a third one gained nothing.

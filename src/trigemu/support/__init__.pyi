@@ -102,6 +102,7 @@ from .plugins import (
 )
 from .reading import (
     check_regular as check_regular,
+    contents_of as contents_of,
     is_file as is_file,
     is_folder as is_folder,
     is_there as is_there,
