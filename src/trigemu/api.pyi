@@ -75,6 +75,17 @@ from .observables.expressions import (
 )
 from .observables.language import parse_tree as parse_tree, quoting as quoting
 from .observables.model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
+from .observables.momenta import (
+    delta_phi as delta_phi,
+    delta_r as delta_r,
+    energy as energy,
+    mass as mass,
+    momentum_x as momentum_x,
+    momentum_y as momentum_y,
+    momentum_z as momentum_z,
+    pair_mass as pair_mass,
+    pseudorapidity as pseudorapidity,
+)
 from .observables.selections import (
     STANDARD as STANDARD,
     Derivation as Derivation,
@@ -167,6 +178,7 @@ from .samples.catalogue import (
     LeftOut as LeftOut,
     without_bad_files as without_bad_files,
 )
+from .samples.errors import SampleError as SampleError, UnreadableError as UnreadableError
 from .samples.events import Collection as Collection, Events as Events, Need as Need
 from .samples.formats.source import (
     Beginning as Beginning,
@@ -262,9 +274,7 @@ from .support.errors import (
     MAX_EXCERPT as MAX_EXCERPT,
     MissingExtraError as MissingExtraError,
     PluginError as PluginError,
-    SampleError as SampleError,
     TrigemuError as TrigemuError,
-    UnreadableError as UnreadableError,
     WrongTypeError as WrongTypeError,
     excerpt as excerpt,
     listed as listed,
@@ -289,18 +299,9 @@ from .support.kernel_cache import levels as levels
 from .support.kernels import (
     c_function as c_function,
     call_function as call_function,
-    delta_phi as delta_phi,
-    delta_r as delta_r,
-    energy as energy,
     inlined as inlined,
     kernel as kernel,
-    mass as mass,
-    momentum_x as momentum_x,
-    momentum_y as momentum_y,
-    momentum_z as momentum_z,
-    pair_mass as pair_mass,
     pointer as pointer,
-    pseudorapidity as pseudorapidity,
 )
 from .support.machine import (
     Environment as Environment,

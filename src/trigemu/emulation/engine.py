@@ -17,11 +17,10 @@ from trigemu.emulation.chunks import Chunk, chunks_of
 from trigemu.emulation.kept import check_kept
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus import Menu
-from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample
+from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample, UnreadableError
 from trigemu.support import (
     FoundPlugin,
     TrigemuError,
-    UnreadableError,
     contents_of,
     cores,
     digest_of_code,

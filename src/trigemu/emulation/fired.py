@@ -18,13 +18,14 @@ from trigemu.samples import (
     Catalogue,
     Events,
     Sample,
+    SampleError,
     SamplesLike,
     events_from_awkward,
     is_awkward,
     sample_in_memory,
     samples_of,
 )
-from trigemu.support import CHUNK_EVENTS, BoolArray, SampleError, TrigemuError, Words
+from trigemu.support import CHUNK_EVENTS, BoolArray, TrigemuError, Words
 
 
 def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:

@@ -16,13 +16,12 @@ import numpy as np
 
 from trigemu.menus import MenusLike, Trigger, lost_prescales, menus_of, signed_differences
 from trigemu.observables import Cut, Derivation, Workspace, lowest_pt
-from trigemu.samples import Catalogue, Events, Need, Sample, decision_in, first_nan
+from trigemu.samples import Catalogue, Events, Need, Sample, SampleError, decision_in, first_nan
 from trigemu.support import (
     BoolArray,
     FloatArray,
     IntArray,
     PluginError,
-    SampleError,
     TrigemuError,
     Words,
     inlined,

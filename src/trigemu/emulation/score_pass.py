@@ -27,8 +27,8 @@ from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scores import Offer, Scores, Stored, definition, range_mistake
 from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
-from trigemu.samples import INTERACTIONS, Catalogue, Events, SamplesLike, half_of, samples_of
-from trigemu.support import SampleError, TrigemuError, Words, engine_of, fingerprint, names_of, nearest
+from trigemu.samples import INTERACTIONS, Catalogue, Events, SampleError, SamplesLike, half_of, samples_of
+from trigemu.support import TrigemuError, Words, engine_of, fingerprint, names_of, nearest
 from trigemu.triggers import ScoreKind, score_above
 
 

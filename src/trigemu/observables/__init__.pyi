@@ -27,6 +27,17 @@ from .language import (
     quoting as quoting,
 )
 from .model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
+from .momenta import (
+    delta_phi as delta_phi,
+    delta_r as delta_r,
+    energy as energy,
+    mass as mass,
+    momentum_x as momentum_x,
+    momentum_y as momentum_y,
+    momentum_z as momentum_z,
+    pair_mass as pair_mass,
+    pseudorapidity as pseudorapidity,
+)
 from .pruning import (
     Use as Use,
     all_uses as all_uses,

@@ -8,6 +8,7 @@ from .catalogue import (
     without_bad_files as without_bad_files,
 )
 from .consecutive import not_consecutive as not_consecutive
+from .errors import SampleError as SampleError, UnreadableError as UnreadableError
 from .events import (
     MAX_WEIGHT_HZ as MAX_WEIGHT_HZ,
     Collection as Collection,

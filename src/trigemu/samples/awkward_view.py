@@ -19,11 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Collection, Events, Need, make_events
 from trigemu.samples.formats.ragged import collection_of
 from trigemu.samples.normalise import CROSSING_RATE_HZ
 from trigemu.samples.records import OWN, STANDARD
-from trigemu.support import Array, IntArray, SampleError, excerpt, wrong_type
+from trigemu.support import Array, IntArray, excerpt, wrong_type
 
 #: Names of columns → those that menus use.
 SCALARS = {

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.limits import ANY, LIMITS, OBJECTS, SCALAR_LIMITS, first_falling, impossible, outside
 from trigemu.samples.records import OWN, records_of
-from trigemu.support import Array, FloatArray, IntArray, SampleError, kernel
+from trigemu.support import Array, FloatArray, IntArray, kernel
 
 if TYPE_CHECKING:
     import awkward as ak

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from trigemu.support import Array, IntArray, SampleError
+from trigemu.samples.errors import SampleError
+from trigemu.support import Array, IntArray
 
 T = TypeVar("T")
 

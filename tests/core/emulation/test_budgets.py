@@ -23,7 +23,7 @@ from trigemu.emulation import Chunk, budgets as module, chunks_of
 from trigemu.emulation.budgets import cut_for, solve_budgets
 from trigemu.menus.calibrated import write_calibrated
 from trigemu.results.text import rates as output
-from trigemu.support.errors import SampleError
+from trigemu.samples import SampleError
 
 Event = dict[str, Any]
 

@@ -14,8 +14,8 @@ from toys import columns, toy_events
 from trigemu.observables.model_inputs import Inputs
 from trigemu.observables.selections import ObjectTable, Window, make_scope
 from trigemu.observables.workspace import Workspace
+from trigemu.samples import SampleError
 from trigemu.samples.events import Collection, make_events
-from trigemu.support.errors import SampleError
 from trigemu.triggers.base import Context
 
 EVENTS = toy_events(8, 120)

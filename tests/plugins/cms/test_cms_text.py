@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from l1_toys import vector_line
 
 from trigemu import TrigemuError
-from trigemu.support.errors import SampleError
+from trigemu.samples import SampleError
 from trigemu_cms import cms_text
 from trigemu_cms.cms_text import decoded
 from trigemu_cms.cms_vector import CMSVector

@@ -14,9 +14,8 @@ from hypothesis import given, strategies as st
 from l1_toys import calorimeter, jet, muon, vector_line
 from real_data import real_file
 
-from trigemu.samples import catalogue_of
+from trigemu.samples import SampleError, catalogue_of
 from trigemu.samples.formats.source import ReadEvents
-from trigemu.support.errors import SampleError
 from trigemu_cms.cms_vector import ORBIT, CMSVector
 
 

@@ -15,9 +15,8 @@ from hypothesis import given, strategies as st
 from real_data import real_file
 
 from trigemu import open_catalogue
-from trigemu.samples import catalogue_of
+from trigemu.samples import SampleError, catalogue_of
 from trigemu.samples.formats.parquet import Parquet
-from trigemu.support.errors import SampleError
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100

@@ -15,7 +15,8 @@ from toys import memory_catalogue
 
 from trigemu import TrigemuError, rates_of
 from trigemu.api import Emulation
-from trigemu.support.errors import PluginError, SampleError
+from trigemu.samples import SampleError
+from trigemu.support.errors import PluginError
 from trigemu_latency import text as cost_tables
 from trigemu_latency.timing import calls as contenders, clock as timing, costs
 from trigemu_latency.timing.clock import summary
