@@ -7,7 +7,6 @@ its own folder, with their sha256. Cards never refer to code, libraries or pickl
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -20,9 +19,7 @@ from trigemu.api import (
     TableError,
     TomlTable,
     TrainedOn,
-    TrigemuError,
     load_toml,
-    read_bounded,
     read_scope,
     read_table,
 )
@@ -131,17 +128,3 @@ def open_card(context: Context, name: str, sha256: str | None, struct: type[C]) 
     if table.trained_on:
         context.trained.append(table.trained_on)
     return Card(document, table, context.within(scope, path.parent))
-
-
-def contents_of(models: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the content of cards and models by path, given their sha256 (`Context.models`); raise
-    TrigemuError if one was changed since it was read."""
-    contents = {}
-    for path, sha256 in models.items():
-        try:
-            contents[path] = read_bounded(Path(path), MAX_BYTES)
-        except OSError as error:
-            raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
-        if hashlib.sha256(contents[path]).hexdigest() != sha256:
-            raise TrigemuError(f"{path} was changed while it was used: start again")
-    return contents

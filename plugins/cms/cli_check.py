@@ -9,13 +9,13 @@ from pathlib import Path
 
 import click
 
-import trigemu
 from trigemu.api import (
     DecisionCheck,
     DocumentFile,
     Menu,
     Processing,
     TrigemuError,
+    check_decisions as check_decisions,
     check_inputs,
     check_outputs,
     events_bar,
@@ -24,12 +24,12 @@ from trigemu.api import (
     options,
     present,
     processing,
+    read_menu,
     search_path,
+    validate as output_check,
     with_decisions,
     without_bad_files,
 )
-from trigemu.api import check_decisions as check_decisions
-from trigemu.api import validate as output_check
 
 from . import pairs_text as output_pairs
 from .cms_l1 import LeftOut
@@ -151,7 +151,7 @@ def check(
             )
         files = on_disk(json_file)
         check_outputs(files, (menu, sample, decisions))
-        result = comparison.result(trigemu.read_menu(menu, folders), sample, files)
+        result = comparison.result(read_menu(menu, folders), sample, files)
         present([output_check.check_table(result)], [(json_file, lambda: output_check.as_json(result))])
         fails = bool(result.differ or (strict and result.skipped))
     context.exit(1 if fails else 0)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from trigemu.api import Page, Table, doubts, in_csv, in_json, plain
-from trigemu.api import as_json as result_in_json
+from trigemu.api import Page, Table, as_json as result_in_json, doubts, in_csv, in_json, plain
 
 from .pairs import CheckedPair
 

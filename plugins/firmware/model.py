@@ -19,6 +19,7 @@ from trigemu.api import (
     Job,
     Menu,
     Plan,
+    Question,
     ScoreKind,
     TrigemuError,
     Trigger,
@@ -33,6 +34,7 @@ from trigemu.api import (
     make_plan,
     other_half,
     over_background,
+    preselection,
     unseen_half,
 )
 from trigemu_anomaly import TreeModel, of_asked
@@ -80,9 +82,16 @@ def tree_model(menu: Menu, name: str) -> TreeModel:
 
 def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
     compiled = plan.slots[plan.bits[0][name]].compiled
-    if compiled.trees is None:
+    found = trees(compiled)
+    if found is None:
         raise TrigemuError(f"trigger {name!r}: its kind has no trees for firmware")
-    return compiled, compiled.trees
+    return compiled, found
+
+
+@Question
+def trees(trigger: Compiled) -> TreeModel | None:
+    """Return the boosted trees of a trigger, which a firmware can hold; None: it has none."""
+    return None
 
 
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
@@ -112,9 +121,9 @@ class _Read:
     classes: ClassVar[tuple[type, ...]] = (TreeInputs,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
-        compiled, trees = _trees(plan, self.name)
-        asked, chosen = of_asked(Workspace(events), compiled.asks())
-        x, complete = trees.inputs.evaluate(asked)
+        compiled, model = _trees(plan, self.name)
+        asked, chosen = of_asked(Workspace(events), preselection(compiled))
+        x, complete = model.inputs.evaluate(asked)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True
         complete &= counted[chosen]

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import click
 
-import trigemu
 from trigemu.api import (
     Contents,
     Engine,
@@ -19,6 +18,7 @@ from trigemu.api import (
     Menu,
     Processing,
     TrigemuError,
+    __version__,
     check_inputs,
     check_outputs,
     check_writable,
@@ -26,6 +26,7 @@ from trigemu.api import (
     named_apart,
     options,
     processing,
+    read_menu,
     say,
     search_path,
     without_bad_files,
@@ -94,7 +95,7 @@ def report(
     check_outputs(files, (*menus, catalogue, *profiles))
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
-    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
+    read = named_apart([read_menu(menu, search_path(plugin_path)) for menu in menus])
     command = shlex.join(["trigemu", *sys.argv[1:]])
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
@@ -126,7 +127,7 @@ def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Expl
     signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
     with events_bar(samples_passed(menus, catalogue, {}, signals), engine) as advance:
         return make_explorer(
-            menus, catalogue, trigemu.__version__, signals=signals, executor=engine, progress=advance
+            menus, catalogue, __version__, signals=signals, executor=engine, progress=advance
         )
 
 

@@ -24,11 +24,12 @@ from trigemu.api import (
     Scope,
     TrigemuError,
     Workspace,
+    contents_of,
     lacks,
     read_menu,
     splitmix64,
 )
-from trigemu_anomaly import InputBlock, Network, Scorer, contents_of, of_asked, open_scorer
+from trigemu_anomaly import InputBlock, Network, Scorer, of_asked, open_scorer
 
 from ..gather import gather
 from . import autoencoder

@@ -27,8 +27,6 @@ from trigemu.api import (
     Junction,
     MissingEt,
     MissingMomentum,
-    ModelCall,
-    Native,
     Number,
     ObjectVector,
     OfVectors,
@@ -38,6 +36,7 @@ from trigemu.api import (
     Vector,
     VectorSum,
 )
+from trigemu_anomaly import ModelCall, Native
 
 from . import opcodes as do
 from .assembly import HALF, Assembly, NoFormError

@@ -34,6 +34,7 @@ from trigemu.api import (
     environment,
     load_average,
     make_plan,
+    preselection,
     rates_of,
 )
 
@@ -312,7 +313,7 @@ def _turns(plan: Plan) -> list[range]:
 
 
 def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
-    conditions = list(dict.fromkeys([None, *(slot.compiled.asks() for slot in plan.slots)]))
+    conditions = list(dict.fromkeys([None, *(preselection(slot.compiled) for slot in plan.slots)]))
     return dict(zip(conditions, draw_events(plan, catalogue, n, conditions, SEED), strict=True))
 
 
@@ -370,7 +371,7 @@ def _over_asked(
         contenders: dict[tuple[int, str], TimedCall] = {}
         cuts = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
         for bit, own in parts.items():
-            requires = own.slots[0].compiled.asks()
+            requires = preselection(own.slots[0].compiled)
             if requires not in cuts:
                 continue
             if requires is not None:
@@ -385,7 +386,7 @@ def _over_asked(
 def _of_slot(
     slot: Slot, bit: int, drawn: _Drawn, asked: Mapping[tuple[int, str], Timings]
 ) -> tuple[Asking | None, dict[str, Timings]]:
-    among = drawn[slot.compiled.asks()]
+    among = drawn[preselection(slot.compiled)]
     asking = Asking(among.share, among.distinct, asked[bit, ""]) if among and (bit, "") in asked else None
     return asking, {name: timings for (of, name), timings in asked.items() if of == bit and name}
 

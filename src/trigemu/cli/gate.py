@@ -13,8 +13,7 @@ from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.results.text import gate as output_gate
 from trigemu.samples import without_bad_files
-from trigemu.studies import Tolerances, read_tolerances
-from trigemu.studies import gate as compare_with_old
+from trigemu.studies import Tolerances, gate as compare_with_old, read_tolerances
 from trigemu.support import check_outputs, search_path
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from trigemu.api import file_stem
 from trigemu.menus import Menu
 from trigemu.rates import MenuRates
 from trigemu.samples import Catalogue
 from trigemu.studies import Comparison, Efficiencies, ExclusiveRates, Observable, ProfileSet, Scan
+from trigemu.support import file_stem
 
 #: Widths in inches: on a wide screen, figures narrower than SMALL are three in a row, wider than LARGE alone.
 SMALL, LARGE = 5.7, 8.5

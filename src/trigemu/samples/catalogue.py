@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeVar, get_args
 
+from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.normalise import (
     LARGEST_RATE_HZ,
     SMALLEST_RATE_HZ,
@@ -16,7 +17,7 @@ from trigemu.samples.normalise import (
     hz_per_unit_weight,
 )
 from trigemu.samples.sample import Sample
-from trigemu.support import Named, SampleError, Shown, TrigemuError, UnreadableError, listed, nearest
+from trigemu.support import Named, Shown, TrigemuError, listed, nearest
 
 #: The units that the errors of rates treat as independent.
 Errors = Literal["interactions", "events"]

@@ -12,6 +12,7 @@ from typing import Any
 
 from trigemu.samples.catalogue import Catalogue, LeftOut, normalised
 from trigemu.samples.detect import format_of
+from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.event_file import EventFile, Facts
 from trigemu.samples.formats import format_names, is_format
 from trigemu.samples.formats.source import Source
@@ -24,9 +25,7 @@ from trigemu.support import (
     Document,
     Engine,
     Key,
-    SampleError,
     TrigemuError,
-    UnreadableError,
     engine_of,
     is_folder,
     is_there,

@@ -35,14 +35,13 @@ from trigemu.emulation import (
 )
 from trigemu.menus import Menu, MenusLike, menus_of, named_apart, signed_differences, unit_of_observable
 from trigemu.observables import Condition, Number, Scope, Workspace
-from trigemu.samples import Catalogue, Events, Sample, SamplesLike, half_of, samples_of
+from trigemu.samples import Catalogue, Events, Sample, SampleError, SamplesLike, half_of, samples_of
 from trigemu.studies.efficiency_thresholds import accepted, shifts_of_gains, thresholds_of, with_moved
 from trigemu.studies.intervals import Curve, Profile, Sums
 from trigemu.support import (
     FloatArray,
     IntArray,
     Named,
-    SampleError,
     Shown,
     TrigemuError,
     WithHistograms,

@@ -11,7 +11,8 @@ from functools import lru_cache
 from trigemu.support.errors import PluginError, nearest
 
 #: A place "module:name". A module that begins with a dot is one of the plugin's own.
-_PLACE = re.compile(r"\.?[\w.]*:[^\W\d]\w*")
+_NAME = r"[^\W\d]\w*"
+_PLACE = re.compile(rf"(\.?{_NAME}(\.{_NAME})*)?:{_NAME}")
 Places = Mapping[str, str]
 
 

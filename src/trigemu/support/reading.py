@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from trigemu.support.errors import TrigemuError
 
 #: Largest text file that is read, in bytes; menus of experiments have less than a tenth of it.
 MAX_TEXT = 50_000_000
+#: Largest card or model that is sent to another process, in bytes.
+MAX_MODEL = 2**28
 
 
 def read_bounded(path: Path, longest: int | None = None) -> bytes:
@@ -25,6 +29,20 @@ def read_bounded(path: Path, longest: int | None = None) -> bytes:
     if len(content) > longest:
         raise TrigemuError(f"{path} is larger than {longest} bytes, which no such file should be")
     return content
+
+
+def contents_of(digests: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the content of files by path, given their sha256; raise TrigemuError if one was changed since
+    its sha256 was taken."""
+    contents = {}
+    for path, sha256 in digests.items():
+        try:
+            contents[path] = read_bounded(Path(path), MAX_MODEL)
+        except OSError as error:
+            raise TrigemuError(f"cannot read {path}: {error.strerror}") from None
+        if hashlib.sha256(contents[path]).hexdigest() != sha256:
+            raise TrigemuError(f"{path} was changed while it was used: start again")
+    return contents
 
 
 def is_there(path: Path | str) -> bool:

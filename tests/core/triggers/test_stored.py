@@ -16,8 +16,8 @@ from toys import menu_from
 
 from trigemu import check_decisions, compare, decisions, make_plan, run
 from trigemu.emulation.plan import decide
-from trigemu.samples import Catalogue, catalogue_of, samples_of, with_decisions
-from trigemu.support.errors import SampleError, TrigemuError
+from trigemu.samples import Catalogue, SampleError, catalogue_of, samples_of, with_decisions
+from trigemu.support.errors import TrigemuError
 from trigemu_latency.stream.stream import Stream
 
 #: pT of the leading jet as the hardware has it, and the stored decision "3", of a trigger above 20 GeV, which

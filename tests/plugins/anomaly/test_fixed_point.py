@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from trigemu.support.errors import TrigemuError
 from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed

@@ -6,8 +6,7 @@ import random
 from pathlib import Path
 
 import pytest
-from l1_crossings import EXPRESSIONS as EMBEDDED
-from l1_crossings import write_files
+from l1_crossings import EXPRESSIONS as EMBEDDED, write_files
 from l1_toys import calorimeter, jet, muon, vector_line, write_menu
 from l1_twin import Crossing, Twin, Word
 

@@ -33,10 +33,11 @@ from typing import Any, ClassVar
 import awkward as ak
 import numpy as np
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Need
 from trigemu.samples.formats.ragged import flat
 from trigemu.samples.formats.root import RootFile
-from trigemu.support import Array, BoolArray, IntArray, SampleError
+from trigemu.support import Array, BoolArray, IntArray
 
 COLLECTIONS = {
     "jet": "AnalysisJetsAuxDyn",

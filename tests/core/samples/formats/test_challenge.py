@@ -13,11 +13,10 @@ import pytest
 
 import trigemu
 from trigemu import TrigemuError
-from trigemu.samples import catalogue_of
+from trigemu.samples import SampleError, catalogue_of
 from trigemu.samples.formats import challenge
 from trigemu.samples.formats.challenge import Challenge
 from trigemu.support import Engine
-from trigemu.support.errors import SampleError
 
 h5py = pytest.importorskip("h5py")
 N = 300

@@ -13,8 +13,7 @@ import awkward as ak
 import numpy as np
 import pytest
 import uproot
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trigemu.samples.formats import decoded, parquet, root
 from trigemu.samples.formats.decoded import Decoded, Part, Piece, kept_bytes, pieces

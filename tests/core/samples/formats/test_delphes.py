@@ -11,8 +11,8 @@ import pytest
 import uproot
 
 from trigemu import open_catalogue
+from trigemu.samples import SampleError
 from trigemu.samples.formats.delphes import Delphes
-from trigemu.support.errors import SampleError
 
 N = 150
 

@@ -11,14 +11,12 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from real_data import real_file
 
 from trigemu import open_catalogue
-from trigemu.samples import catalogue_of
+from trigemu.samples import SampleError, catalogue_of
 from trigemu.samples.formats.parquet import Parquet
-from trigemu.support.errors import SampleError
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100

@@ -16,9 +16,8 @@ from real_data import real_file
 from toys import menu_from
 
 import trigemu
-from trigemu.samples import catalogue_of
+from trigemu.samples import SampleError, catalogue_of
 from trigemu.samples.formats.physlite import COLLECTIONS, Physlite
-from trigemu.support.errors import SampleError
 
 N = 230
 SMK = np.array([toys.KEYS[i % 3 == 1] for i in range(N)], np.uint32)

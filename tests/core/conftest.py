@@ -1,0 +1,1 @@
+from plugin_toys import forget as forget
