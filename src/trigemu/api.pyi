@@ -8,14 +8,8 @@ from .cli.outputs import (
 )
 from .cli.processing import Processing as Processing, processing as processing
 from .cli.progress import bar as bar, events_bar as events_bar, menus_bar as menus_bar, steps_bar as steps_bar
+from .counting import checked as checked
 from .counting.acceptance import Acceptance as Acceptance, acceptances as acceptances
-from .counting.checked import (
-    check_array as check_array,
-    check_samples as check_samples,
-    check_table as check_table,
-    check_weights as check_weights,
-    check_within as check_within,
-)
 from .counting.patterns import (
     PatternTable as PatternTable,
     distinct_entries as distinct_entries,
@@ -25,13 +19,13 @@ from .counting.quantities import COMPARED as COMPARED, LISTED as LISTED, members
 from .counting.rate_sums import RateSums as RateSums
 from .counting.score_table import ScoreTable as ScoreTable
 from .counting.shared import SharedEvents as SharedEvents
+from .emulation import scaling as scaling
 from .emulation.budgets import cut_for as cut_for, solve_budgets as solve_budgets
 from .emulation.chunks import Chunk as Chunk, entries_of as entries_of
 from .emulation.engine import Job as Job, Progress as Progress, over_background as over_background
 from .emulation.given import emulation_of as emulation_of
 from .emulation.kept import check_events as check_events, check_kept as check_kept
-from .emulation.loop import Axis as Axis, Emulation as Emulation, emulate as emulate
-from .emulation.per_event import EventTable as EventTable
+from .emulation.loop import Emulation as Emulation, emulate as emulate
 from .emulation.plan import (
     Plan as Plan,
     Slot as Slot,
@@ -39,21 +33,13 @@ from .emulation.plan import (
     lacks as lacks,
     make_plan as make_plan,
 )
-from .emulation.scaling import (
-    crossing_scale as crossing_scale,
-    half_scales as half_scales,
-    refuse_negative as refuse_negative,
-    unseen_half as unseen_half,
-    weights_by_half as weights_by_half,
-)
+from .emulation.score_files import read_scores as read_scores
 from .emulation.score_pass import passes_to_score as passes_to_score, score_table as score_table
 from .emulation.scores import Offer as Offer, Scores as Scores, Stored as Stored, definition as definition
 from .menus.format import FORMAT as FORMAT
 from .menus.given import MenuLike as MenuLike, MenusLike as MenusLike, menus_of as menus_of
 from .menus.menu import (
-    Budget as Budget,
     Menu as Menu,
-    PrescaleColumns as PrescaleColumns,
     Solution as Solution,
     Trigger as Trigger,
     named_apart as named_apart,
@@ -61,99 +47,31 @@ from .menus.menu import (
 )
 from .menus.read import read_menu as read_menu
 from .menus.units import unit_of_observable as unit_of_observable, unit_of_threshold as unit_of_threshold
-from .observables.expressions import (
-    Arithmetic as Arithmetic,
-    Condition as Condition,
-    Constant as Constant,
-    Count as Count,
-    Element as Element,
-    Junction as Junction,
-    Number as Number,
-    Relation as Relation,
-    Scalar as Scalar,
-    ScalarSum as ScalarSum,
+from .observables import (
+    expressions as expressions,
+    momenta as momenta,
+    vectors as vectors,
+    windows as windows,
 )
+from .observables.expressions import Condition as Condition, Number as Number
 from .observables.language import parse_tree as parse_tree, quoting as quoting
 from .observables.model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
-from .observables.momenta import (
-    delta_phi as delta_phi,
-    delta_r as delta_r,
-    energy as energy,
-    mass as mass,
-    momentum_x as momentum_x,
-    momentum_y as momentum_y,
-    momentum_z as momentum_z,
-    pair_mass as pair_mass,
-    pseudorapidity as pseudorapidity,
-)
 from .observables.selections import (
     STANDARD as STANDARD,
     Derivation as Derivation,
     Scope as Scope,
     read_scope as read_scope,
 )
-from .observables.vectors import (
-    MissingEt as MissingEt,
-    MissingMomentum as MissingMomentum,
-    ObjectVector as ObjectVector,
-    OfVectors as OfVectors,
-    Vector as Vector,
-    VectorSum as VectorSum,
-)
-from .observables.windows import (
-    AnyOf as AnyOf,
-    Column as Column,
-    Scaled as Scaled,
-    Window as Window,
-    Windows as Windows,
-    any_of as any_of,
-)
+from .observables.windows import Window as Window
 from .observables.workspace import Workspace as Workspace
 from .rates.menu_rates import rates_of as rates_of, run as run
-from .rates.results import (
-    ColumnRates as ColumnRates,
-    Half as Half,
-    LevelRates as LevelRates,
-    MenuRates as MenuRates,
-    Rate as Rate,
-    TriggerRates as TriggerRates,
-)
+from .rates.results import MenuRates as MenuRates, Rate as Rate, TriggerRates as TriggerRates
+from .results import notes as notes, numbers as numbers
 from .results.documents import in_csv as in_csv, in_json as in_json
-from .results.figures.groups import draw_rates as draw_rates
+from .results.figures import style as style
 from .results.figures.overlap import draw_combinations as draw_combinations, draw_overlap as draw_overlap
-from .results.figures.style import (
-    COLOURS as COLOURS,
-    axis_label as axis_label,
-    drawn as drawn,
-    figure as figure,
-    literal as literal,
-    log_axis as log_axis,
-    save as save,
-    shown as shown,
-)
 from .results.figures.threshold_scan import draw_scan as draw_scan
 from .results.figures.turnon import draw_efficiency as draw_efficiency
-from .results.notes import (
-    half_used as half_used,
-    notes as notes,
-    notes_of_menus as notes_of_menus,
-    solutions as solutions,
-    texts as texts,
-)
-from .results.numbers import (
-    EVENTS as EVENTS,
-    NS as NS,
-    count as count,
-    events_text as events_text,
-    format_rate as format_rate,
-    in_unit as in_unit,
-    mark as mark,
-    marked as marked,
-    short as short,
-    threshold_label as threshold_label,
-    unit_of as unit_of,
-    with_error as with_error,
-)
 from .results.rate_pictures import of_groups as of_groups, of_triggers as of_triggers
 from .results.section import (
     Contents as Contents,
@@ -171,11 +89,11 @@ from .results.text.terminal import Page as Page, Table as Table, plain as plain
 from .results.text.validate import as_json as as_json, doubts as doubts
 from .results.views.table_html import table_css as table_css
 from .results.views.view import Histograms as Histograms, View as View, name as name, of_json as of_json
+from .samples import split as split
 from .samples.catalogue import (
     BadFilesError as BadFilesError,
     Catalogue as Catalogue,
     Errors as Errors,
-    LeftOut as LeftOut,
     without_bad_files as without_bad_files,
 )
 from .samples.errors import SampleError as SampleError, UnreadableError as UnreadableError
@@ -189,32 +107,10 @@ from .samples.formats.source import (
 from .samples.given import SamplesLike as SamplesLike
 from .samples.locations import opened as opened
 from .samples.margins import join_events as join_events
-from .samples.normalise import (
-    CatalogueTable as CatalogueTable,
-    Pileup as Pileup,
-    Rounding as Rounding,
-    SampleTable as SampleTable,
-)
 from .samples.opening import open_catalogue as open_catalogue
 from .samples.recorded import with_decisions as with_decisions
 from .samples.sample import Sample as Sample
-from .samples.split import (
-    EVALUATION as EVALUATION,
-    HALF_NAMES as HALF_NAMES,
-    TRAINING as TRAINING,
-    half_of as half_of,
-    is_quarter as is_quarter,
-    other_half as other_half,
-)
-from .studies.comparison import (
-    Change as Change,
-    Common as Common,
-    Comparison as Comparison,
-    Difference as Difference,
-    Gain as Gain,
-    compare as compare,
-)
-from .studies.drifts import Drift as Drift, Gate as Gate
+from .studies.comparison import Comparison as Comparison, compare as compare
 from .studies.efficiency import Efficiencies as Efficiencies, Turnon as Turnon, efficiencies as efficiencies
 from .studies.efficiency_profiles import (
     Observable as Observable,
@@ -222,30 +118,17 @@ from .studies.efficiency_profiles import (
     Reference as Reference,
     read_profiles as read_profiles,
 )
-from .studies.exclusive import (
-    ExclusiveRate as ExclusiveRate,
-    ExclusiveRates as ExclusiveRates,
-    exclusive_rates as exclusive_rates,
-)
-from .studies.intervals import Curve as Curve, Overall as Overall, Profile as Profile
-from .studies.rates_in_bins import Bin as Bin, BinnedRates as BinnedRates
+from .studies.exclusive import ExclusiveRates as ExclusiveRates, exclusive_rates as exclusive_rates
+from .studies.intervals import Curve as Curve, Profile as Profile
 from .studies.scan_steps import Steps as Steps, parse_values as parse_values
-from .studies.spectra import Quantity as Quantity, Spectrum as Spectrum
-from .studies.threshold_scan import Met as Met, Scan as Scan, scan as scan
-from .studies.tolerances import (
-    Tolerance as Tolerance,
-    Tolerances as Tolerances,
-    TriggerTolerance as TriggerTolerance,
-)
+from .studies.threshold_scan import Scan as Scan, scan as scan
 from .studies.turnon_bins import SignalBins as SignalBins, signal_bins as signal_bins
-from .studies.validate import (
-    Checked as Checked,
-    DecisionCheck as DecisionCheck,
-    Disagreement as Disagreement,
-    check_decisions as check_decisions,
-)
+from .studies.validate import DecisionCheck as DecisionCheck, check_decisions as check_decisions
 from .support import (
     Plugin as Plugin,
+    cache as cache,
+    children as children,
+    machine as machine,
     reason_of as reason_of,
     search_path as search_path,
     toml_text as toml_text,
@@ -257,18 +140,6 @@ from .support.arrays import (
     FloatArray as FloatArray,
     IntArray as IntArray,
     Words as Words,
-)
-from .support.cache import (
-    NoCacheError as NoCacheError,
-    cache_folders as cache_folders,
-    folder_of_cache as folder_of_cache,
-    is_trusted as is_trusted,
-)
-from .support.children import (
-    Finished as Finished,
-    Limits as Limits,
-    StoppedError as StoppedError,
-    run_limited as run_limited,
 )
 from .support.errors import (
     MAX_EXCERPT as MAX_EXCERPT,
@@ -283,7 +154,7 @@ from .support.errors import (
 )
 from .support.execution.engine import Engine as Engine
 from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
-from .support.execution.processes import WorkerPool as WorkerPool, worker_pool as worker_pool
+from .support.execution.processes import worker_pool as worker_pool
 from .support.files import (
     check_outputs as check_outputs,
     check_writable as check_writable,
@@ -302,13 +173,6 @@ from .support.kernels import (
     inlined as inlined,
     kernel as kernel,
     pointer as pointer,
-)
-from .support.machine import (
-    Environment as Environment,
-    cores as cores,
-    environment as environment,
-    load_average as load_average,
-    undisturbed as undisturbed,
 )
 from .support.plugins import FoundPlugin as FoundPlugin, find as find
 from .support.reading import (
@@ -373,4 +237,3 @@ from .triggers.stored import CompiledStored as CompiledStored
 from .triggers.threshold import CompiledThreshold as CompiledThreshold
 
 __version__: str
-from .emulation.score_files import read_scores as read_scores

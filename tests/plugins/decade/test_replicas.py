@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from decade_toys import TRAINING as CONFIG
-from decade_toys import TRAINING_MENU as OTHERS
+from decade_toys import TRAINING as CONFIG, TRAINING_MENU as OTHERS
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu

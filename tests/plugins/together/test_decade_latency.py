@@ -16,8 +16,7 @@ import trigemu
 from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
 from trigemu.api import Plan, Workspace
 from trigemu.emulation.plan import Slot
-from trigemu_latency import Stream, bench
-from trigemu_latency import text as output_bench
+from trigemu_latency import Stream, bench, text as output_bench
 from trigemu_latency.timing import clock as timing
 
 ANOMALY = """
