@@ -1,52 +1,102 @@
-from .cli import options as options
-from .cli.console import console as console, say as say
-from .cli.outputs import (
-    DocumentFile as DocumentFile,
-    check_inputs as check_inputs,
-    on_disk as on_disk,
-    present as present,
+"""What plugins are written with, in the order of the flow."""
+
+# What a plugin brings, and the plugins of others
+from .support import Plugin as Plugin, reason_of as reason_of, search_path as search_path
+from .support.plugins import find as find, FoundPlugin as FoundPlugin
+
+# Errors, each a message for the user
+from .samples.errors import SampleError as SampleError, UnreadableError as UnreadableError
+from .support.errors import (
+    excerpt as excerpt,
+    listed as listed,
+    MAX_EXCERPT as MAX_EXCERPT,
+    MissingExtraError as MissingExtraError,
+    nearest as nearest,
+    own_cause as own_cause,
+    PluginError as PluginError,
+    TrigemuError as TrigemuError,
+    WrongTypeError as WrongTypeError,
 )
-from .cli.processing import Processing as Processing, processing as processing
-from .cli.progress import bar as bar, events_bar as events_bar, menus_bar as menus_bar, steps_bar as steps_bar
-from .counting import checked as checked
-from .counting.acceptance import Acceptance as Acceptance, acceptances as acceptances
-from .counting.patterns import (
-    PatternTable as PatternTable,
-    distinct_entries as distinct_entries,
-    merge_tables as merge_tables,
+from .support.given import wrong_type as wrong_type
+
+# Tables of TOML files, with their mistakes and lines
+from .support import toml_text as toml_text
+from .support.toml import (
+    Document as Document,
+    load_toml as load_toml,
+    Problem as Problem,
+    read_table as read_table,
+    TableError as TableError,
+    TomlTable as TomlTable,
 )
-from .counting.quantities import COMPARED as COMPARED, LISTED as LISTED, members_by_level as members_by_level
-from .counting.rate_sums import RateSums as RateSums
-from .counting.score_table import ScoreTable as ScoreTable
-from .counting.shared import SharedEvents as SharedEvents
-from .emulation import scaling as scaling
-from .emulation.budgets import cut_for as cut_for, solve_budgets as solve_budgets
-from .emulation.chunks import Chunk as Chunk, entries_of as entries_of
-from .emulation.engine import Job as Job, Progress as Progress, over_background as over_background
-from .emulation.given import emulation_of as emulation_of
-from .emulation.kept import check_events as check_events, check_kept as check_kept
-from .emulation.loop import Emulation as Emulation, emulate as emulate
-from .emulation.plan import (
-    Plan as Plan,
-    Slot as Slot,
-    decide as decide,
-    lacks as lacks,
-    make_plan as make_plan,
+from .support.toml_kinds import refuse_other_kinds as refuse_other_kinds
+from .support.toml_lines import Key as Key
+
+# Texts, files and archives
+from .support.archives import read_arrays as read_arrays
+from .support.arrays import (
+    Array as Array,
+    BoolArray as BoolArray,
+    FloatArray as FloatArray,
+    IntArray as IntArray,
+    Words as Words,
 )
-from .emulation.score_files import read_scores as read_scores
-from .emulation.score_pass import passes_to_score as passes_to_score, score_table as score_table
-from .emulation.scores import Offer as Offer, Scores as Scores, Stored as Stored, definition as definition
-from .menus.format import FORMAT as FORMAT
-from .menus.given import MenuLike as MenuLike, MenusLike as MenusLike, menus_of as menus_of
-from .menus.menu import (
-    Menu as Menu,
-    Solution as Solution,
-    Trigger as Trigger,
-    named_apart as named_apart,
-    own_prescale as own_prescale,
+from .support.files import (
+    check_outputs as check_outputs,
+    check_writable as check_writable,
+    new_folder as new_folder,
+    temporary_folder as temporary_folder,
+    write_bytes as write_bytes,
+    write_text as write_text,
 )
-from .menus.read import read_menu as read_menu
-from .menus.units import unit_of_observable as unit_of_observable, unit_of_threshold as unit_of_threshold
+from .support.reading import (
+    contents_of as contents_of,
+    is_file as is_file,
+    is_folder as is_folder,
+    read_bounded as read_bounded,
+)
+from .support.splitmix import splitmix64 as splitmix64
+from .support.text import file_stem as file_stem, printable as printable, quoted as quoted
+
+# The machine: kernels, child processes, caches, engines
+from .support import cache as cache, children as children, machine as machine
+from .support.execution.engine import Engine as Engine
+from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
+from .support.execution.processes import worker_pool as worker_pool
+from .support.internals import address_of as address_of, without_clock as without_clock
+from .support.kept import KEPT as KEPT
+from .support.kernel_cache import levels as levels
+from .support.kernels import (
+    c_function as c_function,
+    call_function as call_function,
+    inlined as inlined,
+    kernel as kernel,
+    pointer as pointer,
+)
+
+# Events, samples, and formats of files
+from .samples import split as split
+from .samples.catalogue import (
+    BadFilesError as BadFilesError,
+    Catalogue as Catalogue,
+    Errors as Errors,
+    without_bad_files as without_bad_files,
+)
+from .samples.events import Collection as Collection, Events as Events, Need as Need
+from .samples.formats.source import (
+    Beginning as Beginning,
+    ReadEvents as ReadEvents,
+    Schema as Schema,
+    Source as Source,
+)
+from .samples.given import SamplesLike as SamplesLike
+from .samples.locations import opened as opened
+from .samples.margins import join_events as join_events
+from .samples.opening import open_catalogue as open_catalogue
+from .samples.recorded import with_decisions as with_decisions
+from .samples.sample import Sample as Sample
+
+# The observable language
 from .observables import (
     expressions as expressions,
     momenta as momenta,
@@ -57,15 +107,118 @@ from .observables.expressions import Condition as Condition, Number as Number
 from .observables.language import parse_tree as parse_tree, quoting as quoting
 from .observables.model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
 from .observables.selections import (
-    STANDARD as STANDARD,
     Derivation as Derivation,
-    Scope as Scope,
     read_scope as read_scope,
+    Scope as Scope,
+    STANDARD as STANDARD,
 )
 from .observables.windows import Window as Window
 from .observables.workspace import Workspace as Workspace
+
+# Trigger kinds
+from .triggers.base import (
+    BitKind as BitKind,
+    Compiled as Compiled,
+    Context as Context,
+    Kind as Kind,
+    ScoreKind as ScoreKind,
+    TrainedOn as TrainedOn,
+)
+from .triggers.combination.kind import (
+    CompiledCombination as CompiledCombination,
+    CUT as CUT,
+    LEG as LEG,
+    MATCH_AFTER as MATCH_AFTER,
+    MAX_LEGS as MAX_LEGS,
+    MAX_STEPS as MAX_STEPS,
+    search as search,
+)
+from .triggers.combination.leg_threshold import CompiledLegThreshold as CompiledLegThreshold
+from .triggers.combination.pairs import COLUMNS as COLUMNS
+from .triggers.extent import Extent as Extent, extent_of as extent_of
+from .triggers.external import CompiledExternal as CompiledExternal
+from .triggers.function import CompiledFunction as CompiledFunction
+from .triggers.logic import Expression as Expression, Logic as Logic, parse_expression as parse_expression
+from .triggers.questions import (
+    answers as answers,
+    cuts_on as cuts_on,
+    kind_extent as kind_extent,
+    objects_used as objects_used,
+    preselection as preselection,
+    Question as Question,
+    score_above as score_above,
+    warnings_of as warnings_of,
+    without_soft_objects as without_soft_objects,
+)
+from .triggers.stored import CompiledStored as CompiledStored
+from .triggers.threshold import CompiledThreshold as CompiledThreshold
+
+# Menus
+from .menus.format import FORMAT as FORMAT
+from .menus.given import MenuLike as MenuLike, menus_of as menus_of, MenusLike as MenusLike
+from .menus.menu import (
+    Menu as Menu,
+    named_apart as named_apart,
+    own_prescale as own_prescale,
+    Solution as Solution,
+    Trigger as Trigger,
+)
+from .menus.read import read_menu as read_menu
+from .menus.units import unit_of_observable as unit_of_observable, unit_of_threshold as unit_of_threshold
+
+# Events by the triggers that accept them
+from .counting import checked as checked
+from .counting.acceptance import Acceptance as Acceptance, acceptances as acceptances
+from .counting.patterns import (
+    distinct_entries as distinct_entries,
+    merge_tables as merge_tables,
+    PatternTable as PatternTable,
+)
+from .counting.quantities import COMPARED as COMPARED, LISTED as LISTED, members_by_level as members_by_level
+from .counting.rate_sums import RateSums as RateSums
+from .counting.score_table import ScoreTable as ScoreTable
+from .counting.shared import SharedEvents as SharedEvents
+
+# Running a menu over samples
+from .emulation import scaling as scaling
+from .emulation.budgets import cut_for as cut_for, solve_budgets as solve_budgets
+from .emulation.chunks import Chunk as Chunk, entries_of as entries_of
+from .emulation.engine import Job as Job, over_background as over_background, Progress as Progress
+from .emulation.given import emulation_of as emulation_of
+from .emulation.kept import check_events as check_events, check_kept as check_kept
+from .emulation.loop import emulate as emulate, Emulation as Emulation
+from .emulation.plan import (
+    decide as decide,
+    lacks as lacks,
+    make_plan as make_plan,
+    Plan as Plan,
+    Slot as Slot,
+)
+from .emulation.score_files import read_scores as read_scores
+from .emulation.score_pass import passes_to_score as passes_to_score, score_table as score_table
+from .emulation.scores import definition as definition, Offer as Offer, Scores as Scores, Stored as Stored
+
+# Rates
 from .rates.menu_rates import rates_of as rates_of, run as run
 from .rates.results import MenuRates as MenuRates, Rate as Rate, TriggerRates as TriggerRates
+
+# Comparisons, scans, efficiencies, recorded decisions
+from .studies.comparison import compare as compare, Comparison as Comparison
+from .studies.efficiency import Efficiencies as Efficiencies, efficiencies as efficiencies, Turnon as Turnon
+from .studies.efficiency_profiles import (
+    Observable as Observable,
+    ProfileSet as ProfileSet,
+    read_profiles as read_profiles,
+    Reference as Reference,
+)
+from .studies.exclusive import exclusive_rates as exclusive_rates, ExclusiveRates as ExclusiveRates
+from .studies.intervals import Curve as Curve, Profile as Profile
+from .studies.scan_steps import parse_values as parse_values, Steps as Steps
+from .studies.threshold_scan import Scan as Scan, scan as scan
+from .studies.turnon_bins import signal_bins as signal_bins, SignalBins as SignalBins
+from .studies.validate import check_decisions as check_decisions, DecisionCheck as DecisionCheck
+
+# What results look like: text, figures, sections of reports
 from .results import notes as notes, numbers as numbers
 from .results.documents import in_csv as in_csv, in_json as in_json
 from .results.figures import style as style
@@ -85,155 +238,27 @@ from .results.section import (
 from .results.text import validate as validate
 from .results.text.compare import signed as signed
 from .results.text.rates import as_dict as as_dict, row as row
-from .results.text.terminal import Page as Page, Table as Table, plain as plain
+from .results.text.terminal import Page as Page, plain as plain, Table as Table
 from .results.text.validate import as_json as as_json, doubts as doubts
 from .results.views.table_html import table_css as table_css
-from .results.views.view import Histograms as Histograms, View as View, name as name, of_json as of_json
-from .samples import split as split
-from .samples.catalogue import (
-    BadFilesError as BadFilesError,
-    Catalogue as Catalogue,
-    Errors as Errors,
-    without_bad_files as without_bad_files,
-)
-from .samples.errors import SampleError as SampleError, UnreadableError as UnreadableError
-from .samples.events import Collection as Collection, Events as Events, Need as Need
-from .samples.formats.source import (
-    Beginning as Beginning,
-    ReadEvents as ReadEvents,
-    Schema as Schema,
-    Source as Source,
-)
-from .samples.given import SamplesLike as SamplesLike
-from .samples.locations import opened as opened
-from .samples.margins import join_events as join_events
-from .samples.opening import open_catalogue as open_catalogue
-from .samples.recorded import with_decisions as with_decisions
-from .samples.sample import Sample as Sample
-from .studies.comparison import Comparison as Comparison, compare as compare
-from .studies.efficiency import Efficiencies as Efficiencies, Turnon as Turnon, efficiencies as efficiencies
-from .studies.efficiency_profiles import (
-    Observable as Observable,
-    ProfileSet as ProfileSet,
-    Reference as Reference,
-    read_profiles as read_profiles,
-)
-from .studies.exclusive import ExclusiveRates as ExclusiveRates, exclusive_rates as exclusive_rates
-from .studies.intervals import Curve as Curve, Profile as Profile
-from .studies.scan_steps import Steps as Steps, parse_values as parse_values
-from .studies.threshold_scan import Scan as Scan, scan as scan
-from .studies.turnon_bins import SignalBins as SignalBins, signal_bins as signal_bins
-from .studies.validate import DecisionCheck as DecisionCheck, check_decisions as check_decisions
-from .support import (
-    Plugin as Plugin,
-    cache as cache,
-    children as children,
-    machine as machine,
-    reason_of as reason_of,
-    search_path as search_path,
-    toml_text as toml_text,
-)
-from .support.archives import read_arrays as read_arrays
-from .support.arrays import (
-    Array as Array,
-    BoolArray as BoolArray,
-    FloatArray as FloatArray,
-    IntArray as IntArray,
-    Words as Words,
-)
-from .support.errors import (
-    MAX_EXCERPT as MAX_EXCERPT,
-    MissingExtraError as MissingExtraError,
-    PluginError as PluginError,
-    TrigemuError as TrigemuError,
-    WrongTypeError as WrongTypeError,
-    excerpt as excerpt,
-    listed as listed,
-    nearest as nearest,
-    own_cause as own_cause,
-)
-from .support.execution.engine import Engine as Engine
-from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
-from .support.execution.processes import worker_pool as worker_pool
-from .support.files import (
-    check_outputs as check_outputs,
-    check_writable as check_writable,
-    new_folder as new_folder,
-    temporary_folder as temporary_folder,
-    write_bytes as write_bytes,
-    write_text as write_text,
-)
-from .support.given import wrong_type as wrong_type
-from .support.internals import address_of as address_of, without_clock as without_clock
-from .support.kept import KEPT as KEPT
-from .support.kernel_cache import levels as levels
-from .support.kernels import (
-    c_function as c_function,
-    call_function as call_function,
-    inlined as inlined,
-    kernel as kernel,
-    pointer as pointer,
-)
-from .support.plugins import FoundPlugin as FoundPlugin, find as find
-from .support.reading import (
-    contents_of as contents_of,
-    is_file as is_file,
-    is_folder as is_folder,
-    read_bounded as read_bounded,
-)
+from .results.views.view import Histograms as Histograms, name as name, of_json as of_json, View as View
 from .support.shown import (
     Named as Named,
     Shown as Shown,
     UnknownNameError as UnknownNameError,
     WithHistogram as WithHistogram,
 )
-from .support.splitmix import splitmix64 as splitmix64
-from .support.text import file_stem as file_stem, printable as printable, quoted as quoted
-from .support.toml import (
-    Document as Document,
-    Problem as Problem,
-    TableError as TableError,
-    TomlTable as TomlTable,
-    load_toml as load_toml,
-    read_table as read_table,
+
+# Commands
+from .cli import options as options
+from .cli.console import console as console, say as say
+from .cli.outputs import (
+    check_inputs as check_inputs,
+    DocumentFile as DocumentFile,
+    on_disk as on_disk,
+    present as present,
 )
-from .support.toml_kinds import refuse_other_kinds as refuse_other_kinds
-from .support.toml_lines import Key as Key
-from .triggers.base import (
-    BitKind as BitKind,
-    Compiled as Compiled,
-    Context as Context,
-    Kind as Kind,
-    ScoreKind as ScoreKind,
-    TrainedOn as TrainedOn,
-)
-from .triggers.combination.kind import (
-    CUT as CUT,
-    LEG as LEG,
-    MATCH_AFTER as MATCH_AFTER,
-    MAX_LEGS as MAX_LEGS,
-    MAX_STEPS as MAX_STEPS,
-    CompiledCombination as CompiledCombination,
-    search as search,
-)
-from .triggers.combination.leg_threshold import CompiledLegThreshold as CompiledLegThreshold
-from .triggers.combination.pairs import COLUMNS as COLUMNS
-from .triggers.extent import Extent as Extent, extent_of as extent_of
-from .triggers.external import CompiledExternal as CompiledExternal
-from .triggers.function import CompiledFunction as CompiledFunction
-from .triggers.logic import Expression as Expression, Logic as Logic, parse_expression as parse_expression
-from .triggers.questions import (
-    Question as Question,
-    answers as answers,
-    cuts_on as cuts_on,
-    kind_extent as kind_extent,
-    objects_used as objects_used,
-    preselection as preselection,
-    score_above as score_above,
-    warnings_of as warnings_of,
-    without_soft_objects as without_soft_objects,
-)
-from .triggers.stored import CompiledStored as CompiledStored
-from .triggers.threshold import CompiledThreshold as CompiledThreshold
+from .cli.processing import Processing as Processing, processing as processing
+from .cli.progress import bar as bar, events_bar as events_bar, menus_bar as menus_bar, steps_bar as steps_bar
 
 __version__: str
