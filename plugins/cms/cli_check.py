@@ -34,6 +34,7 @@ from trigemu.api import (
 from . import pairs_text as output_pairs
 from .cms_l1 import LeftOut
 from .cms_l1_conditions import AsEmulated
+from .options import any_overlap_vetoes, mass_limit
 from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
 
 
@@ -106,8 +107,8 @@ class _Comparison:
     help="With --all: write the table as CSV; -: instead of the tables.",
 )
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
-@options.mass_limit
-@options.any_overlap_vetoes
+@mass_limit
+@any_overlap_vetoes
 @click.pass_context
 def check(
     context: click.Context,

@@ -19,7 +19,7 @@ from trigemu.api import (
     bar,
     check_inputs,
     check_outputs,
-    cores,
+    machine,
     menus_bar,
     on_disk,
     options,
@@ -180,9 +180,9 @@ def scan(
 
             result = without_bad_files(samples, scanned)
     if figure:
-        from trigemu.api import save
+        from trigemu.api import style
 
-        save(output_bits.figure_of(result), figure)
+        style.save(output_bits.figure_of(result), figure)
     present(
         [output_bits.scan_table(result)],
         [(json_file, lambda: output_bits.scan_json(result, __version__))],
@@ -192,7 +192,7 @@ def scan(
 def _at_once(processing: Processing) -> int:
     """Return how many syntheses run at once."""
     source = click.get_current_context().get_parameter_source("workers")
-    return cores() if source is ParameterSource.DEFAULT else processing.workers
+    return machine.cores() if source is ParameterSource.DEFAULT else processing.workers
 
 
 def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:

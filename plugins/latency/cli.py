@@ -103,9 +103,9 @@ def bench(
             result = replace(result, first=first_decision(menu, catalogue, folders))
         advance(1)
     if figure:
-        from trigemu.api import save
+        from trigemu.api import style
 
-        save(output_bench.figure_of(result), figure)
+        style.save(output_bench.figure_of(result), figure)
     present(
         [output_bench.bench_tables(result)],
         [(json_file, lambda: output_bench.as_json(result, __version__))],

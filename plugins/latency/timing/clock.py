@@ -11,7 +11,7 @@ from threading import Barrier
 
 import numpy as np
 
-from trigemu.api import FloatArray, IntArray, Shown, WithHistogram, undisturbed
+from trigemu.api import FloatArray, IntArray, Shown, WithHistogram, machine
 
 #: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or time
 #: is up.
@@ -92,7 +92,7 @@ def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
     passes: list[list[IntArray]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
     waiting = list(range(len(contenders)))
-    with undisturbed():
+    with machine.undisturbed():
         while waiting:
             for number in waiting:
                 passes[number].append(_pass(contenders[number]))
@@ -132,7 +132,7 @@ def together(contenders: Sequence[TimedCall]) -> float:
             elapsed = _clock() - begun
         return calls * contender.events / (elapsed * 1e-9)
 
-    with undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
+    with machine.undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
         return max(sum(pool.map(run, contenders)) for _ in range(WINDOWS))
 
 

@@ -16,7 +16,6 @@ from trigemu.api import (
     Catalogue,
     Condition,
     Emulation,
-    Environment,
     Events,
     Menu,
     MenuLike,
@@ -31,8 +30,7 @@ from trigemu.api import (
     Trigger,
     TriggerRates,
     emulation_of,
-    environment,
-    load_average,
+    machine,
     make_plan,
     preselection,
     rates_of,
@@ -168,7 +166,7 @@ class Bench(Shown, Named[TriggerCost]):
     menu: Timings
     events_per_s: Mapping[int, float]
     triggers: tuple[TriggerCost, ...]
-    environment: Environment
+    environment: machine.Environment
     threads: int
     seed: int
     events: int
@@ -263,7 +261,7 @@ def bench(
     """
     batches = batches_of(events, threads) if batches is None else batches
     check(batches, events, threads)
-    before = load_average()
+    before = machine.load_average()
     emulation = emulation_of(emulation, catalogue, executor)
     menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
     found = rates_of(emulation)
@@ -292,7 +290,7 @@ def bench(
         menu=whole,
         events_per_s=at_once,
         triggers=tuple(triggers),
-        environment=environment(before),
+        environment=machine.environment(before),
         threads=threads,
         seed=SEED,
         events=events,

@@ -1,3 +1,4 @@
+from . import checked as checked
 from .acceptance import (
     Acceptance as Acceptance,
     Pairs as Pairs,

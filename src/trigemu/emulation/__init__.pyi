@@ -1,3 +1,4 @@
+from . import scaling as scaling
 from .budgets import cut_for as cut_for, solve_budgets as solve_budgets, ties as ties
 from .chunks import Chunk as Chunk, chunks_of as chunks_of, entries_of as entries_of
 from .counted import Counted as Counted

@@ -1,3 +1,4 @@
+from . import expressions as expressions, momenta as momenta, vectors as vectors, windows as windows
 from .expressions import (
     Arithmetic as Arithmetic,
     Condition as Condition,

@@ -1,3 +1,4 @@
+from . import split as split
 from .awkward_view import events_from_awkward as events_from_awkward, is_awkward as is_awkward
 from .catalogue import (
     BadFilesError as BadFilesError,

@@ -1,4 +1,4 @@
-from . import toml_text as toml_text
+from . import cache as cache, children as children, machine as machine, toml_text as toml_text
 from .archives import read_arrays as read_arrays
 from .arrays import (
     Array as Array,

@@ -15,7 +15,7 @@ from toy_menus import any_of, as_toml, decide, menus, outcomes
 from toys import engine, evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, event_table, run
-from trigemu.api import EventTable
+from trigemu.emulation import EventTable
 
 BUDGET = """
 [[trigger]]

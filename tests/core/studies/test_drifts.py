@@ -17,7 +17,7 @@ from toy_menus import as_toml, menus
 from toys import memory_catalogue, toy_events
 
 from trigemu import gate
-from trigemu.api import Tolerance, Tolerances, TriggerTolerance
+from trigemu.studies import Tolerance, Tolerances, TriggerTolerance
 from trigemu_cms.cms_l1 import import_cms_l1
 
 MENUS = ROOT / "menus"

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 from project import ROOT
 
 from trigemu import read_menu, run
-from trigemu.api import Drift, Gate, Tolerance
 from trigemu.results.text.gate import as_json, as_junit, as_markdown, message
+from trigemu.studies import Drift, Gate, Tolerance
 
 MENU = read_menu(ROOT / "menus/primary.toml")
 
