@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -99,6 +99,8 @@ class Gate(Shown):
     overlaps : int
         The number of overlaps that were compared.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.gate"
 
     old: Menu
     new: Menu

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -113,6 +113,8 @@ class DecisionCheck(Shown, Named[Checked]):
     found : int
         The number of these whose flip changed the outcome of the comparison, as it should.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.decision_check"
 
     menu: Menu
     catalogue: Catalogue
