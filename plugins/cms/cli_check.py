@@ -10,12 +10,10 @@ from pathlib import Path
 import click
 
 from trigemu.api import (
-    DecisionCheck,
     DocumentFile,
     Menu,
     Processing,
     TrigemuError,
-    check_decisions as check_decisions,
     check_inputs,
     check_outputs,
     events_bar,
@@ -26,9 +24,13 @@ from trigemu.api import (
     processing,
     read_menu,
     search_path,
-    validate as output_check,
     with_decisions,
     without_bad_files,
+)
+from trigemu_validation import (
+    DecisionCheck,
+    check_decisions as check_decisions,
+    decisions_text as output_check,
 )
 
 from . import pairs_text as output_pairs

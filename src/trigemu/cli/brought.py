@@ -62,7 +62,7 @@ class Brought(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             if said := remedy(self.part, args[0]):
-                error.message = f"{error.message.rstrip('.')}{said}."
+                error.message = f"{error.message.rstrip('.')}{said}."  # type: ignore[misc]
             raise
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:

@@ -117,7 +117,6 @@ from .shown import (
     WithHistograms as WithHistograms,
     histogram_of as histogram_of,
     part_of as part_of,
-    show_with as show_with,
 )
 from .splitmix import splitmix64 as splitmix64
 from .text import (

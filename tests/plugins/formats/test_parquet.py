@@ -16,7 +16,7 @@ from real_data import real_file
 
 from trigemu import open_catalogue
 from trigemu.samples import SampleError, catalogue_of
-from trigemu.samples.formats.parquet import Parquet
+from trigemu_formats.parquet import Parquet
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100

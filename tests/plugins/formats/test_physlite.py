@@ -17,7 +17,7 @@ from toys import menu_from
 
 import trigemu
 from trigemu.samples import SampleError, catalogue_of
-from trigemu.samples.formats.physlite import COLLECTIONS, Physlite
+from trigemu_formats.physlite import COLLECTIONS, Physlite
 
 N = 230
 SMK = np.array([toys.KEYS[i % 3 == 1] for i in range(N)], np.uint32)

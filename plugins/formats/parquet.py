@@ -28,14 +28,27 @@ from typing import Any, cast
 
 import numpy as np
 
-from trigemu.samples.errors import SampleError
-from trigemu.samples.events import Need
-from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
-from trigemu.samples.formats.nanoaod import DECISIONS
-from trigemu.samples.formats.ragged import collection_of, schema_of
-from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.samples.locations import parts
-from trigemu.support import CHUNK_EVENTS, Array, BoolArray, IntArray, MissingExtraError
+from trigemu.api import (
+    CHUNK_EVENTS,
+    DECISIONS,
+    WINDOW_BYTES,
+    Array,
+    Beginning,
+    BoolArray,
+    Decoded,
+    IntArray,
+    MissingExtraError,
+    Need,
+    Part,
+    ReadEvents,
+    SampleError,
+    Schema,
+    Source,
+    collection_of,
+    parts,
+    pieces,
+    schema_of,
+)
 
 SCALARS = {
     **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},

@@ -8,12 +8,9 @@ from pathlib import Path
 import numpy as np
 from rich.console import RenderableType
 
-from trigemu.results.documents import in_json, left_out
-from trigemu.results.numbers import count
-from trigemu.results.text.terminal import Page, Table, plain
-from trigemu.samples import Events
-from trigemu.studies import Checked, DecisionCheck
-from trigemu.support import Array
+from trigemu.api import Array, Events, Page, Table, in_json, left_out, numbers, plain
+
+from .decisions import Checked, DecisionCheck
 
 #: Columns of an object that are printed first, in this order.
 _FIRST = ("pt", "eta", "phi")
@@ -48,7 +45,7 @@ def check_table(result: DecisionCheck) -> RenderableType:
 def summary(result: DecisionCheck) -> str:
     """Return how many triggers were compared, agree, differ, and were skipped."""
     compared, differ = len(result.compared), len(result.differing)
-    whole = f"{count(len(result.triggers), 'trigger')}, {count(result.crossings, 'crossing')}"
+    whole = f"{numbers.count(len(result.triggers), 'trigger')}, {numbers.count(result.crossings, 'crossing')}"
     skipped = len(result.skipped)
     return f"{whole}: {compared} compared, {compared - differ} agree, {differ} differ, {skipped} skipped"
 
@@ -117,8 +114,8 @@ def _notes(result: DecisionCheck) -> Iterator[str]:
     for number in sorted({trigger.not_compared for trigger in result.compared} - {0}):
         names = ", ".join(trigger.name for trigger in result.compared if trigger.not_compared == number)
         yield (
-            f"Not compared: {count(number, 'crossing')} of each of {names}, at the ends of files, where they "
-            f"look at crossings that are not in the file."
+            f"Not compared: {numbers.count(number, 'crossing')} of each of {names}, at the ends of files, "
+            f"where they look at crossings that are not in the file."
         )
     if result.catalogue.left_out:
         yield f"Warning: {result.catalogue.left_out_text}."

@@ -24,11 +24,19 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.samples.errors import SampleError
-from trigemu.samples.events import Need
-from trigemu.samples.formats.ragged import collection_of
-from trigemu.samples.formats.source import Beginning, ReadEvents, Schema, Source
-from trigemu.support import Array, IntArray, MissingExtraError, excerpt
+from trigemu.api import (
+    Array,
+    Beginning,
+    IntArray,
+    MissingExtraError,
+    Need,
+    ReadEvents,
+    SampleError,
+    Schema,
+    Source,
+    collection_of,
+    excerpt,
+)
 
 PARTICLES, ID = "Particles", "EvtId"
 PLACES = {"electron": slice(1, 5), "muon": slice(5, 9), "jet": slice(9, 19)}

@@ -16,9 +16,9 @@ from real_data import real_file
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, toy_events
 
-from trigemu import gate
-from trigemu.studies import Tolerance, Tolerances, TriggerTolerance
 from trigemu_cms.cms_l1 import import_cms_l1
+from trigemu_validation.drifts import gate
+from trigemu_validation.tolerances import Tolerance, Tolerances, TriggerTolerance
 
 MENUS = ROOT / "menus"
 

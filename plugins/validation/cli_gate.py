@@ -7,14 +7,22 @@ from pathlib import Path
 import click
 
 import trigemu
-from trigemu.cli import options
-from trigemu.cli.outputs import check_inputs, on_disk, present
-from trigemu.cli.processing import Processing, processing
-from trigemu.cli.progress import menus_bar
-from trigemu.results.text import gate as output_gate
-from trigemu.samples import without_bad_files
-from trigemu.studies import Tolerances, gate as compare_with_old, read_tolerances
-from trigemu.support import check_outputs, search_path
+from trigemu.api import (
+    Processing,
+    check_inputs,
+    check_outputs,
+    menus_bar,
+    on_disk,
+    options,
+    present,
+    processing,
+    search_path,
+    without_bad_files,
+)
+
+from . import gate_text as output_gate
+from .drifts import gate as compare_with_old
+from .tolerances import Tolerances, read_tolerances
 
 
 @click.command()

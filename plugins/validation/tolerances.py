@@ -26,7 +26,7 @@ from typing import Annotated
 
 import msgspec
 
-from trigemu.support import TomlTable, TrigemuError, load_toml, nearest, read_table
+from trigemu.api import TomlTable, TrigemuError, load_toml, nearest, read_table
 
 #: What a gate compares.
 QUANTITIES = ("rate_hz", "total_hz", "unique_hz", "overlap_hz", "decisions_hz", "differ_from_stored")

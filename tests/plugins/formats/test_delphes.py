@@ -12,7 +12,7 @@ import uproot
 
 from trigemu import open_catalogue
 from trigemu.samples import SampleError
-from trigemu.samples.formats.delphes import Delphes
+from trigemu_formats.delphes import Delphes
 
 N = 150
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from trigemu import TrigemuError, read_tolerances
+from trigemu import TrigemuError
 from trigemu.support.toml import TableError
+from trigemu_validation.tolerances import read_tolerances
 
 
 def write(folder: Path, text: str) -> Path:

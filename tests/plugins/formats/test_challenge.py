@@ -14,9 +14,9 @@ import pytest
 import trigemu
 from trigemu import TrigemuError
 from trigemu.samples import SampleError, catalogue_of
-from trigemu.samples.formats import challenge
-from trigemu.samples.formats.challenge import Challenge
 from trigemu.support import Engine
+from trigemu_formats import challenge
+from trigemu_formats.challenge import Challenge
 
 h5py = pytest.importorskip("h5py")
 N = 300

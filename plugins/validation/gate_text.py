@@ -9,11 +9,9 @@ from xml.etree import ElementTree
 
 from rich.console import RenderableType
 
-from trigemu.results.documents import in_json
-from trigemu.results.numbers import in_unit
-from trigemu.results.text.terminal import Page, Table, plain
-from trigemu.studies import Drift, Gate
-from trigemu.support import printable
+from trigemu.api import Page, Table, in_json, numbers, plain, printable
+
+from .drifts import Drift, Gate
 
 HEAD = ("what", "quantity", "old", "new", "change", "%", "σ", "allowed")
 #: Differences that tables list.
@@ -25,7 +23,7 @@ def cells(drift: Drift) -> tuple[str, ...]:
     if drift.quantity in ("added", "removed"):
         return (drift.what, drift.quantity, "", "", "", "", "", "no")
     if drift.quantity.endswith("_hz"):
-        old, new, change = (in_unit(hz, 0.0) for hz in (drift.old, drift.new, abs(drift.difference)))
+        old, new, change = (numbers.in_unit(hz, 0.0) for hz in (drift.old, drift.new, abs(drift.difference)))
     else:
         old, new, change = (f"{value:.0f}" for value in (drift.old, drift.new, abs(drift.difference)))
     if drift.quantity == "decisions_hz":

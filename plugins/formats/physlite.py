@@ -33,11 +33,7 @@ from typing import Any, ClassVar
 import awkward as ak
 import numpy as np
 
-from trigemu.samples.errors import SampleError
-from trigemu.samples.events import Need
-from trigemu.samples.formats.ragged import flat
-from trigemu.samples.formats.root import RootFile
-from trigemu.support import Array, BoolArray, IntArray
+from trigemu.api import Array, BoolArray, IntArray, Need, RootFile, SampleError, flat
 
 COLLECTIONS = {
     "jet": "AnalysisJetsAuxDyn",

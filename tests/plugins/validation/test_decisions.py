@@ -13,11 +13,11 @@ from l1_toys import jet, muon, vector_line
 from toys import menu_from
 
 from trigemu.samples import Catalogue, Entries, catalogue_of, open_catalogue
-from trigemu.studies.validate import DecisionCheck, check_decisions
-from trigemu.studies.validation_task import SHOWN
 from trigemu.support import Engine
 from trigemu.support.errors import TrigemuError
 from trigemu_cms.cms_vector import ORBIT
+from trigemu_validation.decisions import DecisionCheck, check_decisions
+from trigemu_validation.decisions_task import SHOWN
 
 MENU = """
 [[trigger]]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.results.text.gate as written
-from trigemu.results.views.view import View, of_json
-from trigemu.studies import Gate
+from trigemu.api import View, of_json
+
+from . import gate_text as written
+from .drifts import Gate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +36,7 @@ class _Gate(View[Gate]):
         ]
 
     def figures(self, result: Gate) -> Iterator[Figure]:
-        from trigemu.results.rate_pictures import of_triggers
+        from trigemu.api import of_triggers
 
         yield of_triggers(result.rates).figure
 

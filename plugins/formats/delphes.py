@@ -23,11 +23,7 @@ import awkward as ak
 import numpy as np
 import uproot
 
-from trigemu.samples.errors import SampleError
-from trigemu.samples.events import Need
-from trigemu.samples.formats.ragged import flat
-from trigemu.samples.formats.root import RootFile
-from trigemu.support import Array
+from trigemu.api import Array, Need, RootFile, SampleError, flat
 
 OWN = {"weight": "Event.Weight", "id": "Event.Number"}
 SCALARS = {"MissingET.MET": "met", "MissingET.Phi": "met_phi", "ScalarHT.HT": "scalar_ht"}

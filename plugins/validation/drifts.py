@@ -11,20 +11,37 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import Pairs, RateSums, acceptances, raw_decisions
-from trigemu.emulation import Emulation, Progress, crossing_scale, emulate
-from trigemu.menus import Menu, MenuLike, menu_of
-from trigemu.rates import MenuRates
-from trigemu.samples import SamplesLike, samples_of
-from trigemu.studies.comparison import Comparison, compare
-from trigemu.studies.tolerances import Tolerance, Tolerances, read_tolerances
-from trigemu.studies.validate import check_decisions
-from trigemu.studies.validation_task import stored_name
-from trigemu.support import BoolArray, FloatArray, IntArray, Shown, Words
+from trigemu.api import (
+    BoolArray,
+    Comparison,
+    Emulation,
+    FloatArray,
+    IntArray,
+    Menu,
+    MenuLike,
+    MenuRates,
+    Pairs,
+    Progress,
+    RateSums,
+    SamplesLike,
+    Shown,
+    Words,
+    acceptances,
+    compare,
+    emulate,
+    menu_of,
+    raw_decisions,
+    samples_of,
+    scaling,
+)
+
+from .decisions import check_decisions
+from .decisions_task import stored_name
+from .tolerances import Tolerance, Tolerances, read_tolerances
 
 #: Overlaps that differ by a smaller fraction are the same: the order of triggers changes their last digit.
 _SAME = 1e-12
@@ -99,6 +116,8 @@ class Gate(Shown):
     overlaps : int
         The number of overlaps that were compared.
     """
+
+    _view: ClassVar[str] = "trigemu_validation.gate_view"
 
     old: Menu
     new: Menu
@@ -249,7 +268,7 @@ class _Found:
         self, words: Words, menus: tuple[Menu, ...], a: IntArray, b: IntArray
     ) -> FloatArray:
         emulation = self._emulation
-        crossing = [crossing_scale(menu, emulation.catalogue) for menu in emulation.menus]
+        crossing = [scaling.crossing_scale(menu, emulation.catalogue) for menu in emulation.menus]
         joint = [
             _joint(acceptances(words, menu, bits).pairs(), places[a], places[b]) * scale / max(crossing)
             for menu, bits, places, scale in zip(

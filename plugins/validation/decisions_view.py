@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-import trigemu.results.text.validate as written
-from trigemu.results.views.view import View, name, of_json
-from trigemu.studies import DecisionCheck
+from trigemu.api import View, name, of_json
+
+from . import decisions_text as written
+from .decisions import DecisionCheck
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,10 +33,11 @@ class _DecisionCheck(View[DecisionCheck]):
         return rows
 
     def figures(self, result: DecisionCheck) -> Iterator[Figure]:
-        from trigemu.results.figures.decisions import draw_decisions
-        from trigemu.results.figures.style import shown
+        from trigemu.api import style
 
-        labels = shown(trigger.name for trigger in result.compared)
+        from .decisions_figure import draw_decisions
+
+        labels = style.shown(trigger.name for trigger in result.compared)
         keys = {"agree": "agree", "only_emulated": "only emulated", "only_stored": "only stored"}
         counts = {label: [getattr(t, key) for t in result.compared] for key, label in keys.items()}
         yield draw_decisions(list(labels.values()), counts)

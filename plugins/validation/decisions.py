@@ -4,24 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.emulation import Job, Progress, lacks, lacks_neighbours, make_plan, over_samples
-from trigemu.menus import Menu, MenuLike, Trigger, menu_of
-from trigemu.samples import Catalogue, Events, Need, SamplesLike, not_consecutive, samples_of
-from trigemu.studies.validation_task import (
-    Count,
-    Range,
-    Tally,
-    positions_at_ends,
-    positions_to_flip,
-    ranges_of,
-    stored_name,
+from trigemu.api import (
+    Catalogue,
+    Compiled,
+    Context,
+    Events,
+    Job,
+    Kind,
+    Menu,
+    MenuLike,
+    Named,
+    Need,
+    Progress,
+    Random,
+    SamplesLike,
+    Shown,
+    TrigemuError,
+    Trigger,
+    lacks,
+    lacks_neighbours,
+    make_plan,
+    menu_of,
+    not_consecutive,
+    over_samples,
+    samples_of,
 )
-from trigemu.support import Named, Shown, TrigemuError
-from trigemu.triggers import Compiled, Context, Kind, Random
+
+from .decisions_task import Count, Range, Tally, positions_at_ends, positions_to_flip, ranges_of, stored_name
 
 
 @dataclass(frozen=True)
@@ -113,6 +126,8 @@ class DecisionCheck(Shown, Named[Checked]):
     found : int
         The number of these whose flip changed the outcome of the comparison, as it should.
     """
+
+    _view: ClassVar[str] = "trigemu_validation.decisions_view"
 
     menu: Menu
     catalogue: Catalogue

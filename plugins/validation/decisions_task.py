@@ -8,11 +8,21 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from trigemu.counting import check_array, check_within, raw_decisions
-from trigemu.emulation import Chunk, Plan, check_kept, decide
-from trigemu.menus import Menu, Trigger
-from trigemu.samples import Catalogue, Events, entries_with_neighbours
-from trigemu.support import IntArray, TrigemuError
+from trigemu.api import (
+    Catalogue,
+    Chunk,
+    Events,
+    IntArray,
+    Menu,
+    Plan,
+    TrigemuError,
+    Trigger,
+    check_kept,
+    checked,
+    decide,
+    entries_with_neighbours,
+    raw_decisions,
+)
 
 #: The number of differing events that are kept for each trigger.
 SHOWN = 3
@@ -169,10 +179,10 @@ def _(task: Count, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, Tally) or type(part.found) is not int or part.events != events:
         raise TrigemuError("it is not a tally of these events")
     for name in ("only_emulated", "only_stored"):
-        check_array(name, getattr(part, name), whole, len(task.triggers))
-        check_within(name, getattr(part, name), events + 1)
-    check_array("first", part.first, whole, None, 5)
-    check_within("the trigger", part.first[:, 0], len(task.triggers))
+        checked.check_array(name, getattr(part, name), whole, len(task.triggers))
+        checked.check_within(name, getattr(part, name), events + 1)
+    checked.check_array("first", part.first, whole, None, 5)
+    checked.check_within("the trigger", part.first[:, 0], len(task.triggers))
     if not {(chunk.sample, chunk.source) for chunk in chunks} >= {*map(tuple, part.first[:, 1:3].tolist())}:
         raise TrigemuError("it has an event of another file")
-    check_within("the entry", part.first[:, 3], max(chunk.stop for chunk in chunks))
+    checked.check_within("the entry", part.first[:, 3], max(chunk.stop for chunk in chunks))
