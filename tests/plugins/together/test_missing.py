@@ -34,6 +34,7 @@ USES = [(name, other) for name in sorted(NAMES) for other in declared_by(name).u
 #: A command for which a plugin needs what it uses.
 NEEDING = {
     ("cms", "pages"): ("check", "--all", ".", "--html", "page.html"),
+    ("cms", "validation"): ("check", "--help"),
     ("decade", "anomaly"): ("run", "decade.toml", "--samples", "catalogue.toml"),
     ("firmware", "anomaly"): ("firmware", "--help"),
     ("latency", "anomaly"): ("bench", "menu.toml", "--samples", "catalogue.toml", "--events", "10"),
@@ -56,10 +57,10 @@ def test_the_core_knows_what_comes_with_it() -> None:
 
 def test_what_users_ask_for_by_name_is_of_a_package(place: Place) -> None:
     catalogue = (place.folder / "catalogue.toml").read_text()
-    place.write("cms-l1-vector.toml", f'{catalogue}\nformat = "cms-l1-vector"\n')
-    commands: dict[tuple[str, str], tuple[str, ...]] = {
-        ("formats", "cms-l1-vector"): ("samples", "cms-l1-vector.toml")
-    }
+    commands: dict[tuple[str, str], tuple[str, ...]] = {}
+    for name in BROUGHT["formats"]:
+        place.write(f"{name}.toml", f'{catalogue}\nformat = "{name}"\n')
+        commands["formats", name] = ("samples", f"{name}.toml")
     for name in BROUGHT["kinds"]:
         place.write(f"{name}.toml", f"[[trigger]]\n{CARD.format(name)}")
         commands["kinds", name] = ("check-menu", f"{name}.toml")
