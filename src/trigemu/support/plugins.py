@@ -129,7 +129,7 @@ class FoundPlugin(Candidate):
     def load(self) -> ModuleType:
         """Import the plugin, once per process; raise PluginError if that fails."""
         if self.comes_with_trigemu:
-            with self._failing("cannot be loaded"):
+            with self._failing(" cannot be loaded"):
                 return importlib.import_module(self.module)
         loaded = sys.modules.get(self.module)
         if loaded is not None and self._is(Path(loaded.__file__ or "")):
@@ -142,7 +142,7 @@ class FoundPlugin(Candidate):
             del sys.modules[part]  # belongs to another plugin with this name
         sys.modules[self.module] = module  # pickles of its kinds refer to this name
         try:
-            with self._failing("cannot be loaded"):
+            with self._failing(" cannot be loaded"):
                 spec.loader.exec_module(module)
         except BaseException:
             del sys.modules[self.module]
@@ -171,7 +171,7 @@ class FoundPlugin(Candidate):
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
         loaded: Any = self.load()
-        with self._failing(f"its {part.removesuffix('s')} {name!r} cannot be loaded"):
+        with self._failing(f": its {part.removesuffix('s')} {name!r} cannot be loaded"):
             if module:
                 loaded = importlib.import_module(module, self.module)
             if not hasattr(loaded, attribute):
@@ -188,7 +188,7 @@ class FoundPlugin(Candidate):
         except (Exception, SystemExit) as error:
             if own := own_cause(error):
                 raise own from error
-            raise PluginError(f"{self.where} {what}: {missing_package(error) or reason_of(error)}") from error
+            raise PluginError(f"{self.where}{what}: {missing_package(error) or reason_of(error)}") from error
 
 
 def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
@@ -199,6 +199,20 @@ def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
     if variable:
         return tuple(Path(part) for part in variable.split(os.pathsep) if part)
     return (Path("plugins"),)
+
+
+@contextmanager
+def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
+    """Make some folders the search path of this process, and of those that it starts, within a block."""
+    before = os.environ.get(PATH_VARIABLE)
+    os.environ[PATH_VARIABLE] = os.pathsep.join(map(str, folders))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[PATH_VARIABLE]
+        else:
+            os.environ[PATH_VARIABLE] = before
 
 
 def folders_of(given: Folders) -> tuple[Path, ...]:
