@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from trigemu import Collection, Events, make_events
 from trigemu.api import Plan
-from trigemu_latency.stream.stream import Stream
 
 COLUMNS = ("pt", "eta", "phi", "z0", "charge", "quality")
 #: What is compared with other things meets them often: these values repeat.
@@ -84,6 +83,8 @@ def events_of(seed: int, n: int) -> Events:
 
 def streamed(plan: Plan, events: Events, *, shuffled: bool = True) -> np.ndarray:
     """uint64[n, words], one event after the other."""
+    from trigemu_latency import Stream
+
     stream = Stream(plan, events)
     words = np.empty((len(events), plan.words), np.uint64)
     numbers = np.arange(len(events))
