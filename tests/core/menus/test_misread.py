@@ -11,6 +11,7 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, make_plan, read_menu, run
 
+
 def trigger(name: str, more: str, above: float = 20.0, observable: str = "jet[0].pt") -> str:
     head = f'[[trigger]]\nname = "{name}"\nkind = "threshold"\n'
     return f'{head}observable = "{observable}"\nabove = {above}\n{more}\n'
