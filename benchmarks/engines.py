@@ -24,8 +24,7 @@ from typing import Any
 from running import ROOT, numbers
 
 import trigemu
-from trigemu.results.text import compare as compared
-from trigemu.results.text import efficiency, rates, threshold_scan
+from trigemu.results.text import compare as compared, efficiency, rates, threshold_scan
 from trigemu.studies import comparison
 from trigemu.support import Engine, worker_pool
 

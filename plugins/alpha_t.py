@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 
-from trigemu.triggers import CompiledFunction, Context, ScoreKind
+from trigemu.api import CompiledFunction, Context, ScoreKind
 
 
 class AlphaT(ScoreKind, frozen=True):

@@ -3,8 +3,7 @@ from __future__ import annotations
 import gc
 import os
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 # In CI the same examples every time: new ones are found where someone is there to look at them.
 settings.register_profile(

@@ -35,17 +35,19 @@ from trigemu.api import (
     Features,
     FloatArray,
     Inputs,
-    ModelCall,
-    Native,
     Number,
     ScoreKind,
     TomlTable,
     TrigemuError,
     Workspace,
+    answers,
     extent_of,
+    kind_extent,
+    preselection,
 )
 
 from .card import CardTable, ModelFile, open_card
+from .model_call import ModelCall, Native
 from .network import Network
 from .single_row import Row, settled_decision
 
@@ -123,9 +125,11 @@ class Anomaly(ScoreKind, frozen=True):
         scorer = open_scorer(context, self.card, self.sha256)
         return CompiledAnomaly(scorer, requires, self.cut)
 
-    def extent(self, context: Context) -> Extent:
-        requires = [] if self.requires is None else [context.condition(self.requires)]
-        return extent_of(requires, [self._span(above=None, requires=None)])
+
+@kind_extent.register(Anomaly)
+def _(kind: Anomaly, context: Context) -> Extent:
+    requires = [] if kind.requires is None else [context.condition(kind.requires)]
+    return extent_of(requires, [kind.span(above=None, requires=None)])
 
 
 @dataclass(frozen=True)
@@ -138,17 +142,23 @@ class CompiledAnomaly(Compiled):
         asked, chosen = of_asked(work, self.requires)
         return scores_among(chosen, lambda: self.scorer.scores(asked))
 
-    def asks(self) -> Condition | None:
-        return self.requires
 
-    def stages(self, events: Events) -> dict[str, Callable[[], object]]:
-        return self.scorer.stages(events)
+@preselection.register(CompiledAnomaly)
+def _(trigger: CompiledAnomaly) -> Condition | None:
+    return trigger.requires
 
-    def single(self) -> ModelCall:
-        row = self.scorer.network.row()
-        native = Native(*row.addresses, 0, 0, 0, 0, 0, self.cut, row.near)
-        reads = ((self.scorer.inputs, row.features),)
-        return ModelCall(self.requires, reads, SingleScore(row, self.cut), native)
+
+@answers("trigemu_latency.stages", CompiledAnomaly)
+def _(trigger: CompiledAnomaly, events: Events) -> dict[str, Callable[[], object]]:
+    return trigger.scorer.stages(events)
+
+
+@answers("trigemu_latency.single", CompiledAnomaly)
+def _(trigger: CompiledAnomaly) -> ModelCall:
+    row = trigger.scorer.network.row()
+    native = Native(*row.addresses, 0, 0, 0, 0, 0, trigger.cut, row.near)
+    reads = ((trigger.scorer.inputs, row.features),)
+    return ModelCall(trigger.requires, reads, SingleScore(row, trigger.cut), native)
 
 
 class SingleScore:

@@ -7,6 +7,7 @@ its own folder, with their sha256. Cards never refer to code, libraries or pickl
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
 from typing import Generic, TypeVar
 
 from trigemu.api import (

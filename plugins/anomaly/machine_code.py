@@ -18,17 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from trigemu.api import (
-    Limits,
-    NoCacheError,
-    StoppedError,
-    TrigemuError,
-    cache_folders,
-    folder_of_cache,
-    is_trusted,
-    run_limited,
-    temporary_folder,
-)
+from trigemu.api import TrigemuError, cache, children, temporary_folder
 
 T = TypeVar("T")
 
@@ -47,7 +37,7 @@ class CodeRecipe(Generic[T]):
     depends_on: bytes
     write: Callable[[Path], None]
     check: Callable[[Path], T]
-    limits: Limits
+    limits: children.Limits
     advice: str
     options: tuple[str, ...] = ()
 
@@ -59,7 +49,7 @@ def build_library(recipe: CodeRecipe[T]) -> T | None:
     found = compiler(recipe.limits)
     # Without a compiler, that of another machine will do: it filled the cache of a container, perhaps.
     begin = key if found is None else f"{key}-{hashlib.sha256(found[1].encode()).hexdigest()[:16]}"
-    for folder in cache_folders():
+    for folder in cache.cache_folders():
         if (kept := _kept(recipe, folder, begin)) is not None:
             return kept
     return None if found is None else _made(recipe, begin, found[0])
@@ -79,7 +69,7 @@ def _kept(recipe: CodeRecipe[T], folder: Path, begin: str) -> T | None:
     written, or that gives other values than the model, is removed."""
     for path in folder.glob(f"{begin}-*.so"):
         with suppress(OSError):  # it may be unreadable, or removed by another process
-            if is_trusted(path.lstat()) and path.name.endswith(f"-{_digest(path)}.so"):
+            if cache.is_trusted(path.lstat()) and path.name.endswith(f"-{_digest(path)}.so"):
                 with suppress(TrigemuError):
                     return recipe.check(path)
             path.unlink()
@@ -89,8 +79,8 @@ def _kept(recipe: CodeRecipe[T], folder: Path, begin: str) -> T | None:
 def _made(recipe: CodeRecipe[T], begin: str, name: str) -> T | None:
     """Compile a model into the cache, where it appears only when complete and checked; where there is no
     cache that can be written to, for this process alone."""
-    with suppress(NoCacheError, OSError):
-        folder = folder_of_cache()
+    with suppress(cache.NoCacheError, OSError):
+        folder = cache.folder_of_cache()
         with temporary_folder(folder / "models") as scratch:
             made = _compile(recipe, scratch, name)
             made.chmod(0o755)  # whatever the umask: a library that others may write to is not used
@@ -106,12 +96,12 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def compiler(limits: Limits) -> tuple[str, str] | None:
+def compiler(limits: children.Limits) -> tuple[str, str] | None:
     """Return name and version of the C compiler: the variable CC, else gcc or clang."""
     for name in filter(None, (os.environ.get("CC"), "gcc", "clang")):
         if found := shutil.which(name):
             with suppress(TrigemuError):  # without a folder for temporary files nothing can be compiled
-                said = run_limited([Path(found).absolute(), "--version"], Path("/"), limits).stdout
+                said = children.run_limited([Path(found).absolute(), "--version"], Path("/"), limits).stdout
                 return name, f"{name} {said.decode(errors='replace').partition(chr(10))[0]}"
     return None
 
@@ -124,8 +114,8 @@ def _compile(recipe: CodeRecipe[T], folder: Path, name: str) -> Path:
         ["-shared", "-O3", "-o", "model.so", "main.o"],
     ):
         try:
-            done = run_limited([path, *options, "-std=c99", "-lm"], folder, recipe.limits)
-        except StoppedError as error:
+            done = children.run_limited([path, *options, "-std=c99", "-lm"], folder, recipe.limits)
+        except children.StoppedError as error:
             raise TrigemuError(f"cannot be compiled: {error}: {recipe.advice}") from None
         if done.code:
             reason = last_words((done.stderr or done.stdout).decode(errors="replace"))

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from trigemu.api import Features, FloatArray, Limits, StoppedError, TrigemuError, levels, run_limited
+from trigemu.api import Features, FloatArray, TrigemuError, children, levels
 
 from .machine_code import CodeRecipe, build_library, last_words, open_library
 from .network_source import STATUS
@@ -30,7 +30,7 @@ TOLERANCE = 1e-3
 #: They change no result: NaN and the order of sums stay.
 _OPTIONS = "-fno-math-errno", "-fno-trapping-math"
 #: A few seconds are enough for the largest network that is taken.
-_LIMITS = Limits(seconds=60, memory=4 * 2**30)
+_LIMITS = children.Limits(seconds=60, memory=4 * 2**30)
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def compiled_network(
 
 def _write(content: bytes, folder: Path) -> None:
     try:
-        done = run_limited([sys.executable, "-P", _SOURCE], folder, _LIMITS, given=content)
-    except StoppedError as error:
+        done = children.run_limited([sys.executable, "-P", _SOURCE], folder, _LIMITS, given=content)
+    except children.StoppedError as error:
         raise TrigemuError(f"cannot be written as C: {error}") from None
     if done.code:
         said = last_words(done.stderr.decode(errors="replace"))

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import click
 
-import trigemu
 from trigemu.api import (
-    DecisionCheck,
     DocumentFile,
     Menu,
     Processing,
@@ -24,16 +22,21 @@ from trigemu.api import (
     options,
     present,
     processing,
+    read_menu,
     search_path,
     with_decisions,
     without_bad_files,
 )
-from trigemu.api import check_decisions as check_decisions
-from trigemu.api import validate as output_check
+from trigemu_validation import (
+    DecisionCheck,
+    check_decisions as check_decisions,
+    decisions_text as output_check,
+)
 
 from . import pairs_text as output_pairs
 from .cms_l1 import LeftOut
 from .cms_l1_conditions import AsEmulated
+from .options import any_overlap_vetoes, mass_limit
 from .pairs import CheckedPair, Pair, find_pairs, read_menu_of
 
 
@@ -106,8 +109,8 @@ class _Comparison:
     help="With --all: write the table as CSV; -: instead of the tables.",
 )
 @click.option("--html", "html_file", type=click.Path(path_type=Path), help="With --all: write it as a page.")
-@options.mass_limit
-@options.any_overlap_vetoes
+@mass_limit
+@any_overlap_vetoes
 @click.pass_context
 def check(
     context: click.Context,
@@ -151,7 +154,7 @@ def check(
             )
         files = on_disk(json_file)
         check_outputs(files, (menu, sample, decisions))
-        result = comparison.result(trigemu.read_menu(menu, folders), sample, files)
+        result = comparison.result(read_menu(menu, folders), sample, files)
         present([output_check.check_table(result)], [(json_file, lambda: output_check.as_json(result))])
         fails = bool(result.differ or (strict and result.skipped))
     context.exit(1 if fails else 0)
@@ -167,6 +170,8 @@ def _check_all(
 ) -> list[CheckedPair]:
     """Check the pairs of a folder, and write and print the results of all. read: returns the menu of a pair,
     and what its import left out."""
+    if html_file:
+        from . import pairs_page  # before the work: it needs a plugin that may be missing
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
@@ -180,15 +185,10 @@ def _check_all(
     if problems:
         raise TrigemuError(listed([*dict.fromkeys(problems)]))
 
-    def page() -> str:
-        from .pairs_page import validation_page
-
-        return validation_page(checked, alone)
-
     documents = [
         (json_file, lambda: output_pairs.as_json(checked)),
         (csv_file, lambda: output_pairs.as_csv(checked)),
-        (html_file, page),
+        (html_file, lambda: pairs_page.validation_page(checked, alone)),
     ]
     present([output_pairs.pairs_table(checked, alone)], documents)
     return checked

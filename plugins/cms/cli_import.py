@@ -1,4 +1,4 @@
-"""`trigemu import …`"""
+"""`trigemu import cms-l1`, `trigemu import cms-phase2`"""
 
 from __future__ import annotations
 
@@ -6,23 +6,20 @@ from pathlib import Path
 
 import click
 
-from trigemu.api import check_outputs, options, say, write_text
+from trigemu.api import check_outputs, say, write_text
+
+from .options import any_overlap_vetoes, mass_limit
 
 output = click.option(
     "-o", "--output", "file", type=click.Path(path_type=Path), required=True, help="The new menu (TOML)."
 )
 
 
-@click.group("import")
-def import_() -> None:
-    """Convert menus of experiments to TOML."""
-
-
-@import_.command("cms-l1")
+@click.command("cms-l1")
 @click.argument("menu", type=click.Path(path_type=Path))
 @output
-@options.mass_limit
-@options.any_overlap_vetoes
+@mass_limit
+@any_overlap_vetoes
 def cms_l1(menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool) -> None:
     """Convert MENU, the XML of a CMS Level-1 global-trigger menu (also .xz, .gz)."""
     from .cms_l1 import import_cms_l1
@@ -38,7 +35,7 @@ def cms_l1(menu: Path, file: Path, mass_limit: bool, any_overlap_vetoes: bool) -
     say(f"{file}: {imported.algorithms} algorithms, and {imported.conditions} conditions that several share")
 
 
-@import_.command("cms-phase2")
+@click.command("cms-phase2")
 @click.argument("menu", type=click.Path(path_type=Path))
 @click.option(
     "--objects",

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from trigemu.api import (
-    EVALUATION,
     BoolArray,
     Catalogue,
     FloatArray,
@@ -23,11 +22,12 @@ from trigemu.api import (
     Table,
     TrigemuError,
     Workspace,
-    axis_label,
     cut_for,
     make_plan,
+    scaling,
     solve_budgets,
-    unseen_half,
+    split,
+    style,
 )
 
 from .closure import Acceptance
@@ -54,9 +54,9 @@ def scored_events(
     name = trigger_of(menu, name)
     (solved,) = solve_budgets([menu], catalogue, executor=executor, progress=progress)
     plan = make_plan([solved])
-    unseen = unseen_half([solved], plan, catalogue)
+    unseen = scaling.unseen_half([solved], plan, catalogue)
     asked = gather(solved, catalogue, _ReadScores(name), executor=executor, progress=progress)
-    asked = asked.of(EVALUATION if unseen is None else unseen)
+    asked = asked.of(split.EVALUATION if unseen is None else unseen)
     if not len(asked.weight):
         raise TrigemuError(f"{menu.path}: trigger {name!r} asks for no event of {catalogue.path}")
     slot, others = _compiled(plan, name), asked.any_but(name)
@@ -140,11 +140,11 @@ def label(observable: str) -> str:
     found = re.fullmatch(r"(\w+)\[([0-3])\]\.pt", observable)
     if found:
         place = ("leading", "second", "third", "fourth")[int(found[2])]
-        return axis_label(f"{place} {found[1].replace('_', ' ')} pT", "GeV")
+        return style.axis_label(f"{place} {found[1].replace('_', ' ')} pT", "GeV")
     if counted := re.fullmatch(r"n_(\w+)", observable):
-        return axis_label(f"number of {counted[1].replace('_', ' ')}s", "")
+        return style.axis_label(f"number of {counted[1].replace('_', ' ')}s", "")
     named = {"met": "missing ET", "ht": "HT", "mht": "missing HT"}
-    return axis_label(named.get(observable, observable), "GeV" if observable in named else "")
+    return style.axis_label(named.get(observable, observable), "GeV" if observable in named else "")
 
 
 def as_dict(result: Diagnostics) -> dict[str, Any]:

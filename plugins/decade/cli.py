@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import trigemu
 from trigemu.api import (
     Catalogue,
     MissingExtraError,
@@ -23,6 +22,7 @@ from trigemu.api import (
     options,
     present,
     processing,
+    read_menu,
     read_profiles,
     say,
     search_path,
@@ -197,12 +197,12 @@ def check_(
     outputs = on_disk(json_file)
     check_outputs(outputs, (menu, catalogue, profiles))
     path = search_path(plugin_path)
-    read = trigemu.read_menu(menu, path)
+    read = read_menu(menu, path)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(outputs, [read], samples)
         if folder:
             wanted = read_profiles(profiles) if profiles else None
-            about = [trigemu.read_menu(file, path) for file in wanted.menus] if wanted else []
+            about = [read_menu(file, path) for file in wanted.menus] if wanted else []
             found = without_bad_files(
                 samples, lambda good: check_replicas(read, good, folder, trigger, wanted, about, engine)
             )

@@ -3,7 +3,7 @@
     card = "models/primary/decade.toml"     # relative to the menu
     requires = "n_photon >= 1"              # the models are not evaluated on other events
     unique_rate_hz = 1350.0                 # or above = 0.0
-    precision = { … }                       # optional: Y(x) as in firmware (triggers/models/precision.py)
+    precision = { … }                       # optional: Y(x) as in firmware (trigemu_anomaly.PrecisionTable)
 
 The card names the card of the score y, and the BDT that gives Y(x):
 
@@ -39,17 +39,20 @@ from trigemu.api import (
     Features,
     FloatArray,
     IntArray,
-    ModelCall,
     ScoreKind,
     TomlTable,
     TrigemuError,
     Workspace,
+    answers,
+    preselection,
+    warnings_of,
 )
 from trigemu_anomaly import (
     Card,
     CardTable,
     FixedRow,
     InputBlock,
+    ModelCall,
     ModelFile,
     PrecisionTable,
     Scorer,
@@ -238,32 +241,9 @@ class CompiledDecade(Compiled):
     cut: float
     pool: Executor | None = field(default_factory=lambda: ThreadPoolExecutor(1), compare=False)
 
-    def asks(self) -> Condition | None:
-        return self.requires
-
-    @property
-    def trees(self) -> TreeModel:
-        """The trees of Y(x), for firmware."""
-        of, precision = self.quantile, self.quantile.precision
-        return TreeModel(of.inputs, of.sha256, of.trees.ensemble, precision)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        if self.quantile.precision:
-            return self.trees.warnings
-        why = self.quantile.trees.interpreted
-        return (f"{why}: boosted trees are interpreted, more slowly",) if why else ()
-
     def evaluate(self, work: Workspace) -> FloatArray:
         asked, chosen = of_asked(work, self.requires)
         return scores_among(chosen, lambda: np.subtract(*self._scores(asked)))
-
-    def single(self) -> ModelCall:
-        trees = self.quantile.trees
-        row, x = self.scorer.network.row(), np.zeros(len(self.quantile.inputs), np.float32)
-        reads = (self.quantile.inputs, x), (self.scorer.inputs, row.features)
-        model = SingleDecade(row, trees, x, self.cut, self.pool)
-        return ModelCall(self.requires, reads, model, model.native)
 
     def parts(self, work: Workspace) -> Parts:
         """Compute y and Y(x), which are independent of each other, in parallel."""
@@ -309,7 +289,15 @@ class CompiledDecade(Compiled):
         """The columns of the network's features that are x; None if x is not among them."""
         return self.quantile.inputs.within(self.scorer.inputs)
 
+    @property
+    def trees(self) -> TreeModel:
+        """The trees of Y(x)."""
+        of, precision = self.quantile, self.quantile.precision
+        return TreeModel(of.inputs, of.sha256, of.trees.ensemble, precision)
+
     def stages(self, events: Events) -> dict[str, Callable[[], object]]:
+        """Give its pieces for timing, by name, on all of these events."""
+
         def score(pool: Executor | None) -> FloatArray:
             y, quantile = self._both(Workspace(events), pool)
             return y - quantile
@@ -322,3 +310,35 @@ class CompiledDecade(Compiled):
             "parallel": lambda: score(self.pool),
             "bare_bdt": lambda: self.quantile.trees.predict(x),
         }
+
+
+@preselection.register(CompiledDecade)
+def _(trigger: CompiledDecade) -> Condition | None:
+    return trigger.requires
+
+
+@warnings_of.register(CompiledDecade)
+def _(trigger: CompiledDecade) -> tuple[str, ...]:
+    if trigger.quantile.precision:
+        return trigger.trees.warnings
+    why = trigger.quantile.trees.interpreted
+    return (f"{why}: boosted trees are interpreted, more slowly",) if why else ()
+
+
+@answers("trigemu_firmware.trees", CompiledDecade)
+def _(trigger: CompiledDecade) -> TreeModel:
+    return trigger.trees
+
+
+@answers("trigemu_latency.stages", CompiledDecade)
+def _(trigger: CompiledDecade, events: Events) -> dict[str, Callable[[], object]]:
+    return trigger.stages(events)
+
+
+@answers("trigemu_latency.single", CompiledDecade)
+def _(trigger: CompiledDecade) -> ModelCall:
+    trees = trigger.quantile.trees
+    row, x = trigger.scorer.network.row(), np.zeros(len(trigger.quantile.inputs), np.float32)
+    reads = (trigger.quantile.inputs, x), (trigger.scorer.inputs, row.features)
+    model = SingleDecade(row, trees, x, trigger.cut, trigger.pool)
+    return ModelCall(trigger.requires, reads, model, model.native)

@@ -13,13 +13,13 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from trigemu.api import COLOURS, FloatArray, figure, file_stem, log_axis, save
+from trigemu.api import FloatArray, file_stem, style
 
 from .closure import Acceptance, Axis, ChiSquare, Closure
 from .densities import Density
 from .diagnostics import Diagnostics, Estimate, RankCorrelation
 
-CORRECTED, UNCORRECTED = COLOURS[0], COLOURS[2]
+CORRECTED, UNCORRECTED = style.COLOURS[0], style.COLOURS[2]
 #: Ratios below the first are not shown, nor corrected ones above the second on the linear scale.
 SMALLEST_RATIO, LARGEST_CORRECTED = 0.01, 4.0
 #: The colour scale of a map spans q / 4 to 4 q.
@@ -37,7 +37,7 @@ def write_figures(
     files = []
     for name, made in _draw(result, densities, labels):
         files.append(folder / f"{name}.png")
-        save(made, files[-1])
+        style.save(made, files[-1])
     return files
 
 
@@ -59,7 +59,7 @@ def draw_acceptance(closure: Closure, q: float, labels: Mapping[str, str]) -> Fi
     error."""
     (axis,) = closure.axes
     corrected = [acceptance for acceptance in closure.acceptances if acceptance.corrected]
-    with figure(8, 7.5) as (made, axes):
+    with style.figure(8, 7.5) as (made, axes):
         axes.remove()
         panels = top, bottom = made.subplots(2, 1, sharex=True)
         for panel, acceptances in ((top, closure.acceptances), (bottom, corrected)):
@@ -121,7 +121,7 @@ def _scale_ratios(top: Axes, bottom: Axes, acceptances: Sequence[Acceptance], q:
 
     lowest = min((v or e for a in acceptances for v, e in _shown(a)), default=q) / q
     top.set_yscale("log")
-    log_axis(top.yaxis)
+    style.log_axis(top.yaxis)
     top.set_ylim(max(SMALLEST_RATIO, 0.5 * min(lowest, 1.0)), 2.0 * max(highest(acceptances), 1.0))
     corrected = [a for a in acceptances if a.corrected]
     bottom.set_ylim(0, min(LARGEST_CORRECTED, max(1.6, 1.1 * highest(corrected))))
@@ -139,7 +139,7 @@ def draw_replicas(closures: Sequence[Closure], q: Sequence[float], label: str) -
     first."""
     (axis,) = closures[0].axes
     ratios = np.full((len(closures), axis.bins), np.nan)
-    with figure(8, 5) as (made, axes):
+    with style.figure(8, 5) as (made, axes):
         for i, (closure, fraction) in enumerate(zip(closures, q, strict=True)):
             acceptance = closure.acceptances[0]
             if closure.axes[0].bins != axis.bins:
@@ -163,7 +163,7 @@ def draw_map(closure: Closure, q: float, labels: Mapping[str, str]) -> Figure:
     have the same size; grey ones have too few events for a χ²."""
     first, second = closure.axes
     norm = LogNorm(1 / FACTOR, FACTOR)
-    with figure(9, 5) as (made, axes):
+    with style.figure(9, 5) as (made, axes):
         axes.remove()
         panels = made.subplots(1, 2, sharey=True)
         for panel, acceptance in zip(panels, closure.acceptances[:2], strict=True):
@@ -204,7 +204,7 @@ def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -
     highest = max(float(density.rate.max()) for density in (before, after))
     norm = LogNorm(highest * DECADES_SHOWN, highest)
     columns = 2 if before.rate[0].any() else 1
-    with figure(8, 8) as (made, axes):
+    with style.figure(8, 8) as (made, axes):
         axes.remove()
         widths = [1, STRIP][-columns:]
         panels = made.subplots(2, columns, squeeze=False, sharey="row", sharex="col", width_ratios=widths)
@@ -217,7 +217,7 @@ def draw_densities(before: Density, after: Density, labels: Mapping[str, str]) -
         main = panels[1, -1]
         if before.is_log:
             main.set_xscale("log")
-            log_axis(main.xaxis)
+            style.log_axis(main.xaxis)
         main.set_xlim(before.x_edges[[0, -1]])
         main.set_xlabel(labels[before.observable])
         made.colorbar(ScalarMappable(norm, "viridis"), ax=panels, label="rate [Hz]")
@@ -238,14 +238,14 @@ def _draw_density(part: Axes, edges: FloatArray, density: Density, rows: slice, 
     part.pcolormesh(edges, density.y_edges, rate.T, cmap="viridis", norm=norm, rasterized=True)
     lines = ((0.8, None), (2.2, "cut with the correction"), (0.8, None))
     for quantile, (width, label) in zip(density.cut[rows].T, lines, strict=True):
-        part.stairs(quantile, edges, baseline=None, color=COLOURS[2], linewidth=width, label=label)
+        part.stairs(quantile, edges, baseline=None, color=style.COLOURS[2], linewidth=width, label=label)
     if density.constant is not None:
         part.axhline(density.constant, color="black", linestyle="--", label="cut without it")
 
 
 def draw_rank_correlations(found: Sequence[RankCorrelation], labels: Mapping[str, str]) -> Figure:
     """Draw Spearman's ρ of each observable with the score, before and after the correction."""
-    with figure(8, 2 + 0.6 * len(found)) as (made, axes):
+    with style.figure(8, 2 + 0.6 * len(found)) as (made, axes):
         rows = np.arange(len(found))[::-1]
         for number, (name, colour) in enumerate((("$y$", UNCORRECTED), ("$y'$", CORRECTED))):
             estimates = [(c.before, c.after)[number] for c in found]

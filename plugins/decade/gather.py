@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.api import (
-    EVALUATION,
-    TRAINING,
     Acceptance,
     BoolArray,
     Catalogue,
@@ -31,22 +29,17 @@ from trigemu.api import (
     Words,
     Workspace,
     acceptances,
-    check_array,
     check_events,
     check_kept,
-    check_table,
-    check_within,
-    crossing_scale,
+    checked,
     decide,
     entries_of,
-    half_of,
-    half_scales,
     make_plan,
     members_by_level,
     merge_tables,
     over_background,
-    refuse_negative,
-    weights_by_half,
+    scaling,
+    split,
 )
 
 #: Returns which events are selected, bool[n], and arrays of these, by name.
@@ -119,8 +112,10 @@ def gather(
     plan.check_background(catalogue)
     job, task = Job((menu,), plan, catalogue, frozenset(needs)), _Gather(read)
     rows = task.merge([*over_background(job, task, executor, progress)])
-    scales = np.stack([half_scales(rows.table, half, catalogue) for half in (TRAINING, EVALUATION)])
-    scales *= crossing_scale(menu, catalogue)
+    scales = np.stack(
+        [scaling.half_scales(rows.table, half, catalogue) for half in (split.TRAINING, split.EVALUATION)]
+    )
+    scales *= scaling.crossing_scale(menu, catalogue)
     weight = rows.weight * scales[rows.half, rows.sample]
     shared = np.isin(rows.sample, sorted(catalogue.with_parents))
     return Gathered(menu, plan.bits[0], weight, rows.half, rows.parent, shared, rows.words, rows.values)
@@ -147,18 +142,18 @@ class _Gather:
     classes: ClassVar[tuple[type, ...]] = (PatternTable, SharedEvents, _Rows)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> _Rows:
-        refuse_negative(events)
+        scaling.refuse_negative(events)
         work = Workspace(events)
         words = decide(events, plan, work)
         chosen, values = self.read(plan, work)
-        half = half_of(events.parent)
+        half = split.half_of(events.parent)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True
         values = {name: value[counted[chosen]] for name, value in values.items()}
         chosen = chosen & counted
         sample = np.full(np.count_nonzero(chosen), chunk.sample)
         columns = events.weight[chosen], half[chosen], events.parent[chosen], words[chosen]
-        return _Rows(weights_by_half(chunk.sample, events), sample, *columns, values)
+        return _Rows(scaling.weights_by_half(chunk.sample, events), sample, *columns, values)
 
     def merge(self, parts: Sequence[_Rows]) -> _Rows:
         def joined(column: str) -> npt.NDArray[Any]:
@@ -179,10 +174,10 @@ class _Gather:
 def _(task: _Gather, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, _Rows) or not isinstance(part.values, dict):
         raise TrigemuError("it has no selected events")
-    check_table(part.table, words=1, samples=entries_of(chunks), bins=2)
+    checked.check_table(part.table, words=1, samples=entries_of(chunks), bins=2)
     n = check_events(part, chunks, plan.words)
-    check_array("half", part.half, np.dtype("i8"), n)
-    check_within("the half", part.half, 2)
+    checked.check_array("half", part.half, np.dtype("i8"), n)
+    checked.check_within("the half", part.half, 2)
     for name, values in part.values.items():
         if not isinstance(values, np.ndarray) or values.shape[:1] != (n,):
             raise TrigemuError(f"{name} is not of {n} events")

@@ -18,14 +18,14 @@ import numpy.typing as npt
 import tl2cgen
 import treelite
 
-from trigemu.api import Features, Limits, TrigemuError, kernel, own_cause
+from trigemu.api import Features, TrigemuError, children, kernel, own_cause
 from trigemu_anomaly import CodeRecipe, add_leaves, build_library, last_words, open_library
 
 #: Tolerance relative to the largest value, for sums of float32 leaves in another order.
 _TOLERANCE = 1e-5
 _CHECKED_ROWS = 1024
 #: Ten times what the largest models that are compiled take.
-_LIMITS = Limits(seconds=120, memory=4 * 2**30)
+_LIMITS = children.Limits(seconds=120, memory=4 * 2**30)
 
 Scores = npt.NDArray[np.float32]
 

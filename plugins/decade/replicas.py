@@ -28,7 +28,7 @@ from trigemu.api import (
     Trigger,
     file_stem,
     load_toml,
-    save,
+    style,
 )
 
 from .check import label, scored_events, trigger_of
@@ -279,7 +279,9 @@ class Checked:
             if len(every) == len(self.results) and len(closure.axes) == 1:
                 name = closure.axes[0].observable
                 files.append(folder / f"replicas_{file_stem(name)}.png")
-                save(draw_replicas(every, [result.q for result in self.results], label(name)), files[-1])
+                style.save(
+                    draw_replicas(every, [result.q for result in self.results], label(name)), files[-1]
+                )
         return files
 
 

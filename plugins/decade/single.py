@@ -7,8 +7,8 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from trigemu.api import Features, Native
-from trigemu_anomaly import Row, decided, score_by, settled_decision, tree_score
+from trigemu.api import Features
+from trigemu_anomaly import Native, Row, decided, score_by, settled_decision, tree_score
 
 from .quantile import Trees
 

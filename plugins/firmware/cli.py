@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-import trigemu
 from trigemu.api import (
+    Catalogue,
     Processing,
+    TrigemuError,
+    __version__,
     bar,
     check_inputs,
     check_outputs,
-    cores,
+    machine,
     menus_bar,
     on_disk,
     options,
     present,
     processing,
+    read_menu,
     search_path,
     without_bad_files,
 )
@@ -95,8 +98,8 @@ def precision(
     files = on_disk(json_file)
     check_outputs(files, (menu, catalogue))
     if not auto and (input_bits or score_bits or rounding or overflow):
-        raise trigemu.TrigemuError("widths, --rounding and --overflow need --auto: else the menu gives them")
-    read = trigemu.read_menu(menu, search_path(plugin_path))
+        raise TrigemuError("widths, --rounding and --overflow need --auto: else the menu gives them")
+    read = read_menu(menu, search_path(plugin_path))
     types = None
     if auto:
         types = with_modes(with_widths(types_of(read, trigger), input_bits, score_bits), rounding, overflow)
@@ -105,7 +108,7 @@ def precision(
         result = without_bad_files(samples, lambda good: survey(read, trigger, good, types, executor=engine))
     present(
         [output_bits.survey_table(result)],
-        [(json_file, lambda: output_bits.survey_json(result, trigemu.__version__))],
+        [(json_file, lambda: output_bits.survey_json(result, __version__))],
         [output_bits.as_toml(result.precision)],
     )
 
@@ -156,14 +159,14 @@ def scan(
     if resources:
         _check_tools()
     widths = [(width, score_bits or width) for width in parse_bits(bits)]
-    read = trigemu.read_menu(menu, search_path(plugin_path))
+    read = read_menu(menu, search_path(plugin_path))
     types = with_modes(types_of(read, trigger), rounding, overflow)
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, [read], samples)
         with ExitStack() as bars:
             advance = bars.enter_context(menus_bar([read], samples, engine))
 
-            def scanned(good: trigemu.Catalogue) -> BitScan:
+            def scanned(good: Catalogue) -> BitScan:
                 return scan_bits(
                     read,
                     trigger,
@@ -177,19 +180,19 @@ def scan(
 
             result = without_bad_files(samples, scanned)
     if figure:
-        from trigemu.api import save
+        from trigemu.api import style
 
-        save(output_bits.figure_of(result), figure)
+        style.save(output_bits.figure_of(result), figure)
     present(
         [output_bits.scan_table(result)],
-        [(json_file, lambda: output_bits.scan_json(result, trigemu.__version__))],
+        [(json_file, lambda: output_bits.scan_json(result, __version__))],
     )
 
 
 def _at_once(processing: Processing) -> int:
     """Return how many syntheses run at once."""
     source = click.get_current_context().get_parameter_source("workers")
-    return cores() if source is ParameterSource.DEFAULT else processing.workers
+    return machine.cores() if source is ParameterSource.DEFAULT else processing.workers
 
 
 def _estimated(bars: ExitStack, workers: int, models: Sequence[FixedEnsemble]) -> list[Resources]:

@@ -8,24 +8,24 @@ from typing import Any
 
 import click
 
-import trigemu
 from trigemu.api import (
+    Catalogue,
     Processing,
+    TrigemuError,
+    __version__,
     check_outputs,
     on_disk,
     options,
     present,
     processing,
+    read_menu,
     say,
     search_path,
     steps_bar,
     without_bad_files,
 )
 
-from . import estimate as estimating
-from . import export as exporting
-from . import text as output_firmware
-from . import verify as verifying
+from . import estimate as estimating, export as exporting, text as output_firmware, verify as verifying
 from .project import Manifest, open_project
 from .sources import CLOCK_MHZ
 
@@ -82,11 +82,11 @@ def export(
     plugin_path: tuple[Path, ...],
 ) -> None:
     """Write the trees of a trigger of MENU as a conifer project, with events and their expected scores."""
-    read = trigemu.read_menu(menu, search_path(plugin_path))
+    read = read_menu(menu, search_path(plugin_path))
     with processing.opened(catalogue) as (engine, samples):
 
-        def exported(good: trigemu.Catalogue) -> Manifest:
-            source = exporting.InputSource(read, trigger, good, trigemu.__version__)
+        def exported(good: Catalogue) -> Manifest:
+            source = exporting.InputSource(read, trigger, good, __version__)
             return exporting.export(source, folder, backend=backend, clock_mhz=clock, executor=engine)
 
         manifest = without_bad_files(samples, exported)
@@ -106,12 +106,12 @@ def verify(context: click.Context, directory: Path, json_file: Path | None) -> N
         checks = verifying.verify(project, begun)
     present(
         [output_firmware.verified_table(checks, project)],
-        [(json_file, lambda: output_firmware.verified_json(checks, trigemu.__version__))],
+        [(json_file, lambda: output_firmware.verified_json(checks, __version__))],
     )
     if any(check.differences for check in checks):
         context.exit(1)
     if any(check.missing for check in checks):
-        raise trigemu.TrigemuError(f"{directory}: not all of it could be verified")
+        raise TrigemuError(f"{directory}: not all of it could be verified")
 
 
 @click.command()
@@ -126,5 +126,5 @@ def estimate(directory: Path, clock: float | None, json_file: Path | None) -> No
         result = estimating.estimate(project, clock, begun)
     present(
         [output_firmware.estimate_table(result, project)],
-        [(json_file, lambda: output_firmware.estimate_json(result, project, trigemu.__version__))],
+        [(json_file, lambda: output_firmware.estimate_json(result, project, __version__))],
     )

@@ -9,7 +9,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from trigemu.api import HALF_NAMES, Catalogue, Menu, TrigemuError, new_folder
+from trigemu.api import Catalogue, Menu, TrigemuError, new_folder, split
 from trigemu_anomaly import SATURATING, FixedEnsemble, TreeModel, table_of
 
 from . import project as layout
@@ -67,7 +67,7 @@ def export(
             menu=source.menu.name,
             trigger=source.trigger,
             catalogue=source.catalogue.table.name,
-            half=HALF_NAMES[unseen.half[0]] if seen is not unseen else None,
+            half=split.HALF_NAMES[unseen.half[0]] if seen is not unseen else None,
             inputs=model.inputs.texts,
             precision=table_of(fixed),
             chosen=None if model.fixed else len(fitted_on),

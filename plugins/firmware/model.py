@@ -19,21 +19,19 @@ from trigemu.api import (
     Job,
     Menu,
     Plan,
+    Question,
     ScoreKind,
     TrigemuError,
     Trigger,
     Workspace,
-    check_array,
     check_kept,
-    check_samples,
-    check_weights,
-    check_within,
+    checked,
     entries_of,
-    half_of,
     make_plan,
-    other_half,
     over_background,
-    unseen_half,
+    preselection,
+    scaling,
+    split,
 )
 from trigemu_anomaly import TreeModel, of_asked
 
@@ -80,9 +78,16 @@ def tree_model(menu: Menu, name: str) -> TreeModel:
 
 def _trees(plan: Plan, name: str) -> tuple[Compiled, TreeModel]:
     compiled = plan.slots[plan.bits[0][name]].compiled
-    if compiled.trees is None:
+    found = trees(compiled)
+    if found is None:
         raise TrigemuError(f"trigger {name!r}: its kind has no trees for firmware")
-    return compiled, compiled.trees
+    return compiled, found
+
+
+@Question
+def trees(trigger: Compiled) -> TreeModel | None:
+    """Return the boosted trees of a trigger, which a firmware can hold; None: it has none."""
+    return None
 
 
 def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = None) -> TreeInputs:
@@ -100,10 +105,10 @@ def read_rows(menu: Menu, catalogue: Catalogue, name: str, *, executor: Any = No
 def halves(menu: Menu, catalogue: Catalogue, rows: TreeInputs) -> tuple[TreeInputs, TreeInputs]:
     """Return the events that the trees may have been fitted on, and those that rates are from: all events
     twice where nothing was fitted on this catalogue."""
-    unseen = unseen_half([menu], make_plan([menu]), catalogue)
+    unseen = scaling.unseen_half([menu], make_plan([menu]), catalogue)
     if unseen is None:
         return rows, rows
-    return rows.of(other_half(unseen)), rows.of(unseen)
+    return rows.of(split.other_half(unseen)), rows.of(unseen)
 
 
 @dataclass(frozen=True)
@@ -112,15 +117,15 @@ class _Read:
     classes: ClassVar[tuple[type, ...]] = (TreeInputs,)
 
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> TreeInputs:
-        compiled, trees = _trees(plan, self.name)
-        asked, chosen = of_asked(Workspace(events), compiled.asks())
-        x, complete = trees.inputs.evaluate(asked)
+        compiled, model = _trees(plan, self.name)
+        asked, chosen = of_asked(Workspace(events), preselection(compiled))
+        x, complete = model.inputs.evaluate(asked)
         counted = np.zeros(len(events), np.bool_)
         counted[events.core] = True
         complete &= counted[chosen]
         chosen[chosen] = complete
         number = np.full(np.count_nonzero(chosen), chunk.sample, np.int64)
-        return TreeInputs(x[complete], events.weight[chosen], number, half_of(events.parent[chosen]))
+        return TreeInputs(x[complete], events.weight[chosen], number, split.half_of(events.parent[chosen]))
 
     def merge(self, parts: Sequence[TreeInputs]) -> TreeInputs:
         columns = TreeInputs.__annotations__
@@ -132,11 +137,11 @@ def _(task: _Read, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, TreeInputs):
         raise TrigemuError("it has no inputs of trees")
     _, trees = _trees(plan, task.name)
-    check_array("sample", part.sample, np.dtype("i8"), None)
+    checked.check_array("sample", part.sample, np.dtype("i8"), None)
     n = len(part.sample)
-    check_array("x", part.x, np.dtype("f4"), n, len(trees.inputs.texts))
-    check_array("half", part.half, np.dtype("i8"), n)
-    check_array("weight", part.weight, np.dtype("f8"), n)
-    check_samples(part.sample, entries_of(chunks))
-    check_within("the half", part.half, 2)
-    check_weights("a weight", part.weight)
+    checked.check_array("x", part.x, np.dtype("f4"), n, len(trees.inputs.texts))
+    checked.check_array("half", part.half, np.dtype("i8"), n)
+    checked.check_array("weight", part.weight, np.dtype("f8"), n)
+    checked.check_samples(part.sample, entries_of(chunks))
+    checked.check_within("the half", part.half, 2)
+    checked.check_weights("a weight", part.weight)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
-from trigemu.api import COLOURS, FloatArray, IntArray, figure, literal
+from trigemu.api import FloatArray, IntArray, style
 
 
 def draw_bits(
@@ -20,7 +20,7 @@ def draw_bits(
 ) -> Figure:
     """Draw, above, the shift of each rate (name → Hz, its error, float64[n] each, and the rate in Hz) in
     percent against bits, int64[n]; below, the fraction of events whose decision differs, float64[n]."""
-    with figure(8.0, 7.0) as (made, whole):
+    with style.figure(8.0, 7.0) as (made, whole):
         whole.remove()
         upper, lower = made.subplots(2, 1, sharex=True, height_ratios=(3, 2))
         offsets = np.linspace(-0.08, 0.08, len(shifts))
@@ -30,20 +30,22 @@ def draw_bits(
                 bits + offsets[number],
                 hz * percent,
                 error * percent,
-                color=COLOURS[number],
+                color=style.COLOURS[number],
                 marker="os^"[number % 3],
                 markersize=5,
                 linewidth=1.2,
                 capsize=2,
-                label=literal(f"{name} rate"),
+                label=style.literal(f"{name} rate"),
             )
         upper.axhline(0.0, color="black", linewidth=0.8)
         upper.set_yscale("symlog", linthresh=1.0)
         upper.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:+g}" if value else "0"))
         upper.set_ylabel("fixed − floating [%]")
-        upper.set_title(literal(title), loc="left", fontsize=12)
+        upper.set_title(style.literal(title), loc="left", fontsize=12)
         upper.legend(frameon=False)
-        lower.plot(bits, np.where(differ > 0, differ, np.nan), color=COLOURS[2], marker="o", markersize=5)
+        lower.plot(
+            bits, np.where(differ > 0, differ, np.nan), color=style.COLOURS[2], marker="o", markersize=5
+        )
         if (differ > 0).any():
             lower.set_yscale("log")
         lower.set_ylabel("differ")

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from rich.console import RenderableType
 
-from trigemu.api import Page, Table, as_dict, format_rate, in_json, notes, signed, toml_text
+from trigemu.api import Page, Table, as_dict, in_json, notes, numbers, signed, toml_text
 from trigemu_anomaly import SATURATING, ApFixed, PrecisionTable
 
 from .ranges import InputRange, Survey
@@ -129,7 +129,7 @@ def _share(part: float, whole: float) -> float:
 
 def _scan_notes(scan: BitScan) -> Iterator[str]:
     own = scan.own
-    total, unique = (format_rate(rate) for rate in (own.total, own.unique))
+    total, unique = (numbers.format_rate(rate) for rate in (own.total, own.unique))
     yield (
         f"{scan.trigger} in floating point: total {total}, unique {unique}, cut {own.threshold:.6g}, the "
         f"same for all."
@@ -144,7 +144,9 @@ def _scan_notes(scan: BitScan) -> Iterator[str]:
         yield "Warning: thresholds or leaf values overflow (--json has the numbers)."
     if any(point.resources for point in scan.points):
         yield "LUT and registers: an estimate by yosys for UltraScale+, from conifer's VHDL."
-    shown = (note for note in notes(scan.floating) if note.about not in ("events", "unseen", "few", "budget"))
+    shown = (
+        note for note in notes.notes(scan.floating) if note.about not in ("events", "unseen", "few", "budget")
+    )
     yield from (note.text for note in shown if note.text)
 
 

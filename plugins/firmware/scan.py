@@ -23,10 +23,10 @@ from trigemu.api import (
     TrigemuError,
     TriggerRates,
     compare,
-    crossing_scale,
     emulate,
     quoted,
     rates_of,
+    scaling,
     solve_budgets,
 )
 from trigemu_anomaly import MAX_WIDTH, FixedEnsemble, Precision, PrecisionTable, table_of
@@ -149,7 +149,7 @@ def scan_bits(
         for number, fixed in enumerate(chosen)
     ]
     emulation = emulate([floating, *menus], catalogue, executor=executor, progress=progress)
-    scales = emulation.scales * crossing_scale(menu, catalogue)
+    scales = emulation.scales * scaling.crossing_scale(menu, catalogue)
     taken = resources(chosen) if resources else [None] * len(chosen)
     return BitScan(
         trigger=name,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import gettempdir
 
-from trigemu.api import Finished, Limits, MissingExtraError, TrigemuError, run_limited, temporary_folder
+from trigemu.api import MissingExtraError, TrigemuError, children, temporary_folder
 
 #: Program → the Debian package that contains it.
 PACKAGES = {"g++": "g++", "ghdl": "ghdl", "yosys": "yosys"}
@@ -21,8 +21,8 @@ HEADERS = {
 }
 _LAST_LINES, _LONGEST = 12, 300
 #: Of a compiler, and of a simulation or synthesis, which takes minutes for 20 trees.
-COMPILING = Limits(seconds=900, memory=8 * 2**30)
-SYNTHESIS = Limits(seconds=7200, memory=8 * 2**30)
+COMPILING = children.Limits(seconds=900, memory=8 * 2**30)
+SYNTHESIS = children.Limits(seconds=7200, memory=8 * 2**30)
 
 
 class MissingToolError(TrigemuError):
@@ -42,15 +42,17 @@ def find(program: str) -> str:
     return path
 
 
-def run(command: Sequence[str | Path], folder: Path, given: bytes = b"", limits: Limits = COMPILING) -> bytes:
+def run(
+    command: Sequence[str | Path], folder: Path, given: bytes = b"", limits: children.Limits = COMPILING
+) -> bytes:
     """Run a program on some input and return its output; TrigemuError has its last lines where it fails."""
-    done = run_limited(command, folder, limits, given=given)
+    done = children.run_limited(command, folder, limits, given=given)
     if done.code:
         raise _failure(Path(command[0]).name, done, limits)
     return done.stdout
 
 
-def _failure(program: str, done: Finished, limits: Limits) -> TrigemuError:
+def _failure(program: str, done: children.Finished, limits: children.Limits) -> TrigemuError:
     said = (done.stderr.strip() or done.stdout.strip()).decode(errors="replace")
     for header, hint in HEADERS.items():
         if header in said:

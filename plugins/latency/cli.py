@@ -8,16 +8,20 @@ from pathlib import Path
 
 import click
 
-import trigemu
 from trigemu.api import (
     Engine,
+    TrigemuError,
+    __version__,
     bar,
     check_inputs,
     check_outputs,
+    emulate,
     menus_bar,
     on_disk,
+    open_catalogue,
     options,
     present,
+    read_menu,
     search_path,
 )
 
@@ -79,12 +83,12 @@ def bench(
     batches = latency.batches_of(events, threads) if batch is None else _sizes(batch)
     latency.check(batches, events, threads)
     folders = search_path(plugin_path)
-    read = trigemu.read_menu(menu, folders)
-    samples = trigemu.open_catalogue(catalogue)
+    read = read_menu(menu, folders)
+    samples = open_catalogue(catalogue)
     check_inputs(files, [read], samples)
     engine = Engine()
     with menus_bar([read], samples, engine) as advance:
-        emulation = trigemu.emulate([read], samples, executor=engine, progress=advance)
+        emulation = emulate([read], samples, executor=engine, progress=advance)
     steps = latency.steps(emulation.plan, batches, threads) + 1
     with bar("timing", steps, limit=seconds) as advance:
         result = latency.bench(
@@ -99,12 +103,12 @@ def bench(
             result = replace(result, first=first_decision(menu, catalogue, folders))
         advance(1)
     if figure:
-        from trigemu.api import save
+        from trigemu.api import style
 
-        save(output_bench.figure_of(result), figure)
+        style.save(output_bench.figure_of(result), figure)
     present(
         [output_bench.bench_tables(result)],
-        [(json_file, lambda: output_bench.as_json(result, trigemu.__version__))],
+        [(json_file, lambda: output_bench.as_json(result, __version__))],
     )
 
 
@@ -114,5 +118,5 @@ def _sizes(text: str) -> Sequence[int]:
     except ValueError:
         sizes = []
     if not sizes or min(sizes) < 1:
-        raise trigemu.TrigemuError(f"--batch {text}: expected numbers of events from 1, as in 1,16,256")
+        raise TrigemuError(f"--batch {text}: expected numbers of events from 1, as in 1,16,256")
     return sorted(set(sizes))

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from trigemu.api import COLOURS, NS, FloatArray, IntArray, figure, literal, unit_of
+from trigemu.api import FloatArray, IntArray, numbers, style
 
 #: Height of a histogram in inches.
 HEIGHT = 0.3
@@ -31,9 +31,9 @@ class LatencyBar:
 
 def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
     """Draw each histogram with a logarithmic height, log(1 + calls), so that its tail is visible."""
-    with figure(7.0, 1.3 + HEIGHT * len(rows)) as (made, axes):
+    with style.figure(7.0, 1.3 + HEIGHT * len(rows)) as (made, axes):
         for number, row in enumerate(rows):
-            colour = "black" if not number else COLOURS[2] if row.inner else COLOURS[0]
+            colour = "black" if not number else style.COLOURS[2] if row.inner else style.COLOURS[0]
             height = np.log10(1.0 + row.calls) / np.log10(1.0 + row.calls.max())
             foot = np.full(len(height), number + 0.45)
             axes.stairs(
@@ -57,9 +57,9 @@ def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
         axes.grid(axis="x", color="lightgrey", linewidth=0.8)
         axes.set_axisbelow(True)
         axes.xaxis.set_tick_params(labelsize=12)
-        axes.set_yticks(range(len(rows)), [literal(row.label) for row in rows], fontsize=11)
+        axes.set_yticks(range(len(rows)), [style.literal(row.label) for row in rows], fontsize=11)
         for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
-            tick.set_color(COLOURS[2] if row.inner else "black")
+            tick.set_color(style.COLOURS[2] if row.inner else "black")
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_tick_params(length=0)
         axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -70,5 +70,5 @@ def draw_latencies(rows: Sequence[LatencyBar], label: str) -> Figure:
 
 
 def _with_unit(ns: float) -> str:
-    unit, scale = unit_of(ns, NS)
+    unit, scale = numbers.unit_of(ns, numbers.NS)
     return f"{ns / scale:g} {unit}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from trigemu.api import Environment, Page, Table, as_dict, in_json, in_unit, marked, notes, row, short, texts
+from trigemu.api import Page, Table, as_dict, in_json, machine, notes, numbers, row
 
 from .stream.stream import ARRAYS_FROM
 from .timing.clock import Timing
@@ -128,9 +128,13 @@ def _costs(result: Bench) -> Table:
     for cost in result.triggers:
         if cost.trigger.name in result.untimed:  # hundreds, of which a note says so
             continue
-        rates = [marked(cost.rates.total), marked(cost.rates.unique)] if cost.rates else ["disabled ", ""]
+        rates = (
+            [numbers.marked(cost.rates.total), numbers.marked(cost.rates.unique)]
+            if cost.rates
+            else ["disabled ", ""]
+        )
         table.add_row(cost.trigger.name, *rates, *_mean(cost.batch, result.batches))
-    whole = [marked(result.rates.rate), "", *_mean(result.menu, result.batches)]
+    whole = [numbers.marked(result.rates.rate), "", *_mean(result.menu, result.batches)]
     table.add_row(f"menu {result.rates.menu.name}", *whole, style="bold")
     return table
 
@@ -160,14 +164,14 @@ def _percentiles(timing: Timing) -> list[str]:
 
 
 def _throughput(result: Bench) -> Table:
-    hz = in_unit(result.rates.menu.crossing_rate_hz, 0.0)
+    hz = numbers.in_unit(result.rates.menu.crossing_rate_hz, 0.0)
     threads = [f"by {result.threads} threads"] if result.threads > 1 else []
     columns = ("events/s", *threads, f"cores for {hz}", "such machines")
     table = _table("The menu, by batch size", "batch", columns)
     for size in result.batches:
         need = result.real_time(size)
         rates = [result.menu[size].events_per_s, *([result.events_per_s[size]] if threads else [])]
-        table.add_row(str(size), *map(short, rates), digits(need.cores), digits(need.machines))
+        table.add_row(str(size), *map(numbers.short, rates), digits(need.cores), digits(need.machines))
     return table
 
 
@@ -232,7 +236,7 @@ def _notes(result: Bench) -> Iterator[str]:
             "beyond features and autoencoder."
         )
     yield from _surroundings(result.environment)
-    yield from (text for text in texts(notes(result.rates)) if text)
+    yield from (text for text in notes.texts(notes.notes(result.rates)) if text)
 
 
 def _smallest(result: Bench) -> Iterator[Timing]:
@@ -243,7 +247,7 @@ def _smallest(result: Bench) -> Iterator[Timing]:
     yield result.menu[size]
 
 
-def _surroundings(where: Environment) -> Iterator[str]:
+def _surroundings(where: machine.Environment) -> Iterator[str]:
     versions = ", ".join(f"{name} {version}" for name, version in where.versions.items())
     yield f"{where.cpu}, {where.cores} cores, {where.system}; Python {where.python}, {versions}."
     loads = [f"{load[0]:.2f}" if load else "unknown" for load in (where.load_before, where.load_after)]
@@ -256,7 +260,7 @@ def _surroundings(where: Environment) -> Iterator[str]:
 
 def figure_of(result: Bench) -> Any:
     """Draw histograms of the smallest batches: the menu, each trigger, and its parts."""
-    from trigemu.api import shown
+    from trigemu.api import style
 
     from .figures import LatencyBar, draw_latencies
 
@@ -269,7 +273,7 @@ def figure_of(result: Bench) -> Any:
         marks += [timing.p999_ns] if timing.reaches(1000) else []
         return LatencyBar(label, timing.histogram.edges_ns, timing.histogram.calls, tuple(marks), inner)
 
-    labels = shown(cost.trigger.name for cost in result.triggers)
+    labels = style.shown(cost.trigger.name for cost in result.triggers)
     rows = [line(f"menu {result.rates.menu.name}", result.menu)]
     for cost in result.triggers:
         if size in cost.batch:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-import trigemu
 from trigemu.api import (
     Processing,
+    TrigemuError,
+    __version__,
     check_inputs,
     check_outputs,
     console,
@@ -16,13 +17,15 @@ from trigemu.api import (
     named_apart,
     options,
     processing,
+    read_menu,
+    read_scores,
     say,
     search_path,
     without_bad_files,
     write_text,
 )
 
-from .explorer.make import Explorer, explorer, samples_passed
+from .explorer.make import Explorer, make_explorer, samples_passed
 
 
 @click.command()
@@ -51,15 +54,15 @@ def explore(
     All rates, overlaps, differences and efficiencies follow. The page needs no server and no network.
     """
     if scores and (vary or signals):
-        raise trigemu.TrigemuError(
+        raise TrigemuError(
             f"{scores} has its own ranges of thresholds and signals: give --vary and --signal to trigemu "
             f"scores"
         )
     check_outputs([file], (*menus, catalogue, scores))
-    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
+    read = named_apart([read_menu(menu, search_path(plugin_path)) for menu in menus])
     with processing.opened(catalogue) as (engine, samples):
         check_inputs([file], read, samples)
-        table = trigemu.read_scores(scores, read, samples) if scores else None
+        table = read_scores(scores, read, samples) if scores else None
         passed = (
             [samples.sample(name) for name in table.signals]
             if table
@@ -68,10 +71,10 @@ def explore(
         with events_bar(passed, engine) as advance:
             made = without_bad_files(
                 samples,
-                lambda good: explorer(
+                lambda good: make_explorer(
                     read,
                     table or good,
-                    trigemu.__version__,
+                    __version__,
                     vary=vary,
                     signals=signals,
                     executor=engine,

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import click
 
-import trigemu
 from trigemu.api import (
     Contents,
     Engine,
@@ -19,6 +18,7 @@ from trigemu.api import (
     Menu,
     Processing,
     TrigemuError,
+    __version__,
     check_inputs,
     check_outputs,
     check_writable,
@@ -26,6 +26,7 @@ from trigemu.api import (
     named_apart,
     options,
     processing,
+    read_menu,
     say,
     search_path,
     without_bad_files,
@@ -33,7 +34,7 @@ from trigemu.api import (
 )
 
 from .cli_explore import write_explorer
-from .explorer.make import Explorer, explorer, samples_passed
+from .explorer.make import Explorer, make_explorer, samples_passed
 
 
 @click.command()
@@ -94,7 +95,7 @@ def report(
     check_outputs(files, (*menus, catalogue, *profiles))
     _make(figures)
     steps = [parse_scan(scan) for scan in scans]
-    read = named_apart([trigemu.read_menu(menu, search_path(plugin_path)) for menu in menus])
+    read = named_apart([read_menu(menu, search_path(plugin_path)) for menu in menus])
     command = shlex.join(["trigemu", *sys.argv[1:]])
     with processing.opened(catalogue) as (engine, samples):
         samples = samples.with_errors(errors)
@@ -125,8 +126,8 @@ def _explorer(menus: Sequence[Menu], contents: Contents, engine: Engine) -> Expl
     shown = dict.fromkeys(name for turnons in contents.turnons for name in turnons.efficiencies.samples)
     signals = [name for name in shown if catalogue.sample(name) not in catalogue.background]
     with events_bar(samples_passed(menus, catalogue, {}, signals), engine) as advance:
-        return explorer(
-            menus, catalogue, trigemu.__version__, signals=signals, executor=engine, progress=advance
+        return make_explorer(
+            menus, catalogue, __version__, signals=signals, executor=engine, progress=advance
         )
 
 

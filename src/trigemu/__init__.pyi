@@ -3,41 +3,31 @@ from .emulation.budgets import solve_budgets as solve_budgets
 from .emulation.fired import decisions as decisions
 from .emulation.loop import emulate as emulate
 from .emulation.per_event import event_table as event_table
-from .emulation.plan import decide as decide
-from .emulation.plan import make_plan as make_plan
-from .emulation.reweight import at_luminosity as at_luminosity
-from .emulation.reweight import at_pileup as at_pileup
-from .emulation.score_files import read_scores as read_scores
-from .emulation.score_files import write_scores as write_scores
+from .emulation.plan import decide as decide, make_plan as make_plan
+from .emulation.reweight import at_luminosity as at_luminosity, at_pileup as at_pileup
+from .emulation.score_files import read_scores as read_scores, write_scores as write_scores
 from .emulation.score_pass import score_table as score_table
 from .menus.calibrated import write_calibrated as write_calibrated
 from .menus.menu import Menu as Menu
 from .menus.read import read_menu as read_menu
 from .menus.schema import menu_schema as menu_schema
-from .rates.menu_rates import column_rates as column_rates
-from .rates.menu_rates import rates_of as rates_of
-from .rates.menu_rates import run as run
+from .rates.menu_rates import column_rates as column_rates, rates_of as rates_of, run as run
 from .samples.awkward_view import events_from_awkward as events_from_awkward
-from .samples.catalogue import Catalogue as Catalogue
-from .samples.catalogue import Entries as Entries
-from .samples.catalogue import without_bad_files as without_bad_files
-from .samples.events import Collection as Collection
-from .samples.events import Events as Events
-from .samples.events import make_events as make_events
-from .samples.opening import catalogue_of as catalogue_of
-from .samples.opening import open_catalogue as open_catalogue
+from .samples.catalogue import (
+    Catalogue as Catalogue,
+    Entries as Entries,
+    without_bad_files as without_bad_files,
+)
+from .samples.events import Collection as Collection, Events as Events, make_events as make_events
+from .samples.opening import catalogue_of as catalogue_of, open_catalogue as open_catalogue
 from .studies.comparison import compare as compare
-from .studies.drifts import gate as gate
 from .studies.efficiency import efficiencies as efficiencies
 from .studies.exclusive import exclusive_rates as exclusive_rates
 from .studies.intervals import Profile as Profile
 from .studies.rates_in_bins import binned_rates as binned_rates
 from .studies.scan_steps import Steps as Steps
 from .studies.spectra import sample_spectra as sample_spectra
-from .studies.threshold_scan import scan as scan
-from .studies.threshold_scan import thresholds_met as thresholds_met
-from .studies.tolerances import read_tolerances as read_tolerances
-from .studies.validate import check_decisions as check_decisions
+from .studies.threshold_scan import scan as scan, thresholds_met as thresholds_met
 from .support.errors import TrigemuError as TrigemuError
 from .support.execution.checkpoint import Checkpoint as Checkpoint
 from .support.execution.processes import worker_pool as worker_pool

@@ -1,347 +1,288 @@
-from .cli import options as options
-from .cli.console import console as console
-from .cli.console import say as say
-from .cli.outputs import DocumentFile as DocumentFile
-from .cli.outputs import check_inputs as check_inputs
-from .cli.outputs import on_disk as on_disk
-from .cli.outputs import present as present
-from .cli.processing import Processing as Processing
-from .cli.processing import processing as processing
-from .cli.progress import bar as bar
-from .cli.progress import events_bar as events_bar
-from .cli.progress import menus_bar as menus_bar
-from .cli.progress import steps_bar as steps_bar
-from .counting.acceptance import Acceptance as Acceptance
-from .counting.acceptance import acceptances as acceptances
-from .counting.checked import check_array as check_array
-from .counting.checked import check_samples as check_samples
-from .counting.checked import check_table as check_table
-from .counting.checked import check_weights as check_weights
-from .counting.checked import check_within as check_within
-from .counting.patterns import PatternTable as PatternTable
-from .counting.patterns import distinct_entries as distinct_entries
-from .counting.patterns import merge_tables as merge_tables
-from .counting.quantities import COMPARED as COMPARED
-from .counting.quantities import LISTED as LISTED
-from .counting.quantities import members_by_level as members_by_level
-from .counting.rate_sums import RateSums as RateSums
-from .counting.score_table import ScoreTable as ScoreTable
-from .counting.shared import SharedEvents as SharedEvents
-from .emulation.budgets import cut_for as cut_for
-from .emulation.budgets import solve_budgets as solve_budgets
-from .emulation.engine import Chunk as Chunk
-from .emulation.engine import Job as Job
-from .emulation.engine import Progress as Progress
-from .emulation.engine import over_background as over_background
-from .emulation.given import emulation_of as emulation_of
-from .emulation.kept import check_events as check_events
-from .emulation.kept import check_kept as check_kept
-from .emulation.kept import entries_of as entries_of
-from .emulation.loop import Axis as Axis
-from .emulation.loop import Emulation as Emulation
-from .emulation.loop import emulate as emulate
-from .emulation.per_event import EventTable as EventTable
-from .emulation.plan import Plan as Plan
-from .emulation.plan import Slot as Slot
-from .emulation.plan import decide as decide
-from .emulation.plan import lacks as lacks
-from .emulation.plan import make_plan as make_plan
-from .emulation.scaling import crossing_scale as crossing_scale
-from .emulation.scaling import half_scales as half_scales
-from .emulation.scaling import refuse_negative as refuse_negative
-from .emulation.scaling import unseen_half as unseen_half
-from .emulation.scaling import weights_by_half as weights_by_half
-from .emulation.score_pass import passes_to_score as passes_to_score
-from .emulation.score_pass import score_table as score_table
-from .emulation.scores import Offer as Offer
-from .emulation.scores import Scores as Scores
-from .emulation.scores import Stored as Stored
-from .emulation.scores import definition as definition
-from .menus.format import FORMAT as FORMAT
-from .menus.given import MenuLike as MenuLike
-from .menus.given import MenusLike as MenusLike
-from .menus.given import menus_of as menus_of
-from .menus.menu import Budget as Budget
-from .menus.menu import Menu as Menu
-from .menus.menu import PrescaleColumns as PrescaleColumns
-from .menus.menu import Solution as Solution
-from .menus.menu import Trigger as Trigger
-from .menus.menu import named_apart as named_apart
-from .menus.menu import own_prescale as own_prescale
-from .menus.read import read_menu as read_menu
-from .menus.units import unit_of_observable as unit_of_observable
-from .menus.units import unit_of_threshold as unit_of_threshold
-from .observables.expressions import Arithmetic as Arithmetic
-from .observables.expressions import Condition as Condition
-from .observables.expressions import Constant as Constant
-from .observables.expressions import Count as Count
-from .observables.expressions import Element as Element
-from .observables.expressions import Junction as Junction
-from .observables.expressions import Number as Number
-from .observables.expressions import Relation as Relation
-from .observables.expressions import Scalar as Scalar
-from .observables.expressions import ScalarSum as ScalarSum
-from .observables.language import parse_tree as parse_tree
-from .observables.language import quoting as quoting
-from .observables.model_inputs import Elements as Elements
-from .observables.model_inputs import Features as Features
-from .observables.model_inputs import Inputs as Inputs
-from .observables.selections import STANDARD as STANDARD
-from .observables.selections import Derivation as Derivation
-from .observables.selections import Scope as Scope
-from .observables.selections import read_scope as read_scope
-from .observables.vectors import MissingEt as MissingEt
-from .observables.vectors import MissingMomentum as MissingMomentum
-from .observables.vectors import ObjectVector as ObjectVector
-from .observables.vectors import OfVectors as OfVectors
-from .observables.vectors import Vector as Vector
-from .observables.vectors import VectorSum as VectorSum
-from .observables.windows import AnyOf as AnyOf
-from .observables.windows import Column as Column
-from .observables.windows import Scaled as Scaled
-from .observables.windows import Window as Window
-from .observables.windows import Windows as Windows
-from .observables.windows import any_of as any_of
-from .observables.workspace import Workspace as Workspace
-from .rates.menu_rates import rates_of as rates_of
-from .rates.menu_rates import run as run
-from .rates.results import ColumnRates as ColumnRates
-from .rates.results import Half as Half
-from .rates.results import LevelRates as LevelRates
-from .rates.results import MenuRates as MenuRates
-from .rates.results import Rate as Rate
-from .rates.results import TriggerRates as TriggerRates
-from .results.documents import in_csv as in_csv
-from .results.documents import in_json as in_json
-from .results.figures.groups import draw_rates as draw_rates
-from .results.figures.overlap import draw_combinations as draw_combinations
-from .results.figures.overlap import draw_overlap as draw_overlap
-from .results.figures.style import COLOURS as COLOURS
-from .results.figures.style import axis_label as axis_label
-from .results.figures.style import drawn as drawn
-from .results.figures.style import figure as figure
-from .results.figures.style import literal as literal
-from .results.figures.style import log_axis as log_axis
-from .results.figures.style import save as save
-from .results.figures.style import shown as shown
-from .results.figures.threshold_scan import draw_scan as draw_scan
-from .results.figures.turnon import draw_efficiency as draw_efficiency
-from .results.notes import half_used as half_used
-from .results.notes import notes as notes
-from .results.notes import notes_of_menus as notes_of_menus
-from .results.notes import solutions as solutions
-from .results.notes import texts as texts
-from .results.numbers import EVENTS as EVENTS
-from .results.numbers import NS as NS
-from .results.numbers import count as count
-from .results.numbers import events_text as events_text
-from .results.numbers import format_rate as format_rate
-from .results.numbers import in_unit as in_unit
-from .results.numbers import mark as mark
-from .results.numbers import marked as marked
-from .results.numbers import short as short
-from .results.numbers import threshold_label as threshold_label
-from .results.numbers import unit_of as unit_of
-from .results.numbers import with_error as with_error
-from .results.rate_pictures import of_groups as of_groups
-from .results.rate_pictures import of_triggers as of_triggers
-from .results.section import Contents as Contents
-from .results.section import Numbers as Numbers
-from .results.section import Picture as Picture
-from .results.section import Profiles as Profiles
-from .results.section import ReportTable as ReportTable
-from .results.section import Section as Section
-from .results.section import slug as slug
-from .results.text import validate as validate
-from .results.text.compare import signed as signed
-from .results.text.rates import as_dict as as_dict
-from .results.text.rates import row as row
-from .results.text.terminal import Page as Page
-from .results.text.terminal import Table as Table
-from .results.text.terminal import plain as plain
-from .results.text.validate import as_json as as_json
-from .results.text.validate import doubts as doubts
-from .results.views.table_html import table_css as table_css
-from .results.views.view import Histograms as Histograms
-from .results.views.view import View as View
-from .results.views.view import name as name
-from .results.views.view import of_json as of_json
-from .samples.catalogue import BadFilesError as BadFilesError
-from .samples.catalogue import Catalogue as Catalogue
-from .samples.catalogue import Errors as Errors
-from .samples.catalogue import LeftOut as LeftOut
-from .samples.catalogue import without_bad_files as without_bad_files
-from .samples.events import Collection as Collection
-from .samples.events import Events as Events
-from .samples.events import Need as Need
-from .samples.formats.source import Beginning as Beginning
-from .samples.formats.source import ReadEvents as ReadEvents
-from .samples.formats.source import Schema as Schema
-from .samples.formats.source import Source as Source
-from .samples.given import SamplesLike as SamplesLike
-from .samples.locations import opened as opened
-from .samples.margins import join_events as join_events
-from .samples.normalise import CatalogueTable as CatalogueTable
-from .samples.normalise import Pileup as Pileup
-from .samples.normalise import Rounding as Rounding
-from .samples.normalise import SampleTable as SampleTable
+"""What plugins are written with, in the order of the flow."""
+
+# What a plugin brings, and the plugins of others
+from .support import Plugin as Plugin, reason_of as reason_of, search_path as search_path
+from .support.plugins import find as find, FoundPlugin as FoundPlugin
+
+# Errors, each a message for the user
+from .samples.errors import SampleError as SampleError, UnreadableError as UnreadableError
+from .support.errors import (
+    excerpt as excerpt,
+    listed as listed,
+    MAX_EXCERPT as MAX_EXCERPT,
+    MissingExtraError as MissingExtraError,
+    nearest as nearest,
+    own_cause as own_cause,
+    PluginError as PluginError,
+    TrigemuError as TrigemuError,
+    WrongTypeError as WrongTypeError,
+)
+from .support.given import wrong_type as wrong_type
+
+# Tables of TOML files, with their mistakes and lines
+from .support import toml_text as toml_text
+from .support.toml import (
+    Document as Document,
+    load_toml as load_toml,
+    Problem as Problem,
+    read_table as read_table,
+    TableError as TableError,
+    TomlTable as TomlTable,
+)
+from .support.toml_kinds import refuse_other_kinds as refuse_other_kinds
+from .support.toml_lines import Key as Key
+
+# Texts, files and archives
+from .support.archives import read_arrays as read_arrays
+from .support.arrays import (
+    Array as Array,
+    BoolArray as BoolArray,
+    FloatArray as FloatArray,
+    IntArray as IntArray,
+    Words as Words,
+)
+from .support.files import (
+    check_outputs as check_outputs,
+    check_writable as check_writable,
+    new_folder as new_folder,
+    temporary_folder as temporary_folder,
+    write_bytes as write_bytes,
+    write_text as write_text,
+)
+from .support.reading import (
+    contents_of as contents_of,
+    is_file as is_file,
+    is_folder as is_folder,
+    read_bounded as read_bounded,
+)
+from .support.splitmix import splitmix64 as splitmix64
+from .support.text import file_stem as file_stem, printable as printable, quoted as quoted
+
+# The machine: kernels, child processes, caches, engines
+from .support import cache as cache, children as children, machine as machine
+from .support.execution.engine import CHUNK_EVENTS as CHUNK_EVENTS, Engine as Engine
+from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
+from .support.execution.processes import worker_pool as worker_pool
+from .support.internals import address_of as address_of, without_clock as without_clock
+from .support.kept import KEPT as KEPT
+from .support.kernel_cache import levels as levels
+from .support.kernels import (
+    c_function as c_function,
+    call_function as call_function,
+    inlined as inlined,
+    kernel as kernel,
+    pointer as pointer,
+)
+
+# Events, samples, and formats of files
+from .samples import split as split
+from .samples.catalogue import (
+    BadFilesError as BadFilesError,
+    Catalogue as Catalogue,
+    Errors as Errors,
+    without_bad_files as without_bad_files,
+)
+from .samples.consecutive import not_consecutive as not_consecutive
+from .samples.events import Collection as Collection, Events as Events, Need as Need
+from .samples.formats.decoded import (
+    Decoded as Decoded,
+    Part as Part,
+    pieces as pieces,
+    WINDOW_BYTES as WINDOW_BYTES,
+)
+from .samples.formats.nanoaod import DECISIONS as DECISIONS
+from .samples.formats.ragged import collection_of as collection_of, flat as flat, schema_of as schema_of
+from .samples.formats.root import RootFile as RootFile
+from .samples.formats.source import (
+    Beginning as Beginning,
+    ReadEvents as ReadEvents,
+    Schema as Schema,
+    Source as Source,
+)
+from .samples.given import samples_of as samples_of, SamplesLike as SamplesLike
+from .samples.locations import opened as opened, parts as parts
+from .samples.margins import entries_with_neighbours as entries_with_neighbours, join_events as join_events
 from .samples.opening import open_catalogue as open_catalogue
 from .samples.recorded import with_decisions as with_decisions
 from .samples.sample import Sample as Sample
-from .samples.split import EVALUATION as EVALUATION
-from .samples.split import HALF_NAMES as HALF_NAMES
-from .samples.split import TRAINING as TRAINING
-from .samples.split import half_of as half_of
-from .samples.split import is_quarter as is_quarter
-from .samples.split import other_half as other_half
-from .studies.comparison import Change as Change
-from .studies.comparison import Common as Common
-from .studies.comparison import Comparison as Comparison
-from .studies.comparison import Difference as Difference
-from .studies.comparison import Gain as Gain
-from .studies.comparison import compare as compare
-from .studies.drifts import Drift as Drift
-from .studies.drifts import Gate as Gate
-from .studies.efficiency import Efficiencies as Efficiencies
-from .studies.efficiency import Turnon as Turnon
-from .studies.efficiency import efficiencies as efficiencies
-from .studies.efficiency_profiles import Observable as Observable
-from .studies.efficiency_profiles import ProfileSet as ProfileSet
-from .studies.efficiency_profiles import Reference as Reference
-from .studies.efficiency_profiles import read_profiles as read_profiles
-from .studies.exclusive import ExclusiveRate as ExclusiveRate
-from .studies.exclusive import ExclusiveRates as ExclusiveRates
-from .studies.exclusive import exclusive_rates as exclusive_rates
-from .studies.intervals import Curve as Curve
-from .studies.intervals import Overall as Overall
-from .studies.intervals import Profile as Profile
-from .studies.rates_in_bins import Bin as Bin
-from .studies.rates_in_bins import BinnedRates as BinnedRates
-from .studies.scan_steps import Steps as Steps
-from .studies.scan_steps import parse_values as parse_values
-from .studies.spectra import Quantity as Quantity
-from .studies.spectra import Spectrum as Spectrum
-from .studies.threshold_scan import Met as Met
-from .studies.threshold_scan import Scan as Scan
-from .studies.threshold_scan import scan as scan
-from .studies.tolerances import Tolerance as Tolerance
-from .studies.tolerances import Tolerances as Tolerances
-from .studies.tolerances import TriggerTolerance as TriggerTolerance
-from .studies.turnon_bins import SignalBins as SignalBins
-from .studies.turnon_bins import signal_bins as signal_bins
-from .studies.validate import Checked as Checked
-from .studies.validate import DecisionCheck as DecisionCheck
-from .studies.validate import Disagreement as Disagreement
-from .studies.validate import check_decisions as check_decisions
-from .support import Plugin as Plugin
-from .support import reason_of as reason_of
-from .support import search_path as search_path
-from .support import toml_text as toml_text
-from .support.archives import read_arrays as read_arrays
-from .support.arrays import Array as Array
-from .support.arrays import BoolArray as BoolArray
-from .support.arrays import FloatArray as FloatArray
-from .support.arrays import IntArray as IntArray
-from .support.arrays import Words as Words
-from .support.cache import NoCacheError as NoCacheError
-from .support.cache import cache_folders as cache_folders
-from .support.cache import folder_of_cache as folder_of_cache
-from .support.cache import is_trusted as is_trusted
-from .support.children import Finished as Finished
-from .support.children import Limits as Limits
-from .support.children import StoppedError as StoppedError
-from .support.children import run_limited as run_limited
-from .support.errors import MAX_EXCERPT as MAX_EXCERPT
-from .support.errors import MissingExtraError as MissingExtraError
-from .support.errors import PluginError as PluginError
-from .support.errors import SampleError as SampleError
-from .support.errors import TrigemuError as TrigemuError
-from .support.errors import UnreadableError as UnreadableError
-from .support.errors import WrongTypeError as WrongTypeError
-from .support.errors import excerpt as excerpt
-from .support.errors import listed as listed
-from .support.errors import nearest as nearest
-from .support.errors import own_cause as own_cause
-from .support.execution.engine import Engine as Engine
-from .support.execution.fingerprint import digest_of_code as digest_of_code
-from .support.execution.fingerprint import fingerprint as fingerprint
-from .support.execution.processes import WorkerPool as WorkerPool
-from .support.execution.processes import worker_pool as worker_pool
-from .support.files import check_outputs as check_outputs
-from .support.files import check_writable as check_writable
-from .support.files import new_folder as new_folder
-from .support.files import temporary_folder as temporary_folder
-from .support.files import write_bytes as write_bytes
-from .support.files import write_text as write_text
-from .support.given import wrong_type as wrong_type
-from .support.internals import address_of as address_of
-from .support.internals import without_clock as without_clock
-from .support.kept import KEPT as KEPT
-from .support.kernel_cache import levels as levels
-from .support.kernels import c_function as c_function
-from .support.kernels import call_function as call_function
-from .support.kernels import delta_phi as delta_phi
-from .support.kernels import delta_r as delta_r
-from .support.kernels import energy as energy
-from .support.kernels import inlined as inlined
-from .support.kernels import kernel as kernel
-from .support.kernels import mass as mass
-from .support.kernels import momentum_x as momentum_x
-from .support.kernels import momentum_y as momentum_y
-from .support.kernels import momentum_z as momentum_z
-from .support.kernels import pair_mass as pair_mass
-from .support.kernels import pointer as pointer
-from .support.kernels import pseudorapidity as pseudorapidity
-from .support.machine import Environment as Environment
-from .support.machine import cores as cores
-from .support.machine import environment as environment
-from .support.machine import load_average as load_average
-from .support.machine import undisturbed as undisturbed
-from .support.plugins import FoundPlugin as FoundPlugin
-from .support.plugins import find as find
-from .support.reading import contents_of as contents_of
-from .support.reading import is_file as is_file
-from .support.reading import is_folder as is_folder
-from .support.reading import read_bounded as read_bounded
-from .support.shown import Named as Named
-from .support.shown import Shown as Shown
-from .support.shown import UnknownNameError as UnknownNameError
-from .support.shown import WithHistogram as WithHistogram
-from .support.splitmix import splitmix64 as splitmix64
-from .support.text import file_stem as file_stem
-from .support.text import printable as printable
-from .support.text import quoted as quoted
-from .support.toml import Document as Document
-from .support.toml import Problem as Problem
-from .support.toml import TableError as TableError
-from .support.toml import TomlTable as TomlTable
-from .support.toml import load_toml as load_toml
-from .support.toml import read_table as read_table
-from .support.toml_kinds import refuse_other_kinds as refuse_other_kinds
-from .support.toml_lines import Key as Key
-from .triggers.base import BitKind as BitKind
-from .triggers.base import Compiled as Compiled
-from .triggers.base import Context as Context
-from .triggers.base import Kind as Kind
-from .triggers.base import Model as Model
-from .triggers.base import ModelCall as ModelCall
-from .triggers.base import Native as Native
-from .triggers.base import ScoreKind as ScoreKind
-from .triggers.base import TrainedOn as TrainedOn
-from .triggers.combination.kind import CUT as CUT
-from .triggers.combination.kind import LEG as LEG
-from .triggers.combination.kind import MATCH_AFTER as MATCH_AFTER
-from .triggers.combination.kind import MAX_LEGS as MAX_LEGS
-from .triggers.combination.kind import MAX_STEPS as MAX_STEPS
-from .triggers.combination.kind import CompiledCombination as CompiledCombination
-from .triggers.combination.kind import search as search
+
+# The observable language
+from .observables import (
+    expressions as expressions,
+    momenta as momenta,
+    vectors as vectors,
+    windows as windows,
+)
+from .observables.expressions import Condition as Condition, Number as Number
+from .observables.language import parse_tree as parse_tree, quoting as quoting
+from .observables.model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
+from .observables.selections import (
+    Derivation as Derivation,
+    read_scope as read_scope,
+    Scope as Scope,
+    STANDARD as STANDARD,
+)
+from .observables.windows import Window as Window
+from .observables.workspace import Workspace as Workspace
+
+# Trigger kinds
+from .triggers.base import (
+    BitKind as BitKind,
+    Compiled as Compiled,
+    Context as Context,
+    Kind as Kind,
+    ScoreKind as ScoreKind,
+    TrainedOn as TrainedOn,
+)
+from .triggers.combination.kind import (
+    CompiledCombination as CompiledCombination,
+    CUT as CUT,
+    LEG as LEG,
+    MATCH_AFTER as MATCH_AFTER,
+    MAX_LEGS as MAX_LEGS,
+    MAX_STEPS as MAX_STEPS,
+    search as search,
+)
+from .triggers.combination.leg_threshold import CompiledLegThreshold as CompiledLegThreshold
 from .triggers.combination.pairs import COLUMNS as COLUMNS
-from .triggers.extent import Extent as Extent
-from .triggers.extent import extent_of as extent_of
+from .triggers.extent import Extent as Extent, extent_of as extent_of
 from .triggers.external import CompiledExternal as CompiledExternal
 from .triggers.function import CompiledFunction as CompiledFunction
-from .triggers.logic import Expression as Expression
-from .triggers.logic import Logic as Logic
-from .triggers.logic import parse_expression as parse_expression
+from .triggers.logic import Expression as Expression, Logic as Logic, parse_expression as parse_expression
+from .triggers.questions import (
+    answers as answers,
+    cuts_on as cuts_on,
+    kind_extent as kind_extent,
+    objects_used as objects_used,
+    preselection as preselection,
+    Question as Question,
+    score_above as score_above,
+    warnings_of as warnings_of,
+    without_soft_objects as without_soft_objects,
+)
+from .triggers.random import Random as Random
+from .triggers.stored import CompiledStored as CompiledStored
+from .triggers.threshold import CompiledThreshold as CompiledThreshold
+
+# Menus
+from .menus.format import FORMAT as FORMAT
+from .menus.given import (
+    menu_of as menu_of,
+    MenuLike as MenuLike,
+    menus_of as menus_of,
+    MenusLike as MenusLike,
+)
+from .menus.menu import (
+    Menu as Menu,
+    named_apart as named_apart,
+    own_prescale as own_prescale,
+    Solution as Solution,
+    Trigger as Trigger,
+)
+from .menus.read import read_menu as read_menu
+from .menus.units import unit_of_observable as unit_of_observable, unit_of_threshold as unit_of_threshold
+
+# Events by the triggers that accept them
+from .counting import checked as checked
+from .counting.acceptance import (
+    Acceptance as Acceptance,
+    acceptances as acceptances,
+    Pairs as Pairs,
+    raw_decisions as raw_decisions,
+)
+from .counting.patterns import (
+    distinct_entries as distinct_entries,
+    merge_tables as merge_tables,
+    PatternTable as PatternTable,
+)
+from .counting.quantities import COMPARED as COMPARED, LISTED as LISTED, members_by_level as members_by_level
+from .counting.rate_sums import RateSums as RateSums
+from .counting.score_table import ScoreTable as ScoreTable
+from .counting.shared import SharedEvents as SharedEvents
+
+# Running a menu over samples
+from .emulation import scaling as scaling
+from .emulation.budgets import cut_for as cut_for, solve_budgets as solve_budgets
+from .emulation.chunks import Chunk as Chunk, entries_of as entries_of
+from .emulation.engine import (
+    Job as Job,
+    over_background as over_background,
+    over_samples as over_samples,
+    Progress as Progress,
+)
+from .emulation.given import emulation_of as emulation_of
+from .emulation.kept import check_events as check_events, check_kept as check_kept
+from .emulation.loop import emulate as emulate, Emulation as Emulation
+from .emulation.plan import (
+    decide as decide,
+    lacks as lacks,
+    lacks_neighbours as lacks_neighbours,
+    make_plan as make_plan,
+    Plan as Plan,
+    Slot as Slot,
+)
+from .emulation.score_files import read_scores as read_scores
+from .emulation.score_pass import passes_to_score as passes_to_score, score_table as score_table
+from .emulation.scores import definition as definition, Offer as Offer, Scores as Scores, Stored as Stored
+
+# Rates
+from .rates.menu_rates import rates_of as rates_of, run as run
+from .rates.results import MenuRates as MenuRates, Rate as Rate, TriggerRates as TriggerRates
+
+# Comparisons, scans, efficiencies, recorded decisions
+from .studies.comparison import compare as compare, Comparison as Comparison
+from .studies.efficiency import Efficiencies as Efficiencies, efficiencies as efficiencies, Turnon as Turnon
+from .studies.efficiency_profiles import (
+    Observable as Observable,
+    ProfileSet as ProfileSet,
+    read_profiles as read_profiles,
+    Reference as Reference,
+)
+from .studies.exclusive import exclusive_rates as exclusive_rates, ExclusiveRates as ExclusiveRates
+from .studies.intervals import Curve as Curve, Profile as Profile
+from .studies.scan_steps import parse_values as parse_values, Steps as Steps
+from .studies.threshold_scan import Scan as Scan, scan as scan
+from .studies.turnon_bins import signal_bins as signal_bins, SignalBins as SignalBins
+
+# What results look like: text, figures, sections of reports
+from .results import notes as notes, numbers as numbers
+from .results.documents import in_csv as in_csv, in_json as in_json, left_out as left_out
+from .results.figures import style as style
+from .results.figures.overlap import draw_combinations as draw_combinations, draw_overlap as draw_overlap
+from .results.figures.threshold_scan import draw_scan as draw_scan
+from .results.figures.turnon import draw_efficiency as draw_efficiency
+from .results.rate_pictures import of_groups as of_groups, of_triggers as of_triggers
+from .results.section import (
+    Contents as Contents,
+    Numbers as Numbers,
+    Picture as Picture,
+    Profiles as Profiles,
+    ReportTable as ReportTable,
+    Section as Section,
+    slug as slug,
+)
+from .results.text.compare import signed as signed
+from .results.text.rates import as_dict as as_dict, row as row
+from .results.text.terminal import Page as Page, plain as plain, Table as Table
+from .results.views.table_html import table_css as table_css
+from .results.views.view import Histograms as Histograms, name as name, of_json as of_json, View as View
+from .support.shown import (
+    Named as Named,
+    Shown as Shown,
+    UnknownNameError as UnknownNameError,
+    WithHistogram as WithHistogram,
+)
+
+# Commands
+from .cli import options as options
+from .cli.console import console as console, say as say
+from .cli.outputs import (
+    check_inputs as check_inputs,
+    DocumentFile as DocumentFile,
+    on_disk as on_disk,
+    present as present,
+)
+from .cli.processing import Processing as Processing, processing as processing
+from .cli.progress import bar as bar, events_bar as events_bar, menus_bar as menus_bar, steps_bar as steps_bar
 
 __version__: str

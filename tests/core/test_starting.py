@@ -18,8 +18,23 @@ def test_no_large_library_is_loaded(arguments: list[str]) -> None:
     command = [sys.executable, "-X", "importtime", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "trigemu.starting" in loaded
+    assert "trigemu.support" in loaded
     assert not loaded & set(HEAVY)
+
+
+def test_a_library_leaves_the_program_that_imports_it_alone() -> None:
+    """Whatever the program is called, and how it was started."""
+    code = """
+import os, signal, sys
+sys.argv = ["trigemu"]
+os.close(0)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import trigemu
+assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+assert os.open(os.devnull, os.O_RDONLY) == 0
+assert "trigemu.cli" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_all_names_are_listed_and_there() -> None:

@@ -12,6 +12,7 @@ from toys import memory_catalogue, menu_from, toy_events
 import trigemu
 import trigemu_latency
 from trigemu_latency.timing import clock
+from trigemu_validation.decisions import Checked
 
 HOSTILE = 'J<i>&"\x1b[2J$x$\u202e'
 MENU = f"""
@@ -64,7 +65,7 @@ def results_in(folder: Path) -> dict[str, Any]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clock, "SECONDS", 0.001)
         bench = trigemu_latency.bench(emulation, batches=(1, 8), events=100)
-    checked = trigemu.api.Checked(HOSTILE, 7, 2, 1), trigemu.api.Checked("MET", skipped="it is <random>")
+    checked = Checked(HOSTILE, 7, 2, 1), Checked("MET", skipped="it is <random>")
     made: tuple[Any, ...] = (
         catalogue,
         rates,

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.support import TrigemuError, UnreadableError, fingerprint
+from trigemu.support import RetryableError, TrigemuError, fingerprint
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Recital:
         if what == "refuse":
             raise TrigemuError("no")
         if what == "vanish" or (what == "vanish twice" and attempt < 3):
-            raise UnreadableError("not there")
+            raise RetryableError("not there")
         if what == "die" or (what == "die once" and attempt == 1):
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -87,7 +87,7 @@ class Recital:
         return Numbers(np.concatenate([part.values for part in parts]))
 
     def give_up(self, unit: Item, error: Exception, host: str, attempts: int) -> None:
-        if self.skip and isinstance(error, UnreadableError):
+        if self.skip and isinstance(error, RetryableError):
             self.bad.add(unit.file)
             return
         raise TrigemuError(f"{unit.number}: {error}: {attempts} attempts on <{host}>") from error

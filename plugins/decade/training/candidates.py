@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from trigemu.api import Kind, Menu, TrigemuError
+from trigemu.api import Kind, Menu, TrigemuError, cuts_on
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ def candidates(menu: Menu) -> tuple[Candidate, ...]:
     found: dict[str, list[str]] = {}
     for trigger in menu.enabled:
         if isinstance(trigger.description, Kind):
-            for observable, _ in trigger.description.cuts_on():
+            for observable, _ in cuts_on(trigger.description):
                 found.setdefault(observable, []).append(trigger.name)
     if not found:
         raise TrigemuError(

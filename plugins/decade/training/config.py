@@ -26,8 +26,6 @@ from typing import Annotated, Literal, TypeVar
 import msgspec
 
 from trigemu.api import (
-    EVALUATION,
-    TRAINING,
     Condition,
     Context,
     Document,
@@ -40,6 +38,7 @@ from trigemu.api import (
     read_menu,
     read_scope,
     read_table,
+    split,
 )
 from trigemu_anomaly import InputBlock, read_inputs
 
@@ -196,7 +195,7 @@ class Config:
     x: Inputs
     candidates: tuple[Candidate, ...]
     of_x: Document
-    half: int = TRAINING
+    half: int = split.TRAINING
 
     @property
     def menu(self) -> Path:
@@ -254,7 +253,7 @@ def replica(config: Config, number: int) -> Config:
     the evaluation half."""
     training = msgspec.structs.replace(config.table.training, seed=number)
     table = msgspec.structs.replace(config.table, training=training)
-    return replace(config, table=table, half=TRAINING if number % 2 else EVALUATION)
+    return replace(config, table=table, half=split.TRAINING if number % 2 else split.EVALUATION)
 
 
 def _section(document: Document, name: str, struct: type[S]) -> S | None:

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.api import BoolArray, FloatArray, IntArray, is_quarter, splitmix64
+from trigemu.api import BoolArray, FloatArray, IntArray, split, splitmix64
 
 from ..quantile import load_trees
 from . import regression
@@ -47,7 +47,7 @@ class Sample:
     @cached_property
     def stop(self) -> BoolArray:
         """The events that determine the number of trees."""
-        return is_quarter(self.parent)
+        return split.is_quarter(self.parent)
 
     def of(self, columns: Sequence[int]) -> npt.NDArray[np.float32]:
         """Return some columns of x."""

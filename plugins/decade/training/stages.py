@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.api import Catalogue, Menu, TrigemuError, digest_of_code, folder_of_cache, make_plan, write_bytes
+from trigemu.api import Catalogue, Menu, TrigemuError, cache, digest_of_code, make_plan, write_bytes
 
 from .config import Config
 
@@ -81,7 +81,7 @@ def stages_of(config: Config, menu: Menu, catalogue: Catalogue, output: Path) ->
     of = hashlib.sha256(os.fsencode(output.resolve())).hexdigest()[:16]
     key = hashlib.sha256(json.dumps(list(_depends_on(config, menu, catalogue))).encode()).hexdigest()
     try:
-        return Stages(folder_of_cache() / "training" / f"{of}-{key[:32]}")
+        return Stages(cache.folder_of_cache() / "training" / f"{of}-{key[:32]}")
     except TrigemuError:
         return Stages()
 

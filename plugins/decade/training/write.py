@@ -16,15 +16,12 @@ from matplotlib.ticker import NullLocator
 from msgspec.structs import asdict
 
 from trigemu.api import (
-    COLOURS,
-    HALF_NAMES,
-    TRAINING,
     Catalogue,
     Document,
     Table,
-    drawn,
-    figure,
     new_folder,
+    split,
+    style,
     toml_text,
     write_bytes,
     write_text,
@@ -50,10 +47,10 @@ def write(trained: Trained, config: Config, catalogue: Catalogue, folder: Path) 
     files = {QUANTILE: trained.quantile.json}
     files[METRICS] = (json.dumps(metrics(trained, config, catalogue), indent=1) + "\n").encode()
     if trained.network is not None:
-        files |= {NETWORK: trained.network, CURVE: drawn(_curve(trained), "png")}
+        files |= {NETWORK: trained.network, CURVE: style.drawn(_curve(trained), "png")}
         files[NETWORK_CARD] = _network_card(trained, config, catalogue).encode()
     if trained.choice:
-        files[CHOICE] = drawn(_choice(trained), "png")
+        files[CHOICE] = style.drawn(_choice(trained), "png")
     name = f"{_SET}{_digest_of(files)[:_DIGITS]}"
     if trained.network is not None:
         score_card, digest = f"{name}/{NETWORK_CARD}", hashlib.sha256(files[NETWORK_CARD]).hexdigest()
@@ -100,7 +97,7 @@ def metrics(trained: Trained, config: Config, catalogue: Catalogue) -> dict[str,
         "config_sha256": config.document.sha256,
         "catalogue": {"name": catalogue.table.name, "sha256": catalogue.sha256},
         "seed": config.table.training.seed,
-        "half": HALF_NAMES[config.half],
+        "half": split.HALF_NAMES[config.half],
         "versions": {name: version(name) for name in LIBRARIES},
         "events": trained.events,
         "effective_events": trained.effective_events,
@@ -160,8 +157,8 @@ def _head(what: str, config: Config, catalogue: Catalogue, names: Document) -> I
     yield toml_text.entry("description", f"{what} {further}".strip()) + "\n"
     digests = [digest for sample in catalogue.background for digest in sample.sha256 if digest]
     trained_on = {"catalogue": catalogue.table.name, "files": digests}
-    if config.half != TRAINING:
-        trained_on["half"] = HALF_NAMES[config.half]
+    if config.half != split.TRAINING:
+        trained_on["half"] = split.HALF_NAMES[config.half]
     yield toml_text.table("[trained_on]", trained_on)
     for section in ("objects", "sums"):
         for name, entries in names.data.get(section, {}).items():
@@ -185,9 +182,11 @@ def chosen(steps: Sequence[Step]) -> Table:
 
 def _curve(trained: Trained) -> Figure:
     epochs = range(1, len(trained.curve) + 1)
-    with figure() as (made, axes):
-        axes.plot(epochs, [loss.train for loss in trained.curve], color=COLOURS[0], label="training events")
-        axes.plot(epochs, [loss.test for loss in trained.curve], color=COLOURS[2], label="test events")
+    with style.figure() as (made, axes):
+        axes.plot(
+            epochs, [loss.train for loss in trained.curve], color=style.COLOURS[0], label="training events"
+        )
+        axes.plot(epochs, [loss.test for loss in trained.curve], color=style.COLOURS[2], label="test events")
         axes.set(xlabel="epoch", ylabel="weighted mean squared error")
         axes.legend()
         return made
@@ -196,19 +195,26 @@ def _curve(trained: Trained) -> Figure:
 def _choice(trained: Trained) -> Figure:
     """Draw the unique share, with its ceiling, and the size of the trees after each step of the choice."""
     steps = range(len(trained.choice))
-    with figure(8, 7) as (made, axes):
+    with style.figure(8, 7) as (made, axes):
         axes.remove()
         top, bottom = made.subplots(2, 1, sharex=True)
-        top.plot(steps, [step.share for step in trained.choice], "o-", color=COLOURS[0], label="unique share")
+        top.plot(
+            steps, [step.share for step in trained.choice], "o-", color=style.COLOURS[0], label="unique share"
+        )
         ceiling = trained.failing_hz / trained.rate_hz
         top.axhline(ceiling, color="black", linestyle="--", label="its ceiling")
         top.set(ylim=(0, 1.05), ylabel="unique share")
-        bottom.plot(steps, [step.split_nodes for step in trained.choice], "o-", color=COLOURS[0])
-        bottom.plot(steps, [step.trees for step in trained.choice], "s-", color=COLOURS[2])
+        bottom.plot(steps, [step.split_nodes for step in trained.choice], "o-", color=style.COLOURS[0])
+        bottom.plot(steps, [step.trees for step in trained.choice], "s-", color=style.COLOURS[2])
         for text, colour, value in (("split nodes", 0, "split_nodes"), ("trees", 2, "trees")):
             last = getattr(trained.choice[-1], value)
             bottom.annotate(
-                text, (steps[-1], last), (0, 8), textcoords="offset points", ha="right", color=COLOURS[colour]
+                text,
+                (steps[-1], last),
+                (0, 8),
+                textcoords="offset points",
+                ha="right",
+                color=style.COLOURS[colour],
             )
         bottom.set(yscale="symlog", ylim=(0, None), ylabel="number")
         labels = ["the score alone", *(f"+ {step.observable}" for step in trained.choice[1:])]

@@ -7,21 +7,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 import numpy as np
 
-from trigemu.api import (
-    MAX_LEGS,
-    AnyOf,
-    Array,
-    Column,
-    Derivation,
-    Events,
-    FloatArray,
-    Scaled,
-    Window,
-    Windows,
-    Words,
-    Workspace,
-    any_of,
-)
+from trigemu.api import MAX_LEGS, Array, Derivation, Events, FloatArray, Window, Words, Workspace, windows
 
 from . import opcodes as do
 
@@ -45,7 +31,7 @@ class Assembly:
         self._pool: list[int] = []
         self._registers: list[float] = []
         self._columns: list[FloatArray] = []
-        self._begin: dict[tuple[str, Column], int] = {}
+        self._begin: dict[tuple[str, windows.Column], int] = {}
         self._end = 0
         self._collections: list[str] = []
         self._rows = 0
@@ -93,31 +79,31 @@ class Assembly:
 
         return self._kept(f"half {half}", name, bits)
 
-    def column(self, collection: str, name: Column, crossing: int = 0) -> int:
+    def column(self, collection: str, name: windows.Column, crossing: int = 0) -> int:
         """Return the start of a column of a collection, of which the values of a crossing are known."""
 
-        given = "pt" if isinstance(name, Scaled) else name
+        given = "pt" if isinstance(name, windows.Scaled) else name
         begin = self._kept(collection, name, lambda: self._work.base_column(collection, given))
-        if isinstance(name, Scaled):
+        if isinstance(name, windows.Scaled):
             self.once((collection, name, crossing), lambda: self._scale(collection, name, crossing, begin))
         return begin
 
-    def _scale(self, collection: str, scaled: Scaled, crossing: int, begin: int) -> int:
+    def _scale(self, collection: str, scaled: windows.Scaled, crossing: int, begin: int) -> int:
         """Add the instruction that fills a scaled column for the objects of a crossing."""
         dtype = self._work.base_column(collection, "pt").dtype
         if dtype not in (np.float32, np.float64):
             raise NoFormError(f"{scaled.name}, which is made of a pT of type {dtype}")
         rows = self.selection(Derivation(collection), crossing)
         pieces = [
-            (self.within(rows, collection, windows, crossing), self.constant(slope, offset))
-            for slope, offset, windows in scaled.pieces
+            (self.within(rows, collection, passing, crossing), self.constant(slope, offset))
+            for slope, offset, passing in scaled.pieces
         ]
         pool = self.put(*(n for piece in pieces for n in piece))
         single = int(dtype == np.float32)
         self.add(do.SCALED, begin, rows, self.column(collection, "pt"), pool, len(pieces), single)
         return begin
 
-    def _kept(self, collection: str, name: Column, column: Callable[[], Array]) -> int:
+    def _kept(self, collection: str, name: windows.Column, column: Callable[[], Array]) -> int:
         need = collection, name
         if need not in self._begin:
             self._columns.append(column().astype(np.float64))
@@ -150,25 +136,27 @@ class Assembly:
             rows = self._new(do.CLEAR, rows, near, *columns, self.constant(dr))
         return rows
 
-    def within(self, rows: int, base: str, windows: Windows, crossing: int = 0) -> int:
+    def within(self, rows: int, base: str, passing: windows.Windows, crossing: int = 0) -> int:
         """Return the selection of the objects that lie in all windows. rows: objects of a crossing."""
 
         def select() -> int:
-            columns = [(name, self.column(base, name, crossing), any_of(of)) for name, of in windows]
+            columns = [(name, self.column(base, name, crossing), windows.any_of(of)) for name, of in passing]
             tests = [test for column in columns for test in self._tests(base, *column)]
             return self._new(do.WINDOWS, rows, self.put(*(n for test in tests for n in test)), len(tests))
 
-        return self.once((rows, windows), select) if windows else rows
+        return self.once((rows, passing), select) if passing else rows
 
-    def _tests(self, base: str, name: Column, column: int, windows: AnyOf) -> Iterator[tuple[int, ...]]:
+    def _tests(
+        self, base: str, name: windows.Column, column: int, passing: windows.AnyOf
+    ) -> Iterator[tuple[int, ...]]:
         """Yield the tests of the windows on a column, any of which must hold."""
-        for i, window in enumerate(windows, start=1):
+        for i, window in enumerate(passing, start=1):
             tests = [(column, *test) for test in self._tests_of(base, name, window)]
             for k, test in enumerate(tests, start=1):
-                last = do.END if i == len(windows) else do.OTHERWISE
+                last = do.END if i == len(passing) else do.OTHERWISE
                 yield *test, last if k == len(tests) else do.MORE
 
-    def _tests_of(self, base: str, name: Column, w: Window) -> Iterator[tuple[int, ...]]:
+    def _tests_of(self, base: str, name: windows.Column, w: Window) -> Iterator[tuple[int, ...]]:
         if w.bits is not None:
             if not self._has_bits(base, name):
                 raise NoFormError(f"bits of {name}, whose values are not all integers below 2⁵³")
@@ -185,9 +173,9 @@ class Assembly:
                 raise NoFormError(f"{name} among integers that are not exactly float64")
             yield do.AMONG, self.constant(*map(float, w.any_of)), len(w.any_of)
 
-    def _has_bits(self, collection: str, name: Column) -> bool:
+    def _has_bits(self, collection: str, name: windows.Column) -> bool:
         """Whether a column has integers that a float64 holds exactly."""
-        if isinstance(name, Scaled):
+        if isinstance(name, windows.Scaled):
             return False
         values = self._work.base_column(collection, name)
         if not np.issubdtype(values.dtype, np.integer):

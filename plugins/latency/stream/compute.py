@@ -4,20 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trigemu.api import (
-    FloatArray,
-    IntArray,
-    delta_phi,
-    delta_r,
-    energy,
-    kernel,
-    mass,
-    momentum_x,
-    momentum_y,
-    momentum_z,
-    pair_mass,
-    pseudorapidity,
-)
+from trigemu.api import FloatArray, IntArray, kernel, momenta
 
 from . import opcodes as do
 
@@ -69,23 +56,23 @@ def _kinematic(op: int, i: IntArray, r: FloatArray) -> float:
     a: float = r[i[2]]
     b: float = r[i[3]]
     if op == do.X:
-        return momentum_x(a, b)
+        return momenta.momentum_x(a, b)
     if op == do.Y:
-        return momentum_y(a, b)
+        return momenta.momentum_y(a, b)
     if op == do.Z:
-        return momentum_z(a, b)
+        return momenta.momentum_z(a, b)
     if op == do.ENERGY:
-        return energy(a, b)
+        return momenta.energy(a, b)
     if op == do.TRANSVERSE:
         return math.hypot(a, b)
     if op == do.AZIMUTH:
         return math.atan2(b, a)
     if op == do.PSEUDORAPIDITY:
-        return pseudorapidity(a, b, r[i[4]])
+        return momenta.pseudorapidity(a, b, r[i[4]])
     if op == do.MASS:
-        return mass(a, b, r[i[4]], r[i[5]])
+        return momenta.mass(a, b, r[i[4]], r[i[5]])
     if op == do.DELTA_PHI:
-        return delta_phi(a, b)
+        return momenta.delta_phi(a, b)
     if op == do.DELTA_R:
-        return delta_r(a, b, r[i[4]], r[i[5]])
-    return pair_mass(a, b, r[i[4]], r[i[5]], r[i[6]], r[i[7]])
+        return momenta.delta_r(a, b, r[i[4]], r[i[5]])
+    return momenta.pair_mass(a, b, r[i[4]], r[i[5]], r[i[6]], r[i[7]])

@@ -14,17 +14,7 @@ import math
 import numpy as np
 from numba import carray, types
 
-from trigemu.api import (
-    FloatArray,
-    IntArray,
-    Words,
-    call_function,
-    delta_phi,
-    kernel,
-    momentum_x,
-    momentum_y,
-    pointer,
-)
+from trigemu.api import FloatArray, IntArray, Words, call_function, kernel, momenta, pointer
 from trigemu_anomaly import decided
 
 from . import opcodes as do
@@ -58,7 +48,7 @@ def _fill(t: IntArray, i: IntArray) -> int:
         if pool[k] < rows[i[3]]:
             value = columns[i[4] + rows[i[3] + 1 + pool[k]]]
             if i[5] >= 0:
-                value = delta_phi(value, r[i[5]])
+                value = momenta.delta_phi(value, r[i[5]])
         stored = _store(pool[k + 1], value, r[pool[k + 2]])
         if stored == do.REFUSED:
             return do.REFUSED
@@ -86,8 +76,8 @@ def _missing(t: IntArray, i: IntArray) -> None:
         for n in range(pool[k] + 1, pool[k] + 1 + rows[pool[k]]):
             row = rows[n]
             pt, phi = columns[pool[k + 1] + row], columns[pool[k + 2] + row]
-            px -= momentum_x(pt, phi)
-            py -= momentum_y(pt, phi)
+            px -= momenta.momentum_x(pt, phi)
+            py -= momenta.momentum_y(pt, phi)
     r = floats(t, do.REGISTERS)
     r[i[1]], r[i[1] + 1] = px, py
 
@@ -197,7 +187,7 @@ def _clear(t: IntArray, i: IntArray) -> None:
             near = rows[k]
             d_eta = columns[i[4] + row] - columns[i[6] + near]
             if clear and abs(d_eta) < dr:  # hypot is never smaller than that
-                d_phi = delta_phi(columns[i[5] + row], columns[i[7] + near])
+                d_phi = momenta.delta_phi(columns[i[5] + row], columns[i[7] + near])
                 clear = not math.hypot(d_eta, d_phi) < dr
         rows[kept] = row
         kept += clear

@@ -12,32 +12,19 @@ from typing import Any, cast
 from trigemu.api import (
     COLUMNS,
     MAX_STEPS,
-    Arithmetic,
     Compiled,
     CompiledCombination,
     CompiledExternal,
     CompiledFunction,
     Condition,
-    Constant,
-    Count,
-    Element,
     Elements,
     Features,
     Inputs,
-    Junction,
-    MissingEt,
-    MissingMomentum,
-    ModelCall,
-    Native,
     Number,
-    ObjectVector,
-    OfVectors,
-    Relation,
-    Scalar,
-    ScalarSum,
-    Vector,
-    VectorSum,
+    expressions,
+    vectors,
 )
+from trigemu_anomaly import ModelCall, Native
 
 from . import opcodes as do
 from .assembly import HALF, Assembly, NoFormError
@@ -107,49 +94,49 @@ class Program(Assembly):
             raise NoFormError(type(node))
         return _EMIT[type(node)](self, node)
 
-    def component(self, vector: Vector, axis: int) -> int:
+    def component(self, vector: vectors.Vector, axis: int) -> int:
         """Return the register of px, py, pz or E of a vector."""
         if type(vector) not in _COMPONENTS:
             raise NoFormError(type(vector))
         return self.once((vector, axis), lambda: _COMPONENTS[type(vector)](self, vector, axis))
 
 
-def _of_vectors(program: Program, node: OfVectors) -> int:
+def _of_vectors(program: Program, node: vectors.OfVectors) -> int:
     """Compute a function of vectors in the same way as `OfVectors` does in batches."""
     first, function = node.vectors[0], node.function
     if function == "m" and len(node.vectors) == 2:
-        objects = cast("tuple[ObjectVector, ...]", node.vectors)
+        objects = cast("tuple[vectors.ObjectVector, ...]", node.vectors)
         return program.compute(
             do.PAIR_MASS,
             *(program.register(v.element(c)) for v in objects for c in ("pt", "eta", "phi")),
         )
-    if len(node.vectors) == 1 and isinstance(first, ObjectVector):
+    if len(node.vectors) == 1 and isinstance(first, vectors.ObjectVector):
         if function == "m":
             return program.compute(do.MULTIPLY, program.constant(0.0), program.register(first.element("pt")))
         return program.register(first.element(function))
     if len(node.vectors) == 1:
         op, axes = _FUNCTIONS[function]
         return program.compute(op, *(program.component(first, axis) for axis in range(axes)))
-    azimuths = [program.register(OfVectors("phi", (v,))) for v in node.vectors]
+    azimuths = [program.register(vectors.OfVectors("phi", (v,))) for v in node.vectors]
     if function == "dphi":
         return program.compute(do.DELTA_PHI, *azimuths)
-    etas = [program.register(OfVectors("eta", (v,))) for v in node.vectors]
+    etas = [program.register(vectors.OfVectors("eta", (v,))) for v in node.vectors]
     if function == "deta":
         return program.compute(do.SUBTRACT, *etas)
     return program.compute(do.DELTA_R, etas[0], azimuths[0], etas[1], azimuths[1])
 
 
-def _of_object(program: Program, vector: ObjectVector, axis: int) -> int:
+def _of_object(program: Program, vector: vectors.ObjectVector, axis: int) -> int:
     op = (do.X, do.Y, do.Z, do.ENERGY)[axis]
     angle = "phi" if axis < 2 else "eta"
     return program.compute(op, *(program.register(vector.element(c)) for c in ("pt", angle)))
 
 
-def _of_sum(program: Program, vector: VectorSum, axis: int) -> int:
+def _of_sum(program: Program, vector: vectors.VectorSum, axis: int) -> int:
     return _chain(program, do.ADD, [program.component(part, axis) for part in vector.parts])
 
 
-def _of_missing(program: Program, vector: MissingMomentum, axis: int) -> int:
+def _of_missing(program: Program, vector: vectors.MissingMomentum, axis: int) -> int:
     def both() -> int:
         columns = ("pt", "phi")
         triples = [(program.selection(d), *(program.column(d.base, c) for c in columns)) for d in vector.of]
@@ -159,16 +146,18 @@ def _of_missing(program: Program, vector: MissingMomentum, axis: int) -> int:
     return program.once(vector, both) + axis
 
 
-def _of_met(program: Program, vector: MissingEt, axis: int) -> int:
-    return program.compute((do.X, do.Y)[axis], *(program.register(Scalar(n)) for n in ("met", "met_phi")))
+def _of_met(program: Program, vector: vectors.MissingEt, axis: int) -> int:
+    return program.compute(
+        (do.X, do.Y)[axis], *(program.register(expressions.Scalar(n)) for n in ("met", "met_phi"))
+    )
 
 
-def _scalar_sum(program: Program, node: ScalarSum) -> int:
+def _scalar_sum(program: Program, node: expressions.ScalarSum) -> int:
     pairs = [(program.selection(d), program.column(d.base, "pt")) for d in node.of]
     return program.compute(do.SUM, program.put(*(n for pair in pairs for n in pair)), len(pairs))
 
 
-def _junction(program: Program, node: Junction) -> int:
+def _junction(program: Program, node: expressions.Junction) -> int:
     operands = [program.register(operand) for operand in node.operands]
     if node.operation == "not":
         return program.compute(do.NOT, operands[0])
@@ -209,14 +198,14 @@ def _function(program: Program, node: CompiledFunction) -> int:
     return program.compute(do.ABOVE, result, program.constant(0.0 if node.cut is None else node.cut))
 
 
-def _arithmetic(program: Program, node: Arithmetic) -> int:
+def _arithmetic(program: Program, node: expressions.Arithmetic) -> int:
     operands = [program.register(operand) for operand in node.operands]
     if node.operation in _EXTREMES:
         return _chain(program, _EXTREMES[node.operation], operands)
     return program.compute(_ARITHMETIC[node.operation], *operands)
 
 
-def _relation(program: Program, node: Relation) -> int:
+def _relation(program: Program, node: expressions.Relation) -> int:
     sides = (program.register(side) for side in (node.left, node.right))
     return program.compute(_COMPARISONS[node.operation], *sides)
 
@@ -246,24 +235,24 @@ _FUNCTIONS = {
     "m": (do.MASS, 4),
 }
 _EMIT: dict[type, Callable[[Program, Any], int]] = {
-    Constant: lambda p, node: p.constant(node.value),
-    Scalar: lambda p, node: p.compute(do.SCALAR, p.scalar(node.name)),
-    Count: lambda p, node: p.compute(do.COUNT, p.selection(node.of)),
-    Element: lambda p, node: p.compute(
+    expressions.Constant: lambda p, node: p.constant(node.value),
+    expressions.Scalar: lambda p, node: p.compute(do.SCALAR, p.scalar(node.name)),
+    expressions.Count: lambda p, node: p.compute(do.COUNT, p.selection(node.of)),
+    expressions.Element: lambda p, node: p.compute(
         do.ELEMENT, p.selection(node.of), node.index, p.column(node.of.base, node.column)
     ),
-    ScalarSum: _scalar_sum,
-    Arithmetic: _arithmetic,
-    OfVectors: _of_vectors,
-    Relation: _relation,
-    Junction: _junction,
+    expressions.ScalarSum: _scalar_sum,
+    expressions.Arithmetic: _arithmetic,
+    vectors.OfVectors: _of_vectors,
+    expressions.Relation: _relation,
+    expressions.Junction: _junction,
     CompiledCombination: _combination,
     CompiledExternal: _external,
     CompiledFunction: _function,
 }
 _COMPONENTS: dict[type, Callable[[Program, Any, int], int]] = {
-    ObjectVector: _of_object,
-    VectorSum: _of_sum,
-    MissingMomentum: _of_missing,
-    MissingEt: _of_met,
+    vectors.ObjectVector: _of_object,
+    vectors.VectorSum: _of_sum,
+    vectors.MissingMomentum: _of_missing,
+    vectors.MissingEt: _of_met,
 }

@@ -6,7 +6,7 @@ nothing but what ONNX Runtime needs for a run.
     stream.words                    # the decisions of event 17
     stream.decide_many(0, 16)       # those of a small batch
 
-The form of each compiled trigger for single events (`Compiled.single` in `triggers/base.py`) becomes part of
+The form of each compiled trigger for single events (`single` in `questions.py`) becomes part of
 one program (`program.py`, `assembly.py`), which one kernel interprets (`machine.py`); then the models run
 that the event needs.
 """
@@ -24,14 +24,14 @@ from trigemu.api import (
     Condition,
     Emulation,
     Events,
-    Model,
-    ModelCall,
     Plan,
     Words,
     decide,
     wrong_type,
 )
+from trigemu_anomaly import Model, ModelCall
 
+from ..questions import single
 from .assembly import NoFormError
 from .machine import compile_machine, run, run_while
 from .opcodes import REFUSED
@@ -84,7 +84,7 @@ class Stream:
         # It takes seconds the first time, as do models, which other programs compile meanwhile.
         machine = Thread(target=compile_machine)
         machine.start()
-        forms = [slot.compiled.single() for slot in plan.slots]
+        forms = [single(slot.compiled) for slot in plan.slots]
         self._plan, self._events = plan, events
         self.words: Words = np.zeros(plan.words, np.uint64)
         self._program = Program(events)

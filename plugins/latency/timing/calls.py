@@ -13,6 +13,7 @@ import numpy as np
 
 from trigemu.api import Events, Plan, PluginError, TrigemuError, Words, decide, own_cause, reason_of
 
+from ..questions import stages
 from ..stream.stream import ARRAYS_FROM, Stream
 from .clock import TimedCall
 
@@ -86,10 +87,10 @@ class Batches:
         if self._size == 1:
             return Stream(plan, self._events).stages(0)
         compiled = plan.slots[0].compiled
-        if not compiled.stages(self._events[: self._size]):  # views take time
+        if not stages(compiled, self._events[: self._size]):  # views take time
             return {}
-        stages = [compiled.stages(view) for view in self._views()]
-        return {name: partial(_do, stages, name) for name in stages[0]}
+        each = [stages(compiled, view) for view in self._views()]
+        return {name: partial(_do, each, name) for name in each[0]}
 
 
 def _where(plan: Plan, bit: int) -> str:
@@ -97,5 +98,5 @@ def _where(plan: Plan, bit: int) -> str:
     return f"{trigger.place}: trigger {trigger.name!r} (kind {trigger.kind!r})"
 
 
-def _do(stages: Sequence[Mapping[str, Callable[[], object]]], name: str, i: int) -> object:
-    return stages[i][name]()
+def _do(each: Sequence[Mapping[str, Callable[[], object]]], name: str, i: int) -> object:
+    return each[i][name]()

@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Barrier
+from typing import ClassVar
 
 import numpy as np
 
-from trigemu.api import FloatArray, IntArray, Shown, WithHistogram, undisturbed
+from trigemu.api import FloatArray, IntArray, Shown, WithHistogram, machine
 
 #: Passes are repeated until there are enough calls for the slowest in a thousand and enough rounds, or time
 #: is up.
@@ -46,6 +47,8 @@ class Histogram(WithHistogram):
         int64[m], the number of calls in each bin.
     """
 
+    _view: ClassVar[str] = "trigemu_latency.views.call_times"
+
     edges_ns: FloatArray
     calls: IntArray
 
@@ -72,6 +75,8 @@ class Timing(Shown):
         The distribution of the times.
     """
 
+    _view: ClassVar[str] = "trigemu_latency.views.timing"
+
     events: int
     calls: int
     p50_ns: float
@@ -92,7 +97,7 @@ def measure(contenders: Sequence[TimedCall]) -> list[Timing]:
     passes: list[list[IntArray]] = [[] for _ in contenders]
     spent = [0] * len(contenders)
     waiting = list(range(len(contenders)))
-    with undisturbed():
+    with machine.undisturbed():
         while waiting:
             for number in waiting:
                 passes[number].append(_pass(contenders[number]))
@@ -132,7 +137,7 @@ def together(contenders: Sequence[TimedCall]) -> float:
             elapsed = _clock() - begun
         return calls * contender.events / (elapsed * 1e-9)
 
-    with undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
+    with machine.undisturbed(), ThreadPoolExecutor(len(contenders)) as pool:
         return max(sum(pool.map(run, contenders)) for _ in range(WINDOWS))
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from trigemu.api import (
     Catalogue,
     Condition,
     Emulation,
-    Environment,
     Events,
     Menu,
     MenuLike,
@@ -31,9 +30,9 @@ from trigemu.api import (
     Trigger,
     TriggerRates,
     emulation_of,
-    environment,
-    load_average,
+    machine,
     make_plan,
+    preselection,
     rates_of,
 )
 
@@ -109,6 +108,8 @@ class TriggerCost(Shown):
         What runs its network on single events: machine code, or ONNX Runtime and why; "" without a network.
     """
 
+    _view: ClassVar[str] = "trigemu_latency.views.trigger_cost"
+
     trigger: Trigger
     rates: TriggerRates | None
     batch: Timings
@@ -163,11 +164,13 @@ class Bench(Shown, Named[TriggerCost]):
         The names of the triggers for which there was no time.
     """
 
+    _view: ClassVar[str] = "trigemu_latency.views.bench"
+
     rates: MenuRates
     menu: Timings
     events_per_s: Mapping[int, float]
     triggers: tuple[TriggerCost, ...]
-    environment: Environment
+    environment: machine.Environment
     threads: int
     seed: int
     events: int
@@ -262,7 +265,7 @@ def bench(
     """
     batches = batches_of(events, threads) if batches is None else batches
     check(batches, events, threads)
-    before = load_average()
+    before = machine.load_average()
     emulation = emulation_of(emulation, catalogue, executor)
     menu, plan, samples = emulation.menus[0], emulation.plan, emulation.catalogue
     found = rates_of(emulation)
@@ -291,7 +294,7 @@ def bench(
         menu=whole,
         events_per_s=at_once,
         triggers=tuple(triggers),
-        environment=environment(before),
+        environment=machine.environment(before),
         threads=threads,
         seed=SEED,
         events=events,
@@ -312,7 +315,7 @@ def _turns(plan: Plan) -> list[range]:
 
 
 def _drawn(plan: Plan, catalogue: Catalogue, n: int) -> _Drawn:
-    conditions = list(dict.fromkeys([None, *(slot.compiled.asks() for slot in plan.slots)]))
+    conditions = list(dict.fromkeys([None, *(preselection(slot.compiled) for slot in plan.slots)]))
     return dict(zip(conditions, draw_events(plan, catalogue, n, conditions, SEED), strict=True))
 
 
@@ -370,7 +373,7 @@ def _over_asked(
         contenders: dict[tuple[int, str], TimedCall] = {}
         cuts = {requires: Batches(among.events, size) for requires, among in drawn.items() if among}
         for bit, own in parts.items():
-            requires = own.slots[0].compiled.asks()
+            requires = preselection(own.slots[0].compiled)
             if requires not in cuts:
                 continue
             if requires is not None:
@@ -385,7 +388,7 @@ def _over_asked(
 def _of_slot(
     slot: Slot, bit: int, drawn: _Drawn, asked: Mapping[tuple[int, str], Timings]
 ) -> tuple[Asking | None, dict[str, Timings]]:
-    among = drawn[slot.compiled.asks()]
+    among = drawn[preselection(slot.compiled)]
     asking = Asking(among.share, among.distinct, asked[bit, ""]) if among and (bit, "") in asked else None
     return asking, {name: timings for (of, name), timings in asked.items() if of == bit and name}
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from trigemu.api import Limits, TrigemuError, run_limited
+from trigemu.api import TrigemuError, children
 
 #: Far more than any menu takes.
-_LIMITS = Limits(seconds=900, memory=32 * 2**30)
+_LIMITS = children.Limits(seconds=900, memory=32 * 2**30)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def _decided(
 ) -> tuple[float, float]:
     """Return the time in s, and how many kernels were compiled."""
     given = json.dumps([cache, time.time(), str(menu), samples and str(samples), [*map(str, folders)]])
-    done = run_limited([sys.executable, "-P", "-m", __name__, given], Path.cwd(), _LIMITS)
+    done = children.run_limited([sys.executable, "-P", "-m", __name__, given], Path.cwd(), _LIMITS)
     if done.code:
         said = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
         raise TrigemuError(f"the first decision could not be timed: {' '.join(said)}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from trigemu.api import View, __version__, count, name, of_json
+from trigemu.api import View, __version__, name, numbers, of_json
 from trigemu_latency import text as written
 
 from ..timing.costs import Bench
@@ -26,7 +26,7 @@ class _Bench(View[Bench]):
         size = min(result.batches)
         p50 = written.digits(result.menu[size].p50_ns)
         events = "single events" if size == 1 else f"batches of {size}"
-        triggers = count(len(result.triggers), "trigger")
+        triggers = numbers.count(len(result.triggers), "trigger")
         return f"of {name(result.rates.menu.name)}: {triggers}, p50 {p50} ns per event for {events}"
 
     def tables(self, result: Bench) -> RenderableType:

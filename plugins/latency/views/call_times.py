@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.console import RenderableType
 
-from trigemu.api import Histograms, Table, View, count
+from trigemu.api import Histograms, Table, View, numbers
 
 from ..timing.clock import Histogram
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 class _CallTimes(View[Histogram]):
     def line(self, result: Histogram) -> str:
-        return f"of {count(int(result.calls.sum()), 'call')} in {count(len(result.calls), 'bin')}"
+        calls = numbers.count(int(result.calls.sum()), "call")
+        return f"of {calls} in {numbers.count(len(result.calls), 'bin')}"
 
     def tables(self, result: Histogram) -> RenderableType:
         table = Table()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 
-from trigemu.api import Table, View, count
+from trigemu.api import Table, View, numbers
 from trigemu_latency import text as written
 
 from ..timing.clock import Timing
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class _Timing(View[Timing]):
     def line(self, result: Timing) -> str:
-        return f"of {count(result.calls, 'call')}: p50 {written.digits(result.p50_ns)} ns per event"
+        return f"of {numbers.count(result.calls, 'call')}: p50 {written.digits(result.p50_ns)} ns per event"
 
     def tables(self, result: Timing) -> RenderableType:
         return times_table("batch", {result.events: result})

@@ -5,6 +5,6 @@ in: `Menu`s as they are written, a `Catalogue`
 out: HTML
 """
 
-from .make import Explorer, explorer, samples_passed
+from .make import Explorer, make_explorer, samples_passed
 
-__all__ = ["Explorer", "explorer", "samples_passed"]
+__all__ = ["Explorer", "make_explorer", "samples_passed"]

@@ -7,17 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from trigemu.api import (
-    FloatArray,
-    IntArray,
-    Menu,
-    PatternTable,
-    Scores,
-    TrigemuError,
-    half_scales,
-    make_plan,
-    unseen_half,
-)
+from trigemu.api import FloatArray, IntArray, Menu, PatternTable, Scores, TrigemuError, make_plan, scaling
 
 
 @dataclass(frozen=True)
@@ -54,7 +44,7 @@ def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
         for trigger in menu.triggers:
             part = menu.part([trigger.name])
             part = replace(part, triggers=tuple(replace(t, enabled=True) for t in part.triggers))
-            half = unseen_half([part], make_plan([part]), scores.catalogue)
+            half = scaling.unseen_half([part], make_plan([part]), scores.catalogue)
             if half is not None:
                 halves.add(half)
                 found.add(trigger.name)
@@ -65,5 +55,5 @@ def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:
         )
     half = halves.pop() if halves else None
     none = np.ones(len(scores.catalogue.samples))
-    scales = none if half is None else half_scales(sums_of(scores), half, scores.catalogue)
+    scales = none if half is None else scaling.half_scales(sums_of(scores), half, scores.catalogue)
     return Unseen(half, tuple(fitted), scales)

@@ -32,7 +32,7 @@ class Explorer:
     warnings: tuple[str, ...]
 
 
-def explorer(
+def make_explorer(
     menus: Sequence[Menu],
     samples: Catalogue | Scores,
     version: str,
@@ -71,6 +71,6 @@ def samples_passed(
     vary: Mapping[str, tuple[float, float]],
     signals: Sequence[str],
 ) -> list[Sample]:
-    """Return the samples that `explorer` reads, each as often as it is read."""
+    """Return the samples that `make_explorer` reads, each as often as it is read."""
     passes = any(menu.budgeted for menu in menus) + passes_to_score(all_enabled(menus), vary)
     return [*catalogue.background] * passes + [catalogue.sample(name) for name in signals] * 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from trigemu.api import BitKind, Menu, ScoreKind, Trigger, crossing_scale, own_prescale, unit_of_threshold
+from trigemu.api import BitKind, Menu, ScoreKind, Trigger, own_prescale, scaling, unit_of_threshold
 
 from .columns import Columns
 from .contents import Contents
@@ -20,7 +20,7 @@ def menu_entry(contents: Contents, columns: Columns, number: int) -> dict[str, A
     return {
         "name": menu.name,
         "file": menu.path.name,
-        "scale": crossing_scale(menu, catalogue),
+        "scale": scaling.crossing_scale(menu, catalogue),
         "levels": list(menu.levels),
         "order": list(menu.order),
         "triggers": [

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from trigemu.api import HALF_NAMES, BoolArray, FloatArray, TrigemuError
+from trigemu.api import BoolArray, FloatArray, TrigemuError, split
 
 from .columns import Columns
 from .contents import Contents
@@ -60,7 +60,7 @@ def block_of(contents: Contents, columns: Columns) -> bytes:
         "format": FORMAT,
         "trigemu": contents.version,
         "catalogue": catalogue.table.name,
-        "half": None if unseen.half is None else HALF_NAMES[unseen.half],
+        "half": None if unseen.half is None else split.HALF_NAMES[unseen.half],
         "convention": catalogue.table.convention,
         "scores": [{"name": c.name, "unit": c.unit, "steps": c.steps.tolist()} for c in columns.scores],
         "bits": [{"name": name} for name, _ in columns.bits],

@@ -16,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from trigemu.api import Numbers, Picture, Section, in_csv, printable, save, table_css, write_text
+from trigemu.api import Numbers, Picture, Section, in_csv, printable, style, table_css, write_text
 
 #: Resolution of dense figures in dots per inch.
 RESOLUTION = 130
@@ -65,7 +65,7 @@ def write_figures(sections: Sequence[Section], folder: Path) -> list[Path]:
     for name, picture in pictures.items():
         for ending in ("png", "pdf"):
             files.append(folder / f"{name}.{ending}")
-            save(picture.figure, files[-1])
+            style.save(picture.figure, files[-1])
         files.append(folder / f"{name}.csv")
         write_text(files[-1], as_csv(picture.numbers))
     return files

@@ -20,9 +20,9 @@ from trigemu.api import (
     draw_efficiency,
     draw_overlap,
     draw_scan,
-    shown,
+    numbers,
     slug,
-    threshold_label,
+    style,
     unit_of_observable,
 )
 
@@ -38,7 +38,7 @@ def overlap(variant: MenuRates) -> Picture:
     return Picture(
         f"overlap_{slug(variant.menu.name)}",
         f"{variant.menu.name}: fraction of the rate of each trigger (row) that another (column) accepts too.",
-        draw_overlap(list(shown(names).values()), share),
+        draw_overlap(list(style.shown(names).values()), share),
         {
             "trigger": [names[i] for i in rows],
             "other": [names[i] for i in columns],
@@ -60,7 +60,7 @@ def combinations(variant: MenuRates, found: ExclusiveRates) -> Picture:
     return Picture(
         f"combinations_{slug(variant.menu.name)}",
         f"{variant.menu.name}: rates in Hz of events that exactly the marked triggers accept.{rest}",
-        draw_combinations(list(shown(names).values()), members.reshape(-1, len(names)), rates, errors),
+        draw_combinations(list(style.shown(names).values()), members.reshape(-1, len(names)), rates, errors),
         {
             "triggers": [" & ".join(c.triggers) for c in found.largest],
             "exclusive_hz": rates,
@@ -74,7 +74,7 @@ def scan(menu: Menu, found: Scan) -> Picture:
     (steps,) = found.steps
     values = np.array(steps.values)
     trigger = menu.trigger(steps.trigger)
-    label = shown([steps.trigger])[steps.trigger]
+    label = style.shown([steps.trigger])[steps.trigger]
     rates: dict[str, list[tuple[float, float]]] = {f"{label}, total": [], f"{label}, unique": [], "menu": []}
     for point in found.points:
         (row,) = (row for row in point.triggers if row.name == steps.trigger)
@@ -83,7 +83,7 @@ def scan(menu: Menu, found: Scan) -> Picture:
     columns = {name: np.array(pairs).T for name, pairs in rates.items()}
     budgets = [trigger.budget.hz] if trigger.budget else []
     made = draw_scan(
-        threshold_label(menu, steps.trigger, label),
+        numbers.threshold_label(menu, steps.trigger, label),
         values,
         {name: pair[0] for name, pair in columns.items()},
         {name: pair[1] for name, pair in columns.items()},
@@ -98,21 +98,21 @@ def scan(menu: Menu, found: Scan) -> Picture:
     cut = getattr(trigger.description, "cut", None)
     if cut is not None and values[0] <= cut <= values[-1]:
         axes.axvline(cut, color="black", linestyle="--", linewidth=1.0)
-    numbers = {"threshold": values}
+    columns_of = {"threshold": values}
     for key, pair in zip(("total", "unique", "menu"), columns.values(), strict=True):
-        numbers[f"{key}_hz"], numbers[f"{key}_error_hz"] = pair
+        columns_of[f"{key}_hz"], columns_of[f"{key}_error_hz"] = pair
     line = " Dashed: its threshold; dotted: the budget." if budgets else " Dashed: its threshold."
     return Picture(
         f"scan_{slug(menu.name)}_{slug(steps.trigger)}",
         f"{menu.name}: rates against the threshold of {steps.trigger}.{line}",
         made,
-        numbers,
+        columns_of,
     )
 
 
 def turnon(observable: Observable, found: Turnon, label: str, menus: Sequence[Menu]) -> Picture:
     """Draw the efficiencies against an observable in a category, with its label."""
-    labels = shown(curve.name for curve in found.curves)
+    labels = style.shown(curve.name for curve in found.curves)
     curves = {labels[curve.name]: (curve.value, curve.low, curve.high) for curve in found.curves}
     gains = {
         labels[curve.name]: (curve.gain, curve.gain - curve.gain_error, curve.gain + curve.gain_error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from trigemu.api import Contents, MenuRates, Reference, ReportTable, Section, with_error
+from trigemu.api import Contents, MenuRates, Reference, ReportTable, Section, numbers
 
 from .tables import NONE, hz, percent
 
@@ -63,4 +63,4 @@ def _compared(reference: Reference, value: Value | None) -> tuple[str, str, str]
         return NONE, published, NONE
     here, error = value
     told = hz(here, error or 0.0) if is_rate else percent(here, error)
-    return told, published, with_error(here / reference.value, (error or 0.0) / reference.value)
+    return told, published, numbers.with_error(here / reference.value, (error or 0.0) / reference.value)

@@ -12,14 +12,11 @@ from trigemu.api import (
     Section,
     TrigemuError,
     find,
-    half_used,
-    notes_of_menus,
+    notes,
     of_groups,
     of_triggers,
     own_cause,
     reason_of,
-    solutions,
-    texts,
 )
 
 from ..report_contents import shown_turnons
@@ -38,7 +35,9 @@ def sections(contents: Contents) -> tuple[Section, ...]:
 
 def menus(contents: Contents) -> Iterator[Section]:
     text = [_sample(contents)]
-    text += dict.fromkeys(line for variant in contents.variants for line in texts(half_used(variant)))
+    text += dict.fromkeys(
+        line for variant in contents.variants for line in notes.texts(notes.half_used(variant))
+    )
     text += _remarks(contents)
     yield Section("Menus", tuple(text), (tables.menus(contents), tables.definitions(contents.variants)))
 
@@ -48,7 +47,7 @@ def _remarks(contents: Contents) -> Iterator[str]:
     found: dict[str, list[str]] = {}
     for variant in contents.variants:
         warnings = (f"Warning: {warning}." for warning in variant.warnings)
-        for line in (*texts(solutions(variant.menu)), *warnings):
+        for line in (*notes.texts(notes.solutions(variant.menu)), *warnings):
             found.setdefault(line, []).append(variant.menu.name)
     for line in sorted(found, key=lambda line: len(found[line])):
         one = len(found[line]) < len(contents.variants) and len(found[line]) == 1
@@ -77,9 +76,9 @@ def rates(contents: Contents) -> Iterator[Section]:
         Section(variant.menu.name, tables=(tables.rates(variant),)) for variant in contents.variants
     )
     if len(parts) == 1:
-        yield Section("Rates", notes_of_menus(contents.variants), parts[0].tables)
+        yield Section("Rates", notes.notes_of_menus(contents.variants), parts[0].tables)
     else:
-        yield Section("Rates", notes_of_menus(contents.variants), parts=parts)
+        yield Section("Rates", notes.notes_of_menus(contents.variants), parts=parts)
 
 
 def groups(contents: Contents) -> Iterator[Section]:

@@ -9,7 +9,6 @@ import msgspec
 
 from trigemu.api import (
     COMPARED,
-    EVENTS,
     LISTED,
     Comparison,
     Contents,
@@ -21,10 +20,7 @@ from trigemu.api import (
     Trigger,
     TriggerRates,
     Turnon,
-    events_text,
-    format_rate,
-    mark,
-    with_error,
+    numbers,
 )
 
 #: Cell without a value.
@@ -37,13 +33,13 @@ _FRACTIONS = {"unique": ("unique / total",)}
 
 def hz(value: float, error: float) -> str:
     """Format a rate as `18.7 ± 1.4 kHz`; it may be negative."""
-    return format_rate(Rate(value, error, 1, 1.0, None)).replace("-", "−")
+    return numbers.format_rate(Rate(value, error, 1, 1.0, None)).replace("-", "−")
 
 
 def menus(contents: Contents) -> ReportTable:
     """Return a line per menu: its rate, and the difference from the first menu."""
     comparison = contents.comparison
-    head = ["menu", "triggers", "rate", EVENTS]
+    head = ["menu", "triggers", "rate", numbers.EVENTS]
     if comparison:
         head += [f"less {contents.variants[0].menu.name}", "gained", "lost"]
     rows = []
@@ -52,7 +48,7 @@ def menus(contents: Contents) -> ReportTable:
             variant.menu.name,
             str(len(variant.menu.enabled)),
             _rate(variant.rate),
-            events_text(variant.rate),
+            numbers.events_text(variant.rate),
         ]
         rows.append((*row, *(_against_first(comparison, variant.menu.name) if comparison else ())))
     return ReportTable(tuple(head), tuple(rows), "l" + "r" * (len(head) - 1))
@@ -111,7 +107,7 @@ def _threshold(trigger: Trigger) -> str:
     cut = getattr(trigger.description, "cut", None)
     if cut is None:
         return ""
-    return with_error(cut, trigger.solution.error if trigger.solution else 0.0).replace("-", "−")
+    return numbers.with_error(cut, trigger.solution.error if trigger.solution else 0.0).replace("-", "−")
 
 
 def prescale(value: float | None) -> str:
@@ -122,7 +118,7 @@ def prescale(value: float | None) -> str:
 def rates(variant: MenuRates) -> ReportTable:
     """Return the rates of triggers, groups and levels, then of the menu."""
     quantities = (name for quantity in LISTED for name in (quantity, *_FRACTIONS.get(quantity, ())))
-    head = ("trigger", "group", "prescale", "threshold", *quantities, EVENTS)
+    head = ("trigger", "group", "prescale", "threshold", *quantities, numbers.EVENTS)
     rows, strong = [], set()
     for level in variant.levels or (None,):
         name = level.name if level else None
@@ -142,14 +138,14 @@ def rates(variant: MenuRates) -> ReportTable:
 
 def _whole(name: str, rate: Rate) -> tuple[str, ...]:
     others = [""] * (len(LISTED) + len(_FRACTIONS) - 1)
-    return name, "", "", "", _rate(rate), *others, events_text(rate), ""
+    return name, "", "", "", _rate(rate), *others, numbers.events_text(rate), ""
 
 
 def _row(rates: TriggerRates) -> tuple[str, ...]:
     group = rates.kind == "group"
     threshold = ""
     if rates.threshold is not None:
-        threshold = with_error(rates.threshold, rates.threshold_error or 0.0).replace("-", "−")
+        threshold = numbers.with_error(rates.threshold, rates.threshold_error or 0.0).replace("-", "−")
     fraction = rates.unique_fraction
     cells = {quantity: [_rate(rates.rates[quantity])] for quantity in LISTED}
     cells["unique"].append(NONE if fraction is None or rates.unique.upper_limit_hz else percent(*fraction))
@@ -159,20 +155,20 @@ def _row(rates: TriggerRates) -> tuple[str, ...]:
         prescale(rates.prescale),
         threshold,
         *(cell for quantity in LISTED for cell in cells[quantity]),
-        events_text(rates.total),
+        numbers.events_text(rates.total),
         _rate(rates.lost) if rates.lost else "",
     )
 
 
 def percent(value: float, error: float | None) -> str:
     """Format a fraction and its error in percent."""
-    return f"{with_error(100 * value, 100 * (error or 0.0))} %"
+    return f"{numbers.with_error(100 * value, 100 * (error or 0.0))} %"
 
 
 def _rate(rate: Rate) -> str:
     """Format a rate with its mark, or a space of its width, so that numbers are aligned."""
-    found = mark(rate)
-    return format_rate(rate) + (f" {found}" if found else "\u2002")
+    found = numbers.mark(rate)
+    return numbers.format_rate(rate) + (f" {found}" if found else "\u2002")
 
 
 def changes(comparison: Comparison) -> ReportTable | None:

@@ -1,2 +1,2 @@
 from . import options as options
-from .commands import main as main
+from .entry import main as main

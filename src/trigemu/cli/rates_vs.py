@@ -13,8 +13,7 @@ from trigemu.cli.processing import Processing, processing
 from trigemu.cli.progress import menus_bar
 from trigemu.results.text import rates_in_bins as output_rates_vs
 from trigemu.samples import Errors, without_bad_files
-from trigemu.studies import binned_rates as rates_in_bins
-from trigemu.studies import parse_bins
+from trigemu.studies import binned_rates as rates_in_bins, parse_bins
 from trigemu.support import check_outputs, search_path
 
 

@@ -15,8 +15,7 @@ from trigemu.cli.progress import menus_bar
 from trigemu.emulation import at_luminosity, at_pileup
 from trigemu.menus import ALL_COLUMNS, chosen_columns, read_prescales
 from trigemu.rates import column_rates
-from trigemu.results.text import prescale_columns as output_columns
-from trigemu.results.text import rates as output
+from trigemu.results.text import prescale_columns as output_columns, rates as output
 from trigemu.samples import Catalogue, Errors, without_bad_files
 from trigemu.support import check_outputs, search_path
 

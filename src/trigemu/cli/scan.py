@@ -14,8 +14,7 @@ from trigemu.cli.progress import events_bar
 from trigemu.emulation import read_scores
 from trigemu.results.text import threshold_scan as output_scan
 from trigemu.samples import Errors, without_bad_files
-from trigemu.studies import Steps, parse_values, steps_of, thresholds_met
-from trigemu.studies import scan as scan_menu
+from trigemu.studies import Steps, parse_values, scan as scan_menu, steps_of, thresholds_met
 from trigemu.support import check_outputs, search_path
 
 

@@ -11,8 +11,18 @@ from typing import TextIO
 _OF_STREAMS = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF}
 
 
+def fill_closed_streams() -> None:
+    """Open what the caller closed of the standard streams: the next file to be opened would take the number,
+    and be written to by whatever prints. The standard output stays one that cannot be written."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if number == 1 else os.O_RDWR)
+
+
 def open_streams() -> TextIO:
-    """Return the standard output. Streams that the caller closed (`starting.py` opened them) get names again:
+    """Return the standard output. Streams that the caller closed (see `fill_closed_streams`) get names again:
     writing to the standard output then fails as on any that is not writable, and messages are lost."""
     if sys.stdout is None:
         sys.stdout = os.fdopen(1, "w", closefd=False)

@@ -1,38 +1,43 @@
-from .acceptance import Acceptance as Acceptance
-from .acceptance import Pairs as Pairs
-from .acceptance import Part as Part
-from .acceptance import acceptances as acceptances
-from .acceptance import own_decisions as own_decisions
-from .acceptance import pairs_between as pairs_between
-from .acceptance import raw_decisions as raw_decisions
-from .checked import check_array as check_array
-from .checked import check_known as check_known
-from .checked import check_samples as check_samples
-from .checked import check_scores as check_scores
-from .checked import check_table as check_table
-from .checked import check_weights as check_weights
-from .checked import check_within as check_within
+from . import checked as checked
+from .acceptance import (
+    Acceptance as Acceptance,
+    Pairs as Pairs,
+    Part as Part,
+    acceptances as acceptances,
+    own_decisions as own_decisions,
+    pairs_between as pairs_between,
+    raw_decisions as raw_decisions,
+)
+from .checked import (
+    check_array as check_array,
+    check_known as check_known,
+    check_samples as check_samples,
+    check_scores as check_scores,
+    check_table as check_table,
+    check_weights as check_weights,
+    check_within as check_within,
+)
 from .coherent import Sets as Sets
 from .exact import LIMBS as LIMBS
 from .pair_sums import PairSums as PairSums
-from .patterns import PatternTable as PatternTable
-from .patterns import complete_table as complete_table
-from .patterns import count_patterns as count_patterns
-from .patterns import distinct_entries as distinct_entries
-from .patterns import empty_table as empty_table
-from .patterns import merge_tables as merge_tables
-from .quantities import COMPARED as COMPARED
-from .quantities import LISTED as LISTED
-from .quantities import MENU as MENU
-from .quantities import QUANTITIES as QUANTITIES
-from .quantities import Label as Label
-from .quantities import fractions as fractions
-from .quantities import members_by_level as members_by_level
-from .rate_sums import RateSums as RateSums
-from .rate_sums import pattern_blocks as pattern_blocks
+from .patterns import (
+    PatternTable as PatternTable,
+    complete_table as complete_table,
+    count_patterns as count_patterns,
+    distinct_entries as distinct_entries,
+    empty_table as empty_table,
+    merge_tables as merge_tables,
+)
+from .quantities import (
+    COMPARED as COMPARED,
+    LISTED as LISTED,
+    MENU as MENU,
+    QUANTITIES as QUANTITIES,
+    Label as Label,
+    fractions as fractions,
+    members_by_level as members_by_level,
+)
+from .rate_sums import RateSums as RateSums, pattern_blocks as pattern_blocks
 from .scales import Scales as Scales
-from .score_table import ScoreTable as ScoreTable
-from .score_table import merge_score_tables as merge_score_tables
-from .shared import Covariance as Covariance
-from .shared import Parents as Parents
-from .shared import SharedEvents as SharedEvents
+from .score_table import ScoreTable as ScoreTable, merge_score_tables as merge_score_tables
+from .shared import Covariance as Covariance, Parents as Parents, SharedEvents as SharedEvents

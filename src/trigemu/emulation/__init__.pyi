@@ -1,45 +1,36 @@
-from .budgets import cut_for as cut_for
-from .budgets import solve_budgets as solve_budgets
-from .budgets import ties as ties
+from . import scaling as scaling
+from .budgets import cut_for as cut_for, solve_budgets as solve_budgets, ties as ties
+from .chunks import Chunk as Chunk, chunks_of as chunks_of, entries_of as entries_of
 from .counted import Counted as Counted
-from .engine import Chunk as Chunk
-from .engine import Job as Job
-from .engine import Progress as Progress
-from .engine import TableTask as TableTask
-from .engine import Task as Task
-from .engine import chunks_of as chunks_of
-from .engine import over_background as over_background
-from .engine import over_samples as over_samples
-from .fired import decisions as decisions
-from .fired import fired_in as fired_in
+from .engine import (
+    Job as Job,
+    Progress as Progress,
+    TableTask as TableTask,
+    Task as Task,
+    over_background as over_background,
+    over_samples as over_samples,
+)
+from .fired import decisions as decisions, fired_in as fired_in
 from .given import emulation_of as emulation_of
-from .kept import check_events as check_events
-from .kept import check_kept as check_kept
-from .kept import entries_of as entries_of
-from .loop import Axis as Axis
-from .loop import Emulation as Emulation
-from .loop import emulate as emulate
-from .per_event import EventTable as EventTable
-from .per_event import event_table as event_table
-from .per_event import passes as passes
-from .plan import Plan as Plan
-from .plan import Slot as Slot
-from .plan import decide as decide
-from .plan import lacks as lacks
-from .plan import lacks_neighbours as lacks_neighbours
-from .plan import make_plan as make_plan
-from .reweight import at_luminosity as at_luminosity
-from .reweight import at_pileup as at_pileup
-from .scaling import crossing_scale as crossing_scale
-from .scaling import half_scales as half_scales
-from .scaling import refuse_negative as refuse_negative
-from .scaling import unseen_half as unseen_half
-from .scaling import weights_by_half as weights_by_half
-from .score_files import read_scores as read_scores
-from .score_files import write_scores as write_scores
-from .score_pass import passes_to_score as passes_to_score
-from .score_pass import score_table as score_table
-from .scores import Offer as Offer
-from .scores import Scores as Scores
-from .scores import Stored as Stored
-from .scores import definition as definition
+from .kept import check_events as check_events, check_kept as check_kept
+from .loop import Axis as Axis, Emulation as Emulation, emulate as emulate
+from .per_event import EventTable as EventTable, event_table as event_table, passes as passes
+from .plan import (
+    Plan as Plan,
+    Slot as Slot,
+    decide as decide,
+    lacks as lacks,
+    lacks_neighbours as lacks_neighbours,
+    make_plan as make_plan,
+)
+from .reweight import at_luminosity as at_luminosity, at_pileup as at_pileup
+from .scaling import (
+    crossing_scale as crossing_scale,
+    half_scales as half_scales,
+    refuse_negative as refuse_negative,
+    unseen_half as unseen_half,
+    weights_by_half as weights_by_half,
+)
+from .score_files import read_scores as read_scores, write_scores as write_scores
+from .score_pass import passes_to_score as passes_to_score, score_table as score_table
+from .scores import Offer as Offer, Scores as Scores, Stored as Stored, definition as definition

@@ -20,11 +20,15 @@ from trigemu.counting import (
     PatternTable,
     SharedEvents,
     acceptances,
+    check_array,
+    check_table,
     distinct_entries,
     fractions,
     merge_tables,
 )
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.emulation.chunks import Chunk, entries_of
+from trigemu.emulation.engine import Job, Progress, over_background
+from trigemu.emulation.kept import check_events, check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,
@@ -168,6 +172,21 @@ class _Collect:
     def merge(self, parts: Sequence[tuple[PatternTable, BudgetEvents]]) -> tuple[PatternTable, BudgetEvents]:
         tables, asked = zip(*parts, strict=True)
         return merge_tables(tables), _joined(asked)
+
+
+@check_kept.register
+def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not (isinstance(part, tuple) and len(part) == 2):
+        raise TrigemuError("it is not a pair")
+    table, asked = part
+    check_table(table, words=1, samples=entries_of(chunks), bins=2)
+    if not isinstance(asked, BudgetEvents):
+        raise TrigemuError("it has no events with a budget")
+    n = check_events(asked, chunks, plan.words)
+    check_array("shared", asked.shared, np.dtype("?"), n)
+    check_array("scores", asked.scores, np.dtype("f8"), n, len(task.slots))
+    if n and not (asked.weight.min() >= 0 and not np.isnan(asked.scores).any()):
+        raise TrigemuError("a weight is below 0, or a score is NaN")
 
 
 def _joined(parts: Sequence[BudgetEvents]) -> BudgetEvents:

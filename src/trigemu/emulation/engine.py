@@ -4,23 +4,23 @@ engine (`Engine`)."""
 from __future__ import annotations
 
 import pickle
-from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import zip_longest
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from trigemu.counting import PatternTable, SharedEvents, merge_tables
+from trigemu.emulation.chunks import Chunk, chunks_of
+from trigemu.emulation.kept import check_kept
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus import Menu
-from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample, Source
+from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample, UnreadableError
 from trigemu.support import (
     FoundPlugin,
     TrigemuError,
-    UnreadableError,
     contents_of,
     cores,
     digest_of_code,
@@ -38,42 +38,8 @@ READ_AHEAD = 2
 #: Events of a chunk, on average, from which on it is read ahead: of smaller ones most of the time is that of
 #: Python, and threads that take turns at it take longer than one.
 AHEAD_EVENTS = 10_000
-#: Seconds before a file on another machine is read again.
-_PAUSE_S = 1.0
 R = TypeVar("R")
 Progress = Callable[[int], None]
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """The entries from start to stop of one file of one sample.
-
-    of: fingerprint of the sample. continues: whether it begins within a basket, cluster or row group, which a
-    process decodes once for all chunks of it.
-    """
-
-    sample: int
-    source: int
-    start: int
-    stop: int
-    file: Source = field(compare=False, repr=False)
-    of: str = field(default="", compare=False, repr=False)
-    continues: bool = field(default=False, compare=False, repr=False)
-
-    @property
-    def size(self) -> int:
-        """The number of events."""
-        return self.stop - self.start
-
-    @property
-    def key(self) -> str:
-        """Fingerprint of its events."""
-        return fingerprint(self.of, self.file.identity, self.source, self.start, self.stop)
-
-    @property
-    def pause(self) -> float:
-        """Seconds before it is read again."""
-        return _PAUSE_S if "://" in self.file.path else 0.0
 
 
 class Task(Protocol[R]):
@@ -109,21 +75,6 @@ class Job:
     plan: Plan
     catalogue: Catalogue
     further: frozenset[Need] = frozenset()
-
-
-def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
-    """Cut the files of a sample into chunks of at most the given number of events, if possible at boundaries
-    where reading can begin at no extra cost."""
-    of = sample.identity
-    for number, source in enumerate(sample.sources):
-        start, continues = 0, False
-        while start < source.entries:
-            stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
-            within = stop <= start
-            if within:
-                stop = min(start + events, source.entries)
-            yield Chunk(sample.number, number, start, stop, source, of, continues)
-            start, continues = stop, within
 
 
 def over_background(
@@ -193,8 +144,6 @@ class _Pass(Generic[R]):
         return self._task.merge(parts)
 
     def check(self, units: Sequence[Chunk], part: R) -> None:
-        from trigemu.emulation.kept import check_kept  # it knows the tasks of this room
-
         check_kept(self._task, self._job.plan, units, part)
 
     def content(self) -> bytes:

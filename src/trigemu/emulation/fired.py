@@ -8,21 +8,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import raw_decisions
-from trigemu.emulation.engine import Chunk, Job, over_samples
+from trigemu.counting import check_array, raw_decisions
+from trigemu.emulation.chunks import Chunk
+from trigemu.emulation.engine import Job, over_samples
+from trigemu.emulation.kept import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.samples import (
     Catalogue,
     Events,
     Sample,
+    SampleError,
     SamplesLike,
     events_from_awkward,
     is_awkward,
     sample_in_memory,
     samples_of,
 )
-from trigemu.support import CHUNK_EVENTS, BoolArray, SampleError, TrigemuError, Words
+from trigemu.support import CHUNK_EVENTS, BoolArray, TrigemuError, Words
 
 
 def decisions(menu: MenuLike, events: SamplesLike, sample: str | None = None) -> dict[str, BoolArray]:
@@ -144,3 +147,8 @@ class _Decide:
 
     def merge(self, parts: Sequence[Any]) -> Words:
         return np.concatenate(parts)
+
+
+@check_kept.register
+def _(task: _Decide, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    check_array("words", part, np.dtype("u8"), sum(chunk.size for chunk in chunks), plan.words)

@@ -5,48 +5,23 @@ Whoever can write to a checkpoint can also renew the digests in it. What is not 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trigemu.counting import (
-    PatternTable,
-    check_array,
-    check_samples,
-    check_scores,
-    check_table,
-    check_weights,
-    check_within,
-)
-from trigemu.emulation.budgets import BudgetEvents
-from trigemu.emulation.budgets import _Collect as _CollectBudgets
-from trigemu.emulation.engine import Chunk
-from trigemu.emulation.fired import _Decide
-from trigemu.emulation.loop import _CountPatterns
-from trigemu.emulation.loosest import _BITS as BITS
-from trigemu.emulation.loosest import BinnedScores, _Bin
-from trigemu.emulation.per_event import _Halves, _Record
+from trigemu.counting import PatternTable, check_array, check_samples, check_table, check_weights
+from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.plan import Plan
-from trigemu.emulation.score_pass import _Collect as _CollectScores
 from trigemu.support import TrigemuError
 
-_INTEGERS, _NUMBERS, _FLOATS, _TRUTHS = map(np.dtype, ("i8", "u8", "f8", "?"))
+if TYPE_CHECKING:
+    from functools import _SingleDispatchCallable
 
 
-def entries_of(chunks: Sequence[Chunk]) -> dict[int, int]:
-    """Return the number of events of each sample."""
-    found: Counter[int] = Counter()
-    for chunk in chunks:
-        found[chunk.sample] += chunk.size
-    return dict(found)
-
-
-@singledispatch
-def check_kept(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+def _check(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     """Raise TrigemuError if a part cannot be the result of a task for some chunks.
 
     For a task that no function is registered for, only the pattern tables in its results are compared with
@@ -64,93 +39,20 @@ def check_kept(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> Non
         check_kept(task, plan, chunks, [getattr(part, field.name) for field in fields(part)])
 
 
-@check_kept.register
-def _(task: _CountPatterns, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    bins = (1 + task.by_half) * (task.axis.bins if task.axis else 1) * task.strata
-    check_table(part, words=plan.words, samples=entries_of(chunks), bins=bins)
-
-
-@check_kept.register
-def _(task: _Halves, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    check_table(part, words=1, samples=entries_of(chunks), bins=2)
-
-
-@check_kept.register
-def _(task: _CollectScores, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    above = tuple(cut for _, cut in task.cuts)
-    samples, bins = entries_of(chunks), 2 * task.strata
-    check_scores(part, samples=samples, bins=bins, above=above, bits=len(task.bits))
-
-
-@check_kept.register
-def _(task: _CollectBudgets, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    table, asked = pair_of(part)
-    check_table(table, words=1, samples=entries_of(chunks), bins=2)
-    if not isinstance(asked, BudgetEvents):
-        raise TrigemuError("it has no events with a budget")
-    n = check_events(asked, chunks, plan.words)
-    check_array("shared", asked.shared, _TRUTHS, n)
-    check_array("scores", asked.scores, _FLOATS, n, len(task.slots))
-    if n and not (asked.weight.min() >= 0 and not np.isnan(asked.scores).any()):
-        raise TrigemuError("a weight is below 0, or a score is NaN")
-
-
-def pair_of(part: Any) -> tuple[Any, Any]:
-    if not (isinstance(part, tuple) and len(part) == 2):
-        raise TrigemuError("it is not a pair")
-    return part
+# Not as a decorator: mypy would know its type only after this module, and rooms are checked in any order.
+check_kept: _SingleDispatchCallable[None] = singledispatch(_check)
 
 
 def check_events(part: Any, chunks: Sequence[Chunk], words: int) -> int:
     """Check the sample, weight, parent and words of events; return their number."""
     samples = entries_of(chunks)
-    check_array("sample", part.sample, _INTEGERS, None)
+    check_array("sample", part.sample, np.dtype("i8"), None)
     n = len(part.sample)
-    check_array("weight", part.weight, _FLOATS, n)
-    check_array("parent", part.parent, _NUMBERS, n)
-    check_array("words", part.words, _NUMBERS, n, words)
+    check_array("weight", part.weight, np.dtype("f8"), n)
+    check_array("parent", part.parent, np.dtype("u8"), n)
+    check_array("words", part.words, np.dtype("u8"), n, words)
     check_samples(part.sample, samples)
     check_weights("a weight", part.weight)
     if n > sum(samples.values()):
         raise TrigemuError("it has more events than there are")
     return n
-
-
-@check_kept.register
-def _(task: _Bin, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, BinnedScores):
-        raise TrigemuError("it has no weights in bins of scores")
-    check_array("slot", part.slot, _INTEGERS, None)
-    for field in fields(part):
-        check_array(field.name, getattr(part, field.name), _INTEGERS, len(part.slot))
-    check_within("the slot", part.slot, max(task.slots, default=-1) + 1)
-    check_within("the bin, from the lowest one on,", part.bin + 2**BITS, 2 ** (BITS + 1))
-
-
-@check_kept.register
-def _(task: _Decide, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    check_array("words", part, _NUMBERS, sum(chunk.size for chunk in chunks), plan.words)
-
-
-@check_kept.register
-def _(task: _Record, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    if not isinstance(part, dict) or tuple(part) != task.names:
-        raise TrigemuError("it has other columns")
-    lengths = {len(column) for column in part.values() if isinstance(column, np.ndarray) and column.ndim == 1}
-    if len(lengths) != 1 or max(lengths) > sum(chunk.size for chunk in chunks):
-        raise TrigemuError("its columns have other lengths")
-    for name, column in part.items():
-        wanted = _COLUMNS.get(name.partition("_")[0] + "_" * ("_" in name), _FLOATS)
-        check_array(name, column, wanted, None)
-
-
-_COLUMNS = {
-    **{
-        "sample": np.dtype("i4"),
-        "id": _NUMBERS,
-        "parent": _NUMBERS,
-        "half": np.dtype("i1"),
-        "fired_": _TRUTHS,
-    },
-    **{"weight": _FLOATS, "acceptance": _FLOATS},
-}

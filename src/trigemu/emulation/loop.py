@@ -23,14 +23,17 @@ from trigemu.counting import (
     PatternTable,
     Scales,
     acceptances,
+    check_table,
     complete_table,
     count_patterns,
     empty_table,
     merge_tables,
 )
 from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.counted import Counted
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
+from trigemu.emulation.engine import Job, Progress, TableTask, over_background
+from trigemu.emulation.kept import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
 from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
@@ -283,6 +286,12 @@ class _CountPatterns(TableTask):
             made_from=made_from,
             undecided=self.undecided,
         )
+
+
+@check_kept.register
+def _(task: _CountPatterns, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    bins = (1 + task.by_half) * (task.axis.bins if task.axis else 1) * task.strata
+    check_table(part, words=plan.words, samples=entries_of(chunks), bins=bins)
 
 
 def counts_undecided(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:

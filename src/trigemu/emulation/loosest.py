@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import raw_decisions
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background
+from trigemu.counting import check_array, check_within, raw_decisions
+from trigemu.emulation.chunks import Chunk
+from trigemu.emulation.engine import Job, Progress, over_background
+from trigemu.emulation.kept import check_kept
 from trigemu.emulation.plan import Plan, decide
 from trigemu.menus import Menu
 from trigemu.observables import Workspace
 from trigemu.samples import Events
-from trigemu.support import BoolArray, FloatArray, IntArray, Words
+from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError, Words
 
 #: By how much a trigger's own rate may grow, and fall.
 FACTOR = 10
@@ -93,6 +95,17 @@ class _Bin:
             return BinnedScores(slot, bins, weight, present)
         sums = (np.add.reduceat(values[order], first) for values in (weight, present))
         return BinnedScores(slot[first], bins[first], *sums)
+
+
+@check_kept.register
+def _(task: _Bin, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not isinstance(part, BinnedScores):
+        raise TrigemuError("it has no weights in bins of scores")
+    check_array("slot", part.slot, np.dtype("i8"), None)
+    for field in fields(part):
+        check_array(field.name, getattr(part, field.name), np.dtype("i8"), len(part.slot))
+    check_within("the slot", part.slot, max(task.slots, default=-1) + 1)
+    check_within("the bin, from the lowest one on,", part.bin + 2**_BITS, 2 ** (_BITS + 1))
 
 
 def _bin_of(score: FloatArray) -> IntArray:

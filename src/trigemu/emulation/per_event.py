@@ -9,10 +9,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trigemu.counting import PatternTable, acceptances, distinct_entries, merge_tables, raw_decisions
+from trigemu.counting import (
+    PatternTable,
+    acceptances,
+    check_array,
+    check_table,
+    distinct_entries,
+    merge_tables,
+    raw_decisions,
+)
 from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.counted import switched_off
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.engine import Job, Progress, TableTask, over_background, over_samples
+from trigemu.emulation.kept import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half, weights_by_half
 from trigemu.menus import Menu, MenuLike, menu_of
@@ -23,6 +33,8 @@ from trigemu.triggers import Expression, parse_expression
 
 #: What begins the names of the columns of a trigger.
 FIRED, SCORE, ACCEPTANCE = "fired_", "score_", "acceptance_"
+#: The types of the columns, or of those with such a name, that are not float64.
+_KINDS = {"sample": "i4", "id": "u8", "parent": "u8", "half": "i1", FIRED: "?"}
 
 
 @dataclass(frozen=True)
@@ -208,6 +220,11 @@ class _Halves(TableTask):
         return weights_by_half(chunk.sample, events)
 
 
+@check_kept.register
+def _(task: _Halves, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    check_table(part, words=1, samples=entries_of(chunks), bins=2)
+
+
 @dataclass(frozen=True)
 class _Record:
     """The task that makes the columns of a chunk. scales, crossing: for each sample, the factors from the
@@ -254,6 +271,18 @@ class _Record:
 
     def merge(self, parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:
         return _joined(parts)
+
+
+@check_kept.register
+def _(task: _Record, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    if not isinstance(part, dict) or tuple(part) != task.names:
+        raise TrigemuError("it has other columns")
+    lengths = {len(column) for column in part.values() if isinstance(column, np.ndarray) and column.ndim == 1}
+    if len(lengths) != 1 or max(lengths) > sum(chunk.size for chunk in chunks):
+        raise TrigemuError("its columns have other lengths")
+    for name, column in part.items():
+        wanted = _KINDS.get(name.partition("_")[0] + "_" * ("_" in name), "f8")
+        check_array(name, column, np.dtype(wanted), None)
 
 
 def _joined(parts: Sequence[Mapping[str, Array]]) -> dict[str, Array]:

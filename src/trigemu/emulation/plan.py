@@ -16,13 +16,12 @@ import numpy as np
 
 from trigemu.menus import MenusLike, Trigger, lost_prescales, menus_of, signed_differences
 from trigemu.observables import Cut, Derivation, Workspace, lowest_pt
-from trigemu.samples import Catalogue, Events, Need, Sample, decision_in, first_nan
+from trigemu.samples import Catalogue, Events, Need, Sample, SampleError, decision_in, first_nan
 from trigemu.support import (
     BoolArray,
     FloatArray,
     IntArray,
     PluginError,
-    SampleError,
     TrigemuError,
     Words,
     inlined,
@@ -35,7 +34,16 @@ from trigemu.support import (
     reason_of,
     wrong_type,
 )
-from trigemu.triggers import Compiled, Context, Kind, TrainedOn
+from trigemu.triggers import (
+    Compiled,
+    Context,
+    Kind,
+    TrainedOn,
+    objects_used,
+    score_above,
+    warnings_of,
+    without_soft_objects,
+)
 
 #: Further triggers that need a column and are named, where a sample lacks it.
 _NAMED = 8
@@ -71,7 +79,7 @@ class Group:
 
     def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> Group:
         """Return the same group on collections without the objects that no decision depends on."""
-        compiled = self.slot.compiled.without_soft_objects(lowest)
+        compiled = without_soft_objects(self.slot.compiled, lowest)
         return replace(self, slot=replace(self.slot, compiled=compiled))
 
 
@@ -119,7 +127,7 @@ class Plan:
         for bit, slot in enumerate(self.slots):
             bits.setdefault(_score(slot.compiled), []).append(bit)
         groups = [_group([(bit, self.slots[bit]) for bit in group]) for group in bits.values()]
-        lowest = lowest_pt(use for group in groups for use in group.slot.compiled.uses())
+        lowest = lowest_pt(use for group in groups for use in objects_used(group.slot.compiled))
         return tuple(group.without_soft_objects(lowest) for group in groups)
 
     def check(self, sample: Sample) -> None:
@@ -241,7 +249,7 @@ def make_plan(menus: MenusLike, contents: Mapping[str, bytes] | None = None) -> 
             models[-1] |= context.models
             if context.trained:
                 trained_on[-1][trigger.name] = tuple(context.trained)
-            said += compiled.warnings
+            said += warnings_of(compiled)
             cuts[trigger.name] = context.cuts
         said += [*signed_differences(cuts), *lost_prescales(menu)]
         warnings.append(tuple(dict.fromkeys(said)))
@@ -285,7 +293,7 @@ def decide(events: Events, plan: Plan, work: Workspace | None = None) -> Words:
             _pack(words, group.bits[0], result)
             continue
         numbers = _pack_above(words, group.bits, result, group.cuts)
-        if not numbers and not group.slot.compiled.nan_is_below:
+        if not numbers and not score_above.is_answered(group.slot.compiled):
             trigger, at = group.slot.trigger, first_nan(result)
             raise PluginError(
                 f"{trigger.place}: trigger {trigger.name!r}: its score is not a number (NaN) in sample "
@@ -319,7 +327,7 @@ def _evaluate(group: Group, work: Workspace) -> Any:
     trigger, compiled = group.slot.trigger, group.slot.compiled
     try:
         scored = compiled.cut is not None
-        result = compiled.score_above(work, group.cuts[0]) if scored else compiled.evaluate(work)
+        result = score_above(compiled, work, group.cuts[0]) if scored else compiled.evaluate(work)
     except SampleError as error:  # it names the sample and the column
         error.args = (f"{error}{place_of(error)}",)
         raise
@@ -343,8 +351,7 @@ def _evaluate(group: Group, work: Workspace) -> Any:
 
 def _code(compiled: Compiled) -> str:
     """Return the file and line of what decides, if it is of a plugin."""
-    names = ("score_above", "evaluate") if compiled.cut is not None else ("evaluate",)
-    return place_of_method(compiled, *names)
+    return place_of_method(compiled, "evaluate")
 
 
 def _place(trigger: Trigger) -> str:

@@ -21,10 +21,11 @@ import msgspec
 import numpy as np
 
 from trigemu.counting import PatternTable, count_patterns, exact, merge_tables
-from trigemu.emulation.engine import Chunk, Job, Progress, TableTask, over_background
+from trigemu.emulation.chunks import Chunk
+from trigemu.emulation.engine import Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, lacks, make_plan
-from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SamplesLike, samples_of
-from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, number_of
+from trigemu.samples import INTERACTIONS, Catalogue, Events, Pileup, SampleError, SamplesLike, samples_of
+from trigemu.support import FloatArray, IntArray, TrigemuError, number_of
 
 #: The minimum effective number of crossings in a range of n whose weight in the sample is divided by: a
 #: handful that happens to contain none of the common kind would otherwise get all of its weight.

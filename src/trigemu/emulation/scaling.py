@@ -9,8 +9,8 @@ import numpy as np
 from trigemu.counting import PatternTable, count_patterns
 from trigemu.emulation.plan import Plan
 from trigemu.menus import Menu, Trigger
-from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue, Events, half_of, other_half
-from trigemu.support import FloatArray, SampleError, TrigemuError
+from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue, Events, SampleError, half_of, other_half
+from trigemu.support import FloatArray, TrigemuError
 from trigemu.triggers import TrainedOn
 
 

@@ -13,20 +13,23 @@ from trigemu.counting import (
     PatternTable,
     ScoreTable,
     SharedEvents,
+    check_scores,
     count_patterns,
     merge_score_tables,
     raw_decisions,
 )
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.engine import Chunk, Job, Progress, over_background, over_samples
+from trigemu.emulation.chunks import Chunk, entries_of
+from trigemu.emulation.engine import Job, Progress, over_background, over_samples
+from trigemu.emulation.kept import check_kept
 from trigemu.emulation.loosest import offered
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scores import Offer, Scores, Stored, definition, range_mistake
 from trigemu.menus import Menu, MenusLike, menus_of
 from trigemu.observables import Workspace
-from trigemu.samples import INTERACTIONS, Catalogue, Events, SamplesLike, half_of, samples_of
-from trigemu.support import SampleError, TrigemuError, Words, engine_of, fingerprint, names_of, nearest
-from trigemu.triggers import ScoreKind
+from trigemu.samples import INTERACTIONS, Catalogue, Events, SampleError, SamplesLike, half_of, samples_of
+from trigemu.support import TrigemuError, Words, engine_of, fingerprint, names_of, nearest
+from trigemu.triggers import ScoreKind, score_above
 
 
 def score_table(
@@ -235,7 +238,7 @@ class _Collect:
         n = np.count_nonzero(keep)
         scores = np.full((n, len(self.cuts)), -np.inf, order="F")
         for column, (slot, cut) in enumerate(self.cuts):
-            score = np.asarray(plan.slots[slot].compiled.score_above(work, cut), np.float64)[core][keep]
+            score = np.asarray(score_above(plan.slots[slot].compiled, work, cut), np.float64)[core][keep]
             if np.inf in score:
                 number = events.id[core][keep][score.argmax()]
                 raise SampleError(
@@ -258,6 +261,13 @@ class _Collect:
 
     def merge(self, parts: Sequence[ScoreTable]) -> ScoreTable:
         return merge_score_tables(parts)
+
+
+@check_kept.register
+def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    above = tuple(cut for _, cut in task.cuts)
+    samples, bins = entries_of(chunks), 2 * task.strata
+    check_scores(part, samples=samples, bins=bins, above=above, bits=len(task.bits))
 
 
 def _only(words: Words, bits: Iterable[int]) -> Words:

@@ -20,8 +20,8 @@ from trigemu.emulation.loop import Emulation, counts_undecided
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.emulation.scaling import fitted_in, half_scales, unseen_half
 from trigemu.menus import Menu, MenuLike, MenusLike, Trigger, menu_of, menus_of
-from trigemu.samples import EVALUATION, Catalogue
-from trigemu.support import FloatArray, IntArray, SampleError, TrigemuError, Words, fingerprint, in_brackets
+from trigemu.samples import EVALUATION, Catalogue, SampleError
+from trigemu.support import FloatArray, IntArray, TrigemuError, Words, fingerprint, in_brackets
 from trigemu.triggers import ScoreKind
 
 

@@ -1,24 +1,22 @@
 from .calibrated import write_calibrated as write_calibrated
-from .given import MenuLike as MenuLike
-from .given import MenusLike as MenusLike
-from .given import menu_of as menu_of
-from .given import menus_of as menus_of
-from .menu import Budget as Budget
-from .menu import Menu as Menu
-from .menu import PrescaleColumns as PrescaleColumns
-from .menu import Solution as Solution
-from .menu import Trigger as Trigger
-from .menu import named_apart as named_apart
-from .menu import own_prescale as own_prescale
-from .misread import lost_prescales as lost_prescales
-from .misread import signed_differences as signed_differences
-from .prescales import ALL_COLUMNS as ALL_COLUMNS
-from .prescales import at_column as at_column
-from .prescales import chosen_columns as chosen_columns
-from .prescales import read_prescales as read_prescales
+from .given import MenuLike as MenuLike, MenusLike as MenusLike, menu_of as menu_of, menus_of as menus_of
+from .menu import (
+    Budget as Budget,
+    Menu as Menu,
+    PrescaleColumns as PrescaleColumns,
+    Solution as Solution,
+    Trigger as Trigger,
+    named_apart as named_apart,
+    own_prescale as own_prescale,
+)
+from .misread import lost_prescales as lost_prescales, signed_differences as signed_differences
+from .prescales import (
+    ALL_COLUMNS as ALL_COLUMNS,
+    at_column as at_column,
+    chosen_columns as chosen_columns,
+    read_prescales as read_prescales,
+)
 from .read import read_menu as read_menu
 from .schema import menu_schema as menu_schema
-from .units import unit_of_observable as unit_of_observable
-from .units import unit_of_threshold as unit_of_threshold
-from .variation import number_path as number_path
-from .variation import with_values as with_values
+from .units import unit_of_observable as unit_of_observable, unit_of_threshold as unit_of_threshold
+from .variation import number_path as number_path, with_values as with_values

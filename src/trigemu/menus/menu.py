@@ -21,7 +21,7 @@ from trigemu.support import (
     quoted,
     reason_of,
 )
-from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, ScoreKind
+from trigemu.triggers import BitKind, Context, Expression, Extent, Kind, ScoreKind, kind_extent
 
 
 @dataclass(frozen=True)
@@ -229,7 +229,7 @@ class Menu:
         if not isinstance(kind, Kind):
             return None
         try:
-            return kind.extent(Context(self.scope, self.path.parent))
+            return kind_extent(kind, Context(self.scope, self.path.parent))
         except Exception as error:
             if own := own_cause(error):
                 raise own from error

@@ -1,58 +1,81 @@
-from .expressions import Arithmetic as Arithmetic
-from .expressions import Condition as Condition
-from .expressions import Constant as Constant
-from .expressions import Count as Count
-from .expressions import Element as Element
-from .expressions import Junction as Junction
-from .expressions import Number as Number
-from .expressions import Relation as Relation
-from .expressions import Scalar as Scalar
-from .expressions import ScalarSum as ScalarSum
-from .hardware_scales import Digits as Digits
-from .hardware_scales import Integers as Integers
-from .hardware_scales import LinearScale as LinearScale
-from .hardware_scales import Scale as Scale
-from .hardware_scales import needed as needed
-from .hardware_scales import read_integers as read_integers
-from .language import MAX_LEVELS as MAX_LEVELS
-from .language import compared_numbers as compared_numbers
-from .language import parse_condition as parse_condition
-from .language import parse_observable as parse_observable
-from .language import parse_tree as parse_tree
-from .language import quoting as quoting
-from .model_inputs import Elements as Elements
-from .model_inputs import Features as Features
-from .model_inputs import Inputs as Inputs
-from .pruning import Use as Use
-from .pruning import all_uses as all_uses
-from .pruning import ceiling as ceiling
-from .pruning import cheap as cheap
-from .pruning import lowest_pt as lowest_pt
-from .pruning import without_soft_objects as without_soft_objects
-from .selections import STANDARD as STANDARD
-from .selections import Derivation as Derivation
-from .selections import ObjectTable as ObjectTable
-from .selections import Scope as Scope
-from .selections import SumTable as SumTable
-from .selections import make_scope as make_scope
-from .selections import read_scope as read_scope
-from .signed import Cut as Cut
-from .signed import one_sided as one_sided
+from . import expressions as expressions, momenta as momenta, vectors as vectors, windows as windows
+from .expressions import (
+    Arithmetic as Arithmetic,
+    Condition as Condition,
+    Constant as Constant,
+    Count as Count,
+    Element as Element,
+    Junction as Junction,
+    Number as Number,
+    Relation as Relation,
+    Scalar as Scalar,
+    ScalarSum as ScalarSum,
+)
+from .hardware_scales import (
+    Digits as Digits,
+    Integers as Integers,
+    LinearScale as LinearScale,
+    Scale as Scale,
+    needed as needed,
+    read_integers as read_integers,
+)
+from .language import (
+    MAX_LEVELS as MAX_LEVELS,
+    compared_numbers as compared_numbers,
+    parse_condition as parse_condition,
+    parse_observable as parse_observable,
+    parse_tree as parse_tree,
+    quoting as quoting,
+)
+from .model_inputs import Elements as Elements, Features as Features, Inputs as Inputs
+from .momenta import (
+    delta_phi as delta_phi,
+    delta_r as delta_r,
+    energy as energy,
+    mass as mass,
+    momentum_x as momentum_x,
+    momentum_y as momentum_y,
+    momentum_z as momentum_z,
+    pair_mass as pair_mass,
+    pseudorapidity as pseudorapidity,
+)
+from .pruning import (
+    Use as Use,
+    all_uses as all_uses,
+    ceiling as ceiling,
+    cheap as cheap,
+    harder_than as harder_than,
+    lowest_pt as lowest_pt,
+)
+from .selections import (
+    STANDARD as STANDARD,
+    Derivation as Derivation,
+    ObjectTable as ObjectTable,
+    Scope as Scope,
+    SumTable as SumTable,
+    make_scope as make_scope,
+    read_scope as read_scope,
+)
+from .signed import Cut as Cut, one_sided as one_sided
 from .units import unit_of as unit_of
-from .vectors import MissingEt as MissingEt
-from .vectors import MissingMomentum as MissingMomentum
-from .vectors import ObjectVector as ObjectVector
-from .vectors import OfVectors as OfVectors
-from .vectors import Vector as Vector
-from .vectors import VectorSum as VectorSum
-from .windows import AnyOf as AnyOf
-from .windows import Column as Column
-from .windows import Range as Range
-from .windows import Scaled as Scaled
-from .windows import Window as Window
-from .windows import Windows as Windows
-from .windows import any_of as any_of
-from .windows import closed as closed
-from .windows import column_needs as column_needs
-from .windows import window_mistakes as window_mistakes
+from .vectors import (
+    MissingEt as MissingEt,
+    MissingMomentum as MissingMomentum,
+    ObjectVector as ObjectVector,
+    OfVectors as OfVectors,
+    Vector as Vector,
+    VectorSum as VectorSum,
+)
+from .windows import (
+    AnyOf as AnyOf,
+    Column as Column,
+    Range as Range,
+    Scaled as Scaled,
+    Window as Window,
+    Windows as Windows,
+    any_of as any_of,
+    closed as closed,
+    column_needs as column_needs,
+    window_mistakes as window_mistakes,
+)
 from .workspace import Workspace as Workspace

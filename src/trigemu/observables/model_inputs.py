@@ -15,11 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from trigemu.observables.expressions import Element, Number
+from trigemu.observables.momenta import delta_phi
 from trigemu.observables.selections import Derivation
 from trigemu.observables.vectors import ObjectVector, OfVectors
 from trigemu.observables.windows import Column
 from trigemu.observables.workspace import Workspace
-from trigemu.support import Array, BoolArray, FloatArray, IntArray, SampleError, delta_phi, kernel
+from trigemu.samples import SampleError
+from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
 Features = npt.NDArray[np.float32]
 #: A column, and the reference φ if the input is a Δφ.

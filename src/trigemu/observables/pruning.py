@@ -53,10 +53,10 @@ def lowest_pt(uses: Iterable[Use]) -> dict[Derivation, float]:
     return lowest
 
 
-def without_soft_objects(derivation: Derivation, lowest: Mapping[Derivation, float]) -> Derivation:
+def harder_than(derivation: Derivation, lowest: Mapping[Derivation, float]) -> Derivation:
     """Return the derivation without objects below the lowest pT that matters, wherever it or one of its
     sources removes overlaps."""
-    source = derivation.source and without_soft_objects(derivation.source, lowest)
+    source = derivation.source and harder_than(derivation.source, lowest)
     floor = lowest.get(derivation, -math.inf) if derivation.overlap else -math.inf
     further = (("pt", Window(min=floor)),) if floor > -math.inf else ()
     return replace(derivation, source=source, windows=(*derivation.windows, *further))

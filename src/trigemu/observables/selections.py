@@ -10,6 +10,7 @@ import keyword
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import ClassVar, TypeVar
 
 import msgspec
@@ -227,39 +228,40 @@ Report = Callable[[tuple[str, ...], str], None]
 
 
 class _Derivations(dict[str, Derivation]):
-    """The derivations of [objects], by name, each made after those that it is made from."""
+    """The derivations of [objects] and of the standard objects, by name. Circles, and derivations from too
+    many others, are reported."""
 
-    def __init__(self, objects: Mapping[str, ObjectTable | None]) -> None:
+    def __init__(self, objects: Mapping[str, ObjectTable | None], report: Report) -> None:
         super().__init__()
         self._objects = objects
+        self._made_from = {name: self._before(name) for name in (*objects, *STANDARD)}
         self._levels: dict[str, int] = {}
         self._parts: dict[str, int] = {}
+        for name in self._order(report):
+            try:
+                self._make(name)
+            except TrigemuError as error:
+                report(("objects", name), str(error))
 
-    def derive(self, name: str) -> None:
-        """Make a derivation, and first all that it is made from, without recursion: a menu may chain any
-        number of them. Raises TrigemuError if there are too many, or a circle."""
-        open_: dict[str, None] = {} if name in self else {name: None}
-        while open_:
-            last = next(reversed(open_))
-            following = next((other for other in self._made_from(last) if other not in self), None)
-            if following is None:
-                del open_[last]
-                self._make(last)
-            elif following in open_:
-                raise TrigemuError(f"depends on itself: {chain([*open_, following])}")
-            else:
-                open_[following] = None
+    def _before(self, name: str) -> list[str]:
+        """Return the objects of the menu that one is made from."""
+        table = self._objects.get(name)
+        near = table and table.remove_overlap
+        from_ = [table.from_] if table and table.from_ != name else []
+        return [other for other in (*from_, *([near.with_] if near else [])) if other in self._objects]
 
-    def _made_from(self, name: str) -> Iterator[str]:
-        """Yield the objects of the menu that one is made from."""
-        if table := self._objects.get(name):
-            if table.from_ != name and table.from_ in self._objects:
-                yield table.from_
-            if table.remove_overlap and table.remove_overlap.with_ in self._objects:
-                yield table.remove_overlap.with_
+    def _order(self, report: Report) -> list[str]:
+        """Return the names, each after those that it is made from; circles are cut."""
+        while True:
+            try:
+                return [*TopologicalSorter(self._made_from).static_order()]
+            except CycleError as error:
+                circle = error.args[1][::-1]
+                report(("objects", circle[0]), f"depends on itself: {chain(circle)}")
+                self._made_from[circle[0]] = []
 
     def _make(self, name: str) -> None:
-        before = [*self._made_from(name)]
+        before = self._made_from[name]
         levels = 1 + max((self._levels.get(other, 1) for other in before), default=0)
         parts = 1 + sum(self._parts.get(other, 1) for other in before)
         self[name] = Derivation(name)
@@ -270,7 +272,7 @@ class _Derivations(dict[str, Derivation]):
             )
         self._levels[name], self._parts[name] = levels, parts
         if table := self._objects.get(name):
-            kept = table.from_ != name and table.from_ in self._objects
+            kept = table.from_ in before
             source = self[table.from_] if kept else Derivation(table.from_)
             near = table.remove_overlap
             other = (self.get(near.with_) or Derivation(near.with_), near.dr) if near else None
@@ -287,7 +289,6 @@ def make_scope(
     refers to the menu's object. HT and MHT are sums over jets unless [sums] defines them; if it defines only
     one of them, the other uses the same objects.
     """
-    made = _Derivations(objects)
     for name, object_table in objects.items():
         if not name.isidentifier() or keyword.iskeyword(name):
             report(("objects", name), "expected a name of letters, digits and _, not beginning with a digit")
@@ -295,13 +296,7 @@ def make_scope(
         if near and near not in objects and near not in STANDARD:
             message = f"unknown object {near!r}{nearest(near, {*objects, *STANDARD})}"
             report(("objects", name, "remove_overlap", "with"), message)
-        try:
-            made.derive(name)
-        except TrigemuError as error:
-            report(("objects", name), str(error))
-            made.setdefault(name, Derivation(name))
-    for name in STANDARD:
-        made.derive(name)
+    made = _Derivations(objects, report)
     members: dict[str, tuple[Derivation, ...]] = {}
     for name, table in sums.items():
         if name not in ("ht", "mht"):

@@ -10,17 +10,10 @@ from typing import cast
 import numpy as np
 
 from trigemu.observables.expressions import Element, Number
-from trigemu.observables.selections import Derivation
-from trigemu.observables.workspace import Workspace
-from trigemu.samples import Need
-from trigemu.support import (
-    Array,
-    FloatArray,
-    IntArray,
+from trigemu.observables.momenta import (
     delta_phi,
     delta_r,
     energy,
-    kernel,
     mass,
     momentum_x,
     momentum_y,
@@ -28,6 +21,10 @@ from trigemu.support import (
     pair_mass,
     pseudorapidity,
 )
+from trigemu.observables.selections import Derivation
+from trigemu.observables.workspace import Workspace
+from trigemu.samples import Need
+from trigemu.support import Array, FloatArray, IntArray, kernel
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,11 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from trigemu.observables.momenta import delta_phi
 from trigemu.observables.selections import Derivation
 from trigemu.observables.windows import Column, Scaled, Window, Windows, any_of
-from trigemu.samples import Events, decision_in, event_starts
-from trigemu.support import Array, BoolArray, IntArray, SampleError, delta_phi, inlined, kernel, nearest
+from trigemu.samples import Events, SampleError, decision_in, event_starts
+from trigemu.support import Array, BoolArray, IntArray, inlined, kernel, nearest
 
 T = TypeVar("T")
 

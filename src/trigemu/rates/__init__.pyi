@@ -1,10 +1,10 @@
-from .menu_rates import column_rates as column_rates
-from .menu_rates import rates_of as rates_of
-from .menu_rates import run as run
-from .results import FEW_EVENTS as FEW_EVENTS
-from .results import ColumnRates as ColumnRates
-from .results import Half as Half
-from .results import LevelRates as LevelRates
-from .results import MenuRates as MenuRates
-from .results import Rate as Rate
-from .results import TriggerRates as TriggerRates
+from .menu_rates import column_rates as column_rates, rates_of as rates_of, run as run
+from .results import (
+    FEW_EVENTS as FEW_EVENTS,
+    ColumnRates as ColumnRates,
+    Half as Half,
+    LevelRates as LevelRates,
+    MenuRates as MenuRates,
+    Rate as Rate,
+    TriggerRates as TriggerRates,
+)

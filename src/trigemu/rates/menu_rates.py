@@ -14,8 +14,8 @@ from trigemu.rates.containment import with_containment
 from trigemu.rates.results import ColumnRates, Half, MenuRates, TriggerRates
 from trigemu.rates.rounding import on_stored_values
 from trigemu.rates.sums import Sums
-from trigemu.samples import Catalogue, SamplesLike
-from trigemu.support import SampleError, TrigemuError, names_of, wrong_type
+from trigemu.samples import Catalogue, SampleError, SamplesLike
+from trigemu.support import TrigemuError, names_of, wrong_type
 from trigemu.triggers import Random
 
 #: The largest share of the crossings that a menu may take if rates are summed over single interactions.

@@ -1,8 +1,7 @@
 """The parts of a report: sections, tables and pictures.
 
-Functions `sections(contents)` make the sections, from the numbers of `studies.report_contents`. A plugin that
-is a package can make sections too, by a function of this name in its module `report`, which is called once if
-a menu of the report names the plugin.
+A function that is given the `Contents` of a report returns its sections. The functions of a plugin are called
+once if a menu of the report names the plugin.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.figure import Figure
 
-from trigemu.api import file_stem
 from trigemu.menus import Menu
 from trigemu.rates import MenuRates
 from trigemu.samples import Catalogue
 from trigemu.studies import Comparison, Efficiencies, ExclusiveRates, Observable, ProfileSet, Scan
+from trigemu.support import file_stem
 
 #: Widths in inches: on a wide screen, figures narrower than SMALL are three in a row, wider than LARGE alone.
 SMALL, LARGE = 5.7, 8.5

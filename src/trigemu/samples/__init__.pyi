@@ -1,42 +1,46 @@
-from .awkward_view import events_from_awkward as events_from_awkward
-from .awkward_view import is_awkward as is_awkward
-from .catalogue import BadFilesError as BadFilesError
-from .catalogue import Catalogue as Catalogue
-from .catalogue import Entries as Entries
-from .catalogue import Errors as Errors
-from .catalogue import LeftOut as LeftOut
-from .catalogue import without_bad_files as without_bad_files
+from . import split as split
+from .awkward_view import events_from_awkward as events_from_awkward, is_awkward as is_awkward
+from .catalogue import (
+    BadFilesError as BadFilesError,
+    Catalogue as Catalogue,
+    Entries as Entries,
+    Errors as Errors,
+    LeftOut as LeftOut,
+    without_bad_files as without_bad_files,
+)
 from .consecutive import not_consecutive as not_consecutive
-from .events import MAX_WEIGHT_HZ as MAX_WEIGHT_HZ
-from .events import Collection as Collection
-from .events import Events as Events
-from .events import Need as Need
-from .events import event_starts as event_starts
-from .events import first_nan as first_nan
-from .events import make_events as make_events
+from .errors import SampleError as SampleError, UnreadableError as UnreadableError
+from .events import (
+    MAX_WEIGHT_HZ as MAX_WEIGHT_HZ,
+    Collection as Collection,
+    Events as Events,
+    Need as Need,
+    event_starts as event_starts,
+    first_nan as first_nan,
+    make_events as make_events,
+)
 from .formats.source import Source as Source
-from .given import SamplesLike as SamplesLike
-from .given import samples_of as samples_of
+from .given import SamplesLike as SamplesLike, samples_of as samples_of
 from .locations import opened as opened
-from .margins import entries_with_neighbours as entries_with_neighbours
-from .margins import join_events as join_events
+from .margins import entries_with_neighbours as entries_with_neighbours, join_events as join_events
 from .memory import sample_in_memory as sample_in_memory
-from .normalise import CatalogueTable as CatalogueTable
-from .normalise import Pileup as Pileup
-from .normalise import Rounding as Rounding
-from .normalise import SampleTable as SampleTable
-from .normalise import rate_mistakes as rate_mistakes
-from .opening import catalogue_of as catalogue_of
-from .opening import open_catalogue as open_catalogue
+from .normalise import (
+    CatalogueTable as CatalogueTable,
+    Pileup as Pileup,
+    Rounding as Rounding,
+    SampleTable as SampleTable,
+    rate_mistakes as rate_mistakes,
+)
+from .opening import catalogue_of as catalogue_of, open_catalogue as open_catalogue
 from .recorded import with_decisions as with_decisions
-from .sample import INTERACTIONS as INTERACTIONS
-from .sample import Sample as Sample
+from .sample import INTERACTIONS as INTERACTIONS, Sample as Sample
 from .sealing import seal_catalogue as seal_catalogue
-from .split import EVALUATION as EVALUATION
-from .split import HALF_NAMES as HALF_NAMES
-from .split import TRAINING as TRAINING
-from .split import half_of as half_of
-from .split import is_quarter as is_quarter
-from .split import other_half as other_half
-from .stored import decision_in as decision_in
-from .stored import stored_need as stored_need
+from .split import (
+    EVALUATION as EVALUATION,
+    HALF_NAMES as HALF_NAMES,
+    TRAINING as TRAINING,
+    half_of as half_of,
+    is_quarter as is_quarter,
+    other_half as other_half,
+)
+from .stored import decision_in as decision_in, stored_need as stored_need

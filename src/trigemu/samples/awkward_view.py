@@ -1,4 +1,4 @@
-"""Events as an awkward array of records, and back.
+"""Events from an awkward array of records; `records.py` makes one.
 
 weight                                   → the rate in Hz of each event
 id, event; parent                        → id, parent (parent: the event itself if there is none)
@@ -14,57 +14,24 @@ These are the names that Parquet files have, apart from the weight, which in fil
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Collection, Events, Need, make_events
 from trigemu.samples.formats.ragged import collection_of
 from trigemu.samples.normalise import CROSSING_RATE_HZ
-from trigemu.support import Array, IntArray, SampleError, excerpt, wrong_type
-
-T = TypeVar("T")
+from trigemu.samples.records import OWN, STANDARD
+from trigemu.support import Array, IntArray, excerpt, wrong_type
 
 #: Names of columns → those that menus use.
 SCALARS = {
     **{"MET_pt": "met", "met_pt": "met", "MET_phi": "met_phi"},
     **{"nInteraction": "n_interaction", "event": "id"},
 }
-#: The columns of an event that are neither an object nor a scalar.
-OWN = ("weight", "id", "parent")
-#: The columns that all objects have.
-STANDARD = ("pt", "eta", "phi")
 _SHAPES = "numbers, records of numbers, lists of numbers and lists of records of numbers"
-
-
-def awkward_of(events: Events) -> Any:
-    """Return the view that `Events.to_awkward` documents."""
-    import awkward as ak  # takes long to load, and most programs make no arrays
-
-    def numpy(column: Array) -> Any:
-        return ak.contents.NumpyArray(column)
-
-    contents: dict[str, Any] = {name: numpy(getattr(events, name)) for name in OWN}
-    contents |= {name: numpy(column) for name, column in _ordered(events.scalars) if name not in OWN}
-    for name, collection in _ordered(events.collections):
-        if name in contents:
-            raise SampleError(f"sample {events.sample!r}: {name!r} is the name of a collection and a scalar")
-        columns = {column: numpy(values) for column, values in _ordered(collection.columns)}
-        length = None if columns else int(collection.offsets[-1])
-        objects = ak.contents.RecordArray(list(columns.values()), list(columns), length=length)
-        contents[name] = ak.contents.ListOffsetArray(ak.index.Index64(collection.offsets), objects)
-    return ak.Array(ak.contents.RecordArray(list(contents.values()), list(contents), length=len(events)))
-
-
-def _ordered(columns: Mapping[str, T]) -> list[tuple[str, T]]:
-    """Return columns in an order that does not depend on how they were read."""
-
-    def place(column: tuple[str, T]) -> tuple[int, str]:
-        name, _ = column
-        return STANDARD.index(name) if name in STANDARD else len(STANDARD), name
-
-    return sorted(columns.items(), key=place)
 
 
 def events_from_awkward(array: Any, sample: str = "events") -> Events:

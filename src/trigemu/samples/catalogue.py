@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import ClassVar, Literal, TypeVar, get_args
 
+from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.normalise import (
     LARGEST_RATE_HZ,
     SMALLEST_RATE_HZ,
@@ -16,7 +17,7 @@ from trigemu.samples.normalise import (
     hz_per_unit_weight,
 )
 from trigemu.samples.sample import Sample
-from trigemu.support import Named, SampleError, Shown, TrigemuError, UnreadableError, listed, nearest
+from trigemu.support import Named, Shown, TrigemuError, listed, nearest
 
 #: The units that the errors of rates treat as independent.
 Errors = Literal["interactions", "events"]
@@ -106,6 +107,8 @@ class Catalogue(Shown, Named[Sample]):
     only : Entries or None
         The only entries that are processed, to reproduce a failure; None: all.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.catalogue"
 
     table: CatalogueTable
     samples: tuple[Sample, ...]

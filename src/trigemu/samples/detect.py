@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.formats import each_format
 from trigemu.samples.formats.source import Beginning
 from trigemu.samples.formats.uproot_file import open_root
 from trigemu.samples.locations import is_local_folder, opened
-from trigemu.support import SampleError, excerpt, quoted
+from trigemu.support import excerpt, quoted
 
 #: Bytes from the beginning of a file that tell its format, and characters that a message shows of them.
 _START, _SHOWN = 512, 60

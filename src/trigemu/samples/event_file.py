@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal
 
+from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.events import Need
 from trigemu.samples.formats import format_named
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
-from trigemu.support import BoolArray, SampleError, UnreadableError
+from trigemu.support import BoolArray
 
 #: Files that a process keeps open.
 OPEN_FILES = 16

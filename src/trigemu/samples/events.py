@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.limits import ANY, LIMITS, OBJECTS, SCALAR_LIMITS, first_falling, impossible, outside
-from trigemu.support import Array, FloatArray, IntArray, SampleError, kernel
+from trigemu.samples.records import OWN, records_of
+from trigemu.support import Array, FloatArray, IntArray, kernel
 
 if TYPE_CHECKING:
     import awkward as ak
@@ -152,9 +154,9 @@ class Events:
         >>> array.photon.pt.to_list()
         [[304.25, 287.75], [17.578125, 13.8515625]]
         """
-        from trigemu.samples.awkward_view import awkward_of  # awkward takes long to load
-
-        return awkward_of(self)
+        own = {name: getattr(self, name) for name in OWN}
+        collections = {name: (c.offsets, c.columns) for name, c in self.collections.items()}
+        return records_of(own, self.scalars, collections, f"sample {self.sample!r}")
 
     def take(self, rows: IntArray) -> Events:
         """Copy the events `rows`, int64[m], in that order; all of them count."""

@@ -9,11 +9,12 @@ from typing import Any
 
 from trigemu.samples.awkward_view import events_from_awkward, has_weights, is_awkward
 from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Events
 from trigemu.samples.locations import has_wildcards, located
 from trigemu.samples.memory import catalogue_in_memory
 from trigemu.samples.opening import catalogue_of, open_catalogue
-from trigemu.support import SampleError, excerpt, is_there, wrong_type
+from trigemu.support import excerpt, is_there, wrong_type
 
 #: A catalogue, or what stands for one; also an awkward array, whose type is not loaded for this.
 SamplesLike = Catalogue | Events | str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any | None

@@ -7,7 +7,8 @@ from typing import Any
 
 import aiohttp
 
-from trigemu.support import SampleError, excerpt
+from trigemu.samples.errors import SampleError
+from trigemu.support import excerpt
 
 #: Seconds after which a server that accepts no connection, or sends nothing more, is given up.
 CONNECT_S, SILENT_S = 30.0, 60.0

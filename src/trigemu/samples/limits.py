@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trigemu.support import Array, IntArray, SampleError
+from trigemu.samples.errors import SampleError
+from trigemu.support import Array, IntArray
 
 #: Collections of reconstructed objects, whose directions and momenta have limits. Others may have objects
 #: without a direction: generator particles with pT 0 and η ±27392, sums, words of hardware.

@@ -27,7 +27,8 @@ from urllib.parse import unquote
 
 import fsspec
 
-from trigemu.support import SampleError, UnreadableError, is_folder, is_there
+from trigemu.samples.errors import SampleError, UnreadableError
+from trigemu.support import is_folder, is_there
 
 REMOTE = ("http", "https", "root")
 _EXPECTED = "expected a path, or a URL that begins with file:///, http://, https:// or root://"

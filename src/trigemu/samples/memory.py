@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from trigemu.samples.catalogue import Catalogue, normalised
+from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Collection, Events, Need
 from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.samples.normalise import CROSSING_RATE_HZ, CatalogueTable, SampleTable
 from trigemu.samples.sample import IN_MEMORY, Sample
-from trigemu.support import CHUNK_EVENTS, BoolArray, SampleError
+from trigemu.support import CHUNK_EVENTS, BoolArray
 
 
 @dataclass

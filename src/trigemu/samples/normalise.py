@@ -11,9 +11,10 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.locations import located
 from trigemu.samples.sealed import is_seal
-from trigemu.support import Key, SampleError, TomlTable
+from trigemu.support import Key, TomlTable
 
 CM2_PER_PB = 1e-36
 #: The rate of bunch crossings in Hz, unless a catalogue gives another.

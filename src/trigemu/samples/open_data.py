@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from trigemu.support import MissingExtraError, SampleError
+from trigemu.samples.errors import SampleError
+from trigemu.support import MissingExtraError
 
 #: Key in the catalogue → field in atlasopenmagic.
 FIELDS = {"cross_section_pb": "cross_section_pb", "filter_efficiency": "genFiltEff", "k_factor": "kFactor"}

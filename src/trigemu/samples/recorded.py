@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from trigemu.samples.catalogue import Catalogue
+from trigemu.samples.errors import SampleError
 from trigemu.samples.event_file import EventFile
 from trigemu.samples.formats.source import Source
 from trigemu.samples.opening import catalogue_of
-from trigemu.support import BoolArray, SampleError
+from trigemu.support import BoolArray
 
 
 @dataclass

@@ -9,20 +9,13 @@ from traceback import walk_tb
 
 import numpy as np
 
+from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.events import Events, Need, make_events
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.margins import around, join_events
 from trigemu.samples.normalise import SampleTable
 from trigemu.samples.stored import decision_in
-from trigemu.support import (
-    SampleError,
-    TrigemuError,
-    UnreadableError,
-    fingerprint,
-    in_brackets,
-    own_cause,
-    quoted,
-)
+from trigemu.support import TrigemuError, fingerprint, in_brackets, own_cause, quoted
 
 #: The format of events in memory.
 IN_MEMORY = "memory"

@@ -22,8 +22,8 @@ from typing import IO, Any
 from fsspec.compression import compr
 from fsspec.utils import infer_compression
 
+from trigemu.samples.errors import UnreadableError
 from trigemu.samples.locations import located, opened
-from trigemu.support import UnreadableError
 
 #: Bytes that are compared together: large enough for the speed of a digest, small enough to read few columns.
 CHUNK = 2**20

@@ -9,11 +9,12 @@ from typing import Any
 
 import tomlkit
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.locations import located, opened, parts
 from trigemu.samples.opening import open_catalogue
 from trigemu.samples.sample import Sample, naming
 from trigemu.samples.sealed import CHUNK, changed, digests_of, read_chunks, seal_of
-from trigemu.support import SampleError, insert_after, write_text
+from trigemu.support import insert_after, write_text
 
 
 def seal_catalogue(path: Path | str) -> tuple[str, ...]:

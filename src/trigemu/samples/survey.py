@@ -13,11 +13,12 @@ from typing import Any
 
 import fsspec
 
+from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.event_file import OPEN_FILES, Facts, opened_source
 from trigemu.samples.formats.source import Schema, Source
 from trigemu.samples.locations import located, opened, parts, timeouts
 from trigemu.samples.sample import naming
-from trigemu.support import Engine, SampleError, UnreadableError, fingerprint, is_there
+from trigemu.support import Engine, fingerprint, is_there
 
 #: What servers say of a file that changes with it.
 _TAGS = ("size", "ETag", "Content-MD5", "Digest", "Last-Modified", "mtime")

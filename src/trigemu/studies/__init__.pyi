@@ -1,47 +1,28 @@
-from .comparison import Change as Change
-from .comparison import Common as Common
-from .comparison import Comparison as Comparison
-from .comparison import Difference as Difference
-from .comparison import Gain as Gain
-from .comparison import compare as compare
-from .drifts import Drift as Drift
-from .drifts import Gate as Gate
-from .drifts import gate as gate
-from .efficiency import Efficiencies as Efficiencies
-from .efficiency import Turnon as Turnon
-from .efficiency import efficiencies as efficiencies
-from .efficiency_profiles import Category as Category
-from .efficiency_profiles import Observable as Observable
-from .efficiency_profiles import ProfileSet as ProfileSet
-from .efficiency_profiles import Reference as Reference
-from .efficiency_profiles import parse_bins as parse_bins
-from .efficiency_profiles import read_profiles as read_profiles
-from .exclusive import ExclusiveRate as ExclusiveRate
-from .exclusive import ExclusiveRates as ExclusiveRates
-from .exclusive import exclusive_rates as exclusive_rates
-from .intervals import Curve as Curve
-from .intervals import Overall as Overall
-from .intervals import Profile as Profile
-from .rates_in_bins import Bin as Bin
-from .rates_in_bins import BinnedRates as BinnedRates
-from .rates_in_bins import binned_rates as binned_rates
-from .scan_steps import Steps as Steps
-from .scan_steps import parse_values as parse_values
-from .scan_steps import steps_of as steps_of
-from .spectra import Quantity as Quantity
-from .spectra import Spectrum as Spectrum
-from .spectra import sample_spectra as sample_spectra
-from .threshold_scan import Met as Met
-from .threshold_scan import Scan as Scan
-from .threshold_scan import scan as scan
-from .threshold_scan import thresholds_met as thresholds_met
-from .tolerances import Tolerance as Tolerance
-from .tolerances import Tolerances as Tolerances
-from .tolerances import TriggerTolerance as TriggerTolerance
-from .tolerances import read_tolerances as read_tolerances
-from .turnon_bins import SignalBins as SignalBins
-from .turnon_bins import signal_bins as signal_bins
-from .validate import Checked as Checked
-from .validate import DecisionCheck as DecisionCheck
-from .validate import Disagreement as Disagreement
-from .validate import check_decisions as check_decisions
+from .comparison import (
+    Change as Change,
+    Common as Common,
+    Comparison as Comparison,
+    Difference as Difference,
+    Gain as Gain,
+    compare as compare,
+)
+from .efficiency import Efficiencies as Efficiencies, Turnon as Turnon, efficiencies as efficiencies
+from .efficiency_profiles import (
+    Category as Category,
+    Observable as Observable,
+    ProfileSet as ProfileSet,
+    Reference as Reference,
+    parse_bins as parse_bins,
+    read_profiles as read_profiles,
+)
+from .exclusive import (
+    ExclusiveRate as ExclusiveRate,
+    ExclusiveRates as ExclusiveRates,
+    exclusive_rates as exclusive_rates,
+)
+from .intervals import Curve as Curve, Overall as Overall, Profile as Profile
+from .rates_in_bins import Bin as Bin, BinnedRates as BinnedRates, binned_rates as binned_rates
+from .scan_steps import Steps as Steps, parse_values as parse_values, steps_of as steps_of
+from .spectra import Quantity as Quantity, Spectrum as Spectrum, sample_spectra as sample_spectra
+from .threshold_scan import Met as Met, Scan as Scan, scan as scan, thresholds_met as thresholds_met
+from .turnon_bins import SignalBins as SignalBins, signal_bins as signal_bins

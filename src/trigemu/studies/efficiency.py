@@ -35,14 +35,13 @@ from trigemu.emulation import (
 )
 from trigemu.menus import Menu, MenusLike, menus_of, named_apart, signed_differences, unit_of_observable
 from trigemu.observables import Condition, Number, Scope, Workspace
-from trigemu.samples import Catalogue, Events, Sample, SamplesLike, half_of, samples_of
+from trigemu.samples import Catalogue, Events, Sample, SampleError, SamplesLike, half_of, samples_of
 from trigemu.studies.efficiency_thresholds import accepted, shifts_of_gains, thresholds_of, with_moved
 from trigemu.studies.intervals import Curve, Profile, Sums
 from trigemu.support import (
     FloatArray,
     IntArray,
     Named,
-    SampleError,
     Shown,
     TrigemuError,
     WithHistograms,
@@ -81,6 +80,8 @@ class Turnon(WithHistograms, Named[Curve]):
     sample : str or None
         The sample; None: all samples together.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.turnon"
 
     profile: Profile
     category: str
@@ -123,6 +124,8 @@ class Efficiencies(Shown, Named[Turnon]):
     warnings : tuple of str
         What a user should know before using the numbers.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.efficiencies"
 
     menus: tuple[Menu, ...]
     catalogue: Catalogue

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,19 +20,9 @@ from trigemu.emulation import Emulation, Plan, Progress, emulate, lacks
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.observables import Number, Workspace
 from trigemu.rates import MenuRates, Rate, TriggerRates, rates_of
-from trigemu.samples import Catalogue, Need, SamplesLike, samples_of
+from trigemu.samples import Catalogue, Need, SampleError, SamplesLike, samples_of
 from trigemu.studies.efficiency import binned
-from trigemu.support import (
-    FloatArray,
-    IntArray,
-    Named,
-    SampleError,
-    Shown,
-    TrigemuError,
-    Words,
-    histogram_of,
-    numbers_of,
-)
+from trigemu.support import FloatArray, IntArray, Named, Shown, TrigemuError, Words, histogram_of, numbers_of
 from trigemu.triggers import Context
 
 
@@ -80,6 +70,8 @@ class BinnedRates(Shown, Named[tuple[TriggerRates | None, ...]]):
     bins : tuple of Bin
         The bins.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.binned_rates"
 
     observable: str
     whole: MenuRates

@@ -14,10 +14,10 @@ from trigemu.counting import Parents, check_array, check_within
 from trigemu.emulation import Chunk, Job, Plan, Progress, check_kept, make_plan, over_samples
 from trigemu.menus import Menu, unit_of_observable
 from trigemu.observables import Condition, Number, Workspace
-from trigemu.samples import Catalogue, Events
+from trigemu.samples import Catalogue, Events, SampleError
 from trigemu.studies.efficiency import binned
 from trigemu.studies.intervals import Profile
-from trigemu.support import BoolArray, SampleError, TrigemuError
+from trigemu.support import BoolArray, TrigemuError
 from trigemu.triggers import Context
 
 

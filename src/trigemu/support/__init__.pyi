@@ -1,135 +1,142 @@
-from . import toml_text as toml_text
+from . import cache as cache, children as children, machine as machine, toml_text as toml_text
 from .archives import read_arrays as read_arrays
-from .arrays import Array as Array
-from .arrays import BoolArray as BoolArray
-from .arrays import FloatArray as FloatArray
-from .arrays import IntArray as IntArray
-from .arrays import Words as Words
-from .cache import NoCacheError as NoCacheError
-from .cache import cache_folders as cache_folders
-from .cache import folder_of_cache as folder_of_cache
-from .cache import given_folder as given_folder
-from .cache import is_trusted as is_trusted
-from .children import Finished as Finished
-from .children import Limits as Limits
-from .children import StoppedError as StoppedError
-from .children import run_limited as run_limited
-from .errors import MAX_EXCERPT as MAX_EXCERPT
-from .errors import MAX_PROBLEMS as MAX_PROBLEMS
-from .errors import MissingExtraError as MissingExtraError
-from .errors import PluginError as PluginError
-from .errors import SampleError as SampleError
-from .errors import TrigemuError as TrigemuError
-from .errors import UnreadableError as UnreadableError
-from .errors import WrongTypeError as WrongTypeError
-from .errors import chain as chain
-from .errors import excerpt as excerpt
-from .errors import listed as listed
-from .errors import nearest as nearest
-from .errors import own_cause as own_cause
-from .execution.checkpoint import Checkpoint as Checkpoint
-from .execution.checkpoint import listed_tasks as listed_tasks
-from .execution.checkpoint import prune as prune
+from .arrays import (
+    Array as Array,
+    BoolArray as BoolArray,
+    FloatArray as FloatArray,
+    IntArray as IntArray,
+    Words as Words,
+)
+from .cache import (
+    NoCacheError as NoCacheError,
+    cache_folders as cache_folders,
+    folder_of_cache as folder_of_cache,
+    given_folder as given_folder,
+    is_trusted as is_trusted,
+)
+from .children import (
+    Finished as Finished,
+    Limits as Limits,
+    StoppedError as StoppedError,
+    run_limited as run_limited,
+)
+from .errors import (
+    MAX_EXCERPT as MAX_EXCERPT,
+    MAX_PROBLEMS as MAX_PROBLEMS,
+    MissingExtraError as MissingExtraError,
+    PluginError as PluginError,
+    RetryableError as RetryableError,
+    TrigemuError as TrigemuError,
+    WrongTypeError as WrongTypeError,
+    chain as chain,
+    excerpt as excerpt,
+    listed as listed,
+    nearest as nearest,
+    own_cause as own_cause,
+)
+from .execution.checkpoint import Checkpoint as Checkpoint, listed_tasks as listed_tasks, prune as prune
 from .execution.contracts import Work as Work
 from .execution.dask import dask_client as dask_client
-from .execution.engine import CHUNK_EVENTS as CHUNK_EVENTS
-from .execution.engine import Engine as Engine
-from .execution.engine import engine_of as engine_of
-from .execution.fingerprint import digest_of_code as digest_of_code
-from .execution.fingerprint import fingerprint as fingerprint
-from .execution.processes import WorkerLostError as WorkerLostError
-from .execution.processes import WorkerPool as WorkerPool
-from .execution.processes import worker_pool as worker_pool
-from .files import check_outputs as check_outputs
-from .files import check_writable as check_writable
-from .files import new_file as new_file
-from .files import new_folder as new_folder
-from .files import temporary_folder as temporary_folder
-from .files import write_bytes as write_bytes
-from .files import write_text as write_text
-from .given import described as described
-from .given import names_of as names_of
-from .given import number_of as number_of
-from .given import numbers_of as numbers_of
-from .given import wrong_type as wrong_type
-from .internals import address_of as address_of
-from .internals import insert_after as insert_after
-from .internals import replace_key as replace_key
-from .internals import without_clock as without_clock
-from .interruption import end_on_signals as end_on_signals
-from .interruption import undone as undone
+from .execution.engine import CHUNK_EVENTS as CHUNK_EVENTS, Engine as Engine, engine_of as engine_of
+from .execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
+from .execution.processes import (
+    WorkerLostError as WorkerLostError,
+    WorkerPool as WorkerPool,
+    worker_pool as worker_pool,
+)
+from .files import (
+    check_outputs as check_outputs,
+    check_writable as check_writable,
+    new_file as new_file,
+    new_folder as new_folder,
+    temporary_folder as temporary_folder,
+    write_bytes as write_bytes,
+    write_text as write_text,
+)
+from .given import (
+    described as described,
+    names_of as names_of,
+    number_of as number_of,
+    numbers_of as numbers_of,
+    wrong_type as wrong_type,
+)
+from .internals import (
+    address_of as address_of,
+    insert_after as insert_after,
+    replace_key as replace_key,
+    without_clock as without_clock,
+)
+from .interruption import end_on_signals as end_on_signals, undone as undone
 from .kept import KEPT as KEPT
-from .kernel_cache import compile_for_others as compile_for_others
-from .kernel_cache import levels as levels
-from .kernels import c_function as c_function
-from .kernels import call_function as call_function
-from .kernels import delta_phi as delta_phi
-from .kernels import delta_r as delta_r
-from .kernels import energy as energy
-from .kernels import inlined as inlined
-from .kernels import kernel as kernel
-from .kernels import mass as mass
-from .kernels import momentum_x as momentum_x
-from .kernels import momentum_y as momentum_y
-from .kernels import momentum_z as momentum_z
-from .kernels import pair_mass as pair_mass
-from .kernels import pointer as pointer
-from .kernels import pseudorapidity as pseudorapidity
-from .machine import Environment as Environment
-from .machine import cores as cores
-from .machine import environment as environment
-from .machine import load_average as load_average
-from .machine import undisturbed as undisturbed
-from .plugin import PARTS as PARTS, Plugin as Plugin
-from .plugin import declared as declared
-from .plugin_sources import load_from as load_from
-from .plugin_sources import plugins_in as plugins_in
-from .plugin_sources import sources_of as sources_of
-from .plugins import CORE as CORE
-from .plugins import Candidate as Candidate
-from .plugins import Folders as Folders
-from .plugins import FoundPlugin as FoundPlugin
-from .plugins import available as available
-from .plugins import brought as brought
-from .plugins import find as find
-from .plugins import folders_of as folders_of
-from .plugins import place_of as place_of
-from .plugins import place_of_method as place_of_method
-from .plugins import reason_of as reason_of
-from .plugins import search_path as search_path
-from .plugins import summary as summary
-from .reading import check_regular as check_regular
-from .reading import contents_of as contents_of
-from .reading import is_file as is_file
-from .reading import is_folder as is_folder
-from .reading import is_there as is_there
-from .reading import read_bounded as read_bounded
-from .shown import Named as Named
-from .shown import Shown as Shown
-from .shown import UnknownNameError as UnknownNameError
-from .shown import WithHistogram as WithHistogram
-from .shown import WithHistograms as WithHistograms
-from .shown import histogram_of as histogram_of
-from .shown import part_of as part_of
-from .shown import show_with as show_with
+from .kernel_cache import compile_for_others as compile_for_others, levels as levels
+from .kernels import (
+    c_function as c_function,
+    call_function as call_function,
+    inlined as inlined,
+    kernel as kernel,
+    pointer as pointer,
+)
+from .machine import (
+    Environment as Environment,
+    cores as cores,
+    environment as environment,
+    load_average as load_average,
+    undisturbed as undisturbed,
+)
+from .own_plugins import missing_package as missing_package, remedy as remedy
+from .plugin import PARTS as PARTS, Plugin as Plugin, declared as declared
+from .plugin_sources import load_from as load_from, plugins_in as plugins_in, sources_of as sources_of
+from .plugins import (
+    CORE as CORE,
+    Candidate as Candidate,
+    Folders as Folders,
+    FoundPlugin as FoundPlugin,
+    available as available,
+    brought as brought,
+    find as find,
+    folders_of as folders_of,
+    place_of as place_of,
+    place_of_method as place_of_method,
+    reason_of as reason_of,
+    search_path as search_path,
+    summary as summary,
+)
+from .reading import (
+    check_regular as check_regular,
+    contents_of as contents_of,
+    is_file as is_file,
+    is_folder as is_folder,
+    is_there as is_there,
+    read_bounded as read_bounded,
+)
+from .shown import (
+    Named as Named,
+    Shown as Shown,
+    UnknownNameError as UnknownNameError,
+    WithHistogram as WithHistogram,
+    WithHistograms as WithHistograms,
+    histogram_of as histogram_of,
+    part_of as part_of,
+)
 from .splitmix import splitmix64 as splitmix64
-from .text import bounded_stem as bounded_stem
-from .text import file_stem as file_stem
-from .text import in_brackets as in_brackets
-from .text import printable as printable
-from .text import quoted as quoted
-from .toml import Document as Document
-from .toml import Problem as Problem
-from .toml import S as S
-from .toml import TableError as TableError
-from .toml import TomlTable as TomlTable
-from .toml import dotted as dotted
-from .toml import load_toml as load_toml
-from .toml import read_table as read_table
+from .text import (
+    bounded_stem as bounded_stem,
+    file_stem as file_stem,
+    in_brackets as in_brackets,
+    printable as printable,
+    quoted as quoted,
+)
+from .toml import (
+    Document as Document,
+    Problem as Problem,
+    S as S,
+    TableError as TableError,
+    TomlTable as TomlTable,
+    dotted as dotted,
+    load_toml as load_toml,
+    read_table as read_table,
+)
 from .toml_keys import schemas as schemas
-from .toml_kinds import kind_of as kind_of
-from .toml_kinds import refuse_other_kinds as refuse_other_kinds
+from .toml_kinds import kind_of as kind_of, refuse_other_kinds as refuse_other_kinds
 from .toml_lines import Key as Key
-from .toml_paths import number_key as number_key
-from .toml_paths import shown_path as shown_path
-from .toml_paths import with_numbers as with_numbers
+from .toml_paths import number_key as number_key, shown_path as shown_path, with_numbers as with_numbers

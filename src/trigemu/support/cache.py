@@ -12,6 +12,8 @@ import stat
 from functools import cache
 from pathlib import Path
 
+from platformdirs import user_cache_path
+
 from trigemu.support.errors import TrigemuError
 
 VARIABLE = "TRIGEMU_CACHE_DIR"
@@ -24,7 +26,7 @@ class NoCacheError(TrigemuError):
 
 def folder_of_cache() -> Path:
     """Return the folder that is written to, which is made: that of TRIGEMU_CACHE_DIR, unless it belongs to
-    somebody else; else `trigemu` in XDG_CACHE_HOME; else that in `~/.cache`.
+    somebody else; else `trigemu` in XDG_CACHE_HOME, or in the folder of the system for it (`~/.cache`).
 
     Raises NoCacheError if it cannot be made, and TrigemuError if others may write to it: they could put code
     there.
@@ -60,11 +62,8 @@ def given_folder() -> Path | None:
 
 def own_folder() -> Path | None:
     """Return the folder of this user alone, which need not be there; None if there is no home."""
-    home = os.environ.get("XDG_CACHE_HOME")
-    if home and Path(home).is_absolute():
-        return Path(home) / "trigemu"
     try:
-        return Path.home() / ".cache" / "trigemu"
+        return user_cache_path("trigemu")
     except RuntimeError:
         return None
 

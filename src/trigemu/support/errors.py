@@ -34,12 +34,8 @@ class TrigemuError(Exception):
     remote: str = ""
 
 
-class SampleError(TrigemuError):
-    """A catalogue or an event file that cannot be used."""
-
-
-class UnreadableError(SampleError):
-    """An event file that is not there, is damaged, or cannot be read now."""
+class RetryableError(TrigemuError):
+    """A failure after which another attempt may succeed."""
 
 
 class PluginError(TrigemuError):

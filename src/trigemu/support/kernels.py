@@ -1,18 +1,14 @@
-"""The numba policy, in one place, and the four-momentum kernels that several modules share.
+"""The numba policy, in one place.
 
 Kernels are compiled once and cached on disk, release the GIL, and never use fastmath: decisions are
 compared bit by bit with brute force and with recorded ones, so IEEE semantics (NaN, rounding) matter.
 Columns have one of four types (float32, float64, int32, int64), so a few signatures serve every menu.
 Comparisons and derived quantities are computed in float64 whatever the column's type.
-
-Quantities computed both in batches and for single events (`stream`) are scalar kernels here, because NumPy's
-own functions differ from them in the last bit.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Hashable
 from functools import cache
 from pathlib import Path
@@ -20,7 +16,6 @@ from types import CodeType, ModuleType
 from typing import Any, TypeVar
 
 import numba
-import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -29,10 +24,6 @@ from trigemu.support.internals import extend_in_turn, keep_in
 from trigemu.support.kernel_cache import KernelCache
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-#: Directions that are opposite up to rounding are at +π, as a single object and the missing momentum it
-#: causes. Otherwise rounding could flip the sign of a network's input.
-_OPPOSITE = math.pi - 1e-12
 
 
 def kernel(function: F) -> F:
@@ -112,57 +103,3 @@ def call_function(typing: Any, function: Any, row: Any) -> Any:
         return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), [arguments[1]])
 
     return types.intp(types.intp, types.intp), generate
-
-
-@kernel
-def delta_phi(phi1: float, phi2: float) -> float:
-    """Return φ1 − φ2 in (−π, π], in radians."""
-    difference = phi1 - phi2
-    if abs(difference) > math.pi:
-        difference -= 2 * math.pi * np.rint(difference / (2 * math.pi))
-    return math.pi if difference < -_OPPOSITE else difference
-
-
-@kernel
-def delta_r(eta1: float, phi1: float, eta2: float, phi2: float) -> float:
-    """Return the distance in (η, φ)."""
-    return math.hypot(eta1 - eta2, delta_phi(phi1, phi2))
-
-
-@kernel
-def momentum_x(pt: float, phi: float) -> float:
-    return pt * math.cos(phi)
-
-
-@kernel
-def momentum_y(pt: float, phi: float) -> float:
-    return pt * math.sin(phi)
-
-
-@kernel
-def momentum_z(pt: float, eta: float) -> float:
-    return pt * math.sinh(eta)
-
-
-@kernel
-def energy(pt: float, eta: float) -> float:
-    """Return the energy of a massless object."""
-    return pt * math.cosh(eta)
-
-
-@kernel
-def pseudorapidity(px: float, py: float, pz: float) -> float:
-    return math.asinh(pz / math.hypot(px, py))
-
-
-@kernel
-def mass(px: float, py: float, pz: float, e: float) -> float:
-    square = e * e - px * px - py * py - pz * pz
-    return 0.0 if square < 0.0 else math.sqrt(square)
-
-
-@kernel
-def pair_mass(pt1: float, eta1: float, phi1: float, pt2: float, eta2: float, phi2: float) -> float:
-    """Return the invariant mass in GeV of two massless objects: m² = 2 pT1 pT2 (cosh Δη − cos Δφ)."""
-    square = 2.0 * pt1 * pt2 * (math.cosh(eta1 - eta2) - math.cos(phi1 - phi2))
-    return 0.0 if square < 0.0 else math.sqrt(square)

@@ -39,7 +39,7 @@ class Plugin:
     commands : mapping of str to str
         click commands, called as `trigemu NAME`.
     sections : mapping of str to str
-        Sections of reports: functions of `trigemu_pages.Contents` that return `trigemu_pages.Section`s.
+        Sections of reports: functions that are given the `Contents` of a report, and return `Section`s.
     warm : mapping of str to str
         Functions of an `Emulation` and its `Catalogue` that compile kernels, for `trigemu warm`.
     uses : tuple of str

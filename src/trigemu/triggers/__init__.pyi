@@ -1,26 +1,35 @@
-from .base import BitKind as BitKind
-from .base import Compiled as Compiled
-from .base import Context as Context
-from .base import Kind as Kind
-from .base import Model as Model
-from .base import ModelCall as ModelCall
-from .base import Native as Native
-from .base import ScoreKind as ScoreKind
-from .base import TrainedOn as TrainedOn
-from .combination.kind import CUT as CUT
-from .combination.kind import LEG as LEG
-from .combination.kind import MATCH_AFTER as MATCH_AFTER
-from .combination.kind import MAX_LEGS as MAX_LEGS
-from .combination.kind import MAX_STEPS as MAX_STEPS
-from .combination.kind import CompiledCombination as CompiledCombination
-from .combination.kind import search as search
+from .base import (
+    BitKind as BitKind,
+    Compiled as Compiled,
+    Context as Context,
+    Kind as Kind,
+    ScoreKind as ScoreKind,
+    TrainedOn as TrainedOn,
+)
+from .combination.kind import (
+    CUT as CUT,
+    LEG as LEG,
+    MATCH_AFTER as MATCH_AFTER,
+    MAX_LEGS as MAX_LEGS,
+    MAX_STEPS as MAX_STEPS,
+    CompiledCombination as CompiledCombination,
+    search as search,
+)
 from .combination.pairs import COLUMNS as COLUMNS
 from .extent import Extent as Extent
 from .external import CompiledExternal as CompiledExternal
 from .function import CompiledFunction as CompiledFunction
-from .kinds import AnyKind as AnyKind
-from .kinds import Kinds as Kinds
-from .logic import Expression as Expression
-from .logic import Logic as Logic
-from .logic import parse_expression as parse_expression
+from .kinds import AnyKind as AnyKind, Kinds as Kinds
+from .logic import Expression as Expression, Logic as Logic, parse_expression as parse_expression
+from .questions import (
+    Question as Question,
+    answers as answers,
+    cuts_on as cuts_on,
+    kind_extent as kind_extent,
+    objects_used as objects_used,
+    preselection as preselection,
+    score_above as score_above,
+    warnings_of as warnings_of,
+    without_soft_objects as without_soft_objects,
+)
 from .random import Random as Random

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar, Literal, Protocol, Self
+from typing import Literal, Self
 
 import msgspec
 
@@ -25,21 +24,16 @@ from trigemu.observables import (
     Condition,
     Cut,
     Derivation,
-    Features,
-    Inputs,
     Number,
     Scope,
-    Use,
     Workspace,
-    all_uses,
     column_needs,
     parse_condition,
     parse_observable,
 )
-from trigemu.samples import Events, Need, stored_need
+from trigemu.samples import Need, stored_need
 from trigemu.support import BoolArray, FloatArray, TomlTable, read_bounded, wrong_type
-from trigemu.triggers.extent import Extent, Span
-from trigemu_anomaly.precision import TreeModel
+from trigemu.triggers.extent import Span
 
 
 class TrainedOn(TomlTable, frozen=True):
@@ -162,8 +156,8 @@ class Context:
 class Compiled(ABC):
     """A trigger, ready to be evaluated on any range of events.
 
-    A kind gives `cut` and `evaluate`. All else has a default that is right for every kind; what a kind
-    overrides makes its decisions faster, or tells users more.
+    What else a part of trigemu wants to know of it is asked by functions that have an answer for every kind
+    (`triggers/questions.py`).
 
     Attributes
     ----------
@@ -174,8 +168,11 @@ class Compiled(ABC):
 
     cut: float | None
 
-    #: Whether `score_above` may give NaN for a score that is not above the cut. Else NaN is an error.
-    nan_is_below: ClassVar[bool] = False
+    @property
+    def margin(self) -> int:
+        """How many crossings before and after an event the trigger looks at. These are then rows of the same
+        events, as far as there are any (`Events.core`); decisions of rows at the ends mean nothing."""
+        return 0
 
     @abstractmethod
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
@@ -187,131 +184,6 @@ class Compiled(ABC):
             Scores, −inf where the event was not asked or has no value; or raw decisions, where `cut` is
             None. An event fires where its score is above the cut, on which the score does not depend.
         """
-
-    def score_above(self, work: Workspace, cut: float) -> FloatArray:
-        """Evaluate the trigger where only scores above a cut matter.
-
-        Returns
-        -------
-        float64[n]
-            The score where it is above the cut, elsewhere any number that is not.
-        """
-        score: FloatArray = self.evaluate(work)  # type: ignore[assignment]  # of a kind with a cut
-        return score
-
-    def uses(self) -> Iterable[Use]:
-        """List the objects that the trigger looks at, each with the pT in GeV below which they make no
-        difference at its cut. By default every object of each collection matters."""
-        return all_uses(self)
-
-    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> Compiled:
-        """Make the same trigger on collections without the objects below the given pT in GeV, on which no
-        decision depends."""
-        return self
-
-    def single(self) -> Condition | Compiled | ModelCall | None:
-        """Say how one event is decided without a workspace.
-
-        Returns
-        -------
-        Condition, Compiled, ModelCall or None
-            The condition that holds where it fires; a trigger that `decisions.stream` knows as it is; or the
-            model that decides. None: a range of one event is evaluated, as any other.
-        """
-        return None
-
-    def stages(self, events: Events) -> Mapping[str, Callable[[], object]]:
-        """Give its pieces for timing, by name.
-
-        Each call does one piece once more on all of these events, which all ask for the trigger, and not what
-        comes before it: "features": all that models read; "autoencoder", "bdt": the models, beside
-        "bare_onnxruntime" and "bare_bdt"; "sequential", "parallel": all, on 1 or 2 threads.
-        """
-        return {}
-
-    def asks(self) -> Condition | None:
-        """Say which events the trigger asks for; None: all."""
-        return None
-
-    @property
-    def margin(self) -> int:
-        """How many crossings before and after an event the trigger looks at. These are then rows of the same
-        events, as far as there are any (`Events.core`); decisions of rows at the ends mean nothing."""
-        return 0
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What users should read beside the rates."""
-        return ()
-
-    @property
-    def trees(self) -> TreeModel | None:
-        """Boosted trees that a firmware can hold; None: there are none."""
-        return None
-
-
-class Model(Protocol):
-    """A model that decides one event at a time, on inputs that were written to its memory."""
-
-    def __call__(self) -> int:
-        """Return 1 if it fires, 0 if it does not, −1 if undecided: fall back to `evaluate`."""
-
-    def stages(self, features: Callable[[int], object], n: int) -> Mapping[str, Callable[[int], object]]:
-        """Give its pieces for timing, by name. Each takes the number of one of n events; `features` writes
-        the inputs of that event."""
-
-
-@dataclass(frozen=True)
-class Native:
-    """A model of which everything is machine code: a network, and trees whose score is subtracted. All
-    numbers but the last two are addresses, or 0.
-
-    Attributes
-    ----------
-    network, features, score, size : int
-        The compiled network, its input, its output, and the size of that in bytes.
-    tree_code, x, quantile : int
-        The compiled trees, their input and memory for their score; tree_code = 0: none.
-    tables, arguments : int
-        The function of trees as look-up tables (`CellRow`, `FixedRow`), and its arguments; tables = 0: none.
-    cut, near : float
-        The cut, and the distance to it within which the score does not decide.
-    """
-
-    network: int
-    features: int
-    score: int
-    size: int
-    tree_code: int
-    x: int
-    quantile: int
-    tables: int
-    arguments: int
-    cut: float
-    near: float
-
-
-@dataclass(frozen=True)
-class ModelCall:
-    """A model that decides one event at a time, and the memory that it reads.
-
-    Attributes
-    ----------
-    requires : Condition or None
-        The events that the model is evaluated on; None: all.
-    reads : tuple of (Inputs, float32[k])
-        Inputs, and the memory to write them to. The model is not evaluated on an event that lacks an input
-        without padding.
-    model : Model
-        The model.
-    native : Native or None
-        The same as machine code, which decides without a call of `model` unless the score is near the cut.
-    """
-
-    requires: Condition | None
-    reads: tuple[tuple[Inputs, Features], ...]
-    model: Model
-    native: Native | None = None
 
 
 class Kind(TomlTable, frozen=True):
@@ -337,16 +209,6 @@ class Kind(TomlTable, frozen=True):
         """
         raise NotImplementedError
 
-    def extent(self, context: Context) -> Extent | None:
-        """Describe in which events it fires, to find triggers that only accept events of another one; None if
-        this cannot be derived. Only called for descriptions that compile."""
-        return None
-
-    def cuts_on(self) -> Iterable[tuple[str, float | None]]:
-        """List the numbers that it cuts on, in the observable language, each with its lower limit if it has
-        one. A decorrelated trigger beside it should depend on these."""
-        return ()
-
 
 class ScoreKind(Kind, frozen=True, kw_only=True):
     """Base class of kinds that give a score. They fire on scores above a cut, which may be solved from a rate
@@ -365,12 +227,7 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
         """The cut on the score; infinite, so that the trigger never fires, until a budget is solved."""
         return math.inf if self.above is None else self.above
 
-    def extent(self, context: Context) -> Extent | None:
-        """Describe the trigger by its score and cut: of two that differ only in the cut, the one with the
-        lower cut fires wherever the other does."""
-        return Extent((self._span(above=None),))
-
-    def _span(self, **changes: None) -> Span:
+    def span(self, **changes: None) -> Span:
         """Return the span of scores above the cut; the changed fields do not affect the score."""
         return Span(msgspec.structs.replace(self, **changes), math.nextafter(self.cut, math.inf))
 

@@ -20,6 +20,7 @@ from trigemu.observables import Workspace
 from trigemu.support import Array, BoolArray, kernel
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.extent import Extent
+from trigemu.triggers.questions import kind_extent
 
 _BITS = 64
 
@@ -49,9 +50,6 @@ class External(Kind, frozen=True):
         column = context.scalar(f"{self.word}_{self.bit // _BITS}")
         return CompiledExternal(column, self.bit % _BITS, self.crossing)
 
-    def extent(self, context: Context) -> Extent:
-        return Extent(conditions=(self.compile(context),))
-
 
 @dataclass(frozen=True)
 class CompiledExternal(Compiled):
@@ -68,9 +66,10 @@ class CompiledExternal(Compiled):
     def evaluate(self, work: Workspace) -> BoolArray:
         return _bit(work.scalar(self.column), self.bit, self.crossing)
 
-    def single(self) -> CompiledExternal:
-        """Return the trigger itself, which `decisions.stream` supports directly."""
-        return self
+
+@kind_extent.register(External)
+def _(kind: External, context: Context) -> Extent:
+    return Extent(conditions=(kind.compile(context),))
 
 
 @kernel

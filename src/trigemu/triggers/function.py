@@ -90,10 +90,6 @@ class CompiledFunction(Compiled):
         score: FloatArray = rows[:, -1]
         return score > 0.0 if self.cut is None else score.copy()
 
-    def single(self) -> CompiledFunction:
-        """Return the trigger itself, which `decisions.stream` supports directly."""
-        return self
-
 
 @kernel
 def _call_each(function: int, address: int, rows: FloatArray, numbers: int) -> int:

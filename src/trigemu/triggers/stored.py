@@ -15,6 +15,7 @@ from trigemu.observables import Constant, Relation, Scalar, Workspace
 from trigemu.support import BoolArray
 from trigemu.triggers.base import Compiled, Context, Kind
 from trigemu.triggers.extent import Extent
+from trigemu.triggers.questions import kind_extent
 
 
 class Stored(Kind, frozen=True):
@@ -35,9 +36,6 @@ class Stored(Kind, frozen=True):
     def compile(self, context: Context) -> CompiledStored:
         return CompiledStored(context.stored(self.decision))
 
-    def extent(self, context: Context) -> Extent:
-        return Extent(conditions=(self.compile(context),))
-
 
 @dataclass(frozen=True)
 class CompiledStored(Compiled):
@@ -45,7 +43,14 @@ class CompiledStored(Compiled):
     cut: None = None
 
     def evaluate(self, work: Workspace) -> BoolArray:
-        return self.single().evaluate(work)
+        return self.condition.evaluate(work)
 
-    def single(self) -> Relation:
+    @property
+    def condition(self) -> Relation:
+        """The condition that holds where it fires."""
         return Relation("!=", Scalar(self.column), Constant(0.0))
+
+
+@kind_extent.register(Stored)
+def _(kind: Stored, context: Context) -> Extent:
+    return Extent(conditions=(kind.compile(context),))

@@ -4,8 +4,8 @@
     above = 100.0
     requires = "n_photon >= 1"      # optional: other events never fire
 
-To write your own kind, start from plugins/alpha_t.py. It omits the optional methods overridden here, which
-speed up decisions (`Compiled`) and show which other triggers it includes (`extent`).
+To write your own kind, start from plugins/alpha_t.py. It omits the answers that are registered here, which
+speed up decisions and show which other triggers it includes (`triggers/questions.py`).
 """
 
 from __future__ import annotations
@@ -29,11 +29,19 @@ from trigemu.observables import (
     ceiling,
     cheap,
     compared_numbers,
-    without_soft_objects,
+    harder_than,
 )
 from trigemu.support import BoolArray, FloatArray, kernel
 from trigemu.triggers.base import Compiled, Context, ScoreKind
 from trigemu.triggers.extent import Extent, extent_of
+from trigemu.triggers.questions import (
+    cuts_on,
+    kind_extent,
+    objects_used,
+    preselection,
+    score_above,
+    without_soft_objects,
+)
 
 
 class Threshold(ScoreKind, frozen=True):
@@ -54,20 +62,21 @@ class Threshold(ScoreKind, frozen=True):
         requires = None if self.requires is None else context.condition(self.requires)
         return CompiledThreshold(context.observable(self.observable, self.cut), requires, self.cut)
 
-    def cuts_on(self) -> Iterator[tuple[str, float | None]]:
-        yield self.observable, self.above
-        if self.requires is not None:
-            yield from compared_numbers(self.requires)
 
-    def extent(self, context: Context) -> Extent:
-        condition = self.compile(context).single()
-        return extent_of([condition])
+@cuts_on.register(Threshold)
+def _(kind: Threshold) -> Iterator[tuple[str, float | None]]:
+    yield kind.observable, kind.above
+    if kind.requires is not None:
+        yield from compared_numbers(kind.requires)
+
+
+@kind_extent.register(Threshold)
+def _(kind: Threshold, context: Context) -> Extent:
+    return extent_of([kind.compile(context).condition])
 
 
 @dataclass(frozen=True)
 class CompiledThreshold(Compiled):
-    nan_is_below = True
-
     observable: Number
     requires: Condition | None
     cut: float
@@ -82,36 +91,47 @@ class CompiledThreshold(Compiled):
         score[~asked] = -np.inf
         return score
 
-    def score_above(self, work: Workspace, cut: float) -> FloatArray:
-        """Evaluate in full only the events with an upper bound above the cut, if there are few of them."""
-        if self.requires and cheap(self.observable, work):
-            bound: FloatArray | None = self.observable.evaluate(work)
-        else:
-            bound = ceiling(self.observable, work)
-        if bound is not None and (part := work.part(bound > cut)):
-            return _of(bound > cut, self.evaluate(part))
-        return self.evaluate(work) if self.requires else self.observable.evaluate(work)
-
-    def uses(self) -> Iterator[Use]:
-        element = self.observable
-        if isinstance(element, Element) and element.column == "pt":
-            yield element.of, self.cut
-        else:
-            yield from all_uses(element)
-        yield from all_uses(self.requires)
-
-    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> CompiledThreshold:
-        element = self.observable
-        if not isinstance(element, Element):
-            return self
-        return replace(self, observable=replace(element, of=without_soft_objects(element.of, lowest)))
-
-    def asks(self) -> Condition | None:
-        return self.requires
-
-    def single(self) -> Condition:
+    @property
+    def condition(self) -> Condition:
+        """The condition that holds where it fires."""
         fired = Relation(">", self.observable, Constant(self.cut))
         return Junction("and", (self.requires, fired)) if self.requires else fired
+
+
+@score_above.register(CompiledThreshold)
+def _(trigger: CompiledThreshold, work: Workspace, cut: float) -> FloatArray:
+    """Evaluate in full only the events with an upper bound above the cut, if there are few of them."""
+    number = trigger.observable
+    if trigger.requires and cheap(number, work):
+        bound: FloatArray | None = number.evaluate(work)
+    else:
+        bound = ceiling(number, work)
+    if bound is not None and (part := work.part(bound > cut)):
+        return _of(bound > cut, trigger.evaluate(part))
+    return trigger.evaluate(work) if trigger.requires else number.evaluate(work)
+
+
+@objects_used.register(CompiledThreshold)
+def _(trigger: CompiledThreshold) -> Iterator[Use]:
+    element = trigger.observable
+    if isinstance(element, Element) and element.column == "pt":
+        yield element.of, trigger.cut
+    else:
+        yield from all_uses(element)
+    yield from all_uses(trigger.requires)
+
+
+@without_soft_objects.register(CompiledThreshold)
+def _(trigger: CompiledThreshold, lowest: Mapping[Derivation, float]) -> CompiledThreshold:
+    element = trigger.observable
+    if not isinstance(element, Element):
+        return trigger
+    return replace(trigger, observable=replace(element, of=harder_than(element.of, lowest)))
+
+
+@preselection.register(CompiledThreshold)
+def _(trigger: CompiledThreshold) -> Condition | None:
+    return trigger.requires
 
 
 def _of(chosen: BoolArray, score: FloatArray) -> FloatArray:

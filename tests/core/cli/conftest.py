@@ -1,3 +1,1 @@
-from commands import place as place
-from commands import root_file as root_file
-from commands import trigemu as trigemu
+from commands import place as place, root_file as root_file, trigemu as trigemu

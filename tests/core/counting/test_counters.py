@@ -11,8 +11,7 @@ import pytest
 from counters_drawn import Columns, drawn, observed, run
 from counters_menus import TWO_LEVELS, toy_menus
 from counters_twin import Contributions, Event, Expression, Toy, ToyMenu, contributions
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 from scipy import stats
 
 TRIALS = 1_000_000

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from toy_menus import as_toml, judged, menus
 from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, toy_events
 

@@ -13,19 +13,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from plugin_toys import write_card
 from toy_menus import any_of, from_decisions
 from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
-from trigemu.emulation import budgets as module
+from trigemu.emulation import Chunk, budgets as module, chunks_of
 from trigemu.emulation.budgets import cut_for, solve_budgets
-from trigemu.emulation.engine import Chunk, chunks_of
 from trigemu.menus.calibrated import write_calibrated
 from trigemu.results.text import rates as output
-from trigemu.support.errors import SampleError
+from trigemu.samples import SampleError
 
 Event = dict[str, Any]
 

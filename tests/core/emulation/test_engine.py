@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from toys import Decided, Killed, Memory, Seen, even_events, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Events, TrigemuError, make_plan
 from trigemu.api import Plan
-from trigemu.emulation.engine import READ_AHEAD, Chunk, Job, chunks_of, over_background
+from trigemu.emulation import Chunk, Job, chunks_of, over_background
+from trigemu.emulation.engine import READ_AHEAD
 from trigemu.emulation.loop import emulate
 from trigemu.samples import Entries, Sample
 from trigemu.samples.formats.source import ReadEvents

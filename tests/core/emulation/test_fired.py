@@ -9,8 +9,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from project import ROOT
 from toy_menus import as_toml, decide, menus
 from toys import (

@@ -10,13 +10,12 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from toy_menus import any_of, as_toml, decide, menus, outcomes
 from toys import engine, evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import TrigemuError, event_table, run
-from trigemu.api import EventTable
+from trigemu.emulation import EventTable
 
 BUDGET = """
 [[trigger]]

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pileup_toys import alike, crossing_catalogue, crossings
 from project import ROOT
 from toy_menus import as_toml, brute_force, menus

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plugin_toys import write_card
 from toy_menus import as_toml, menus
 from toys import engine, memory_catalogue, menu_from, toy_events

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from toy_menus import as_toml, brute_force, menus, words
 from toys import memory_catalogue, menu_from, toy_events
 

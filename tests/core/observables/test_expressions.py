@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import vector
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from toys import columns, toy_events
 
 from trigemu.observables.language import parse_condition, parse_observable
 from trigemu.observables.selections import Derivation, Scope, Window
 from trigemu.observables.workspace import Workspace
+from trigemu.samples import SampleError
 from trigemu.samples.events import Collection, Events, make_events
-from trigemu.support.errors import SampleError
 
 EVENTS = toy_events(21, 250)
 HARD = Derivation("jet", None, (("pt", Window(min=20.0)),))

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from toys import columns, toy_events
 
 from trigemu.observables.model_inputs import Inputs
 from trigemu.observables.selections import ObjectTable, Window, make_scope
 from trigemu.observables.workspace import Workspace
+from trigemu.samples import SampleError
 from trigemu.samples.events import Collection, make_events
-from trigemu.support.errors import SampleError
 from trigemu.triggers.base import Context
 
 EVENTS = toy_events(8, 120)

@@ -8,15 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from toys import COLLECTIONS, COLUMNS, columns, toy_events
 
+from trigemu.observables import delta_r
 from trigemu.observables.selections import Derivation, Window
 from trigemu.observables.workspace import Objects, Workspace
+from trigemu.samples import SampleError
 from trigemu.samples.events import Collection, Events, make_events
-from trigemu.support.errors import SampleError
-from trigemu.support.kernels import delta_r
 
 EVENTS = toy_events(5, 300)
 

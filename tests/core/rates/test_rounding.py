@@ -8,8 +8,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from project import ROOT
 from rounding_twin import rounded
 from toys import memory_catalogue, menu_from, toy_events

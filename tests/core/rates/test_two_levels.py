@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from counters_menus import TWO_LEVELS, ToyEvent, as_toml, catalogue_of, toy_menus, toy_samples, toys_of
 from counters_twin import Contributions, ToyMenu, contributions, holds
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from project import ROOT
 from toys import menu_from
 

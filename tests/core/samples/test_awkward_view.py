@@ -6,8 +6,7 @@ from typing import Any
 import awkward as ak
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from toys import COLLECTIONS, columns, toy_events
 
 from trigemu import Collection, Events, events_from_awkward, make_events, open_catalogue

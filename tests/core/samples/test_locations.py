@@ -27,9 +27,9 @@ from places import (
     check_nothing_else_is_opened,
     check_others_get_to_the_libraries,
     from_catalogue,
+    libraries as libraries,
     of_format,
 )
-from places import libraries as libraries
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue

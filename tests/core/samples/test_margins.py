@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from toys import columns, toy_events
 
 from trigemu import Events, make_events

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from menu_variants import OBJECTS, Triggers, Variant, agree, variants, write
 from toy_menus import Counters, as_toml, fitted_in, from_decisions, menus
 from toys import engine, even_events, factors, memory_catalogue, toy_events

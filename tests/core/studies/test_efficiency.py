@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from rich.console import Console
 from toy_menus import any_of, as_toml, menus, outcomes
 from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_events

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from pileup_toys import crossing_catalogue, crossings
 from toy_menus import as_toml, judged, menus, pt
 from toys import engine, factors, memory_catalogue, menu_from, toy_events

@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plugin_toys import write_card
 from toys import engine, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
 from trigemu.api import MenuRates
 from trigemu.emulation.budgets import solve_budgets
-from trigemu.results.text import rates as output
-from trigemu.results.text import threshold_scan as output_scan
+from trigemu.results.text import rates as output, threshold_scan as output_scan
 from trigemu.samples.catalogue import Catalogue
 from trigemu.studies.scan_steps import Steps
 from trigemu.studies.threshold_scan import Met, Scan, scan, thresholds_met

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trigemu.support import cache
-from trigemu.support.cache import folder_of_cache
+from trigemu.support.cache import NoCacheError, folder_of_cache
 from trigemu.support.errors import TrigemuError
 
 
@@ -28,6 +28,15 @@ def test_home_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ho
     monkeypatch.setenv("XDG_CACHE_HOME", home)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert folder_of_cache() == tmp_path / ".cache" / "trigemu"
+
+
+def test_a_user_without_a_home_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CACHE_HOME", "TRIGEMU_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 5)
+    assert cache.cache_folders() == []
+    with pytest.raises(NoCacheError, match="there is no home folder to keep compiled models in: set XDG"):
+        folder_of_cache()
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o702, 0o777])

@@ -21,7 +21,8 @@ LOADED, COMPILED, UNKEPT = (1, 0, 0), (0, 1, 0), (0, 1, 1)
 FOR_OTHERS = """
 from trigemu.support import compile_for_others
 compile_for_others()
-from trigemu.support import KEPT, delta_phi
+from trigemu.support import KEPT
+from trigemu.observables import delta_phi
 delta_phi(1.0, 2.0)
 print(KEPT.loaded, len(KEPT.compiled))
 """

@@ -11,8 +11,7 @@ from typing import Any, ClassVar, Literal
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import Key, TableError, TomlTable, load_toml, read_table

@@ -7,8 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from project import ROOT
 
 import trigemu

@@ -11,7 +11,7 @@ from toys import menu_from
 
 from trigemu import Events, make_events, make_plan
 from trigemu.emulation.plan import decide
-from trigemu.support.errors import SampleError
+from trigemu.samples import SampleError
 
 RNG = random.Random(4)
 WORDS = [[RNG.getrandbits(64) for _ in range(40)] for _ in range(2)]

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from function_toys import curved, is_close, text, toy_menu
-from function_toys import toy_kind as toy_kind
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from function_toys import curved, is_close, text, toy_kind as toy_kind, toy_menu
+from hypothesis import given, settings, strategies as st
 from stream_toys import events_of
 
 from trigemu import TrigemuError, decide, make_plan

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from toys import memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu

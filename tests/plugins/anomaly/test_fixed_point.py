@@ -6,16 +6,16 @@ import math
 import shutil
 import subprocess
 from fractions import Fraction
+from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from trigemu.support.errors import TrigemuError
 from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_firmware.tools import ap_types
 
 TYPES = st.builds(
     ApFixed,
@@ -154,10 +154,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[ApFixed, np.ndarray]:
     """Kind → numbers and sums of numbers, as conifer's C++ makes them."""
     if not shutil.which("g++"):
         pytest.skip("no g++")
-    try:
-        headers = ap_types()
-    except TrigemuError as error:
-        pytest.skip(str(error))
+    package = find_spec("hls4ml")
+    if package is None or package.origin is None:
+        pytest.skip("hls4ml, which has the headers, is not installed")
+    headers = Path(package.origin).parent / "templates" / "vivado" / "ap_types"
     folder = tmp_path_factory.mktemp("words")
     kinds = [kind for some in KINDS.values() for kind in some]
     calls = "\n".join(f"words<{kind}>(x);" for kind in kinds)

@@ -11,8 +11,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from onnx import helper
 from onnx_graphs import random_graph
 from onnx_toys import autoencoder, linear, model

@@ -8,8 +8,7 @@ from collections import Counter
 import numpy as np
 import onnxruntime
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from onnx import helper
 from onnx_graphs import random_graph
 from onnx_toys import autoencoder, linear, model

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tree_toys import floating_walk, inputs, random_trees
 
 from trigemu_anomaly import tree_cells

@@ -7,8 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tree_toys import fixed_walk, floating_walk, inputs, precision, random_trees
 
 from trigemu.support.errors import TrigemuError

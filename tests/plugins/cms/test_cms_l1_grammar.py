@@ -6,8 +6,7 @@ import random
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trigemu.support.errors import TrigemuError
 from trigemu_cms.cms_l1_grammar import (

@@ -7,12 +7,11 @@ import lzma
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from l1_toys import vector_line
 
 from trigemu import TrigemuError
-from trigemu.support.errors import SampleError
+from trigemu.samples import SampleError
 from trigemu_cms import cms_text
 from trigemu_cms.cms_text import decoded
 from trigemu_cms.cms_vector import CMSVector

@@ -10,14 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from l1_toys import calorimeter, jet, muon, vector_line
 from real_data import real_file
 
-from trigemu.samples import catalogue_of
+from trigemu.samples import SampleError, catalogue_of
 from trigemu.samples.formats.source import ReadEvents
-from trigemu.support.errors import SampleError
 from trigemu_cms.cms_vector import ORBIT, CMSVector
 
 

@@ -9,9 +9,9 @@ from places import (
     Place,
     check_nothing_else_is_opened,
     check_others_get_to_the_libraries,
+    libraries as libraries,
     of_format,
 )
-from places import libraries as libraries
 
 from trigemu_cms.cms_l1_xml import read_xml
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 import shutil
@@ -11,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from decade_toys import MENU, Models
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from project import ROOT
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue
-from trigemu.cli.commands import cli
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
 
@@ -62,17 +61,6 @@ def place(models: Models, root_file: Path, monkeypatch: pytest.MonkeyPatch) -> M
 
 
 @pytest.fixture
-def trigemu() -> Run:
-    def run(*arguments: str) -> tuple[int, str]:
-        result = CliRunner().invoke(cli, arguments, prog_name="trigemu")
-        if result.exception and not isinstance(result.exception, SystemExit):
-            raise result.exception
-        return result.exit_code, result.output
-
-    return run
-
-
-@pytest.fixture
 def without_layout(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are drawn where their axes happen to be: to lay them out takes most of the time."""
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda self, figure: None)
@@ -104,6 +92,9 @@ def test_help_needs_no_extra(trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def forget_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the test ends. All parts are imported before, so that none is left which the test imported."""
+    for part in ("train", "write"):
+        importlib.import_module(f"trigemu_decade.training.{part}")
     for name in [name for name in sys.modules if name.startswith("trigemu_decade.training")]:
         monkeypatch.delitem(sys.modules, name)
     package = sys.modules["trigemu_decade"]
@@ -262,13 +253,6 @@ def test_a_file_that_was_changed(place: Models, trigemu: Run, file: str, command
     expected = r"trigemu: menu\.toml:(27|30): trigger 'AD': "  # the trigger, or its card
     assert all(re.match(expected, line) for line in text.splitlines())
     assert file in text
-
-
-def test_run_without_the_plugin(place: Models, trigemu: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", "empty")
-    status, text = trigemu("run", "menu.toml", "--samples", "catalogue.toml")
-    assert status == 2
-    assert "no plugin 'decade' is installed or in empty" in text
 
 
 def test_a_compiler_that_fails(

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import chi2_contingency, chisquare
 
 from trigemu_decade.closure import Closure, bin_numbers, closures, make_axis

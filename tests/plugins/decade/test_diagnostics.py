@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import spearmanr
 
-from trigemu_decade.diagnostics import diagnose, overlap, pinball, rank_correlations
-from trigemu_decade.diagnostics import rank_correlation as correlated
+from trigemu_decade.diagnostics import (
+    diagnose,
+    overlap,
+    pinball,
+    rank_correlation as correlated,
+    rank_correlations,
+)
 
 Toy = Callable[..., Any]
 

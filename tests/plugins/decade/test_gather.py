@@ -14,10 +14,9 @@ from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, to
 
 from trigemu.emulation.plan import Plan
 from trigemu.observables.workspace import Workspace
-from trigemu.samples import Sample
+from trigemu.samples import Sample, SampleError
 from trigemu.samples.events import Events
 from trigemu.samples.split import EVALUATION, TRAINING
-from trigemu.support.errors import SampleError
 from trigemu_decade.gather import Gathered, gather
 
 PlainEvents = list[dict[str, Any]]

@@ -15,7 +15,6 @@ import pytest
 import treelite
 import xgboost
 from decade_toys import train_quantile
-from project import ROOT
 
 from trigemu.support.children import Limits
 from trigemu.support.errors import TrigemuError
@@ -282,9 +281,7 @@ def test_two_processes_compile_at_once(booster: xgboost.Booster, fresh_cache: Pa
     script = (
         "import sys, numpy as np\n"
         "from pathlib import Path\n"
-        "from trigemu.triggers.plugins import find\n"
-        "from trigemu.triggers.models import tree_cells\n"
-        f"find('decade', [Path({str(ROOT / 'plugins')!r})]).load()\n"
+        "from trigemu_anomaly import tree_cells\n"
         "from trigemu_decade.quantile import load_trees\n"
         "tree_cells.MAX_CELLS = 0\n"
         "print('ready', flush=True); input()\n"

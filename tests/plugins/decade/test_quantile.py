@@ -17,6 +17,7 @@ from decade_toys import train_quantile
 from trigemu.observables.expressions import Constant
 from trigemu.observables.model_inputs import Inputs
 from trigemu.support.errors import TrigemuError
+from trigemu_anomaly import tree_score
 from trigemu_decade import library, quantile
 from trigemu_decade.quantile import Quantile, load_trees
 
@@ -62,6 +63,17 @@ def test_a_table_has_the_bits_of_the_interpreter(trees: int) -> None:
     model = treelite.frontend.from_xgboost_json(content(booster).decode())
     x = np.concatenate([grid(), library.edges(model, 2000)])
     np.testing.assert_array_equal(load_trees(content(booster), 2).predict(x), library.interpret(model, x))
+
+
+@pytest.mark.usefixtures("no_tables")
+def test_a_row_of_compiled_trees(booster: xgboost.Booster) -> None:
+    trees = load_trees(bytes(booster.save_raw("json")), 2)
+    rows = np.random.default_rng(1).exponential(25, (500, 2)).astype(np.float32)
+    rows[::3, 0] = 0
+    result = np.full(1, np.nan, np.float32)
+    alone = [tree_score(trees.address, row.ctypes.data, result.ctypes.data) for row in rows]
+    np.testing.assert_array_equal(alone, trees.predict(rows))
+    np.testing.assert_allclose(alone, booster.inplace_predict(rows), rtol=1e-6)
 
 
 def test_a_table_needs_no_compiler(fresh_cache: Path, compiler: Callable[[str], Path]) -> None:

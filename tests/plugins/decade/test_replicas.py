@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from decade_toys import TRAINING as CONFIG
-from decade_toys import TRAINING_MENU as OTHERS
-from project import ROOT
+from decade_toys import TRAINING as CONFIG, TRAINING_MENU as OTHERS
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu
@@ -38,7 +36,6 @@ bins = "0:100:50"
 
 
 def command(*given: str) -> tuple[int, str]:
-    os.environ["TRIGEMU_PLUGIN_PATH"] = str(ROOT / "plugins")
     result = CliRunner().invoke(cli, ("decade", *given), prog_name="trigemu")
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
@@ -46,7 +43,7 @@ def command(*given: str) -> tuple[int, str]:
 
 
 def menu_of(folder: str) -> str:
-    return '[menu]\nplugins = ["decade"]\n' + OTHERS + AD.format(folder)
+    return OTHERS + AD.format(folder)
 
 
 @pytest.fixture(scope="module")

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from decade_toys import MENU, Models
 
-from trigemu import Catalogue
+from trigemu import Catalogue, Menu, emulate, rates_of
+from trigemu.api import Contents
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
 from trigemu_decade.report import TITLE, sections
-from trigemu_pages.report.page import write_figures
-from trigemu_pages.report.sections import of_plugins
-from trigemu_pages.report_contents import collect_contents
 
 AD2 = MENU[MENU.index('[[trigger]]\nname = "AD"') :].replace('"AD"', '"AD2"')
 
 
+def contents(menu: Menu, catalogue: Catalogue) -> Contents:
+    """Of a report on this menu alone."""
+    rates = rates_of(emulate([menu], catalogue))
+    return Contents((rates,), comparison=None, combinations=(), scans=(), profiles=(), turnons=())
+
+
 def test_a_menu_has_a_section_with_the_figures_and_their_numbers(
-    models: Models, catalogue: Catalogue, tmp_path: Path
+    models: Models, catalogue: Catalogue
 ) -> None:
     menu = models.menu()
-    (section,) = sections(collect_contents([menu], catalogue))
+    (section,) = sections(contents(menu, catalogue))
     events = scored_events(menu, catalogue)
     result = diagnose(events)
     assert section.title == TITLE
@@ -39,19 +41,10 @@ def test_a_menu_has_a_section_with_the_figures_and_their_numbers(
         assert rates[rows].sum() == pytest.approx(events.weight.sum())
     plane = pictures["decade_toy_AD_acceptance_jet_0_pt_photon_0_pt"].numbers
     assert sum(plane["events"]) == len(events.weight)  # type: ignore[arg-type]
-    files = write_figures([section], tmp_path / "figures")
-    assert len(files) == 3 * len(pictures)
 
 
 def test_each_trigger_has_its_own(models: Models, catalogue: Catalogue) -> None:
-    found = list(sections(collect_contents([models.menu(MENU + "\n" + AD2)], catalogue)))
+    found = list(sections(contents(models.menu(MENU + "\n" + AD2), catalogue)))
     assert [section.title for section in found] == [f"{TITLE}: AD", f"{TITLE}: AD2"]
     names = [picture.name for section in found for picture in section.pictures]
     assert len(set(names)) == len(names)
-
-
-def test_a_report_asks_the_plugins_of_its_menus(models: Models, catalogue: Catalogue) -> None:
-    menu = models.menu()
-    (section,) = of_plugins(collect_contents([menu], catalogue))
-    assert section.menu == "toy"
-    assert section.title == TITLE

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import shutil
 import tomllib
 from pathlib import Path
@@ -13,7 +12,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from decade_toys import TRAINING, TRAINING_MENU
-from project import ROOT
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import open_catalogue, read_menu, run
@@ -41,7 +39,7 @@ def place(tmp_path: Path, root_file: Path, monkeypatch: pytest.MonkeyPatch) -> P
     Path("catalogue.toml").write_text(CATALOGUE)
     Path("train.toml").write_text(TRAINING)
     Path("others.toml").write_text(TRAINING_MENU)
-    Path("menu.toml").write_text('[menu]\nplugins = ["decade"]\n' + MENU)
+    Path("menu.toml").write_text(MENU)
     return tmp_path
 
 
@@ -50,11 +48,7 @@ def train(*more: str) -> tuple[int, str]:
 
 
 def command(*given: str) -> tuple[int, str]:
-    os.environ["TRIGEMU_PLUGIN_PATH"] = str(ROOT / "plugins")
-    try:
-        result = CliRunner().invoke(cli, ("decade", *given), prog_name="trigemu")
-    finally:
-        del os.environ["TRIGEMU_PLUGIN_PATH"]
+    result = CliRunner().invoke(cli, ("decade", *given), prog_name="trigemu")
     if result.exception and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, result.output
@@ -110,7 +104,7 @@ def test_training_replaces_a_set_at_once_and_continues(place: Path, monkeypatch:
     shutil.rmtree("out")
     assert train() == (0, said)
     assert files() == {name: content for name, content in made.items() if name != "mine.toml"}
-    menu = read_menu(Path("menu.toml"), (ROOT / "plugins",))
+    menu = read_menu(Path("menu.toml"))
     assert run(menu, open_catalogue("catalogue.toml")).triggers[1].total.hz > 0
 
 
@@ -152,9 +146,7 @@ def test_x_from_the_menu(place: Path) -> None:
     assert card["objects"]["hard"]["pt"] == {"min": 25.0}
     assert [step["observable"] for step in card["quantile"]["chosen"]] == ["", "hard[0].pt"]
     assert card["quantile"]["chosen"][1]["trigger"] == "J"
-    assert (
-        run(read_menu("menu.toml", [ROOT / "plugins"]), open_catalogue("catalogue.toml"))["AD"].total.hz > 0
-    )
+    assert run(read_menu("menu.toml"), open_catalogue("catalogue.toml"))["AD"].total.hz > 0
     again = command("suggest", "train.toml", "--samples", "catalogue.toml")
     assert again[0] == 0
     assert again[1] in said

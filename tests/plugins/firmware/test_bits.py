@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, example, given, settings, strategies as st
 from tree_toys import floating_walk, inputs, precision, random_trees
 
 from trigemu.support.errors import TrigemuError

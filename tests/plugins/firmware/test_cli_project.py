@@ -21,10 +21,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.triggers.models.precision import PrecisionTable, TreeModel
-from trigemu.triggers.models.trees import Ensemble
-from trigemu.triggers.anomaly import InputBlock, read_inputs
-from trigemu.triggers.base import Compiled, ScoreKind
+from trigemu.api import Compiled, ScoreKind
+from trigemu_anomaly import Ensemble, InputBlock, PrecisionTable, TreeModel, read_inputs
 
 whole = lambda *numbers: np.array(numbers, np.int32)
 TREES = Ensemble(

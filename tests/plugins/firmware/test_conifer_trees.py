@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from firmware_toys import needs, toy
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from tree_toys import inputs
 
 from trigemu.support.errors import TrigemuError

@@ -20,8 +20,7 @@ from trigemu.observables.model_inputs import Features
 from trigemu.support.errors import TrigemuError
 from trigemu_anomaly.precision import PrecisionTable
 from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
-from trigemu_firmware import export as exporting
-from trigemu_firmware import vectors
+from trigemu_firmware import export as exporting, vectors
 from trigemu_firmware.bits import choose
 from trigemu_firmware.export import SATURATING_PRECISION, InputSource, export
 from trigemu_firmware.project import Manifest, open_project

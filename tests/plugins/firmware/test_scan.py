@@ -162,9 +162,9 @@ INTERRUPTED = """
 import sys
 from pathlib import Path
 
-from trigemu.firmware.scan import each_of
-from trigemu.firmware.tools import run, scratch
 from trigemu.support import end_on_signals
+from trigemu_firmware import each_of
+from trigemu_firmware.tools import run, scratch
 
 
 def synthesised(number):

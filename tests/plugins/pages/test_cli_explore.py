@@ -1,4 +1,4 @@
-"""`trigemu explore` as users give it; what its page does is tested in a browser (tests/output/explorer)."""
+"""`trigemu explore` as users give it; what its page does is tested in a browser (explorer/test_page.py)."""
 
 from __future__ import annotations
 

@@ -144,9 +144,13 @@ def test_mistakes_end_with_a_message_and_no_page(
     assert menus.files() == before
 
 
-PLUGIN = "from trigemu.triggers.threshold import Threshold\nKINDS = {'mine': Threshold}\n"
+PLUGIN = """
+from trigemu.api import Plugin
+
+PLUGIN = Plugin(sections={"mine": ".report:sections"})
+"""
 SECTION = """
-from trigemu.output.report.section import Section
+from trigemu.api import Section
 
 def sections(contents):
     yield Section("A section of my own", (contents.variants[0].menu.name, contents.catalogue.table.name))
@@ -157,11 +161,11 @@ def sections(contents):
     ("source", "status", "message"),
     [
         (SECTION, 0, ""),
-        ("def sections(contents): return 1 / 0", 2, "its report fails: ZeroDivisionError"),
-        ("def sections(contents): return ['a']", 2, "its report.sections gave str, expected Sections"),
-        ("sections = 3", 2, "its report fails: TypeError"),
-        ("1 / 0", 2, "its report fails: ZeroDivisionError"),
-        ("", 2, "its report fails: AttributeError"),
+        ("def sections(contents): return 1 / 0", 2, "its section 'mine' fails: ZeroDivisionError"),
+        ("def sections(contents): return ['a']", 2, "its section 'mine' gave str, expected Sections"),
+        ("sections = 3", 2, "its section 'mine' fails: TypeError"),
+        ("1 / 0", 2, "its section 'mine' cannot be loaded: ZeroDivisionError"),
+        ("", 2, "PLUGIN places 'mine' at '.report:sections', but there is none"),
     ],
 )
 def test_plugins_of_a_menu_add_sections(

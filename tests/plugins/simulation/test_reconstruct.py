@@ -187,6 +187,6 @@ def test_momentum_balance(hard: Particles) -> None:
 
 
 def test_no_banner_on_stdout() -> None:
-    code = "from trigemu.generate import reconstruct; reconstruct.fastjet_module(); print('mine')"
+    code = "from trigemu_simulation import reconstruct; reconstruct.fastjet_module(); print('mine')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "mine\n"

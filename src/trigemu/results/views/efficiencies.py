@@ -10,8 +10,7 @@ from rich.console import RenderableType
 import trigemu.results.text.efficiency as written
 from trigemu import __version__
 from trigemu.results.numbers import count
-from trigemu.results.views.turnon import VIEW as OF_TURNON
-from trigemu.results.views.turnon import labels
+from trigemu.results.views.turnon import VIEW as OF_TURNON, labels
 from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import Efficiencies
 

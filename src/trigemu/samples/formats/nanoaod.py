@@ -24,9 +24,10 @@ from typing import Any, ClassVar
 import awkward as ak
 import uproot
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Need
 from trigemu.samples.formats.root import RootFile
-from trigemu.support import BoolArray, SampleError
+from trigemu.support import BoolArray
 
 #: Scalar → the branches it may be in; the first that exists is used.
 SCALARS = {

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping
 import awkward as ak
 import numpy as np
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.events import Collection, Need, first_unordered
 from trigemu.samples.formats.source import Schema
 from trigemu.samples.limits import first_falling
-from trigemu.support import Array, IntArray, SampleError, kernel
+from trigemu.support import Array, IntArray, kernel
 
 
 def schema_of(needs: Iterable[Need]) -> Schema:

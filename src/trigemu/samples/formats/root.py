@@ -13,6 +13,7 @@ import awkward as ak
 import numpy as np
 import uproot
 
+from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.events import Need
 from trigemu.samples.formats.decoded import WINDOW_BYTES, Decoded, Part, pieces
 from trigemu.samples.formats.ragged import collection_of, flat, schema_of
@@ -20,7 +21,7 @@ from trigemu.samples.formats.source import ReadEvents, Schema, Source
 from trigemu.samples.formats.uproot_file import Branches, field_until, open_root
 from trigemu.samples.locations import located
 from trigemu.samples.sealed import sealed_file
-from trigemu.support import CHUNK_EVENTS, Array, IntArray, SampleError, UnreadableError
+from trigemu.support import CHUNK_EVENTS, Array, IntArray
 
 
 @dataclass

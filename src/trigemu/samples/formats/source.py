@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from trigemu.samples.errors import UnreadableError
 from trigemu.samples.events import Collection, Need
 from trigemu.samples.locations import opened, parts
 from trigemu.samples.sealed import opened_sealed
-from trigemu.support import Array, BoolArray, UnreadableError, fingerprint
+from trigemu.support import Array, BoolArray, fingerprint
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from typing import Any
 import uproot
 import uproot.language
 
+from trigemu.samples.errors import SampleError
 from trigemu.samples.locations import located, regular, timeouts
-from trigemu.support import SampleError
 
 #: A name or type in C++: without quotes, brackets of calls, backslashes and line ends, no text in generated
 #: code can end early.

@@ -71,6 +71,24 @@ class Work(Prepared[_U, R], Protocol[_U, R]):
         """Return whether a unit is left out, because it was given up, or another one of the same file."""
 
 
+class SubmittingEngine(Protocol):
+    """What `Submitted` uses of its engine (`Engine`): where work goes, and what becomes of results and
+    failures."""
+
+    executor: Any
+    task_seconds: float
+    tasks: int
+    retried: int
+    reused: int
+
+    @property
+    def workers(self) -> int | None: ...
+
+    def gives_up(self, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool: ...
+
+    def kept(self, work: Work[U, R], units: Sequence[U], results: Sequence[R]) -> R: ...
+
+
 @runtime_checkable
 class Executor(Protocol):
     """What runs tasks, such as the executors of `concurrent.futures`."""

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-from trigemu.support.errors import TrigemuError, UnreadableError
+from trigemu.support.errors import RetryableError, TrigemuError
 from trigemu.support.execution.checkpoint import Checkpoint, Head, Part
 from trigemu.support.execution.contracts import Executor, R, U, Work
-from trigemu.support.execution.processes import WorkerLostError
 from trigemu.support.execution.submitted import Submitted
 from trigemu.support.execution.tasks import this_program
 
@@ -164,7 +163,7 @@ class Engine:
     def gives_up(self, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
         """Wait for another attempt at a unit and return False, if it may succeed; else raise its error, or
         return True where the unit is left out."""
-        if isinstance(error, UnreadableError | WorkerLostError) and failures <= self.retries:
+        if isinstance(error, RetryableError) and failures <= self.retries:
             self.retried += 1
             time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
             return False

@@ -19,14 +19,14 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar, cast
 
-from trigemu.support.errors import TrigemuError
+from trigemu.support.errors import RetryableError, TrigemuError
 from trigemu.support.execution import worker
 from trigemu.support.interruption import undone
 
 R = TypeVar("R")
 
 
-class WorkerLostError(TrigemuError):
+class WorkerLostError(RetryableError):
     """A worker ended before it answered."""
 
 

@@ -9,16 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 from trigemu.support.errors import TrigemuError
 from trigemu.support.execution.checkpoint import Part
-from trigemu.support.execution.contracts import R, U, Work
+from trigemu.support.execution.contracts import R, SubmittingEngine, U, Work
 from trigemu.support.execution.processes import WorkerLostError
 from trigemu.support.execution.tasks import Outcome, RefusedError, Task, perform, this_program
-
-if TYPE_CHECKING:
-    from trigemu.support.execution.engine import Engine
 
 #: Units of a task, which are sent with it.
 MOST_UNITS = 512
@@ -54,7 +51,7 @@ class _Run(Generic[U, R]):
 class Submitted(Generic[U, R]):
     """One work on the executor of an engine."""
 
-    def __init__(self, engine: Engine, work: Work[U, R], units: Sequence[U]) -> None:
+    def __init__(self, engine: SubmittingEngine, work: Work[U, R], units: Sequence[U]) -> None:
         self._engine, self._work = engine, work
         self._content = work.content()
         self._digest = hashlib.sha256(self._content).hexdigest()

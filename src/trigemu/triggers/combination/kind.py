@@ -29,8 +29,8 @@ from trigemu.observables import (
     Window,
     Workspace,
     any_of,
+    harder_than,
     window_mistakes,
-    without_soft_objects,
 )
 from trigemu.support import BoolArray, FloatArray, IntArray, Key, TomlTable, TrigemuError, kernel
 from trigemu.triggers.base import Compiled, Context, Kind
@@ -47,6 +47,7 @@ from trigemu.triggers.combination.pairs import (
     passes,
 )
 from trigemu.triggers.extent import Choice, Extent
+from trigemu.triggers.questions import cuts_on, kind_extent, objects_used, without_soft_objects
 
 MAX_LEGS = 12
 #: The largest number of cuts on pairs: three times the number of pairs of twelve legs.
@@ -141,29 +142,6 @@ class Combination(Kind, frozen=True):
             legs.append(made)
         return CompiledCombination(tuple(legs), tuple(together.cuts()), tuple(self._twins()))
 
-    def cuts_on(self) -> Iterator[tuple[str, float | None]]:
-        """Of each leg the pT of the object that is first to fill it, and quantities of pairs of these."""
-        seen: Counter[str] = Counter()
-        objects = []
-        for leg in self.legs:
-            objects.append(f"{leg.object}[{seen[leg.object]}]")
-            seen[leg.object] += 1
-            if leg.crossing == 0:
-                window = leg.windows.get("pt")
-                yield f"{objects[-1]}.pt", window.lowest if isinstance(window, Window) else None
-        for pair in self.pairs:
-            first, second = (objects[leg] for leg in pair.legs)
-            if all(self.legs[leg].crossing == 0 for leg in pair.legs):
-                for name, form in _OF_PAIRS.items():
-                    if (window := getattr(pair, name)) is not None:
-                        yield form.format(first, second), window.lowest
-
-    def extent(self, context: Context) -> Extent:
-        compiled = self.compile(context)
-        if any(cut.every for cut in compiled.cuts):  # looser legs may mean more vetoes
-            return Extent(conditions=(compiled,))
-        return Extent(choices=(Choice(compiled.legs, compiled.cuts),))
-
     def _twins(self) -> Iterator[int]:
         """Yield, for each leg, the last earlier leg with the same requirements, also on pairs with every
         other leg, or −1. Their objects are tried in one order only, which halves the search."""
@@ -179,6 +157,33 @@ class Combination(Kind, frozen=True):
         for second, leg in enumerate(self.legs):
             before = (first for first in range(second - 1, -1, -1) if self.legs[first] == leg)
             yield next((f for f in before if asked({f: second, second: f}) == asked({})), -1)
+
+
+@cuts_on.register(Combination)
+def _(kind: Combination) -> Iterator[tuple[str, float | None]]:
+    """Of each leg the pT of the object that is first to fill it, and quantities of pairs of these."""
+    seen: Counter[str] = Counter()
+    objects = []
+    for leg in kind.legs:
+        objects.append(f"{leg.object}[{seen[leg.object]}]")
+        seen[leg.object] += 1
+        if leg.crossing == 0:
+            window = leg.windows.get("pt")
+            yield f"{objects[-1]}.pt", window.lowest if isinstance(window, Window) else None
+    for pair in kind.pairs:
+        first, second = (objects[leg] for leg in pair.legs)
+        if all(kind.legs[leg].crossing == 0 for leg in pair.legs):
+            for name, form in _OF_PAIRS.items():
+                if (window := getattr(pair, name)) is not None:
+                    yield form.format(first, second), window.lowest
+
+
+@kind_extent.register(Combination)
+def _(kind: Combination, context: Context) -> Extent:
+    compiled = kind.compile(context)
+    if any(cut.every for cut in compiled.cuts):  # looser legs may mean more vetoes
+        return Extent(conditions=(compiled,))
+    return Extent(choices=(Choice(compiled.legs, compiled.cuts),))
 
 
 @dataclass(frozen=True)
@@ -204,19 +209,6 @@ class CompiledCombination(Compiled):
             starts, _, objects = candidates(work, self.legs, events, COLUMNS)
             fired[events] = self.search(work, events, starts, objects)
         return fired
-
-    def single(self) -> CompiledCombination:
-        """Return the trigger itself, which `decisions.stream` supports directly."""
-        return self
-
-    def uses(self) -> Iterator[Use]:
-        for leg in self.legs:
-            lowest = (window.span()[0] for window in any_of(dict(leg.windows).get("pt", ())))
-            yield leg.objects, min(lowest, default=-math.inf)
-
-    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> CompiledCombination:
-        legs = (replace(leg, objects=without_soft_objects(leg.objects, lowest)) for leg in self.legs)
-        return replace(self, legs=tuple(legs))
 
     def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
         """Search some events for a choice among their candidates, bool[s]; see `legs.candidates`."""
@@ -251,6 +243,19 @@ class CompiledCombination(Compiled):
             np.array(cuts, np.int64).reshape(-1, CUT),
             np.array(numbers, np.float64),
         )
+
+
+@objects_used.register(CompiledCombination)
+def _(trigger: CompiledCombination) -> Iterator[Use]:
+    for leg in trigger.legs:
+        lowest = (window.span()[0] for window in any_of(dict(leg.windows).get("pt", ())))
+        yield leg.objects, min(lowest, default=-math.inf)
+
+
+@without_soft_objects.register(CompiledCombination)
+def _(trigger: CompiledCombination, lowest: Mapping[Derivation, float]) -> CompiledCombination:
+    legs = (replace(leg, objects=harder_than(leg.objects, lowest)) for leg in trigger.legs)
+    return replace(trigger, legs=tuple(legs))
 
 
 #: Columns of the arrays of legs and of cuts.

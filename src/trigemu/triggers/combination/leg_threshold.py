@@ -11,7 +11,7 @@ It is above the threshold where a combination fires whose leg has `pt = { above 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -25,6 +25,7 @@ from trigemu.triggers.combination.kind import Combination, CompiledCombination, 
 from trigemu.triggers.combination.legs import candidates
 from trigemu.triggers.combination.pairs import COLUMNS, Charge, Pair
 from trigemu.triggers.extent import Extent
+from trigemu.triggers.questions import cuts_on, kind_extent, objects_used, score_above, without_soft_objects
 
 
 class LegThreshold(ScoreKind, frozen=True):
@@ -73,22 +74,26 @@ class LegThreshold(ScoreKind, frozen=True):
         column = context.objects(self.legs[self.leg].object, self.column).column(self.column)
         return CompiledLegThreshold(replace(compiled, twins=tuple(twins)), self.leg, column, self.cut)
 
-    def cuts_on(self) -> Iterator[tuple[str, float | None]]:
-        yield from self._combination().cuts_on()
-
-    def extent(self, context: Context) -> Extent:
-        return self._combination().extent(context)
-
     def _without_threshold(self) -> Combination:
         return Combination(legs=self.legs, pairs=self.pairs, charge=self.charge, mass3=self.mass3)
 
-    def _combination(self) -> Combination:
+    def combination(self) -> Combination:
         """Return the combination that fires where the score is above the cut."""
         leg = self.legs[self.leg]
         windows = leg.windows | {self.column: Window(above=self.cut)}
         legs = [*self.legs]
         legs[self.leg] = msgspec.structs.replace(leg, windows=windows)
         return msgspec.structs.replace(self._without_threshold(), legs=tuple(legs))
+
+
+@cuts_on.register(LegThreshold)
+def _(kind: LegThreshold) -> Iterable[tuple[str, float | None]]:
+    return cuts_on(kind.combination())
+
+
+@kind_extent.register(LegThreshold)
+def _(kind: LegThreshold, context: Context) -> Extent | None:
+    return kind_extent(kind.combination(), context)
 
 
 @dataclass(frozen=True)
@@ -105,46 +110,49 @@ class CompiledLegThreshold(Compiled):
         return self.combination.margin
 
     def evaluate(self, work: Workspace) -> FloatArray:
-        return self.score_above(work, -math.inf)
+        return _score_above(self, work, -math.inf)
 
-    def score_above(self, work: Workspace, cut: float) -> FloatArray:
-        """Of events above the cut, try the object with the largest value, then the next one, until there are
-        others for the other legs."""
-        above = self._above(cut)
-        events = np.flatnonzero(above.evaluate(work))
-        starts, rows, objects = candidates(work, above.legs, events, COLUMNS)
-        own = starts[self.leg]
-        values = np.full(objects.shape[1], -np.inf)
-        of_leg = slice(own[0], own[-1])
-        values[of_leg] = work.column(above.legs[self.leg].objects, self.column)[rows[of_leg]]
-        falling = own[0] + np.lexsort((-values[of_leg], np.repeat(np.arange(len(events)), np.diff(own))))
-        score = np.full(len(work.events), -np.inf)
-        tried, waiting = own[:-1] - own[0], np.arange(len(events))
-        while len(waiting):
-            chosen = falling[tried[waiting]]
-            found = above.search(
-                work, events[waiting], *_with_one(starts, objects, waiting, self.leg, chosen)
-            )
-            score[events[waiting[found]]] = values[chosen[found]]
-            tried[waiting] += 1
-            waiting = waiting[~found]
-        return score
-
-    def single(self) -> CompiledCombination:
-        return self._above(self.cut)
-
-    def uses(self) -> Iterator[Use]:
-        yield from self._above(self.cut).uses()
-
-    def without_soft_objects(self, lowest: Mapping[Derivation, float]) -> CompiledLegThreshold:
-        return replace(self, combination=self.combination.without_soft_objects(lowest))
-
-    def _above(self, cut: float) -> CompiledCombination:
+    def fired_above(self, cut: float) -> CompiledCombination:
         """Return the combination that fires where the score is above a cut."""
         legs = [*self.combination.legs]
         windows = (*legs[self.leg].windows, (self.column, Window(above=cut)))
         legs[self.leg] = replace(legs[self.leg], windows=windows)
         return replace(self.combination, legs=tuple(legs))
+
+
+@score_above.register(CompiledLegThreshold)
+def _score_above(trigger: CompiledLegThreshold, work: Workspace, cut: float) -> FloatArray:
+    """Of events above the cut, try the object with the largest value, then the next one, until there are
+    others for the other legs."""
+    above = trigger.fired_above(cut)
+    events = np.flatnonzero(above.evaluate(work))
+    starts, rows, objects = candidates(work, above.legs, events, COLUMNS)
+    own = starts[trigger.leg]
+    values = np.full(objects.shape[1], -np.inf)
+    of_leg = slice(own[0], own[-1])
+    values[of_leg] = work.column(above.legs[trigger.leg].objects, trigger.column)[rows[of_leg]]
+    falling = own[0] + np.lexsort((-values[of_leg], np.repeat(np.arange(len(events)), np.diff(own))))
+    score = np.full(len(work.events), -np.inf)
+    tried, waiting = own[:-1] - own[0], np.arange(len(events))
+    while len(waiting):
+        chosen = falling[tried[waiting]]
+        found = above.search(work, events[waiting], *_with_one(starts, objects, waiting, trigger.leg, chosen))
+        score[events[waiting[found]]] = values[chosen[found]]
+        tried[waiting] += 1
+        waiting = waiting[~found]
+    return score
+
+
+@objects_used.register(CompiledLegThreshold)
+def _(trigger: CompiledLegThreshold) -> Iterable[Use]:
+    return objects_used(trigger.fired_above(trigger.cut))
+
+
+@without_soft_objects.register(CompiledLegThreshold)
+def _(trigger: CompiledLegThreshold, lowest: Mapping[Derivation, float]) -> CompiledLegThreshold:
+    soft_free = without_soft_objects(trigger.combination, lowest)
+    assert isinstance(soft_free, CompiledCombination)
+    return replace(trigger, combination=soft_free)
 
 
 @kernel

@@ -13,20 +13,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from trigemu.observables import Integers, Range, Scale
-from trigemu.support import (
-    FloatArray,
-    IntArray,
-    TomlTable,
-    TrigemuError,
-    delta_phi,
-    delta_r,
-    inlined,
-    kernel,
-    momentum_x,
-    momentum_y,
-    pair_mass,
-)
+from trigemu.observables import Integers, Range, Scale, delta_phi, delta_r, momentum_x, momentum_y, pair_mass
+from trigemu.support import FloatArray, IntArray, TomlTable, TrigemuError, inlined, kernel
 from trigemu.triggers.combination import integer
 from trigemu.triggers.combination.integer import (
     DETA,

@@ -13,9 +13,7 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import compare, emulate, rates_of
 from trigemu.api import MenuRates
-from trigemu.results.text import compare as of_comparison
-from trigemu.results.text import rates as of_rates
-from trigemu.results.text import threshold_scan as of_scan
+from trigemu.results.text import compare as of_comparison, rates as of_rates, threshold_scan as of_scan
 from trigemu.studies import Steps, scan
 
 MENU = """

@@ -14,9 +14,8 @@ from real_data import real_file
 from toys import COLUMNS, toy_events, write_root
 
 import trigemu
-from trigemu.samples import catalogue_of
+from trigemu.samples import SampleError, catalogue_of
 from trigemu.samples.formats.nanoaod import NanoAOD
-from trigemu.support.errors import SampleError
 
 NEEDS = [("jet", c) for c in COLUMNS] + [("muon", "charge"), ("", "met"), ("", "met_phi")]
 

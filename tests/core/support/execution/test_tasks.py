@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from work_toys import Item, Recital, calls, items, numbers
 
-from trigemu.support import TrigemuError, UnreadableError
+from trigemu.support import RetryableError, TrigemuError
 from trigemu.support.execution import tasks
 from trigemu.support.execution.tasks import KEPT, Outcome, RefusedError, Task, perform, this_program
 
@@ -68,7 +68,7 @@ def test_only_the_last_works_are_kept(tmp_path: Path) -> None:
     assert len(tasks._ready) == KEPT
 
 
-@pytest.mark.parametrize(("what", "kind"), [("refuse", TrigemuError), ("vanish", UnreadableError)])
+@pytest.mark.parametrize(("what", "kind"), [("refuse", TrigemuError), ("vanish", RetryableError)])
 def test_an_error_names_its_unit_and_its_host(tmp_path: Path, what: str, kind: type) -> None:
     outcome = perform(task_of(Recital(str(tmp_path), {3: what}), items(5)))
     assert type(outcome.error) is kind

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trigemu import Collection, TrigemuError, make_events
 from trigemu.observables.hardware_scales import Digits, EtaScale, Integers, LinearScale, PhiScale, Scale

@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from object_choices import Event, choices, combinations
 from toys import engine, memory_catalogue, menu_from, toy_events
 

@@ -193,7 +193,7 @@ def case(table: Callable[[], bytes], way: str) -> Files:
 
 def _use(folder: Path) -> Any:
     import trigemu
-    from trigemu_pages.explorer.make import explorer
+    from trigemu_pages import make_explorer
 
     way = (folder / "way").read_text()
     given = ("--samples", "catalogue.toml", "--scores", "scores.parquet")
@@ -206,7 +206,7 @@ def _use(folder: Path) -> Any:
     menu = trigemu.read_menu(folder / ("budget.toml" if way == "budget" else "menu.toml"))
     scores = trigemu.read_scores(folder / "scores.parquet", menu, folder / "catalogue.toml")
     if way == "explore":
-        return explorer([menu], scores, "1").html
+        return make_explorer([menu], scores, "1").html
     return trigemu.rates_of(scores.emulation(menu))
 
 

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from function_toys import text, toy_menu
-from function_toys import toy_kind as toy_kind
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from function_toys import text, toy_kind as toy_kind, toy_menu
+from hypothesis import given, settings, strategies as st
 from stream_toys import events_of, streamed
 
 from trigemu import decide, make_plan

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from stream_toys import CONDITION, NAMES, NUMBER, OBJECTS, events_of, streamed
 from toys import menu_from
 

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from trigemu_latency.timing import clock as timing
 from trigemu_latency.timing.clock import TimedCall, measure, summary, together

@@ -15,11 +15,10 @@ from toys import memory_catalogue
 
 from trigemu import TrigemuError, rates_of
 from trigemu.api import Emulation
-from trigemu.support.errors import PluginError, SampleError
+from trigemu.samples import SampleError
+from trigemu.support.errors import PluginError
 from trigemu_latency import text as cost_tables
-from trigemu_latency.timing import calls as contenders
-from trigemu_latency.timing import clock as timing
-from trigemu_latency.timing import costs
+from trigemu_latency.timing import calls as contenders, clock as timing, costs
 from trigemu_latency.timing.clock import summary
 from trigemu_latency.timing.costs import Bench, batches_of, bench, check, steps
 

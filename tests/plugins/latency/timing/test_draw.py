@@ -11,8 +11,8 @@ from toys import columns, memory_catalogue, menu_from, toy_event, toy_events
 
 from trigemu import make_plan
 from trigemu.emulation.plan import Plan
+from trigemu.samples import SampleError
 from trigemu.samples.catalogue import Catalogue
-from trigemu.support.errors import SampleError
 from trigemu_latency.timing.draw import DrawnEvents, draw_events
 
 MENU = """

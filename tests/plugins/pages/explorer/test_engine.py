@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from explorer_blocks import unpacked
 from explorer_truth import random_slot, same, truth
-from hypothesis import Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings, strategies as st
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from explorer_blocks import at_steps, rates_in, unpacked
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 

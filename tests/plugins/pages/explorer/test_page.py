@@ -16,7 +16,7 @@ from toys import memory_catalogue, menu_from, toy_events
 import trigemu
 from trigemu import Menu
 from trigemu.results.numbers import format_rate
-from trigemu_pages.explorer.make import explorer
+from trigemu_pages import make_explorer
 
 pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)")
 
@@ -62,7 +62,9 @@ def menu(tmp_path_factory: pytest.TempPathFactory) -> Menu:
 def file(tmp_path_factory: pytest.TempPathFactory, menu: Menu) -> Path:
     catalogue = memory_catalogue({"a": toy_events(1, 600)}, signals={"s": toy_events(3, 80)})
     path = tmp_path_factory.mktemp("page") / "toy.html"
-    path.write_text(explorer([menu], catalogue, "1.0", vary={"J": (20, 80)}, signals=["s"]).html, "utf-8")
+    path.write_text(
+        make_explorer([menu], catalogue, "1.0", vary={"J": (20, 80)}, signals=["s"]).html, "utf-8"
+    )
     return path
 
 

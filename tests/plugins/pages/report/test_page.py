@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from trigemu.results.section import Picture, ReportTable, Section, slug
 
 from trigemu import TrigemuError
 from trigemu.results.figures.style import figure
+from trigemu.results.section import Picture, ReportTable, Section, slug
 from trigemu_pages.report.page import as_csv, render, write_figures
 
 

@@ -1,0 +1,69 @@
+"""Chunks: the parts of the files of samples that are processed at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from trigemu.samples import Sample, Source
+from trigemu.support import fingerprint
+
+#: Seconds before a file on another machine is read again.
+_PAUSE_S = 1.0
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """The entries from start to stop of one file of one sample.
+
+    of: fingerprint of the sample. continues: whether it begins within a basket, cluster or row group, which a
+    process decodes once for all chunks of it.
+    """
+
+    sample: int
+    source: int
+    start: int
+    stop: int
+    file: Source = field(compare=False, repr=False)
+    of: str = field(default="", compare=False, repr=False)
+    continues: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def size(self) -> int:
+        """The number of events."""
+        return self.stop - self.start
+
+    @property
+    def key(self) -> str:
+        """Fingerprint of its events."""
+        return fingerprint(self.of, self.file.identity, self.source, self.start, self.stop)
+
+    @property
+    def pause(self) -> float:
+        """Seconds before it is read again."""
+        return _PAUSE_S if "://" in self.file.path else 0.0
+
+
+def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
+    """Cut the files of a sample into chunks of at most the given number of events, if possible at boundaries
+    where reading can begin at no extra cost."""
+    of = sample.identity
+    for number, source in enumerate(sample.sources):
+        start, continues = 0, False
+        while start < source.entries:
+            stop = source.boundaries[bisect_right(source.boundaries, start + events) - 1]
+            within = stop <= start
+            if within:
+                stop = min(start + events, source.entries)
+            yield Chunk(sample.number, number, start, stop, source, of, continues)
+            start, continues = stop, within
+
+
+def entries_of(chunks: Sequence[Chunk]) -> dict[int, int]:
+    """Return the number of events of each sample."""
+    found: Counter[int] = Counter()
+    for chunk in chunks:
+        found[chunk.sample] += chunk.size
+    return dict(found)

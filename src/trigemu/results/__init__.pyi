@@ -1,0 +1,1 @@
+from . import notes as notes, numbers as numbers

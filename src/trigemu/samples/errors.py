@@ -1,0 +1,13 @@
+"""Errors in samples."""
+
+from __future__ import annotations
+
+from trigemu.support import RetryableError, TrigemuError
+
+
+class SampleError(TrigemuError):
+    """A catalogue or an event file that cannot be used."""
+
+
+class UnreadableError(SampleError, RetryableError):
+    """An event file that is not there, is damaged, or cannot be read now."""

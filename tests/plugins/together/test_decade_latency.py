@@ -1,0 +1,183 @@
+"""DECADE, one event at a time, and its parts in `trigemu bench`."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from decade_toys import MENU, Models, compiled, read_events, truth
+from project import ROOT
+from stream_toys import streamed
+from toys import columns
+
+import trigemu
+from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
+from trigemu.api import Plan, Workspace
+from trigemu.emulation.plan import Slot
+from trigemu_latency import Stream, bench, text as output_bench
+from trigemu_latency.timing import clock as timing
+
+ANOMALY = """
+[[trigger]]
+name = "AE"
+kind = "anomaly"
+card = "network.toml"
+requires = "n_photon >= 1"
+above = 1.0
+"""
+BARE = {"features", "autoencoder", "bare_onnxruntime"}
+
+
+@pytest.fixture
+def events(models: Models, catalogue: Catalogue) -> Events:
+    return read_events(models.menu(), catalogue)
+
+
+def plan_at(models: Models, *cuts: float) -> Plan:
+    """The same trigger at several cuts."""
+    plan = make_plan([models.menu()])
+    slot = plan.slots[plan.bits[0]["AD"]]
+    slots = (Slot(dataclasses.replace(slot.compiled, cut=float(cut)), slot.trigger) for cut in cuts)
+    return dataclasses.replace(plan, slots=tuple(slots))
+
+
+def test_decisions_are_those_of_other_libraries(
+    models: Models, events: Events, plain_events: list[dict[str, Any]]
+) -> None:
+    scores = truth(models, plain_events[:600]).score
+    plan = plan_at(models, 0.0)
+    fired = streamed(plan, events)[:, 0] == 1
+    clear = np.abs(scores) > 1e-4
+    assert 10 < fired.sum() < 400
+    np.testing.assert_array_equal(fired[clear], scores[clear] > 0)
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+
+
+def test_cuts_on_scores_and_next_to_them(models: Models, events: Events) -> None:
+    scores = compiled(models.menu()).evaluate(Workspace(events))
+    values = np.unique(scores[np.isfinite(scores)])[::25]
+    cuts = [*values, *np.nextafter(values, -np.inf), *np.nextafter(values, np.inf), np.inf, -np.inf]
+    for some in np.array_split(np.array(cuts), -(-len(cuts) // 40)):
+        plan = plan_at(models, *some)
+        words = decide(events, plan)
+        assert words.any()
+        np.testing.assert_array_equal(streamed(plan, events), words)
+
+
+def test_the_whole_menu(models: Models, events: Events) -> None:
+    plan = make_plan([models.menu()])
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+
+
+def test_trees_in_fixed_point(models: Models, events: Events) -> None:
+    coarse = 'precision = { input = "ap_fixed<8,8>", threshold = "ap_fixed<8,8>", score = "ap_fixed<10,3>" }'
+    plan = make_plan([models.menu(MENU, ("above = 0.0", f"above = 0.0\n{coarse}"))])
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+
+
+@pytest.mark.parametrize("name", ["decade", "full-decade"])
+def test_menus_that_are_ready_to_run(name: str) -> None:
+    """On the embedded sample; some events pass, whatever the budget would be."""
+    menu = trigemu.read_menu(ROOT / "menus" / f"{name}.toml")
+    triggers = [
+        dataclasses.replace(t, description=t.description.at(-0.2)) if t.kind == "decade" else t
+        for t in menu.triggers
+    ]
+    plan = make_plan([dataclasses.replace(menu, triggers=tuple(triggers))])
+    found = []
+    for sample in trigemu.open_catalogue().background:
+        events = sample.read(0, 0, min(400, sample.entries), plan.needs)
+        found.append(decide(events, plan))
+        np.testing.assert_array_equal(streamed(plan, events), found[-1])
+    assert any(words.any() for words in found)
+
+
+@pytest.mark.usefixtures("no_tables")
+def test_the_whole_menu_with_compiled_trees(models: Models, events: Events) -> None:
+    plan = make_plan([models.menu()])
+    assert plan.slots[plan.bits[0]["AD"]].compiled.quantile.trees.address  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_trees_without_a_compiler(models: Models, events: Events) -> None:
+    scores = compiled(models.menu()).evaluate(Workspace(events))
+    values = np.unique(scores[np.isfinite(scores)])[::50]
+    plan = plan_at(models, 0.0, *values, *np.nextafter(values, -np.inf))
+    np.testing.assert_array_equal(streamed(plan, events), decide(events, plan))
+    stages = Stream(plan, events).stages(0)
+    parts = plan.slots[0].compiled.parts(Workspace(events))
+    for number, event in enumerate(np.flatnonzero(parts.chosen)[:10].tolist()):
+        stages["features"](event)
+        stages["bare_onnxruntime"](event)
+        assert stages["autoencoder"](event) == pytest.approx(parts.y[number], rel=1e-6)
+        assert stages["bdt"](event) == parts.quantile[number]
+        assert stages["sequential"](event) == (parts.y[number] > parts.quantile[number])
+
+
+def test_an_infinite_observable_of_the_trees(models: Models, plain_events: list[dict[str, Any]]) -> None:
+    c = columns(plain_events[:50])
+    c.collections["photon"].columns["pt"][0] = 3e38
+    models.write_card(('x = ["jet[0].pt", "photon[0].pt"]', 'x = ["jet[0].pt", "photon[0].pt * 10"]'))
+    plan = plan_at(models, 0.0)
+    events = Events("toy", c.weight, c.id, c.parent, c.collections, c.scalars)
+    with pytest.raises(TrigemuError, match=r"'photon\[0\]\.pt \* 10' of a model is infinite") as whole:
+        decide(events, plan)
+    with pytest.raises(TrigemuError) as single:
+        streamed(plan, events, shuffled=False)
+    assert str(single.value) == str(whole.value)
+
+
+def test_stages(models: Models, events: Events) -> None:
+    """Each of its piece; all of them together are the score."""
+    plan = make_plan([models.menu()])
+    bit = plan.bits[0]["AD"]
+    stream = Stream(plan, events)
+    assert stream.stages(1 - bit if bit < 2 else 0) == {}
+    stages = stream.stages(bit)
+    parts = plan.slots[bit].compiled.parts(Workspace(events))
+    assert set(stages) == {
+        "features",
+        "autoencoder",
+        "bdt",
+        "sequential",
+        "parallel",
+        "bare_onnxruntime",
+        "bare_bdt",
+    }
+    asked = np.flatnonzero(parts.chosen)[:40].tolist()
+    assert [stages["bare_bdt"](event) for event in asked] == parts.quantile[:40].tolist()
+    for number, event in enumerate(asked):
+        stages["features"](event)
+        stages["bare_onnxruntime"](event)
+        y, quantile = parts.y[number], parts.quantile[number]
+        assert stages["autoencoder"](event) == pytest.approx(y, rel=1e-6)
+        assert stages["bdt"](event) == stages["bare_bdt"](event) == quantile
+        assert stages["parallel"](event) == pytest.approx(y - quantile, abs=1e-6)
+        assert stages["sequential"](event) == (y - quantile > plan.slots[bit].compiled.cut)
+
+
+def test_scores_are_timed_with_their_parts(
+    models: Models, catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing, "SECONDS", 0.001)
+    menu = models.menu(MENU + ANOMALY)
+    found = bench(emulate([menu], catalogue), batches=(1, 16), events=100, threads=2)
+    costs = {cost.trigger.name: cost for cost in found.triggers}
+    assert set(costs["AE"].parts) == BARE
+    assert set(costs["AD"].parts) == BARE | {"bdt", "sequential", "parallel", "bare_bdt"}
+    assert not costs["J60"].parts
+    for name in ("AD", "AE"):
+        assert costs[name].asking
+        assert all(tuple(timings) == (1, 16) for timings in costs[name].parts.values())
+    for size in (1, 16):
+        added = costs["AD"].added(size)
+        assert set(added) == {"sequential", "parallel"}
+        p50 = {name: timings[size].p50_ns for name, timings in costs["AD"].parts.items()}
+        expected = p50["sequential"] - p50["features"] - p50["autoencoder"]
+        assert added["sequential"].ns == pytest.approx(expected)
+        assert costs["AE"].added(size) == {}
+    labels = output_bench.figure_of(found).axes[0].get_yticklabels()
+    assert [label.get_text() for label in labels].count("bare ONNX Runtime") == 2
