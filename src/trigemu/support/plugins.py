@@ -103,6 +103,10 @@ class Candidate:
             raise PluginError(f"plugin {self.name!r}: cannot read {self.file}: {error.strerror}") from None
         except TrigemuError as error:
             raise PluginError(f"{self.where}: {error}") from None
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            if isinstance(error, SyntaxError):
+                error.filename = str(self.file)
+            raise PluginError(f"{self.where} cannot be loaded: {reason_of(error)}") from error
 
     def found(self) -> FoundPlugin:
         """Return it with its digest; raise PluginError if a file cannot be read."""
