@@ -57,7 +57,11 @@ def _loaded() -> Views:
 
 
 class Shown:
-    """A result that shows itself."""
+    """A result that shows itself: as text, as a document, as a data frame, as a figure.
+
+    Its text is that which the command line prints, its `repr` one line, and a notebook shows it as HTML.
+    Derive from it, and give the class a `View` that says how.
+    """
 
     def __str__(self) -> str:
         return _loaded().text(self)
@@ -107,7 +111,7 @@ class WithHistogram(Shown):
     """A result that is a histogram."""
 
     def to_hist(self) -> Any:
-        """Return a hist.Hist (UHI) with variances; it has no flow bins."""
+        """Return the result as a hist.Hist (UHI) with variances; it has no flow bins."""
         return histogram_of(self)
 
 
@@ -126,7 +130,7 @@ class WithHistograms(Shown):
 
 
 class UnknownNameError(TrigemuError, KeyError):
-    """A name that is unknown to a result."""
+    """A name that a result does not have; also a KeyError."""
 
     def __str__(self) -> str:  # a KeyError would quote the sentence
         return str(self.args[0])
@@ -140,6 +144,7 @@ class Named(Generic[T]):
         raise NotImplementedError
 
     def __getitem__(self, name: str | tuple[str, ...]) -> T:
+        """Return the part of that name; raise UnknownNameError if there is none."""
         return part_of(name, *self._named())
 
     def __contains__(self, name: object) -> bool:
