@@ -44,7 +44,20 @@ def entries_with_neighbours(
 
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
-    """Concatenate events with the same columns."""
+    """Concatenate events with the same columns.
+
+    Parameters
+    ----------
+    parts : sequence of Events
+        One or more; the columns of the first are taken.
+    core : slice
+        The rows of the result that count.
+
+    Returns
+    -------
+    Events
+        The events, in their order.
+    """
     first = parts[0]
     if len(parts) == 1:
         return replace(first, core=core)

@@ -24,7 +24,7 @@ CANNOT_START = 126
 
 @dataclass(frozen=True)
 class Limits:
-    """What a program may take.
+    """The limits of a program.
 
     Attributes
     ----------
