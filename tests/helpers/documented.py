@@ -25,7 +25,7 @@ def lacks_of(value: Any) -> list[str]:
 def lacks_of_constant(module: Any, name: str) -> list[str]:
     """A constant is described by a comment with a colon, in the line before it."""
     lines, assigned = _assigned(module.__file__)
-    if name not in assigned or not lines[assigned[name] - 2].startswith("#"):
+    if name not in assigned or not lines[assigned[name] - 2].startswith("#:"):
         return ["no comment #: before it"]
     return []
 

@@ -39,6 +39,7 @@ READ_AHEAD = 2
 #: Python, and threads that take turns at it take longer than one.
 AHEAD_EVENTS = 10_000
 R = TypeVar("R")
+#: A function of the number of events done since it was called last.
 Progress = Callable[[int], None]
 
 
@@ -69,7 +70,19 @@ class TableTask:
 
 @dataclass(frozen=True)
 class Job:
-    """Menus, their plan, and the samples to run over. further: additional columns that a task reads."""
+    """The menus and samples that a task is done with.
+
+    Attributes
+    ----------
+    menus : tuple of Menu
+        The menus.
+    plan : Plan
+        Their plan.
+    catalogue : Catalogue
+        The samples to run over.
+    further : frozenset of Need
+        Columns that the task reads in addition to those of the plan.
+    """
 
     menus: tuple[Menu, ...]
     plan: Plan
@@ -80,7 +93,29 @@ class Job:
 def over_background(
     job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
 ) -> Iterator[R]:
-    """Yield the results of a task for the background, in the order of its chunks."""
+    """Do a task with the background, in chunks.
+
+    Parameters
+    ----------
+    job : Job
+        The menus and samples.
+    task : Task
+        What is done with a chunk, and how results are merged.
+    executor
+        As in `emulate`.
+    progress : callable, optional
+        Called with the number of events done since the last call.
+
+    Yields
+    ------
+    object
+        The results, in the order of the chunks: each of one chunk, or the merged one of several.
+
+    Raises
+    ------
+    BadFilesError
+        At the end, if files could not be read and the catalogue allows to leave them out.
+    """
     return over_samples(job.catalogue.background, job, task, executor, progress)
 
 
