@@ -169,7 +169,8 @@ class _Template:
 
 def bound(model: Any) -> str:
     """Return the C of `const double apart`: the most by which two evaluations can differ on trial rows."""
-    from .network_error import largest_difference, trial_rows
+    # By its full name: a program has no package around it.
+    from trigemu_anomaly.network_error import largest_difference, trial_rows
 
     features = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
     apart = largest_difference(model, trial_rows(features))

@@ -12,7 +12,7 @@ PLUGIN = Plugin(
     formats={"cms-l1-vector": ".cms_vector:CMSVector"},
     importers={"cms-l1": ".cli_import:cms_l1", "cms-phase2": ".cli_import:cms_phase2"},
     commands={"check": ".cli_check:check"},
-    uses=("pages",),
+    uses=("pages", "validation"),
 )
 
 # What is exported stands in the stub; it is imported when it is used.

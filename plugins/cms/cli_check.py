@@ -10,12 +10,10 @@ from pathlib import Path
 import click
 
 from trigemu.api import (
-    DecisionCheck,
     DocumentFile,
     Menu,
     Processing,
     TrigemuError,
-    check_decisions as check_decisions,
     check_inputs,
     check_outputs,
     events_bar,
@@ -26,9 +24,13 @@ from trigemu.api import (
     processing,
     read_menu,
     search_path,
-    validate as output_check,
     with_decisions,
     without_bad_files,
+)
+from trigemu_validation import (
+    DecisionCheck,
+    check_decisions as check_decisions,
+    decisions_text as output_check,
 )
 
 from . import pairs_text as output_pairs
@@ -168,6 +170,8 @@ def _check_all(
 ) -> list[CheckedPair]:
     """Check the pairs of a folder, and write and print the results of all. read: returns the menu of a pair,
     and what its import left out."""
+    if html_file:
+        from . import pairs_page  # before the work: it needs a plugin that may be missing
     pairs, alone = find_pairs(folder)
     files = on_disk(json_file, csv_file, html_file)
     check_outputs(files, [file for pair in pairs for file in (pair.menu, pair.vector)])
@@ -181,15 +185,10 @@ def _check_all(
     if problems:
         raise TrigemuError(listed([*dict.fromkeys(problems)]))
 
-    def page() -> str:
-        from .pairs_page import validation_page
-
-        return validation_page(checked, alone)
-
     documents = [
         (json_file, lambda: output_pairs.as_json(checked)),
         (csv_file, lambda: output_pairs.as_csv(checked)),
-        (html_file, page),
+        (html_file, lambda: pairs_page.validation_page(checked, alone)),
     ]
     present([output_pairs.pairs_table(checked, alone)], documents)
     return checked

@@ -12,7 +12,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trigemu.api import DecisionCheck, Menu, TrigemuError, excerpt, is_file, read_menu
+from trigemu.api import Menu, TrigemuError, excerpt, is_file, read_menu
+from trigemu_validation import DecisionCheck
 
 from .cms_l1 import LeftOut, import_cms_l1
 from .cms_l1_conditions import AsEmulated

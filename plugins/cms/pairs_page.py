@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from trigemu.api import ReportTable, Section, doubts
+from trigemu.api import ReportTable, Section
 from trigemu_pages import render
+from trigemu_validation import doubts
 
 from .pairs import CheckedPair
 from .pairs_text import HEAD, not_compared, row, unused

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from trigemu.api import Page, Table, as_json as result_in_json, doubts, in_csv, in_json, plain
+from trigemu.api import Page, Table, in_csv, in_json, plain
+from trigemu_validation import as_json as result_in_json, doubts
 
 from .pairs import CheckedPair
 

@@ -18,15 +18,11 @@ import os
 
 import lazy_loader
 
-from trigemu.support.shown import show_with
-
 # ONNX Runtime would keep a device number and a database with paths in the cache folder, and send them. It
 # reads the variable when it is imported, also by a plugin; other processes inherit it.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 __version__ = "0.2.0.dev0"
-
-show_with("trigemu.results.views")
 
 # What is exported stands in the stub; it is imported when it is used: all of it takes a second.
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

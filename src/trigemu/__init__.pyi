@@ -21,7 +21,6 @@ from .samples.catalogue import (
 from .samples.events import Collection as Collection, Events as Events, make_events as make_events
 from .samples.opening import catalogue_of as catalogue_of, open_catalogue as open_catalogue
 from .studies.comparison import compare as compare
-from .studies.drifts import gate as gate
 from .studies.efficiency import efficiencies as efficiencies
 from .studies.exclusive import exclusive_rates as exclusive_rates
 from .studies.intervals import Profile as Profile
@@ -29,8 +28,6 @@ from .studies.rates_in_bins import binned_rates as binned_rates
 from .studies.scan_steps import Steps as Steps
 from .studies.spectra import sample_spectra as sample_spectra
 from .studies.threshold_scan import scan as scan, thresholds_met as thresholds_met
-from .studies.tolerances import read_tolerances as read_tolerances
-from .studies.validate import check_decisions as check_decisions
 from .support.errors import TrigemuError as TrigemuError
 from .support.execution.checkpoint import Checkpoint as Checkpoint
 from .support.execution.processes import worker_pool as worker_pool

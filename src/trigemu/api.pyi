@@ -60,7 +60,7 @@ from .support.text import file_stem as file_stem, printable as printable, quoted
 
 # The machine: kernels, child processes, caches, engines
 from .support import cache as cache, children as children, machine as machine
-from .support.execution.engine import Engine as Engine
+from .support.execution.engine import CHUNK_EVENTS as CHUNK_EVENTS, Engine as Engine
 from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
 from .support.execution.processes import worker_pool as worker_pool
 from .support.internals import address_of as address_of, without_clock as without_clock
@@ -82,16 +82,26 @@ from .samples.catalogue import (
     Errors as Errors,
     without_bad_files as without_bad_files,
 )
+from .samples.consecutive import not_consecutive as not_consecutive
 from .samples.events import Collection as Collection, Events as Events, Need as Need
+from .samples.formats.decoded import (
+    Decoded as Decoded,
+    Part as Part,
+    pieces as pieces,
+    WINDOW_BYTES as WINDOW_BYTES,
+)
+from .samples.formats.nanoaod import DECISIONS as DECISIONS
+from .samples.formats.ragged import collection_of as collection_of, flat as flat, schema_of as schema_of
+from .samples.formats.root import RootFile as RootFile
 from .samples.formats.source import (
     Beginning as Beginning,
     ReadEvents as ReadEvents,
     Schema as Schema,
     Source as Source,
 )
-from .samples.given import SamplesLike as SamplesLike
-from .samples.locations import opened as opened
-from .samples.margins import join_events as join_events
+from .samples.given import samples_of as samples_of, SamplesLike as SamplesLike
+from .samples.locations import opened as opened, parts as parts
+from .samples.margins import entries_with_neighbours as entries_with_neighbours, join_events as join_events
 from .samples.opening import open_catalogue as open_catalogue
 from .samples.recorded import with_decisions as with_decisions
 from .samples.sample import Sample as Sample
@@ -150,12 +160,18 @@ from .triggers.questions import (
     warnings_of as warnings_of,
     without_soft_objects as without_soft_objects,
 )
+from .triggers.random import Random as Random
 from .triggers.stored import CompiledStored as CompiledStored
 from .triggers.threshold import CompiledThreshold as CompiledThreshold
 
 # Menus
 from .menus.format import FORMAT as FORMAT
-from .menus.given import MenuLike as MenuLike, menus_of as menus_of, MenusLike as MenusLike
+from .menus.given import (
+    menu_of as menu_of,
+    MenuLike as MenuLike,
+    menus_of as menus_of,
+    MenusLike as MenusLike,
+)
 from .menus.menu import (
     Menu as Menu,
     named_apart as named_apart,
@@ -168,7 +184,12 @@ from .menus.units import unit_of_observable as unit_of_observable, unit_of_thres
 
 # Events by the triggers that accept them
 from .counting import checked as checked
-from .counting.acceptance import Acceptance as Acceptance, acceptances as acceptances
+from .counting.acceptance import (
+    Acceptance as Acceptance,
+    acceptances as acceptances,
+    Pairs as Pairs,
+    raw_decisions as raw_decisions,
+)
 from .counting.patterns import (
     distinct_entries as distinct_entries,
     merge_tables as merge_tables,
@@ -183,13 +204,19 @@ from .counting.shared import SharedEvents as SharedEvents
 from .emulation import scaling as scaling
 from .emulation.budgets import cut_for as cut_for, solve_budgets as solve_budgets
 from .emulation.chunks import Chunk as Chunk, entries_of as entries_of
-from .emulation.engine import Job as Job, over_background as over_background, Progress as Progress
+from .emulation.engine import (
+    Job as Job,
+    over_background as over_background,
+    over_samples as over_samples,
+    Progress as Progress,
+)
 from .emulation.given import emulation_of as emulation_of
 from .emulation.kept import check_events as check_events, check_kept as check_kept
 from .emulation.loop import emulate as emulate, Emulation as Emulation
 from .emulation.plan import (
     decide as decide,
     lacks as lacks,
+    lacks_neighbours as lacks_neighbours,
     make_plan as make_plan,
     Plan as Plan,
     Slot as Slot,
@@ -216,11 +243,10 @@ from .studies.intervals import Curve as Curve, Profile as Profile
 from .studies.scan_steps import parse_values as parse_values, Steps as Steps
 from .studies.threshold_scan import Scan as Scan, scan as scan
 from .studies.turnon_bins import signal_bins as signal_bins, SignalBins as SignalBins
-from .studies.validate import check_decisions as check_decisions, DecisionCheck as DecisionCheck
 
 # What results look like: text, figures, sections of reports
 from .results import notes as notes, numbers as numbers
-from .results.documents import in_csv as in_csv, in_json as in_json
+from .results.documents import in_csv as in_csv, in_json as in_json, left_out as left_out
 from .results.figures import style as style
 from .results.figures.overlap import draw_combinations as draw_combinations, draw_overlap as draw_overlap
 from .results.figures.threshold_scan import draw_scan as draw_scan
@@ -235,11 +261,9 @@ from .results.section import (
     Section as Section,
     slug as slug,
 )
-from .results.text import validate as validate
 from .results.text.compare import signed as signed
 from .results.text.rates import as_dict as as_dict, row as row
 from .results.text.terminal import Page as Page, plain as plain, Table as Table
-from .results.text.validate import as_json as as_json, doubts as doubts
 from .results.views.table_html import table_css as table_css
 from .results.views.view import Histograms as Histograms, name as name, of_json as of_json, View as View
 from .support.shown import (

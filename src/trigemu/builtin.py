@@ -14,15 +14,10 @@ PLUGIN = Plugin(
     },
     formats={
         "nanoaod": "trigemu.samples.formats.nanoaod:NanoAOD",
-        "physlite": "trigemu.samples.formats.physlite:Physlite",
-        "delphes": "trigemu.samples.formats.delphes:Delphes",
-        "parquet": "trigemu.samples.formats.parquet:Parquet",
-        "challenge": "trigemu.samples.formats.challenge:Challenge",
     },
     commands={
         "run": "trigemu.cli.run:run",
         "compare": "trigemu.cli.compare:compare",
-        "gate": "trigemu.cli.gate:gate",
         "scan": "trigemu.cli.scan:scan",
         "rates-vs": "trigemu.cli.rates_vs:rates_vs",
         "efficiency": "trigemu.cli.efficiency:efficiency",

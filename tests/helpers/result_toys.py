@@ -11,8 +11,8 @@ from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
 import trigemu_latency
-from trigemu.studies import Checked
 from trigemu_latency.timing import clock
+from trigemu_validation.decisions import Checked
 
 HOSTILE = 'J<i>&"\x1b[2J$x$\u202e'
 MENU = f"""

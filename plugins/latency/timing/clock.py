@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Barrier
+from typing import ClassVar
 
 import numpy as np
 
@@ -46,6 +47,8 @@ class Histogram(WithHistogram):
         int64[m], the number of calls in each bin.
     """
 
+    _view: ClassVar[str] = "trigemu_latency.views.call_times"
+
     edges_ns: FloatArray
     calls: IntArray
 
@@ -71,6 +74,8 @@ class Timing(Shown):
     histogram : Histogram
         The distribution of the times.
     """
+
+    _view: ClassVar[str] = "trigemu_latency.views.timing"
 
     events: int
     calls: int

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from trigemu.api import (
     Catalogue,
@@ -108,6 +108,8 @@ class TriggerCost(Shown):
         What runs its network on single events: machine code, or ONNX Runtime and why; "" without a network.
     """
 
+    _view: ClassVar[str] = "trigemu_latency.views.trigger_cost"
+
     trigger: Trigger
     rates: TriggerRates | None
     batch: Timings
@@ -161,6 +163,8 @@ class Bench(Shown, Named[TriggerCost]):
     untimed : tuple of str
         The names of the triggers for which there was no time.
     """
+
+    _view: ClassVar[str] = "trigemu_latency.views.bench"
 
     rates: MenuRates
     menu: Timings

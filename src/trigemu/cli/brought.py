@@ -16,6 +16,7 @@ from trigemu.support import (
     brought,
     find,
     printable,
+    remedy,
     search_path,
     summary,
 )
@@ -52,6 +53,17 @@ class Brought(click.Group):
         """Complete commands and options."""
         names = (name for name in self.list_commands(ctx) if name.startswith(incomplete))
         return [*map(CompletionItem, names), *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; the error names the package that is missing, if it is one of trigemu's."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if said := remedy(self.part, args[0]):
+                error.message = f"{error.message.rstrip('.')}{said}."  # type: ignore[misc]
+            raise
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         with suppress(TrigemuError) if ctx.resilient_parsing else nullcontext():  # it is only completed

@@ -15,7 +15,7 @@ from trigemu.cli.brought import Brought
 from trigemu.cli.console import accept_every_character, say
 from trigemu.cli.limits import unmet
 from trigemu.cli.streams import of_stream, open_streams, output_error
-from trigemu.support import KEPT, TrigemuError, excerpt, own_cause, printable
+from trigemu.support import KEPT, TrigemuError, excerpt, missing_package, own_cause, printable
 
 #: Exit status where the output is not read to its end, as of programs that SIGPIPE ends.
 UNREAD = 141
@@ -44,6 +44,11 @@ class _Commands(Brought):
         except MemoryError as error:
             _trace(ctx, error)
             _end(ctx, str(own_cause(error)))
+        except ModuleNotFoundError as error:
+            if not (said := missing_package(error)):
+                raise
+            _trace(ctx, error)
+            _end(ctx, f"{ctx.invoked_subcommand}: {said}")
         except BrokenPipeError:
             ctx.exit(UNREAD)
         except OSError as error:

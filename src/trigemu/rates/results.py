@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from trigemu.emulation import fired_in
 from trigemu.menus import Menu
@@ -110,6 +111,8 @@ class TriggerRates(Shown):
         The unique rate divided by the total rate, and its error; None if the total is not above 0.
     """
 
+    _view: ClassVar[str] = "trigemu.results.views.trigger_rates"
+
     name: str
     kind: str
     group: str | None
@@ -198,6 +201,8 @@ class MenuRates(Shown, Named[TriggerRates]):
         What a user should know before using the numbers.
     """
 
+    _view: ClassVar[str] = "trigemu.results.views.menu_rates"
+
     menu: Menu
     catalogue: Catalogue
     rate: Rate
@@ -255,6 +260,8 @@ class MenuRates(Shown, Named[TriggerRates]):
 class ColumnRates(Shown, Mapping[str, MenuRates]):
     """The rates of a menu by the name of the column of prescales; result["tight"]["J100"] are those of a
     trigger in one of them."""
+
+    _view: ClassVar[str] = "trigemu.results.views.column_rates"
 
     def __init__(self, columns: Mapping[str, MenuRates]) -> None:
         self._columns = dict(columns)

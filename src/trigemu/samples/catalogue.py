@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, TypeVar, get_args
+from typing import ClassVar, Literal, TypeVar, get_args
 
 from trigemu.samples.errors import SampleError, UnreadableError
 from trigemu.samples.normalise import (
@@ -110,6 +110,8 @@ class Catalogue(Shown, Named[Sample]):
     only : Entries or None
         The only entries that are processed, to reproduce a failure; None: all.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.catalogue"
 
     table: CatalogueTable
     samples: tuple[Sample, ...]

@@ -34,6 +34,7 @@ from trigemu.support import (
     nearest,
     read_table,
     refuse_other_kinds,
+    remedy,
     wrong_type,
 )
 
@@ -117,7 +118,7 @@ def open_catalogue(
             entry = _completed(document, entry, ("sample", i), where)
         table = read_table(document, entry, SampleTable, ("sample", i), where)
         if table and not is_format(table.format):
-            message = f"unknown format {table.format!r}{nearest(table.format, format_names())}"
+            message = f"unknown format {table.format!r}{_instead(table.format)}"
             document.problem(("sample", i, "format"), where, message)
         if table and table.name in {other.name for other in tables}:
             document.problem(("sample", i, "name"), where, "another sample has this name")
@@ -184,7 +185,7 @@ def catalogue_of(
         files += found(str(where), Path()) if has_wildcards(where) else [str(where)]
     name = Path(files[0]).name.split(".")[0]
     if format is not None and not is_format(format):
-        raise SampleError(f"{given[0]}: unknown format {format!r}{nearest(format, format_names())}")
+        raise SampleError(f"{given[0]}: unknown format {format!r}{_instead(format)}")
     with naming(name, files[0]):
         known = format or format_of(files[0])
     head = CatalogueTable(name=name, convention="crossing")
@@ -195,6 +196,11 @@ def catalogue_of(
     digest = (samples[0].sha256[0] or "") if len(files) == 1 else ""
     first = files[0] if has_wildcards(located(given[0])) else given[0]
     return Catalogue(head, samples, Path(first), digest)
+
+
+def _instead(format: str) -> str:
+    """Return what to do about a format that there is not."""
+    return remedy("formats", format) or nearest(format, format_names())
 
 
 def _opened(

@@ -6,7 +6,6 @@ from .comparison import (
     Gain as Gain,
     compare as compare,
 )
-from .drifts import Drift as Drift, Gate as Gate, gate as gate
 from .efficiency import Efficiencies as Efficiencies, Turnon as Turnon, efficiencies as efficiencies
 from .efficiency_profiles import (
     Category as Category,
@@ -26,16 +25,4 @@ from .rates_in_bins import Bin as Bin, BinnedRates as BinnedRates, binned_rates 
 from .scan_steps import Steps as Steps, parse_values as parse_values, steps_of as steps_of
 from .spectra import Quantity as Quantity, Spectrum as Spectrum, sample_spectra as sample_spectra
 from .threshold_scan import Met as Met, Scan as Scan, scan as scan, thresholds_met as thresholds_met
-from .tolerances import (
-    Tolerance as Tolerance,
-    Tolerances as Tolerances,
-    TriggerTolerance as TriggerTolerance,
-    read_tolerances as read_tolerances,
-)
 from .turnon_bins import SignalBins as SignalBins, signal_bins as signal_bins
-from .validate import (
-    Checked as Checked,
-    DecisionCheck as DecisionCheck,
-    Disagreement as Disagreement,
-    check_decisions as check_decisions,
-)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -138,6 +138,8 @@ class Comparison(Shown, Named[MenuRates]):
     changes : tuple of Change
         The differences of their definitions, for each pair of variants.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.comparison"
 
     variants: tuple[MenuRates, ...]
     differences: tuple[Difference, ...]

@@ -81,6 +81,8 @@ class Turnon(WithHistograms, Named[Curve]):
         The sample; None: all samples together.
     """
 
+    _view: ClassVar[str] = "trigemu.results.views.turnon"
+
     profile: Profile
     category: str
     selected: int
@@ -122,6 +124,8 @@ class Efficiencies(Shown, Named[Turnon]):
     warnings : tuple of str
         What a user should know before using the numbers.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.efficiencies"
 
     menus: tuple[Menu, ...]
     catalogue: Catalogue

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class ExclusiveRates(Shown):
     others_hz : float
         The sum of their rates in Hz.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.exclusive_rates"
 
     largest: tuple[ExclusiveRate, ...]
     others: int

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -102,6 +103,8 @@ class Curve(WithHistogram):
 
     A histogram (`to_hist`) has one variance a bin: the square of half the interval.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.curve"
 
     menu: str
     trigger: str | None

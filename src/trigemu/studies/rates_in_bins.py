@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -70,6 +70,8 @@ class BinnedRates(Shown, Named[tuple[TriggerRates | None, ...]]):
     bins : tuple of Bin
         The bins.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.binned_rates"
 
     observable: str
     whole: MenuRates

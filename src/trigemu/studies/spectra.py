@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -52,6 +53,8 @@ class Spectrum(WithHistograms):
     signals : frozenset of str
         The names of the signals among the samples.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.spectrum"
 
     quantity: Quantity
     sum_w: Mapping[str, FloatArray]

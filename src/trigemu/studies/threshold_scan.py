@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,6 +41,8 @@ class Scan(Shown, Named[tuple[TriggerRates, ...]]):
     points : tuple of MenuRates
         The rates at each combination of values, those of the last step varying fastest.
     """
+
+    _view: ClassVar[str] = "trigemu.results.views.threshold_scan"
 
     steps: tuple[Steps, ...]
     points: tuple[MenuRates, ...]

@@ -83,6 +83,7 @@ from .machine import (
     load_average as load_average,
     undisturbed as undisturbed,
 )
+from .own_plugins import missing_package as missing_package, remedy as remedy
 from .plugin import PARTS as PARTS, Plugin as Plugin, declared as declared
 from .plugin_sources import load_from as load_from, plugins_in as plugins_in, sources_of as sources_of
 from .plugins import (
@@ -116,7 +117,6 @@ from .shown import (
     WithHistograms as WithHistograms,
     histogram_of as histogram_of,
     part_of as part_of,
-    show_with as show_with,
 )
 from .splitmix import splitmix64 as splitmix64
 from .text import (

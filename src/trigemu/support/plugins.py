@@ -26,14 +26,14 @@ from typing import Any
 
 from trigemu.support.errors import PluginError, TrigemuError, nearest, own_cause
 from trigemu.support.given import wrong_type
+from trigemu.support.own_plugins import OWN, absent, missing_package
 from trigemu.support.plugin import Plugin, declared
 from trigemu.support.reading import read_bounded
 
 ENTRY_POINTS = "trigemu.plugins"
 PATH_VARIABLE = "TRIGEMU_PLUGIN_PATH"
-#: How names of modules of plugins begin: those that come with trigemu, and all others, which pickles of what
-#: is in them refer to.
-OWN, MODULE = "trigemu_", "trigemu_plugin_"
+#: How the names of modules of all other plugins begin; pickles of what is in them refer to these names.
+MODULE = "trigemu_plugin_"
 
 #: Folders that plugins are looked for in, as calls are given them.
 Folders = Iterable[Path | str] | Path | str | None
@@ -211,16 +211,7 @@ class FoundPlugin(Candidate):
         except (Exception, SystemExit) as error:
             if own := own_cause(error):
                 raise own from error
-            raise PluginError(f"{self.where} {what}: {_missing(error) or reason_of(error)}") from error
-
-
-def _missing(error: BaseException) -> str:
-    """Return what to say if a package that comes with trigemu is missing."""
-    name = error.name if isinstance(error, ModuleNotFoundError) else None
-    if not name or not name.startswith(OWN) or name.startswith(MODULE):
-        return ""
-    package = name.partition(".")[0]
-    return f"it needs the plugin {package.removeprefix(OWN)!r}, and its package {package} is not installed"
+            raise PluginError(f"{self.where} {what}: {missing_package(error) or reason_of(error)}") from error
 
 
 def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
@@ -286,6 +277,8 @@ def find(name: str, path: Folders = None) -> FoundPlugin:
     folders = folders_of(path)
     known = available(folders)
     found = known.get(name)
+    if not found and (reason := absent(name)):
+        raise PluginError(f"plugin {name!r} comes with trigemu, but {reason}")
     if not found:
         where = ", ".join(f"{folder}{'' if folder.is_dir() else ' (no such folder)'}" for folder in folders)
         raise PluginError(

@@ -1,80 +1,46 @@
 """Results that show themselves: in a terminal, in a notebook, as a document, a data frame, a figure.
 
-Results are made in rooms that know nothing of output. What shows them is found by its dotted name, and loaded
-when the first result is shown.
+Results are made in rooms that know nothing of how they are shown.
 """
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from trigemu.support.errors import TrigemuError, nearest
-from trigemu.support.text import quoted
+from trigemu.support.text import in_brackets, quoted
 
 T = TypeVar("T")
-
-
-class Views(Protocol):
-    """The module that shows results."""
-
-    def text(self, result: object) -> str:
-        """Return the text that the command line prints."""
-
-    def line(self, result: object) -> str:
-        """Return one line."""
-
-    def html(self, result: object) -> str:
-        """Return the text as HTML."""
-
-    def document(self, result: object) -> Any:
-        """Return the document that --json writes."""
-
-    def frame(self, result: object) -> Any:
-        """Return a DataFrame."""
-
-    def axes(self, result: object) -> Any:
-        """Draw a figure; return its axes."""
-
-    def histogram(self, result: object, name: str | None, **options: bool) -> Any:
-        """Return a histogram."""
-
-
-_views = ""
-
-
-def show_with(module: str) -> None:
-    """Name the module that shows results; it is loaded when the first one is shown."""
-    global _views
-    _views = module
-
-
-def _loaded() -> Views:
-    views: Any = importlib.import_module(_views)
-    found: Views = views
-    return found
 
 
 class Shown:
     """A result that shows itself: as text, as a document, as a data frame, as a figure.
 
-    Its text is that which the command line prints, its `repr` one line, and a notebook shows it as HTML.
-    Derive from it, and give the class a `View` that says how.
+    Its text is that which the command line prints, its `repr` one line, and a notebook shows it as HTML. A
+    class derived from it names the module that shows it, which is loaded when the first one is shown.
+
+    Attributes
+    ----------
+    _view : str
+        The module whose VIEW, a `View`, shows it.
     """
 
+    _view: ClassVar[str]
+
     def __str__(self) -> str:
-        return _loaded().text(self)
+        return str(view_of(self).text(self))
 
     def __repr__(self) -> str:
-        return _loaded().line(self)
+        return in_brackets(self, view_of(self).line(self))
 
     def _repr_html_(self) -> str:
-        return _loaded().html(self)
+        return str(view_of(self).html(self))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document that the command line writes with --json; absent numbers are None."""
-        document: dict[str, Any] = _loaded().document(self)
+        document: dict[str, Any] = view_of(self).document(self)
         return document
 
     def to_pandas(self) -> Any:
@@ -87,7 +53,7 @@ class Shown:
         MissingExtraError
             If pandas is not installed.
         """
-        return _loaded().frame(self)
+        return view_of(self).frame(self)
 
     def plot(self) -> Any:
         """Draw the result.
@@ -99,12 +65,17 @@ class Shown:
             the result needs several figures. Figures belong to pyplot: a notebook displays them, and
             matplotlib.pyplot.close releases them.
         """
-        return _loaded().axes(self)
+        return view_of(self).axes(self)
 
 
-def histogram_of(result: object, name: str | None = None, **options: bool) -> Any:
+def view_of(result: Shown) -> Any:
+    """Return what shows a result."""
+    return importlib.import_module(result._view).VIEW
+
+
+def histogram_of(result: Shown, name: str | None = None, **options: bool) -> Any:
     """Return one histogram of a result, or all as one with a category axis."""
-    return _loaded().histogram(result, name, **options)
+    return view_of(result).histogram(result, name, **options)
 
 
 class WithHistogram(Shown):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from trigemu.support import CORE, PARTS, Candidate, FoundPlugin, Plugin, PluginError, brought, nearest
+from trigemu.support import CORE, PARTS, Candidate, FoundPlugin, Plugin, PluginError, brought, nearest, remedy
 from trigemu.triggers.base import BitKind, Kind
 
 AnyKind = type[Kind] | type[BitKind]
@@ -47,9 +47,9 @@ class Kinds(Mapping[str, AnyKind]):
         """Return the message for an unknown kind, with a remedy if there is one."""
         who = brought("kinds", self._folders).get(kind)
         if who is None:
-            return f"unknown kind {kind!r}{nearest(kind, self)}"
-        remedy = f"list it as plugins = [{who.name!r}] under [menu]"
-        return f"unknown kind {kind!r}; the plugin {who.name!r} brings it: {remedy}"
+            return f"unknown kind {kind!r}{remedy('kinds', kind) or nearest(kind, self)}"
+        how = f"list it as plugins = [{who.name!r}] under [menu]"
+        return f"unknown kind {kind!r}; the plugin {who.name!r} brings it: {how}"
 
     def __getitem__(self, name: str) -> AnyKind:
         if name not in self._loaded:

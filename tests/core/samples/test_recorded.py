@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 from toys import engine, toy_events, write_root
 
-from trigemu import check_decisions, open_catalogue, read_menu
+from trigemu import open_catalogue, read_menu
 from trigemu.samples import SampleError, with_decisions
+from trigemu_validation.decisions import check_decisions
 
 EVENTS = toy_events(3, 300)
 MENU = '[[trigger]]\nname = "{}"\nkind = "threshold"\nobservable = "met"\nabove = 20.0\n'

@@ -21,8 +21,8 @@ from toys import CATALOGUE, toy_events, write_root
 from trigemu import TrigemuError, open_catalogue
 from trigemu.api import SampleError
 from trigemu.samples import seal_catalogue, sealed, sealing
-from trigemu.samples.formats.challenge import PARTICLES
 from trigemu.samples.sealed import SealedFile, is_seal, read_chunks, seal_of
+from trigemu_formats.challenge import PARTICLES
 
 CONTENT = bytes(range(256)) * 10
 

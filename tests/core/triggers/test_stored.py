@@ -14,11 +14,12 @@ from l1_toys import jet, vector_line
 from real_data import real_file
 from toys import menu_from
 
-from trigemu import check_decisions, compare, decisions, make_plan, run
+from trigemu import compare, decisions, make_plan, run
 from trigemu.emulation.plan import decide
 from trigemu.samples import Catalogue, SampleError, catalogue_of, samples_of, with_decisions
 from trigemu.support.errors import TrigemuError
 from trigemu_latency.stream.stream import Stream
+from trigemu_validation.decisions import check_decisions
 
 #: pT of the leading jet as the hardware has it, and the stored decision "3", of a trigger above 20 GeV, which
 #: is wrong in crossing 2.

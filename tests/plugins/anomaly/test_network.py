@@ -261,7 +261,7 @@ from pathlib import Path
 import trigemu
 if sys.argv[2] == "on":
     del os.environ["ORT_DISABLE_TELEMETRY"]
-from trigemu.triggers import Network
+from trigemu_anomaly import Network
 assert "onnxruntime" not in sys.modules
 network = Network(Path(sys.argv[1]).read_bytes(), 3)
 network.row().run()

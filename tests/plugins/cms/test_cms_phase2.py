@@ -15,10 +15,10 @@ from real_data import real_file
 from trigemu import decide, make_plan, read_menu
 from trigemu.counting.acceptance import raw_decisions
 from trigemu.samples import catalogue_of
-from trigemu.studies.validate import check_decisions
 from trigemu.support.errors import TrigemuError
 from trigemu.support.toml import TableError
 from trigemu_cms.cms_phase2 import import_cms_phase2
+from trigemu_validation.decisions import check_decisions
 
 
 def test_decisions_are_those_of_every_choice(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ import pytest
 from rich.console import Console
 from toys import memory_catalogue, menu_from
 
-from trigemu.studies import Checked, DecisionCheck
 from trigemu_cms.cms_l1 import LeftOut
 from trigemu_cms.pairs import CheckedPair, Pair
 from trigemu_cms.pairs_page import validation_page
 from trigemu_cms.pairs_text import as_csv, as_json, pairs_table
+from trigemu_validation.decisions import Checked, DecisionCheck
 
 HOSTILE = "<b>=1+1\x1b[31m"
 

@@ -1,19 +1,23 @@
 """The contract of a view: what it says of a result, in words, tables, numbers and figures.
 
-To show a new kind of result, derive a view from `View` in a file of its own, call it VIEW, and add a line to
-the table in `__init__.py`.
+To show a new kind of result, derive a view from `View` in a file of its own, call it VIEW, and name its
+module in the class of the result (`Shown`). Views reuse what the commands print, write and draw.
 """
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 
+from trigemu.results.text.terminal import width_of
 from trigemu.support import FloatArray, TrigemuError, excerpt
 
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
@@ -83,6 +87,46 @@ class View(ABC, Generic[R]):
         raised.
         """
         raise TrigemuError(f"{type(result).__name__} is no histogram")
+
+    def text(self, result: R) -> str:
+        """Return what the command line prints of a result: as wide as the terminal if there is one, in the
+        characters that the standard output has."""
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        written = io.BytesIO()
+        stream = io.TextIOWrapper(written, encoding, errors="backslashreplace", newline="\n")
+        width = width_of(sys.stdout) or shutil.get_terminal_size().columns
+        Console(
+            file=stream, width=width, color_system=None, force_jupyter=False, legacy_windows=False,
+            highlight=False, markup=False, emoji=False,
+        ).print(self.tables(result))  # fmt: skip
+        stream.flush()
+        return written.getvalue().decode(encoding).removesuffix("\n")
+
+    def html(self, result: R) -> str:
+        """Return the text as HTML, in the style of the report."""
+        from trigemu.results.views.table_html import as_html
+
+        return as_html(self.tables(result))
+
+    def frame(self, result: R) -> Any:
+        """Return the numbers as a pandas.DataFrame."""
+        from trigemu.results.views.data_frame import as_frame
+
+        return as_frame(self.rows(result), self.index)
+
+    def axes(self, result: R) -> Any:
+        """Draw the figures of a result with pyplot; return the axes of each, or of the only one."""
+        from trigemu.results.figures.style import managed
+
+        with managed():
+            found = tuple(figure.axes[0] for figure in self.figures(result))
+        return found[0] if len(found) == 1 else found
+
+    def histogram(self, result: R, name: str | None, **options: bool) -> Any:
+        """Return a hist.Hist of a result."""
+        from trigemu.results.views.uhi_histogram import as_histogram
+
+        return as_histogram(self.histograms(result, **options), name)
 
 
 def of_json(text: str) -> Any:

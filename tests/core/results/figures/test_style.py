@@ -14,7 +14,6 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from trigemu.results.figures.decisions import draw_decisions
 from trigemu.results.figures.groups import draw_rates
 from trigemu.results.figures.overlap import draw_combinations, draw_overlap
 from trigemu.results.figures.rates_in_bins import draw_rates_vs
@@ -25,6 +24,7 @@ from trigemu.results.figures.threshold_scan import draw_plane, draw_scan
 from trigemu.results.figures.turnon import draw_efficiency
 from trigemu_firmware.precision_figure import draw_bits
 from trigemu_latency.figures import LatencyBar, draw_latencies
+from trigemu_validation.decisions_figure import draw_decisions
 
 NAMES = [r"$\frac{$", "$a^b^c$", "$$", "_x", r"a\$b$", "100 % {x} & <script>", "a\x1bb\n", r"\alpha$x$"]
 EDGES, TWO, ONE = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0]), np.ones(2)

@@ -15,10 +15,11 @@ import pytest
 import uproot
 from hypothesis import given, strategies as st
 
-from trigemu.samples.formats import decoded, parquet, root
+from trigemu.samples.formats import decoded, root
 from trigemu.samples.formats.decoded import Decoded, Part, Piece, kept_bytes, pieces
 from trigemu.samples.formats.nanoaod import NanoAOD
-from trigemu.samples.formats.parquet import Parquet
+from trigemu_formats import parquet
+from trigemu_formats.parquet import Parquet
 
 N = 1000
 NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]

@@ -1,0 +1,18 @@
+import trigemu.api
+
+from .decisions import (
+    Checked as Checked,
+    DecisionCheck as DecisionCheck,
+    Disagreement as Disagreement,
+    check_decisions as check_decisions,
+)
+from .decisions_text import as_json as as_json, check_table as check_table, doubts as doubts
+from .drifts import Drift as Drift, Gate as Gate, gate as gate
+from .tolerances import (
+    Tolerance as Tolerance,
+    Tolerances as Tolerances,
+    TriggerTolerance as TriggerTolerance,
+    read_tolerances as read_tolerances,
+)
+
+PLUGIN: trigemu.api.Plugin

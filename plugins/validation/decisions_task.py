@@ -1,0 +1,188 @@
+"""The comparison of emulated with stored decisions, chunk by chunk, and the decisions that are flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from trigemu.api import (
+    Catalogue,
+    Chunk,
+    Events,
+    IntArray,
+    Menu,
+    Plan,
+    TrigemuError,
+    Trigger,
+    check_kept,
+    checked,
+    decide,
+    entries_with_neighbours,
+    raw_decisions,
+)
+
+#: The number of differing events that are kept for each trigger.
+SHOWN = 3
+#: The seed of `inject`, so that every run flips the same decisions.
+_SEED = 20161026
+
+
+def stored_name(trigger: Trigger) -> str:
+    """Return the name of the stored decisions of a trigger in samples."""
+    return trigger.name if trigger.stored is None else trigger.stored
+
+
+@dataclass(frozen=True)
+class Range:
+    """The entries of a file that are processed: start to stop − 1. before: the number of events in the ranges
+    before it. margin → the entries that have all neighbours: `comparable`."""
+
+    sample: int
+    source: int
+    start: int
+    stop: int
+    before: int
+    neighbours: Literal["none", "line", "orbit"]
+    entries: int
+
+    def comparable(self, margin: int) -> tuple[int, int]:
+        """Return the range of its entries that have `margin` known crossings before and after them."""
+        first, end = entries_with_neighbours(self.neighbours, self.entries, margin)
+        start = min(max(first, self.start), self.stop)
+        return start, max(start, min(end, self.stop))
+
+
+def ranges_of(catalogue: Catalogue) -> tuple[Range, ...]:
+    """Return the entries of all files that are processed."""
+    found: list[Range] = []
+    before = 0
+    for sample in catalogue.samples:
+        for number, file in enumerate(sample.sources):
+            start, stop = 0, file.entries
+            if only := catalogue.only:
+                inside = (only.sample, only.file) == (sample.name, number)
+                start, stop = (only.start, only.stop) if inside else (0, 0)
+            found.append(Range(sample.number, number, start, stop, before, file.neighbours, file.entries))
+            before += stop - start
+    return tuple(found)
+
+
+def positions_at_ends(ranges: Sequence[Range], margins: Sequence[int]) -> IntArray:
+    """Return the decisions that cannot be compared, because a trigger looks at crossings beyond the ends of a
+    file: ascending positions, counted event by event and trigger by trigger. margins: those of the
+    triggers."""
+    found = []
+    for place in ranges:
+        for number, margin in enumerate(margins):
+            first, end = place.comparable(margin)
+            rows = [*range(place.start, first), *range(end, place.stop)]
+            found += [(place.before + row - place.start) * len(margins) + number for row in rows]
+    return np.sort(np.array(found, np.int64))
+
+
+def positions_to_flip(inject: int, decisions: int, left_out: IntArray) -> IntArray:
+    """Choose positions of decisions to flip among those that are compared."""
+    compared = decisions - len(left_out)
+    if inject > compared:
+        raise TrigemuError(f"{inject} decisions to flip: only {compared} decisions are checked")
+    chosen = np.sort(np.random.default_rng(_SEED).choice(compared, inject, replace=False))
+    # Position n among those compared is after so many that are left out.
+    positions: IntArray = chosen + np.searchsorted(left_out - np.arange(len(left_out)), chosen, side="right")
+    return positions
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Numbers of differing decisions of t triggers.
+
+    only_emulated, only_stored: int64[t]. first: int64[k, 5], the first events that differ: the number of the
+    trigger, those of sample and file, the entry, and whether the emulated decision is positive. found: how
+    many of the flipped decisions were noticed.
+    """
+
+    only_emulated: IntArray
+    only_stored: IntArray
+    first: IntArray
+    found: int
+    events: int
+
+    def of(self, trigger: int) -> Tally:
+        """Return the numbers of one trigger."""
+        rows = self.first[self.first[:, 0] == trigger]
+        one = slice(trigger, trigger + 1)
+        return Tally(self.only_emulated[one], self.only_stored[one], rows, self.found, self.events)
+
+
+@dataclass(frozen=True)
+class Count:
+    """The task that compares the decisions of a chunk. flipped, left_out: int64[k], positions of decisions,
+    ascending. before: by sample and file, the position of the event that its entry 0 is or would be."""
+
+    menu: Menu
+    triggers: tuple[Trigger, ...]
+    flipped: IntArray
+    left_out: IntArray
+    before: Mapping[tuple[int, int], int]
+    classes: ClassVar[tuple[type, ...]] = (Tally,)
+
+    def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> Tally:
+        raw = raw_decisions(decide(events, plan)[events.core], self.menu, plan.bits[0])
+        names = [stored_name(trigger) for trigger in self.triggers]
+        read = chunk.file.read_stored(chunk.start, chunk.stop, names)
+        emulated = np.column_stack([raw[trigger.name] for trigger in self.triggers])
+        stored = np.column_stack([read[name] for name in names])
+        rows, columns = self._within(self.left_out, chunk)
+        stored[rows, columns] = emulated[rows, columns]
+        rows, columns = self._within(self.flipped, chunk)
+        before = emulated[rows, columns] != stored[rows, columns]
+        stored[rows, columns] ^= True
+        differ = emulated != stored
+        first = [
+            [number, chunk.sample, chunk.source, chunk.start + row, emulated[row, number]]
+            for number in np.flatnonzero(differ.any(axis=0))
+            for row in np.flatnonzero(differ[:, number])[:SHOWN]
+        ]
+        return Tally(
+            (differ & emulated).sum(axis=0),
+            (differ & stored).sum(axis=0),
+            np.array(first, np.int64).reshape(-1, 5),
+            int((differ[rows, columns] != before).sum()),
+            len(stored),
+        )
+
+    def _within(self, positions: IntArray, chunk: Chunk) -> tuple[IntArray, IntArray]:
+        """Return the rows and columns of the positions in a chunk."""
+        width = len(self.triggers)
+        start = (self.before[chunk.sample, chunk.source] + chunk.start) * width
+        begin, end = np.searchsorted(positions, [start, start + chunk.size * width])
+        return np.divmod(positions[begin:end] - start, width)
+
+    def merge(self, parts: Sequence[Tally]) -> Tally:
+        first = np.concatenate([part.first for part in parts])
+        kept = [np.flatnonzero(first[:, 0] == number)[:SHOWN] for number in range(len(self.triggers))]
+        return Tally(
+            np.sum([part.only_emulated for part in parts], axis=0),
+            np.sum([part.only_stored for part in parts], axis=0),
+            first[np.sort(np.concatenate(kept))],
+            sum(part.found for part in parts),
+            sum(part.events for part in parts),
+        )
+
+
+@check_kept.register
+def _(task: Count, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
+    events = sum(chunk.size for chunk in chunks)
+    whole = np.dtype("i8")
+    if not isinstance(part, Tally) or type(part.found) is not int or part.events != events:
+        raise TrigemuError("it is not a tally of these events")
+    for name in ("only_emulated", "only_stored"):
+        checked.check_array(name, getattr(part, name), whole, len(task.triggers))
+        checked.check_within(name, getattr(part, name), events + 1)
+    checked.check_array("first", part.first, whole, None, 5)
+    checked.check_within("the trigger", part.first[:, 0], len(task.triggers))
+    if not {(chunk.sample, chunk.source) for chunk in chunks} >= {*map(tuple, part.first[:, 1:3].tolist())}:
+        raise TrigemuError("it has an event of another file")
+    checked.check_within("the entry", part.first[:, 3], max(chunk.stop for chunk in chunks))

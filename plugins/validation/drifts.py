@@ -1,0 +1,336 @@
+"""A new menu against an old one on the same events: what changed by more than is tolerated.
+
+Rates and their differences are those of `comparison`; an overlap is the rate that two triggers of one menu
+accept together. Differences of overlaps, and of the decisions of a trigger, are summed event by event: their
+uncertainties know what the two menus share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from trigemu.api import (
+    BoolArray,
+    Comparison,
+    Emulation,
+    FloatArray,
+    IntArray,
+    Menu,
+    MenuLike,
+    MenuRates,
+    Pairs,
+    Progress,
+    RateSums,
+    SamplesLike,
+    Shown,
+    Words,
+    acceptances,
+    compare,
+    emulate,
+    menu_of,
+    raw_decisions,
+    samples_of,
+    scaling,
+)
+
+from .decisions import check_decisions
+from .decisions_task import stored_name
+from .tolerances import Tolerance, Tolerances, read_tolerances
+
+#: Overlaps that differ by a smaller fraction are the same: the order of triggers changes their last digit.
+_SAME = 1e-12
+#: How many differences of overlaps are summed together.
+_TOGETHER = 256
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A quantity in the old and in the new menu.
+
+    Attributes
+    ----------
+    triggers : tuple of str
+        The trigger; the two of an overlap; none for the menu.
+    quantity : str
+        "rate_hz" of the menu; "total_hz", "unique_hz"; "overlap_hz" of two triggers; "decisions_hz", the rate
+        before prescales, in the new menu with the rate of the events on which the two menus decide otherwise
+        added; "differ_from_stored", the number of events on which the decision is not the stored one;
+        "added" or "removed".
+    old, new : float
+        The values.
+    error : float
+        The statistical uncertainty of new − old, 0 where it is a number of events.
+    tolerance : Tolerance
+        The limits.
+    accepted : bool
+        Whether the difference is within one of them.
+    """
+
+    triggers: tuple[str, ...]
+    quantity: str
+    old: float
+    new: float
+    error: float
+    tolerance: Tolerance
+    accepted: bool
+
+    @property
+    def what(self) -> str:
+        """The name of the trigger, or of both; "menu"."""
+        return " & ".join(self.triggers) or "menu"
+
+    @property
+    def difference(self) -> float:
+        """The difference new − old."""
+        return self.new - self.old
+
+    @property
+    def percent(self) -> float:
+        """The difference in percent of the old value, infinite if that is 0."""
+        return _ratio(100.0 * self.difference, abs(self.old))
+
+    @property
+    def sigma(self) -> float:
+        """The difference in units of its uncertainty, infinite if that is 0."""
+        return _ratio(self.difference, self.error)
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(Shown):
+    """The comparison of a new menu with an old one.
+
+    Attributes
+    ----------
+    old, new : Menu
+        The menus.
+    rates : tuple of MenuRates
+        The rates of both, whose names are "old" and "new".
+    drifts : tuple of Drift
+        Every compared quantity; overlaps only where they changed.
+    overlaps : int
+        The number of overlaps that were compared.
+    """
+
+    _view: ClassVar[str] = "trigemu_validation.gate_view"
+
+    old: Menu
+    new: Menu
+    rates: tuple[MenuRates, ...]
+    drifts: tuple[Drift, ...]
+    overlaps: int
+
+    @property
+    def failed(self) -> tuple[Drift, ...]:
+        """The differences that are not tolerated."""
+        return tuple(drift for drift in self.drifts if not drift.accepted)
+
+
+def gate(
+    old: MenuLike,
+    new: MenuLike,
+    tolerances: Tolerances | Path | str | None = None,
+    catalogue: SamplesLike = None,
+    *,
+    executor: Any = None,
+    progress: Progress | None = None,
+) -> Gate:
+    """Compare a new menu with an old one on the same events, within tolerances.
+
+    Parameters
+    ----------
+    old, new : path or Menu
+        The menus. Triggers of the same name are compared.
+    tolerances : Tolerances, path or None
+        The largest differences; None: there must be none.
+    catalogue, executor, progress
+        The samples, and how events are processed, as in `emulate`. If they have stored decisions, those of
+        both menus are compared with them.
+
+    Returns
+    -------
+    Gate
+
+    Raises
+    ------
+    TrigemuError
+        If the tolerances name a trigger that is in neither menu.
+
+    Examples
+    --------
+    >>> import trigemu
+    >>> trigemu.gate("menus/primary.toml", "menus/primary.toml").failed
+    ()
+    """
+    first, second = menu_of(old), menu_of(new)
+    if not isinstance(tolerances, Tolerances):
+        tolerances = Tolerances() if tolerances is None else read_tolerances(tolerances)
+    tolerances.check_names({trigger.name for menu in (first, second) for trigger in menu.triggers})
+    samples = samples_of(catalogue, executor=executor)
+    named = [replace(menu, name=name) for menu, name in ((first, "old"), (second, "new"))]
+    emulation = emulate(named, samples, executor=executor, progress=progress)
+    found = _Found(emulation, tolerances)
+    drifts = [*found.rates(), *found.presence(), *found.decisions(), *found.overlaps()]
+    stored = _differ_from_stored(emulation, tolerances, executor)
+    return Gate(first, second, found.variants, (*drifts, *stored), found.pairs)
+
+
+def _ratio(difference: float, unit: float) -> float:
+    if difference == 0.0:
+        return 0.0
+    return difference / unit if unit else math.copysign(math.inf, difference)
+
+
+class _Found:
+    """The differences of the two menus of an emulation."""
+
+    def __init__(self, emulation: Emulation, tolerances: Tolerances) -> None:
+        self._emulation, self._tolerances = emulation, tolerances
+        self._comparison: Comparison = compare(emulation)
+        self.variants = self._old, self._new = self._comparison.variants
+        names = [{trigger.name: n for n, trigger in enumerate(menu.enabled)} for menu in emulation.menus]
+        self._removed, self._added = ([n for n in a if n not in b] for a, b in (names, names[::-1]))
+        self._both = [name for name in names[0] if name in names[1]]
+        self._places = [np.array([of[name] for name in self._both], np.int64) for of in names]
+        self.pairs = len(self._both) * (len(self._both) - 1) // 2
+
+    def _drift(self, triggers: tuple[str, ...], quantity: str, old: float, new: float, error: float) -> Drift:
+        tolerance = self._tolerances.of(triggers, quantity)
+        drift = Drift(triggers, quantity, old, new, error, tolerance, accepted=False)
+        return replace(drift, accepted=_within(drift))
+
+    def rates(self) -> Iterator[Drift]:
+        """Yield the rates of the menu and of the triggers that both menus have."""
+        triggers: tuple[str, ...]
+        of_old, of_new = ({t.name: t.rates for t in rates.triggers} for rates in (self._old, self._new))
+        for d in self._comparison.differences:
+            if d.what == "menu":
+                triggers, rates = (), (self._old.rate, self._new.rate)
+            elif d.what in self._both:
+                key = d.quantity.removesuffix("_hz")
+                triggers, rates = (d.what,), (of_old[d.what][key], of_new[d.what][key])
+            else:
+                continue
+            old, new = (rate.hz for rate in rates)
+            if d.b_minus_a_hz == 0.0:  # the last digit may differ with the order of triggers
+                new = old
+            yield self._drift(triggers, d.quantity, old, new, d.error_hz)
+
+    def presence(self) -> Iterator[Drift]:
+        """Yield the triggers that only one of the menus has."""
+        for names, quantity, values in (
+            (self._removed, "removed", (1.0, 0.0)),
+            (self._added, "added", (0.0, 1.0)),
+        ):
+            for name in names:
+                allowed = self._tolerances.allows(name, quantity)
+                yield Drift((name,), quantity, *values, 0.0, Tolerance(), allowed)
+
+    def decisions(self) -> Iterator[Drift]:
+        """Yield the rates of events on which the raw decisions differ."""
+
+        def differ(words: Words, menus: tuple[Menu, ...]) -> FloatArray:
+            first, second = (
+                _raw_decisions(words, menu, bits)
+                for menu, bits in zip(menus, self._emulation.plan.bits, strict=True)
+            )
+            changed = [first[name] ^ second[name] for name in self._both]
+            return np.column_stack([*changed, *(first[name] for name in self._both)]).astype(np.float64)
+
+        if self._both:
+            n = len(self._both)
+            hz, errors = self._summed(differ, 2 * n)
+            for name, changed, error, raw in zip(self._both, hz[:n], errors[:n], hz[n:], strict=True):
+                yield self._drift((name,), "decisions_hz", raw, raw + changed, error)
+
+    def overlaps(self) -> Iterator[Drift]:
+        """Yield the overlaps that differ."""
+        old, new = (
+            rates.overlap[np.ix_(places, places)]
+            for rates, places in zip((self._old, self._new), self._places, strict=True)
+        )
+        first, second = np.nonzero(np.triu(np.abs(new - old) > _SAME * np.maximum(old, new), 1))
+        for start in range(0, len(first), _TOGETHER):
+            a, b = first[start : start + _TOGETHER], second[start : start + _TOGETHER]
+            _, errors = self._summed(
+                lambda words, menus, a=a, b=b: self._joint_difference(words, menus, a, b), len(a)
+            )
+            for i, j, error in zip(a.tolist(), b.tolist(), errors, strict=True):
+                names = (self._both[i], self._both[j])
+                yield self._drift(names, "overlap_hz", float(old[i, j]), float(new[i, j]), error)
+
+    def _joint_difference(
+        self, words: Words, menus: tuple[Menu, ...], a: IntArray, b: IntArray
+    ) -> FloatArray:
+        emulation = self._emulation
+        crossing = [scaling.crossing_scale(menu, emulation.catalogue) for menu in emulation.menus]
+        joint = [
+            _joint(acceptances(words, menu, bits).pairs(), places[a], places[b]) * scale / max(crossing)
+            for menu, bits, places, scale in zip(
+                menus, emulation.plan.bits, self._places, crossing, strict=True
+            )
+        ]
+        return joint[1] - joint[0]
+
+    def _summed(self, fractions: Any, columns: int) -> tuple[list[float], list[float]]:
+        """Return the rates of columns of fractions and their uncertainties, in Hz."""
+        counted = self._emulation.counted(0, 1)
+        sums = RateSums(counted.table, counted.scales, columns)
+        for rows in counted.blocks():
+            sums.add(rows, counted.fractions(rows, fractions))
+        hz, variance = sums.result()
+        return hz.tolist(), np.sqrt(variance).tolist()
+
+
+def _raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
+    """Return decisions before prescales, bool[m]; a trigger that is switched off fires nowhere."""
+    raw = raw_decisions(words, menu, bits)
+    return {t.name: raw[t.name] & (t.prescale < math.inf) for t in menu.enabled}
+
+
+def _joint(pairs: Pairs, a: IntArray, b: IntArray) -> FloatArray:
+    """Return the probabilities that triggers a and b of a menu accept patterns together, float64[m, n]."""
+    first, second = pairs.first[:, a], pairs.second[:, b]
+    joint: FloatArray = np.where(pairs.alike[a, b], np.minimum(first, second), first * second)
+    nodes_a, nodes_b = pairs.of_first[a], pairs.of_second[b]
+    bound = (nodes_a >= 0) & (nodes_b >= 0)
+    if bound.any():
+        joint[:, bound] = pairs.bound[pairs.combination[:, None], nodes_a[bound], nodes_b[bound]]
+    return joint
+
+
+def _within(drift: Drift) -> bool:
+    """Whether a difference is within one of its limits, or there is none."""
+    percent, sigma = drift.tolerance.percent, drift.tolerance.sigma
+    return (
+        drift.difference == 0.0
+        or (percent is not None and abs(drift.percent) <= percent)
+        or (sigma is not None and abs(drift.sigma) <= sigma)
+    )
+
+
+def _differ_from_stored(emulation: Emulation, tolerances: Tolerances, executor: Any) -> Iterator[Drift]:
+    """Yield how many decisions are not those that the samples have stored, for triggers that both menus
+    have."""
+    samples = emulation.catalogue.samples
+
+    def stored(menu: Menu) -> set[str]:
+        return {t.name for t in menu.enabled if all(stored_name(t) in sample.stored for sample in samples)}
+
+    both = sorted(stored(emulation.menus[0]) & stored(emulation.menus[1]))
+    if not both:
+        return
+    checks = [
+        check_decisions(menu.part(both), emulation.catalogue, executor=executor) for menu in emulation.menus
+    ]
+    for name in both:
+        old, new = (check[name] for check in checks)
+        if old.skipped is None and new.skipped is None:
+            tolerance = tolerances.of((old.name,), "differ_from_stored")
+            drift = Drift((old.name,), "differ_from_stored", old.differ, new.differ, 0.0, tolerance, False)
+            yield replace(drift, accepted=_within(drift))

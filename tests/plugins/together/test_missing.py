@@ -1,0 +1,98 @@
+"""What is said where the package of a plugin that comes with trigemu is not installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commands import Place
+from project import ROOT
+
+from trigemu.support import PARTS, Plugin, declared
+from trigemu.support.own_plugins import BROUGHT, NAMES
+
+#: Runs commands in a process in which some packages cannot be imported.
+RUN = """
+import json, sys
+sys.modules.update(dict.fromkeys(json.loads(sys.argv[1])))
+from click.testing import CliRunner
+from trigemu.cli.commands import cli
+results = [CliRunner().invoke(cli, command, prog_name="trigemu") for command in json.loads(sys.argv[2])]
+print(json.dumps([(result.exit_code, result.output) for result in results]))
+"""
+CARD = 'name = "AD"\nkind = "{}"\ncard = "card.toml"\nabove = 0.0\n'
+
+
+def declared_by(plugin: str) -> Plugin:
+    return declared((ROOT / "plugins" / plugin / "__init__.py").read_bytes())
+
+
+USES = [(name, other) for name in sorted(NAMES) for other in declared_by(name).uses]
+#: A command for which a plugin needs what it uses.
+NEEDING = {
+    ("cms", "pages"): ("check", "--all", ".", "--html", "page.html"),
+    ("decade", "anomaly"): ("run", "decade.toml", "--samples", "catalogue.toml"),
+    ("firmware", "anomaly"): ("firmware", "--help"),
+    ("latency", "anomaly"): ("bench", "menu.toml", "--samples", "catalogue.toml", "--events", "10"),
+}
+
+
+def without(plugins: list[str], *commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """The statuses of commands, and what they say, where the packages of some plugins are missing."""
+    given = json.dumps([f"trigemu_{name}" for name in plugins]), json.dumps(commands)
+    done = subprocess.run([sys.executable, "-c", RUN, *given], capture_output=True, text=True, check=True)
+    return [(status, " ".join(said.split())) for status, said in json.loads(done.stdout.splitlines()[-1])]
+
+
+def test_the_core_knows_what_comes_with_it() -> None:
+    assert {file.parent.name for file in (ROOT / "plugins").glob("*/__init__.py")} == NAMES
+    for part in PARTS:
+        brought = {name: plugin for plugin in NAMES for name in getattr(declared_by(plugin), part)}
+        assert brought == BROUGHT.get(part, brought), part
+
+
+def test_what_users_ask_for_by_name_is_of_a_package(place: Place) -> None:
+    names = [("commands", name) for name in BROUGHT["commands"]]
+    names += [("importers", name) for name in BROUGHT["importers"]]
+    names += [("kinds", name) for name in BROUGHT["kinds"]]
+    names += [("formats", name) for name in BROUGHT["formats"]]
+    how = {"commands": (), "importers": ("import",), "kinds": ("check-menu",), "formats": ("samples",)}
+    for name in BROUGHT["kinds"]:
+        place.write(name, f"[[trigger]]\n{CARD.format(name)}")
+    for name in BROUGHT["formats"]:
+        text = (place.folder / "catalogue.toml").read_text()
+        place.write(name, text.replace('role = "background"', f'role = "background"\nformat = "{name}"'))
+    found = without(sorted(NAMES), *((*how[part], name) for part, name in names))
+    for (part, name), (status, said) in zip(names, found, strict=True):
+        plugin = BROUGHT[part][name]
+        package = f"the plugin '{plugin}' brings it, and its package trigemu_{plugin} is not installed"
+        assert (status, package in said) == (2, True), said
+
+
+def test_a_plugin_that_a_menu_names(place: Place) -> None:
+    place.write("named.toml", f'[menu]\nplugins = ["decade"]\n[[trigger]]\n{CARD.format("decade")}')
+    ((status, said),) = without(["decade"], ("check-menu", "named.toml"))
+    assert status == 2
+    assert "plugin 'decade' comes with trigemu, but its package trigemu_decade is not installed" in said
+
+
+def test_names_of_nothing_get_no_package(place: Place) -> None:
+    ((status, said),) = without(sorted(NAMES), ("benhc",))
+    assert (status, "package" in said) == (2, False)
+
+
+@pytest.mark.parametrize(("plugin", "used"), USES)
+def test_a_plugin_without_one_that_it_uses(place: Place, plugin: str, used: str) -> None:
+    place.write("decade.toml", f"[[trigger]]\n{CARD.format('decade')}")
+    ((status, said),) = without([used], NEEDING[plugin, used])
+    assert status == 2, said
+    assert f"it needs the plugin '{used}', and its package trigemu_{used} is not installed" in said
+    assert not Path("page.html").exists()
+
+
+def test_the_core_runs_without_any(place: Place) -> None:
+    ((status, said),) = without(sorted(NAMES), ("run", "menu.toml", "--samples", "catalogue.toml"))
+    assert (status, "J30" in said) == (0, True), said

@@ -1,0 +1,341 @@
+"""What differs is what a loop over the events finds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from l1_toys import jet, muon, vector_line
+from toys import menu_from
+
+from trigemu.samples import Catalogue, Entries, catalogue_of, open_catalogue
+from trigemu.support import Engine
+from trigemu.support.errors import TrigemuError
+from trigemu_cms.cms_vector import ORBIT
+from trigemu_validation.decisions import DecisionCheck, check_decisions
+from trigemu_validation.decisions_task import SHOWN
+
+MENU = """
+[[trigger]]
+name = "J20"
+stored = "3"
+kind = "threshold"
+observable = "jet[0].pt"
+above = 20.0
+prescale = 50
+
+[[trigger]]
+name = "MU"
+enabled = false
+kind = "combination"
+legs = [{ object = "muon", pt = { min = 5.0 }, quality = { any_of = [12] } }]
+
+[[trigger]]
+name = "NOT_MU"
+stored = "70"
+kind = "logic"
+expression = "not MU"
+
+[[trigger]]
+name = "seeded"
+stored = "511"
+kind = "threshold"
+observable = "n_jet"
+above = 1.0
+seed = "J20"
+"""
+BITS = {"J20": 3, "NOT_MU": 70, "seeded": 511}
+
+Event = tuple[list[int], list[tuple[int, int]]]
+
+
+def toy_events(seed: int, n: int) -> list[Event]:
+    """pT of jets, pT and quality of muons, as the hardware's integers."""
+    rng = random.Random(seed)
+    return [
+        (
+            [rng.randrange(1, 80) for _ in range(rng.randrange(4))],
+            [(rng.randrange(1, 30), rng.choice((4, 12))) for _ in range(rng.randrange(3))],
+        )
+        for _ in range(n)
+    ]
+
+
+def fired(event: Event) -> dict[str, bool]:
+    jets, muons = event
+    j20 = any(pt > 40 for pt in jets)
+    return {
+        "J20": j20,
+        "NOT_MU": not any(pt >= 11 and quality == 12 for pt, quality in muons),  # index 11 begins at 5 GeV
+        "seeded": j20 and len(jets) > 1,
+    }
+
+
+def write(
+    folder: Path, events: Sequence[Event], flips: Sequence[tuple[int, str]] = (), name: str = "v.txt"
+) -> Path:
+    """A vector with the right bits, but for the flipped ones (event, trigger)."""
+    lines = []
+    for i, event in enumerate(events):
+        bits = {name: on != ((i, name) in flips) for name, on in fired(event).items()}
+        jets, muons = event
+        words = {"jets": list(map(jet, jets)), "muons": [muon(pt, quality=q) for pt, q in muons]}
+        stored = sum(on << BITS[name] for name, on in bits.items())
+        lines.append(vector_line(i, **words, algorithms=stored))
+    (folder / name).write_text("\n".join(lines))
+    return folder / name
+
+
+def counts(result: DecisionCheck) -> dict[str, tuple[int, int, int]]:
+    return {t.name: (t.agree, t.only_emulated, t.only_stored) for t in result.triggers if t.skipped is None}
+
+
+def test_decisions_before_prescales_agree(tmp_path: Path) -> None:
+    events = toy_events(1, 200)
+    result = check_decisions(menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events)))
+    assert (result.crossings, result.differ) == (200, 0)
+    assert counts(result) == dict.fromkeys(BITS, (200, 0, 0))
+    assert {name for event in events for name, on in fired(event).items() if on} == set(BITS)
+
+
+@given(
+    st.sets(st.tuples(st.integers(0, 59), st.sampled_from(sorted(BITS)))),
+    st.integers(0, 3),
+    st.sampled_from([7, 60]),
+)
+def test_every_flipped_bit_is_a_difference(
+    tmp_path_factory: pytest.TempPathFactory, flips: set[tuple[int, str]], seed: int, chunk: int
+) -> None:
+    folder = tmp_path_factory.mktemp("check")
+    events = toy_events(seed, 60)
+    catalogue = catalogue_of(write(folder, events, sorted(flips)))
+    result = check_decisions(menu_from(folder, MENU), catalogue, executor=Engine(chunk_events=chunk))
+    for trigger in result.triggers:
+        of = sorted(event for event, name in flips if name == trigger.name)
+        emulated = sum(fired(events[event])[trigger.name] for event in of)
+        expected = (60 - len(of), emulated, len(of) - emulated)
+        assert (trigger.agree, trigger.only_emulated, trigger.only_stored) == expected
+        assert [difference.entry for difference in trigger.first] == of[:SHOWN]
+        for difference in trigger.first:
+            assert difference.emulated == fired(events[difference.entry])[trigger.name]
+
+
+def test_the_objects_of_a_difference_are_those_that_the_trigger_looks_at(tmp_path: Path) -> None:
+    events = toy_events(5, 30)
+    result = check_decisions(
+        menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events, [(17, "NOT_MU")]))
+    )
+    ((difference,),) = (trigger.first for trigger in result.triggers if trigger.first)
+    assert (difference.sample, Path(difference.path).name) == ("v", "v.txt")
+    (collection,) = difference.events.collections.values()
+    assert set(collection.columns) == {"pt", "eta", "phi", "quality"}
+    expected = sorted(((pt - 1) / 2, quality) for pt, quality in events[17][1])
+    found = zip(collection.columns["pt"].tolist(), collection.columns["quality"].tolist(), strict=True)
+    assert sorted(found) == expected
+
+
+def catalogue_file(folder: Path, *files: str) -> Catalogue:
+    entry = '[[sample]]\nname = "{0}"\nrole = "background"\nrate_hz = 1.0\n'
+    entry += 'format = "cms-l1-vector"\nfiles = ["{0}"]\n'
+    samples = "".join(map(entry.format, files))
+    (folder / "c.toml").write_text(f'[catalogue]\nname = "c"\nconvention = "crossing"\n{samples}')
+    return open_catalogue(folder / "c.toml")
+
+
+def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
+    write(tmp_path, toy_events(1, 40), [(3, "J20")], "a.txt")
+    write(tmp_path, toy_events(2, 50), [(49, "J20"), (0, "seeded")], "b.txt")
+    result = check_decisions(
+        menu_from(tmp_path, MENU),
+        catalogue_file(tmp_path, "a.txt", "b.txt"),
+        executor=Engine(chunk_events=16),
+    )
+    assert result.crossings == 90
+    assert [trigger.differ for trigger in result.triggers] == [2, 0, 1]
+    first = result.triggers[0].first
+    assert [(difference.sample, difference.entry) for difference in first] == [("a.txt", 3), ("b.txt", 49)]
+
+
+@pytest.mark.parametrize("inject", [1, 7, 360])
+def test_injected_differences_are_all_found(tmp_path: Path, inject: int) -> None:
+    catalogue = catalogue_of(write(tmp_path, toy_events(3, 120)))
+    result = check_decisions(
+        menu_from(tmp_path, MENU), catalogue, inject=inject, executor=Engine(chunk_events=50)
+    )
+    assert (result.injected, result.found, result.differ) == (inject, inject, inject)
+    again = check_decisions(menu_from(tmp_path, MENU), catalogue, inject=inject)
+    assert counts(again) == counts(result)
+
+
+def test_an_injection_into_a_difference_is_found_too(tmp_path: Path) -> None:
+    events = toy_events(3, 10)
+    flips = [(event, name) for event in range(10) for name in BITS]
+    result = check_decisions(
+        menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events, flips)), inject=4
+    )
+    assert (result.found, result.differ) == (4, 26)
+
+
+def test_no_more_decisions_than_there_are_can_be_flipped(tmp_path: Path) -> None:
+    with pytest.raises(TrigemuError, match="31 decisions to flip: only 30 decisions are checked"):
+        check_decisions(
+            menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, toy_events(3, 10))), inject=31
+        )
+
+
+def test_what_cannot_be_checked_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    further = """
+[[trigger]]
+name = "unknown"
+kind = "threshold"
+observable = "n_jet"
+above = 1.0
+
+[[trigger]]
+name = "dice"
+stored = "1"
+kind = "random"
+rate_hz = 10.0
+
+[[trigger]]
+name = "with_dice"
+stored = "1"
+kind = "logic"
+expression = "dice and J20"
+
+[[trigger]]
+name = "open"
+stored = "2"
+kind = "threshold"
+observable = "ht"
+total_rate_hz = 10.0
+
+[[trigger]]
+name = "lacking"
+stored = "2"
+kind = "threshold"
+observable = "jet[0].btag + photon[0].pt"
+above = 1.0
+"""
+    result = check_decisions(
+        menu_from(tmp_path, MENU + further), catalogue_of(write(tmp_path, toy_events(3, 20)))
+    )
+    reasons = {trigger.name: trigger.skipped for trigger in result.triggers if trigger.skipped}
+    assert list(reasons) == ["unknown", "dice", "with_dice", "open", "lacking"]
+    assert reasons["unknown"] == "sample 'v' has no stored decision 'unknown'"
+    assert reasons["dice"] == reasons["with_dice"] == "it is random"
+    assert reasons["open"] == "the threshold of 'open' is not known: run trigemu calibrate first"
+    assert "column 'jet.btag'" in str(reasons["lacking"])
+    assert set(counts(result)) == set(BITS)
+
+
+NEIGHBOUR = """
+[[trigger]]
+name = "J20_before"
+stored = "4"
+kind = "combination"
+legs = [{ object = "jet", crossing = -1, pt = { min = 20.0 } }]
+"""
+
+
+def test_neighbouring_crossings_are_shown_too(tmp_path: Path) -> None:
+    file = write(tmp_path, [([41, 40], []), ([7], []), ([39], [])])  # no bit 4 is stored
+    result = check_decisions(
+        menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file), executor=Engine(chunk_events=1)
+    )
+    (difference,) = result.triggers[-1].first
+    assert (difference.entry, difference.emulated, difference.events.core) == (1, True, slice(1, 2))
+    assert difference.events.collections["jet"].columns["pt"].tolist() == [20.5, 20.0, 3.5, 19.5]
+
+
+@given(st.integers(1, 9), st.integers(1, 2), st.sampled_from([1, 4, 60]), st.booleans(), st.integers(0, 3))
+def test_crossings_at_the_ends_are_not_compared(
+    tmp_path_factory: pytest.TempPathFactory, n: int, margin: int, chunk: int, stored: bool, inject: int
+) -> None:
+    """As a loop counts them; a flip is never one of them, and always found."""
+    folder = tmp_path_factory.mktemp("ends")
+    events = toy_events(n, n)
+    lines = [
+        vector_line(i, jets=list(map(jet, jets)), algorithms=stored << 4)
+        for i, (jets, _) in enumerate(events)
+    ]
+    (folder / "v.txt").write_text("\n".join(lines))
+    menu = menu_from(folder, NEIGHBOUR.replace("-1", f"-{margin}"))
+    catalogue, engine = catalogue_of(folder / "v.txt"), Engine(chunk_events=chunk)
+    inside = range(margin, n - margin)
+    if not inside:
+        with pytest.raises(TrigemuError, match=f"crossings up to {margin} before and after"):
+            check_decisions(menu, catalogue, executor=engine)
+        return
+    fires = [any(pt >= 40 for pt in events[i - margin][0]) for i in inside]
+    result = check_decisions(menu, catalogue, executor=engine)
+    (trigger,) = result.triggers
+    assert (trigger.margin, trigger.not_compared) == (margin, n - len(inside))
+    assert trigger.agree == fires.count(stored)
+    assert trigger.differ == len(inside) - trigger.agree
+    assert [d.entry for d in trigger.first] == [
+        i for i, on in zip(inside, fires, strict=True) if on != stored
+    ][:SHOWN]
+    if inject <= len(inside):
+        again = check_decisions(menu, catalogue, inject=inject, executor=engine)
+        assert (again.found, again.triggers[0].not_compared) == (inject, trigger.not_compared)
+
+
+def test_files_have_ends_each_and_orbits_none(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, NEIGHBOUR)
+    for name in ("a.txt", "b.txt"):
+        write(tmp_path, toy_events(1, 5), name=name)
+    (trigger,) = check_decisions(menu, catalogue_file(tmp_path, "a.txt", "b.txt")).triggers
+    assert (trigger.not_compared, trigger.agree + trigger.differ) == (4, 6)
+    (tmp_path / "o.txt").write_text("\n".join(map(vector_line, range(ORBIT))))
+    (trigger,) = check_decisions(menu, catalogue_of(tmp_path / "o.txt")).triggers
+    assert (trigger.not_compared, trigger.agree) == (0, ORBIT)
+
+
+def test_only_the_entries_asked_for_count(tmp_path: Path) -> None:
+    """Two crossings within the file have all neighbours; the first of the file has not."""
+    write(tmp_path, toy_events(1, 9), name="a.txt")
+    menu, whole = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_file(tmp_path, "a.txt")
+    for start, stop, ends in ((4, 6, 0), (0, 2, 1)):
+        result = check_decisions(menu, whole.limited_to(Entries("a.txt", 0, start, stop)), inject=4)
+        assert (result.crossings, result.found) == (2, 4)
+        assert [trigger.not_compared for trigger in result.triggers] == [0, 0, 0, ends]
+
+
+def test_events_may_be_said_not_to_be_consecutive(tmp_path: Path) -> None:
+    menu = menu_from(tmp_path, MENU + NEIGHBOUR)
+    result = check_decisions(menu, catalogue_of(write(tmp_path, toy_events(3, 9))), consecutive=False)
+    assert "are not consecutive crossings" in str(result["J20_before"].skipped)
+    assert [trigger.name for trigger in result.skipped] == ["J20_before"]
+    assert {trigger.name for trigger in result.compared} == set(BITS)
+
+
+def test_a_sample_without_neighbours_is_the_reason(tmp_path: Path) -> None:
+    file = write(tmp_path, toy_events(3, 3))
+    file.write_text(file.read_text().replace("0002 ", "0005 "))
+    result = check_decisions(menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file))
+    assert "neighbouring crossings" in str(result.triggers[-1].skipped)
+    assert set(counts(result)) == set(BITS)
+
+
+def test_a_menu_of_which_nothing_can_be_checked_is_refused(tmp_path: Path) -> None:
+    menu = menu_from(
+        tmp_path, '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "n_jet"\nabove = 1.0\n'
+    )
+    with pytest.raises(
+        TrigemuError, match=r"menu\.toml: no trigger can be checked; 'J': sample 'v' has no stored"
+    ):
+        check_decisions(menu, catalogue_of(write(tmp_path, toy_events(3, 5))))
+
+
+def test_progress_counts_events(tmp_path: Path) -> None:
+    steps: list[int] = []
+    catalogue = catalogue_of(write(tmp_path, toy_events(3, 100)))
+    check_decisions(
+        menu_from(tmp_path, MENU), catalogue, executor=Engine(chunk_events=30), progress=steps.append
+    )
+    assert np.sum(steps) == 100

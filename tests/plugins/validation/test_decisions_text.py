@@ -1,0 +1,118 @@
+"""A check as it is printed and written."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+from toys import memory_catalogue, menu_from
+
+from trigemu.samples.events import Collection, Events
+from trigemu_validation.decisions import Checked, DecisionCheck, Disagreement
+from trigemu_validation.decisions_text import as_json, check_table
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> DecisionCheck:
+    """One trigger that agrees, one that differs, one that is skipped."""
+    collections = {
+        "jet": Collection(
+            np.array([3, 5]), {"quality": np.arange(5), "pt": np.array([0, 0, 0, 9.5, 7], "f4")}
+        ),
+        "muon": Collection(np.array([0, 0]), {"pt": np.empty(0)}),
+    }
+    scalars = {"met": np.array([1.25]), "n": np.array([7], np.int32), "external_0": np.array([-(2**63)])}
+    number = np.array([4], np.uint64)
+    events = Events("all", np.ones(1), number, number, collections, scalars)
+    difference = Disagreement("all", "folder/a.root", 12, True, events)
+    triggers = (
+        Checked("A", agree=10),
+        Checked("B", agree=8, only_emulated=1, only_stored=1, first=(difference,)),
+        Checked("C", skipped="it is random"),
+    )
+    menu = menu_from(tmp_path, '[[trigger]]\nname = "A"\nkind = "random"\nrate_hz = 1.0\n')
+    return DecisionCheck(menu, memory_catalogue({"all": []}), 10, triggers, injected=2, found=1)
+
+
+def printed(result: DecisionCheck) -> list[str]:
+    stream = io.StringIO()
+    Console(file=stream, width=100).print(check_table(result))
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_what_is_printed(result: DecisionCheck) -> None:
+    assert printed(result) == [
+        "trigger  agree  only emulated  only stored",
+        "B            8              1            1",
+        "",
+        "B, only emulated: event 4 (a.root, entry 12)",
+        "    jet[0]: pt 9.5, quality 3",
+        "    jet[1]: pt 7, quality 4",
+        "    no muon",
+        "    met: 1.25",
+        "    n: 7",
+        "    external_0: 0x8000000000000000",
+        "",
+        "Skipped: C: it is random.",
+        "3 triggers, 10 crossings: 2 compared, 1 agree, 1 differ, 1 skipped.",
+        "1 of 2 flipped decisions were found.",
+    ]
+
+
+def test_neighbouring_crossings_are_told_apart(result: DecisionCheck) -> None:
+    jets = Collection(np.array([0, 1, 1, 2]), {"pt": np.array([8, 9], "f4")})
+    number = np.array([3, 4, 5], np.uint64)
+    events = Events("all", np.ones(3), number, number, {"jet": jets}, {"n": np.arange(3)}, slice(1, 2))
+    checked = Checked("B", only_stored=1, first=(Disagreement("all", "v.txt", 4, False, events),))
+    assert printed(replace(result, triggers=(checked,), injected=0))[3:-2] == [
+        "B, only stored: event 4 (v.txt, entry 4)",
+        "    crossing -1, jet[0]: pt 8",
+        "    crossing -1, n: 0",
+        "    no jet",
+        "    n: 1",
+        "    crossing +1, jet[0]: pt 9",
+        "    crossing +1, n: 2",
+    ]
+
+
+def test_skipped_and_left_out_crossings_are_told(result: DecisionCheck) -> None:
+    """Rows that agree are counted, and triggers with one reason are named together."""
+    triggers = (
+        Checked("A", agree=8, margin=1, not_compared=2),
+        Checked("B", agree=6, margin=2, not_compared=4),
+        Checked("C", agree=6, margin=2, not_compared=4),
+        Checked("D", agree=9, only_stored=1, margin=1),
+        Checked("E", skipped="it is random"),
+        Checked("F", skipped="it is random"),
+    )
+    assert printed(replace(result, triggers=triggers, injected=0)) == [
+        "trigger  agree  only emulated  only stored",
+        "D            9              0            1",
+        "",
+        "D: differences of triggers that look at neighbouring crossings mean nothing if the events are not",
+        "consecutive crossings; if so, check with --not-consecutive.",
+        "Skipped: E, F: it is random.",
+        "Not compared: 2 crossings of each of A, at the ends of files, where they look at crossings that are",
+        "not in the file.",
+        "Not compared: 4 crossings of each of B, C, at the ends of files, where they look at crossings that",
+        "are not in the file.",
+        "6 triggers, 10 crossings: 4 compared, 3 agree, 1 differ, 2 skipped.",
+    ]
+
+
+def test_what_is_written(result: DecisionCheck) -> None:
+    nothing = {"agree": 0, "only_emulated": 0, "only_stored": 0, "not_compared": 0}
+    assert json.loads(as_json(result)) == {
+        "crossings": 10,
+        "left_out": None,
+        "triggers": [
+            {"name": "A", **nothing, "agree": 10, "skipped": None},
+            {"name": "B", **nothing, "agree": 8, "only_emulated": 1, "only_stored": 1, "skipped": None},
+            {"name": "C", **nothing, "skipped": "it is random"},
+        ],
+    }

@@ -1,0 +1,148 @@
+"""Differences of menus against a brute-force evaluation in plain Python, event by event."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings, strategies as st
+from menu_variants import Triggers, Variant, agree, variants, write
+from project import ROOT
+from real_data import real_file
+from toy_menus import as_toml, menus
+from toys import memory_catalogue, toy_events
+
+from trigemu_cms.cms_l1 import import_cms_l1
+from trigemu_validation.drifts import gate
+from trigemu_validation.tolerances import Tolerance, Tolerances, TriggerTolerance
+
+MENUS = ROOT / "menus"
+
+
+def moved(folder: Path) -> Path:
+    """The primary menu with J100 at 101 GeV."""
+    text = (MENUS / "primary.toml").read_text()
+    assert text.count("100.0") == 1
+    file = folder / "moved.toml"
+    file.write_text(text.replace("100.0", "101.0"))
+    return file
+
+
+@settings(max_examples=30)
+@given(variants(), st.integers(0, 2**32), st.lists(st.sampled_from([40e6, 20e6]), min_size=2, max_size=2))
+def test_all_differences_equal_a_brute_force(texts: list[Triggers], seed: int, crossing: list[float]) -> None:
+    samples = {"a": toy_events(seed, 40), "b": toy_events(seed + 1, 20)}
+    with tempfile.TemporaryDirectory() as folder:
+        read = [write(Path(folder), f"V{i}", as_toml(texts[i], crossing[i])) for i in (0, 1)]
+        found = gate(*read, catalogue=memory_catalogue(samples))
+    events = [event for part in samples.values() for event in part]
+    old, new = (Variant(texts[i], crossing[i], lambda jet: True, events) for i in (0, 1))
+    weights = [event["weight"] for event in events]
+    both = [t["name"] for t in old.on if t["name"] in {other["name"] for other in new.on}]
+    drifts = {(drift.triggers, drift.quantity): drift for drift in found.drifts}
+    total = math.fsum(weights)
+
+    def compared(triggers: tuple[str, ...], quantity: str, f: Any, g: Any) -> None:
+        drift = drifts.pop((triggers, quantity), None)
+        added = [w * (y * new.scale - x * old.scale) for w, x, y in zip(weights, f, g, strict=True)]
+        if drift is None:  # an overlap that did not change
+            assert abs(math.fsum(added)) <= 1e-9 * total
+        else:
+            agree((drift.difference, drift.error), added, total)
+
+    compared((), "rate_hz", old.fractions("menu", "rate_hz"), new.fractions("menu", "rate_hz"))
+    for name in both:
+        for quantity in ("total_hz", "unique_hz"):
+            compared((name,), quantity, old.fractions(name, quantity), new.fractions(name, quantity))
+        drift = drifts.pop(((name,), "decisions_hz"))
+        differ = [a[1][name] != b[1][name] for a, b in zip(old.decisions, new.decisions, strict=True)]
+        scale = max(old.scale, new.scale)
+        agree(
+            (drift.difference, drift.error),
+            [w * scale * d for w, d in zip(weights, differ, strict=True)],
+            total,
+        )
+    for pair in combinations(both, 2):
+        accepted = [
+            [float(sum(p for p, on in counters if {*pair} <= on)) for counters in variant.counters]
+            for variant in (old, new)
+        ]
+        compared(pair, "overlap_hz", *accepted)
+    only = {(t["name"], "removed") for t in old.on} | {(t["name"], "added") for t in new.on}
+    only -= {(name, which) for name in both for which in ("added", "removed")}
+    assert {(*names, quantity) for names, quantity in drifts} == only
+
+
+@settings(max_examples=25)
+@given(menus(), st.integers(0, 2**32), st.randoms(use_true_random=False))
+def test_the_same_menu_passes(triggers: Triggers, seed: int, shuffle: Any) -> None:
+    again = list(triggers)
+    shuffle.shuffle(again)
+    with tempfile.TemporaryDirectory() as folder:
+        read = [write(Path(folder), name, as_toml(of, 40e6)) for name, of in (("A", triggers), ("B", again))]
+        found = gate(*read, catalogue=memory_catalogue({"a": toy_events(seed, 60)}))
+    assert found.failed == ()
+    assert all(drift.difference == 0.0 for drift in found.drifts)
+
+
+def test_a_threshold_that_moved_is_named(tmp_path: Path) -> None:
+    found = gate(MENUS / "primary.toml", moved(tmp_path))
+    assert [(drift.what, drift.quantity) for drift in found.failed] == [
+        ("menu", "rate_hz"),
+        ("J100", "total_hz"),
+        ("J100", "unique_hz"),
+        ("G30", "unique_hz"),
+        ("J100", "decisions_hz"),
+        ("J100 & G30", "overlap_hz"),
+    ]
+    total = next(drift for drift in found.failed if drift.quantity == "total_hz")
+    assert total.percent == pytest.approx(100 * (total.new / total.old - 1))
+    assert total.sigma == pytest.approx((total.new - total.old) / total.error)
+
+
+def test_any_limit_accepts(tmp_path: Path) -> None:
+    def failed(**limits: float) -> set[str]:
+        tolerances = Tolerances(default=TriggerTolerance(**limits))
+        found = gate(MENUS / "primary.toml", moved(tmp_path), tolerances)
+        return {f"{drift.what} {drift.quantity}" for drift in found.failed}
+
+    assert failed(percent=4.0) == {"J100 total_hz", "J100 unique_hz", "J100 decisions_hz"}
+    assert failed(percent=5.0) == set()
+    assert failed(sigma=15.0) == {"menu rate_hz", "J100 total_hz", "J100 unique_hz", "J100 decisions_hz"}
+    assert failed(percent=4.0, sigma=25.0) == set()
+
+
+def test_triggers_that_come_and_go(tmp_path: Path) -> None:
+    text = (MENUS / "primary.toml").read_text()
+    less = tmp_path / "less.toml"
+    less.write_text(text[: text.rindex("[[trigger]]")])
+    widest = Tolerances(default=TriggerTolerance(percent=100.0))
+    for old, new, quantity in (
+        (MENUS / "primary.toml", less, "removed"),
+        (less, MENUS / "primary.toml", "added"),
+    ):
+        (drift,) = gate(old, new, widest).failed
+        assert (drift.what, drift.quantity) == ("G30", quantity)
+        allowed = Tolerances(widest.default, {}, {"G30": TriggerTolerance(**{quantity: True})})
+        assert gate(old, new, allowed).failed == ()
+
+
+def test_decisions_are_compared_with_stored_ones(tmp_path: Path) -> None:
+    """A threshold of the menu of 2018 that moved disagrees with its test vector."""
+    menu = import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2018_v2_1_0_rebuilt.xml.xz")).toml
+    old, new = tmp_path / "old.toml", tmp_path / "new.toml"
+    old.write_text(menu)
+    new.write_text(menu.replace("{ min = 22.0 }", "{ min = 23.0 }"))
+    vector = real_file("cms_l1", "TestVector_L1Menu_Collisions2018_v2_1_0.txt.xz")
+    rates = ("rate_hz", "total_hz", "unique_hz", "overlap_hz", "decisions_hz")
+    wide = Tolerances(quantities=dict.fromkeys(rates, Tolerance(percent=1e6)))
+    found = gate(old, new, wide, vector)
+    differ = {drift.what: drift for drift in found.failed if drift.quantity == "differ_from_stored"}
+    assert set(differ) == {drift.what for drift in found.failed}
+    changed = {d.what for d in found.drifts if d.quantity == "decisions_hz" and d.difference}
+    assert set(differ) == changed
+    assert all(drift.old == 0 < drift.new for drift in differ.values())
