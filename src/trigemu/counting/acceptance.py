@@ -39,11 +39,18 @@ from trigemu.triggers import BitKind
 class Pairs:
     """The probabilities that a trigger of one list and one of another accept an event together.
 
-    first, second: float64[m, s], float64[m, t], the acceptances of each. alike: bool[s, t], which triggers
-    share a counter: their joint acceptance is the smaller one, that of others the product. For two triggers
-    connected by seeds, it is instead bound[combination, of_first, of_second], with bound float64[c, nodes,
-    nodes], combination int64[m] of each pattern, and of_first int64[s], of_second int64[t] the node of each
-    trigger, or −1.
+    Attributes
+    ----------
+    first, second : float64[m, s], float64[m, t]
+        The acceptances of each.
+    alike : bool[s, t]
+        Which triggers share a counter: their joint acceptance is the smaller one, that of others the product.
+    bound : float64[c, nodes, nodes]
+        For two triggers connected by seeds, the joint acceptance is bound[combination, of_first, of_second].
+    combination : int64[m]
+        The first index of `bound`, for each pattern.
+    of_first, of_second : int64[s], int64[t]
+        The further indices, for each trigger; −1 if no seed connects it.
     """
 
     first: FloatArray
@@ -250,8 +257,22 @@ def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str
 
 
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of each trigger that is used before prescales, bool[m] over the patterns, in the
-    menu's `order`."""
+    """Return the decisions of the triggers of a menu before prescales.
+
+    Parameters
+    ----------
+    words : uint64[m, w]
+        The patterns.
+    menu : Menu
+        The menu.
+    bits : mapping of str to int
+        The bit of the patterns with the decision of each trigger (`Plan`).
+
+    Returns
+    -------
+    dict of str to bool[m]
+        Of each trigger that is used, in the menu's `order`.
+    """
     return _decisions(words, menu, bits)[1]
 
 

@@ -93,12 +93,38 @@ class Job:
 def over_background(
     job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
 ) -> Iterator[R]:
-    """Do a task with the background, in chunks.
+    """Do a task with the background, in chunks; see `over_samples`.
 
     Parameters
     ----------
     job : Job
-        The menus and samples.
+        The menus and the catalogue.
+    task : Task
+        What is done with a chunk, and how results are merged.
+    executor
+        As in `emulate`.
+    progress : callable, optional
+        Called with the number of events done since the last call.
+
+    Yields
+    ------
+    object
+        The results, in the order of the chunks.
+    """
+    return over_samples(job.catalogue.background, job, task, executor, progress)
+
+
+def over_samples(
+    samples: Iterable[Sample], job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
+) -> Iterator[R]:
+    """Do a task with some samples of the catalogue, in chunks.
+
+    Parameters
+    ----------
+    samples : iterable of Sample
+        The samples.
+    job : Job
+        The menus and the catalogue.
     task : Task
         What is done with a chunk, and how results are merged.
     executor
@@ -115,18 +141,6 @@ def over_background(
     ------
     BadFilesError
         At the end, if files could not be read and the catalogue allows to leave them out.
-    """
-    return over_samples(job.catalogue.background, job, task, executor, progress)
-
-
-def over_samples(
-    samples: Iterable[Sample], job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
-) -> Iterator[R]:
-    """Yield the results of a task for some samples of the catalogue, in the order of the chunks.
-
-    Each is the result of one chunk, or the merged one of several. executor: see `Engine`. progress: called
-    with the number of events done since the last call. Raises BadFilesError at the end if files could not be
-    read and the catalogue lets them be left out.
     """
     engine = engine_of(executor)
     chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events)]

@@ -164,8 +164,20 @@ def _also(triggers: Sequence[Trigger]) -> str:
 
 
 def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
-    """Return a message if a trigger looks at neighbouring crossings that a sample does not have, else
-    None."""
+    """Return a message if a trigger looks at neighbouring crossings that a sample does not have.
+
+    Parameters
+    ----------
+    sample : Sample
+        The sample.
+    compiled : Compiled
+        The trigger.
+
+    Returns
+    -------
+    str or None
+        None if nothing is missing.
+    """
     if not compiled.margin or sample.has_neighbours:
         return None
     return (

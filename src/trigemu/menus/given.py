@@ -23,6 +23,16 @@ _NAMED = 10
 def menu_of(given: MenuLike) -> Menu:
     """Return a menu, read from its file if a path is given.
 
+    Parameters
+    ----------
+    given : Menu or path
+        The menu.
+
+    Returns
+    -------
+    Menu
+        The menu.
+
     Raises
     ------
     WrongTypeError

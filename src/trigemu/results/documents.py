@@ -45,7 +45,18 @@ def _finite(value: Any) -> Any:
 
 
 def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
-    """Return what a document says of files that are left out; None if there are none."""
+    """Return what a document says of files that are left out.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    dict or None
+        None if there are no such files.
+    """
     if not catalogue.left_out:
         return None
     files = [

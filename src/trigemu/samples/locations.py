@@ -178,7 +178,18 @@ def is_local_folder(given: Path | str) -> bool:
 
 
 def parts(given: Path | str) -> list[str]:
-    """Return the file itself, or the files *.parquet of a folder, ordered by name."""
+    """Return the files that a path stands for.
+
+    Parameters
+    ----------
+    given : path or URL
+        A file or a folder.
+
+    Returns
+    -------
+    list of str
+        The file itself, or the files *.parquet of the folder, ordered by name.
+    """
     where = located(given)
     if isinstance(where, Path) and is_folder(where):
         return sorted(map(str, where.glob("*.parquet")))

@@ -48,8 +48,10 @@ class Histograms:
 
 
 class View(ABC, Generic[R]):
-    """How a result of a kind is shown: derive from it, and define `line`, `tables`, `document`, `rows`,
-    `figures`.
+    """How a result of a kind is shown.
+
+    Derive from it, and define `line`, `tables`, `document`, `rows` and `figures`; the other methods follow
+    from these.
 
     Attributes
     ----------
@@ -89,8 +91,8 @@ class View(ABC, Generic[R]):
         raise TrigemuError(f"{type(result).__name__} is no histogram")
 
     def text(self, result: R) -> str:
-        """Return what the command line prints of a result: as wide as the terminal if there is one, in the
-        characters that the standard output has."""
+        """Return what the command line prints of the `result`: as wide as the terminal if there is one, in
+        the characters that the standard output has."""
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         written = io.BytesIO()
         stream = io.TextIOWrapper(written, encoding, errors="backslashreplace", newline="\n")
@@ -103,19 +105,19 @@ class View(ABC, Generic[R]):
         return written.getvalue().decode(encoding).removesuffix("\n")
 
     def html(self, result: R) -> str:
-        """Return the text as HTML, in the style of the report."""
+        """Return the text of the `result` as HTML, in the style of the report."""
         from trigemu.results.views.table_html import as_html
 
         return as_html(self.tables(result))
 
     def frame(self, result: R) -> Any:
-        """Return the numbers as a pandas.DataFrame."""
+        """Return the numbers of the `result` as a pandas.DataFrame."""
         from trigemu.results.views.data_frame import as_frame
 
         return as_frame(self.rows(result), self.index)
 
     def axes(self, result: R) -> Any:
-        """Draw the figures of a result with pyplot; return the axes of each, or of the only one."""
+        """Draw the figures of the `result` with pyplot; return the axes of each, or of the only one."""
         from trigemu.results.figures.style import managed
 
         with managed():
@@ -123,7 +125,8 @@ class View(ABC, Generic[R]):
         return found[0] if len(found) == 1 else found
 
     def histogram(self, result: R, name: str | None, **options: bool) -> Any:
-        """Return a hist.Hist of a result."""
+        """Return a hist.Hist of the `result`: that of a `name`, or all; in a variant that `options`
+        choose."""
         from trigemu.results.views.uhi_histogram import as_histogram
 
         return as_histogram(self.histograms(result, **options), name)
