@@ -18,7 +18,7 @@ Places = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """What a plugin brings, by name, each with its place "module:name".
+    """The declaration of a plugin: what it brings, by name, each with its place "module:name".
 
     A module or package assigns it once, to PLUGIN, and writes it with literals alone: it is read, not run,
     until one of its parts is used. A module that begins with a dot is one of the plugin's own.
@@ -66,13 +66,11 @@ def declared(source: bytes) -> Plugin:
     Raises
     ------
     PluginError
-        If the source cannot be parsed, or PLUGIN is not a `Plugin` written with literals.
+        If PLUGIN is not a `Plugin` written with literals.
+    SyntaxError, ValueError, RecursionError, MemoryError
+        If the source cannot be parsed.
     """
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise PluginError(f"is not a Python module: {error}") from None
-    assigned = dict(_assignments(body))
+    assigned = dict(_assignments(ast.parse(source).body))
     if "PLUGIN" in assigned:
         return _plugin(assigned["PLUGIN"])
     table = assigned.get("KINDS")
