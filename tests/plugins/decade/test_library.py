@@ -17,8 +17,8 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 
-from trigemu.support.children import Limits
-from trigemu.support.errors import TrigemuError
+from trigemu import TrigemuError
+from trigemu.support import Limits
 from trigemu_anomaly import machine_code
 from trigemu_decade import library
 
