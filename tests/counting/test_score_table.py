@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu.counting import PatternTable, ScoreTable, count_patterns, merge_score_tables, patterns
+from trigemu.counting import Keys, PatternTable, ScoreTable, count_patterns, merge_score_tables, patterns
 
 
 def table(seed: int, n: int, sample: int = 0) -> ScoreTable:
@@ -16,12 +16,13 @@ def table(seed: int, n: int, sample: int = 0) -> ScoreTable:
     return ScoreTable(
         np.full(n, sample),
         rng.integers(0, 2, n),
+        rng.integers(0, 3, n),
         np.arange(n, dtype=np.uint64),
         rng.integers(0, 1 + n // 3, n).astype(np.uint64),
         rng.exponential(1.0, n),
         rng.normal(size=(n, 2)),
         rng.integers(0, 2, (n, 1)).astype(np.uint64),
-        count_patterns(sample, left, rng.exponential(1.0, n), rng.integers(0, 2, n)),
+        count_patterns(sample, left, rng.exponential(1.0, n), Keys(rng.integers(0, 2, n))),
     )
 
 
@@ -34,7 +35,7 @@ def test_tables_are_added_as_their_events(seed: int, sizes: list[int], shared: b
 
     def counted(of: ScoreTable) -> PatternTable:
         words = (of.scores[:, :1] > 0).astype(np.uint64) | of.words << np.uint64(1)
-        return of.count(words, of.axis, of.rest, (0, 1) if shared else (), True)
+        return of.count(words, Keys(of.half, stratum=of.stratum), of.rest, (0, 1) if shared else (), True)
 
     first, *others = map(counted, parts)
     for other in others:

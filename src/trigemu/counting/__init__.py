@@ -26,6 +26,7 @@ from trigemu.counting.coherent import Sets
 from trigemu.counting.exact import LIMBS
 from trigemu.counting.pair_sums import PairSums
 from trigemu.counting.patterns import (
+    Keys,
     PatternTable,
     complete_table,
     count_patterns,
@@ -47,6 +48,7 @@ __all__ = [
     "QUANTITIES",
     "Acceptance",
     "Covariance",
+    "Keys",
     "Label",
     "PairSums",
     "Pairs",

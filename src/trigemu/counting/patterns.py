@@ -1,43 +1,65 @@
 """The pattern table: the number and the weights of the events with each combination of decisions.
 
 It is the central data structure: small, mergeable (`a + b`), and sufficient for every rate of every sub-menu
-without reading the events again. The key of an entry is (sample, axis bin, pattern words); its value is the
-number of events, the largest |w|, Σw and Σw². The sums are exact, so a table does not depend on the chunks,
-the order of the events or the number of workers. In addition, the table lists the events that may share an
-interaction with others (`shared.py`), for the errors.
+without reading the events again. The key of an entry is (sample, half, bin, stratum, pattern words); its
+value is the number of events, the largest |w|, Σw and Σw². The sums are exact, so a table does not depend on
+the chunks, the order of the events or the number of workers. In addition, the table lists the events that may
+share an interaction with others (`shared.py`), for the errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from trigemu.counting import exact, shared
 from trigemu.counting.shared import Parents, SharedEvents
-from trigemu.support import FloatArray, IntArray, Words, inlined, kernel
+from trigemu.support import BoolArray, FloatArray, IntArray, Words, inlined, kernel
 
+#: The numbers in the key of an entry. Entries are in their order.
+KEYS = ("sample", "half", "bin", "stratum")
 #: The arrays of a table that have a row for each entry.
-COLUMNS = ("sample", "axis", "words", "n", "largest", "weight", "square")
+COLUMNS = (*KEYS, "words", "n", "largest", "weight", "square")
 #: Patterns below this number, which twelve triggers can form, may serve directly as the index in a table.
 _NUMBERS = 2**12
 #: More cells than this do not fit into the caches.
 _CELLS = 2**13
 
 
+class Keys(NamedTuple):
+    """What else the events of a sample are counted by, int64[n] ≥ 0 each; None: the number is 0 for all.
+
+    half: the half of the sample. bin: of an observable, or whatever a study counts by. stratum: of
+    reweighting, of which the total weight is fixed.
+    """
+
+    half: IntArray | None = None
+    bin: IntArray | None = None
+    stratum: IntArray | None = None
+
+    def take(self, rows: slice | IntArray | BoolArray) -> Keys:
+        return Keys(*(None if key is None else key[rows] for key in self))
+
+
+_NO_KEYS = Keys()
+
+
 @dataclass(frozen=True)
 class PatternTable:
     """The number and weights of the events with each pattern of decisions.
 
-    The m entries are in the order of their keys (sample, axis, words). Tables are added with `+`.
+    The m entries are in the order of their keys (sample, half, bin, stratum, words). Tables are added with
+    `+`.
 
     Attributes
     ----------
     sample : ndarray
         int64[m], the number of the sample.
-    axis : ndarray
-        int64[m], the bin of the axis.
+    half, bin, stratum : ndarray
+        int64[m], what else events are counted by (`Keys`).
     words : ndarray
         uint64[m, w], the pattern: decision b is bit b % 64 of word b // 64.
     n : ndarray
@@ -53,7 +75,9 @@ class PatternTable:
     """
 
     sample: IntArray
-    axis: IntArray
+    half: IntArray
+    bin: IntArray
+    stratum: IntArray
     words: Words
     n: IntArray
     largest: FloatArray
@@ -71,27 +95,28 @@ class PatternTable:
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return PatternTable(**columns, shared=self.shared.moved(to))
 
-    def onto(self, bits: Iterable[int], axis: IntArray) -> PatternTable:
-        """Return the table with only the given bits of the patterns, the others being 0, and with other bins
-        of the axis, int64[m]."""
+    def onto(self, bits: Iterable[int], keys: Container[str]) -> PatternTable:
+        """Return the table with only the given bits of the patterns, and the given ones of half, bin and
+        stratum, the others being 0."""
         mask = np.zeros(self.words.shape[1], np.uint64)
         for bit in bits:
             mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
-        if np.array_equal(axis, self.axis) and not (self.words & ~mask).any():
+        dropped = [name for name in Keys._fields if name not in keys and getattr(self, name).any()]
+        if not dropped and not (self.words & ~mask).any():
             return self
-        return merge_tables([replace(self, axis=axis, words=self.words & mask)])
+        none = dict.fromkeys(dropped, np.zeros(len(self), np.int64))
+        return merge_tables([replace(self, words=self.words & mask, **none)])  # type: ignore[arg-type]
 
-    def share_scales(self, axis: int, samples: int) -> FloatArray:
-        """Return the factors that scale the sums of one bin of the axis to the whole samples,
-        float64[samples].
+    def share_scales(self, half: int, samples: int) -> FloatArray:
+        """Return the factors that scale the sums of one half to the whole samples, float64[samples].
 
-        These are Σw of all bins divided by Σw of this one; 1 for a sample without entries, infinite or NaN if
-        the bin has no weight.
+        These are Σw of both halves divided by Σw of this one; 1 for a sample without entries, infinite or NaN
+        if the half has no weight.
         """
         everything, one = exact.ColumnSums(samples), exact.ColumnSums(samples)
         of_sample = (self.sample[:, None] == np.arange(samples)).astype(np.float64)
         everything.add(self.weight, of_sample)
-        one.add(self.weight, of_sample * (self.axis == axis)[:, None])
+        one.add(self.weight, of_sample * (self.half == half)[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
             scales = everything.result() / one.result()
         return np.where(of_sample.any(axis=0), scales, 1.0)
@@ -104,14 +129,15 @@ def empty_table(words: int) -> PatternTable:
     """Return a table without entries, for patterns of the given number of words."""
     none = np.zeros(0, np.int64)
     limbs = np.zeros((0, exact.LIMBS), np.int64)
-    return PatternTable(none, none, np.zeros((0, words), np.uint64), none, np.zeros(0), limbs, limbs)
+    patterns = np.zeros((0, words), np.uint64)
+    return PatternTable(none, none, none, none, patterns, none, np.zeros(0), limbs, limbs)
 
 
 def count_patterns(
     sample: int,
     words: Words,
     weight: FloatArray,
-    axis: IntArray | None = None,
+    keys: Keys = _NO_KEYS,
     *,
     made_from: tuple[Parents, Parents] | None = None,
     undecided: bool = True,
@@ -122,8 +148,7 @@ def count_patterns(
     go through `complete_table` before errors are computed. undecided: whether an event in which no trigger
     fires can contribute to a rate; if not, its parent is not kept.
     """
-    bins = np.zeros(len(words), np.int64) if axis is None else axis
-    entry, first = distinct_entries(words, bins)
+    entry, first = distinct_entries(words, *(key for key in keys if key is not None))
     m = len(first)
     n = np.zeros(m, np.int64)
     largest = np.zeros(m)
@@ -134,37 +159,36 @@ def count_patterns(
         _accumulate(entry[rows], weight[rows], n, largest, sums, squares)
         exact.carry(sums)
         exact.carry(squares)
-    number = np.full(m, sample, np.int64)
+    zeros, some = np.zeros(m, np.int64), keys.take(first)
+    half, bin, stratum = (zeros if key is None else np.asarray(key, np.int64) for key in some)
     events = shared.none()
     if made_from:
         events = SharedEvents(entry, *made_from, weight)
         if not undecided:
             decided = np.asarray(words[first].any(axis=1))
             events = events.take(decided[entry])
-    return _in_order(PatternTable(number, bins[first], words[first], n, largest, sums, squares, events))
+    table = PatternTable(zeros + sample, half, bin, stratum, words[first], n, largest, sums, squares, events)
+    return _in_order(table)[0]
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     """Return the sum of at least one table; entries with equal keys are merged."""
-    table = _in_order(_one_after_the_other(list(tables)))
+    table, number = _in_order(_one_after_the_other(list(tables)))
     if not len(table):
         return table
-    changed = (table.sample[1:] != table.sample[:-1]) | (table.axis[1:] != table.axis[:-1])
-    changed |= (table.words[1:] != table.words[:-1]).any(axis=1)
+    changed = (number[1:] != number[:-1]) | (table.words[1:] != table.words[:-1]).any(axis=1)
     first = np.flatnonzero(np.concatenate([[True], changed]))
     weight = np.add.reduceat(table.weight, first)
     square = np.add.reduceat(table.square, first)
     exact.carry(weight)
     exact.carry(square)
     return PatternTable(
-        table.sample[first],
-        table.axis[first],
-        table.words[first],
-        np.add.reduceat(table.n, first),
-        np.maximum.reduceat(table.largest, first),
-        weight,
-        square,
-        table.shared.moved(np.concatenate([[0], np.cumsum(changed)])),
+        **{name: getattr(table, name)[first] for name in (*KEYS, "words")},
+        n=np.add.reduceat(table.n, first),
+        largest=np.maximum.reduceat(table.largest, first),
+        weight=weight,
+        square=square,
+        shared=table.shared.moved(np.concatenate([[0], np.cumsum(changed)])),
     )
 
 
@@ -180,14 +204,29 @@ def _one_after_the_other(parts: Sequence[PatternTable]) -> PatternTable:
     return PatternTable(**columns, shared=shared.joined([part.shared for part in parts], offsets[:-1]))
 
 
-def _in_order(table: PatternTable) -> PatternTable:
-    return table.take(np.lexsort((*table.words.T, table.axis, table.sample)))
+def _in_order(table: PatternTable) -> tuple[PatternTable, IntArray]:
+    """Return a table in the order of its keys, and the `_number` of each entry, int64[m]."""
+    number = _number([getattr(table, name) for name in KEYS])
+    order = np.lexsort((*table.words.T, number))
+    return table.take(order), number[order]
 
 
-def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
+def _number(keys: Sequence[IntArray]) -> IntArray:
+    """Return int64[n], which has the order of the keys ≥ 0, int64[n] each, and is the same where all are."""
+    number = np.asarray(keys[0], np.int64)
+    for key in keys[1:]:
+        number = number * (int(key.max(initial=0)) + 1) + key
+    return number
+
+
+def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing).
+
+    Rows with the same words, uint64[n, w], and keys, int64[n] each, have one entry.
+    """
     entry = np.empty(len(words), np.int64)
-    if _few_bits(words, axis):
+    number = _number(keys or [np.zeros(len(words), np.int64)])
+    if _few_bits(words, number):
         first = np.empty(_NUMBERS, np.int64)
         m = _enter_by_number(words.ravel(), entry, first, np.full(_NUMBERS, -1, np.int64))
         return entry, first[:m].copy()
@@ -195,15 +234,15 @@ def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
     row: int | np.int64 = 0
     m = 0
     while row < len(words):
-        row, m = _enter(words, axis, row, entry, first, m, np.full(2 * len(first), -1, np.int64))
+        row, m = _enter(words, number, row, entry, first, m, np.full(2 * len(first), -1, np.int64))
         if m == len(first):
             first = np.concatenate((first, np.empty(3 * len(first), np.int64)))
     return entry, first[:m].copy()
 
 
-def _few_bits(words: Words, axis: IntArray) -> bool:
-    """Whether all patterns are in bin 0 and small enough to serve directly as the index in a table."""
-    return bool(words.shape[1] == 1 and words.max(initial=0) < _NUMBERS and not axis.any())
+def _few_bits(words: Words, number: IntArray) -> bool:
+    """Whether all keys are 0 and the patterns small enough to serve directly as the index in a table."""
+    return bool(words.shape[1] == 1 and words.max(initial=0) < _NUMBERS and not number.any())
 
 
 @kernel
@@ -222,8 +261,8 @@ def _enter_by_number(words: Words, entry: IntArray, first: IntArray, table: IntA
 
 
 @inlined
-def _hash(words: Words, row: np.uint64, axis: np.int64) -> np.uint64:
-    h = np.uint64(axis) * np.uint64(0x9E3779B97F4A7C15)
+def _hash(words: Words, row: np.uint64, number: np.int64) -> np.uint64:
+    h = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
     for w in range(words.shape[1]):
         h = (h ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
         h ^= h >> np.uint64(29)
@@ -231,8 +270,8 @@ def _hash(words: Words, row: np.uint64, axis: np.int64) -> np.uint64:
 
 
 @inlined
-def _same(words: Words, axis: IntArray, a: np.uint64, b: np.uint64) -> bool:
-    same = axis[a] == axis[b]
+def _same(words: Words, number: IntArray, a: np.uint64, b: np.uint64) -> bool:
+    same = number[a] == number[b]
     for w in range(words.shape[1]):
         same &= words[a, w] == words[b, w]
     return bool(same)
@@ -241,7 +280,7 @@ def _same(words: Words, axis: IntArray, a: np.uint64, b: np.uint64) -> bool:
 @kernel
 def _enter(
     words: Words,
-    axis: IntArray,
+    number: IntArray,
     start: int | np.int64,
     entry: IntArray,
     first: IntArray,
@@ -255,9 +294,9 @@ def _enter(
     known, again, m = np.uint64(m), np.uint64(0), 0
     while row < rows:
         at = np.uint64(first[again]) if again < known else row
-        slot = _hash(words, at, axis[at]) & mask
+        slot = _hash(words, at, number[at]) & mask
         found = table[slot]
-        while found >= 0 and not _same(words, axis, at, np.uint64(first[np.uint64(found)])):
+        while found >= 0 and not _same(words, number, at, np.uint64(first[np.uint64(found)])):
             slot = (slot + np.uint64(1)) & mask
             found = table[slot]
         if found < 0:

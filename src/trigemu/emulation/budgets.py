@@ -223,7 +223,7 @@ class _Solver:
         asked = self.scores[trigger.name] > -np.inf
         self._switch(trigger, asked)
         words = self.words[asked]
-        entry, first = distinct_entries(words, np.zeros(len(words), np.int64))
+        entry, first = distinct_entries(words)
         accepted = acceptances(words[first], self.menu, self.bits)
         label = Label("trigger", trigger.name, trigger.budget.quantity)
         fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]

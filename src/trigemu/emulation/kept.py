@@ -66,26 +66,27 @@ def check_kept(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> Non
 
 @check_kept.register
 def _(task: _CountPatterns, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    bins = (1 + task.by_half) * (task.axis.bins if task.axis else 1) * task.strata
-    check_table(part, words=plan.words, samples=entries_of(chunks), bins=bins)
+    bins = task.axis.bins if task.axis else 1
+    ends = {"half": 1 + task.by_half, "bin": bins, "stratum": task.strata}
+    check_table(part, words=plan.words, samples=entries_of(chunks), ends=ends)
 
 
 @check_kept.register
 def _(task: _Halves, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    check_table(part, words=1, samples=entries_of(chunks), bins=2)
+    check_table(part, words=1, samples=entries_of(chunks), ends={"half": 2})
 
 
 @check_kept.register
 def _(task: _CollectScores, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     above = tuple(cut for _, cut in task.cuts)
-    samples, bins = entries_of(chunks), 2 * task.strata
-    check_scores(part, samples=samples, bins=bins, above=above, bits=len(task.bits))
+    samples = entries_of(chunks)
+    check_scores(part, samples=samples, strata=task.strata, above=above, bits=len(task.bits))
 
 
 @check_kept.register
 def _(task: _CollectBudgets, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     table, asked = pair_of(part)
-    check_table(table, words=1, samples=entries_of(chunks), bins=2)
+    check_table(table, words=1, samples=entries_of(chunks), ends={"half": 2})
     if not isinstance(asked, BudgetEvents):
         raise TrigemuError("it has no events with a budget")
     n = check_events(asked, chunks, plan.words)

@@ -227,7 +227,7 @@ class _Record:
         words = decide(events, plan, work)[core]
         raw = raw_decisions(words, self.menu, bits)
         keep: BoolArray = np.ones(len(words), np.bool_) if self.fired is None else self.fired.evaluate(raw)
-        entry, first = distinct_entries(words, np.zeros(len(words), np.int64))
+        entry, first = distinct_entries(words)
         accepted = acceptances(words[first], self.menu, bits)
         half = half_of(events.parent[core])
         weight = events.weight[core] * self.crossing[chunk.sample]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from trigemu.counting import PatternTable, count_patterns
+from trigemu.counting import Keys, PatternTable, count_patterns
 from trigemu.decisions import Plan
 from trigemu.menus import Menu, Trigger
 from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue, Events, half_of, other_half
@@ -79,7 +79,7 @@ def _on_these(trained_on: Iterable[TrainedOn], catalogue: Catalogue) -> list[Tra
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:
-    """Return Σw(all) / Σw(half) of each sample, float64[samples], from a table whose axis is the half.
+    """Return Σw(all) / Σw(half) of each sample, float64[samples].
 
     Raises
     ------
@@ -100,7 +100,7 @@ def weights_by_half(sample: int, events: Events) -> PatternTable:
     """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks."""
     core = events.core
     half = half_of(events.parent)[core]
-    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
+    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], Keys(half))
 
 
 def refuse_negative(events: Events) -> None:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import (
+    Keys,
     PatternTable,
     ScoreTable,
     SharedEvents,
@@ -225,11 +226,10 @@ class _Collect:
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScoreTable:
         work, core = Workspace(events), events.core
         words = decide(events, plan, work)[core]
-        axis = half_of(events.parent)[core]
+        half, stratum = half_of(events.parent)[core], np.zeros(len(words), np.int64)
         if self.strata > 1:
             last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
             stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
-            axis = axis * self.strata + stratum
         keep = (words & np.array(self.firing, np.uint64)).any(axis=1)
         keep |= self.everything or chunk.sample in self.signals
         n = np.count_nonzero(keep)
@@ -247,13 +247,16 @@ class _Collect:
         nothing = np.zeros((len(words) - n, 1), np.uint64)
         return ScoreTable(
             np.full(n, chunk.sample, np.int64),
-            axis[keep],
+            half[keep],
+            stratum[keep],
             events.id[core][keep],
             events.parent[core][keep],
             events.weight[core][keep],
             scores,
             _only(words[keep], self.bits),
-            count_patterns(chunk.sample, nothing, events.weight[core][left], axis[left]),
+            count_patterns(
+                chunk.sample, nothing, events.weight[core][left], Keys(half[left], stratum=stratum[left])
+            ),
         )
 
     def merge(self, parts: Sequence[ScoreTable]) -> ScoreTable:
