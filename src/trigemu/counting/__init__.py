@@ -23,6 +23,7 @@ from trigemu.counting.checked import (
     check_within,
 )
 from trigemu.counting.coherent import Sets
+from trigemu.counting.entries import distinct_entries
 from trigemu.counting.exact import LIMBS
 from trigemu.counting.pair_sums import PairSums
 from trigemu.counting.patterns import (
@@ -30,7 +31,6 @@ from trigemu.counting.patterns import (
     PatternTable,
     complete_table,
     count_patterns,
-    distinct_entries,
     empty_table,
     merge_tables,
 )

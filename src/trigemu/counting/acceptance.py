@@ -26,8 +26,7 @@ from trigemu.support import BoolArray, FloatArray, IntArray, PluginError, Words,
 from trigemu.triggers import BitKind, place_of_method, reason_of
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(NamedTuple):
     """The probabilities that a trigger of one list and one of another accept an event together.
 
     first, second: float64[m, s], float64[m, t], the acceptances of each. alike: bool[s, t], which triggers
@@ -44,6 +43,11 @@ class Pairs:
     combination: IntArray
     of_first: IntArray
     of_second: IntArray
+
+    def take(self, rows: slice | IntArray) -> Pairs:
+        """Return the pairs in some patterns."""
+        first, second = self.first[rows], self.second[rows]
+        return self._replace(first=first, second=second, combination=self.combination[rows])
 
 
 class Part(NamedTuple):
@@ -112,7 +116,7 @@ class Acceptance:
             yield Part([together], [(1.0, self.total[pattern])])
         if self.seeded:
             inside = np.flatnonzero(self.seeded.members(members))
-            columns, counter = self.seeded.column[inside], self.seeded.counters[inside]
+            columns, counter = self.seeded.column[inside], self.seeded.counter[inside]
             sets = [columns[counter == c].tolist() for c in np.unique(counter)]
             for probability, accept in self.seeded.outcomes(pattern):
                 rows = np.zeros((len(accept), self.total.shape[1]))
