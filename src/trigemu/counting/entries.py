@@ -15,8 +15,8 @@ _NUMBERS = 2**12
 def one_number(keys: Sequence[IntArray]) -> IntArray:
     """Return int64[n], which has the order of the keys ≥ 0, int64[n] each, and is the same where all are."""
     number = np.asarray(keys[0], np.int64)
-    for key in keys[1:]:
-        number = number * (int(key.max(initial=0)) + 1) + key
+    for key in keys[1:] if len(number) else ():
+        number = number * (key.max() + 1) + key
     return number
 
 

@@ -167,27 +167,34 @@ def count_patterns(
             decided = np.asarray(words[first].any(axis=1))
             events = events.take(decided[entry])
     table = PatternTable(zeros + sample, half, bin, stratum, words[first], n, largest, sums, squares, events)
-    return _in_order(table)[0]
+    return table.take(_in_order(table)[1])
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     """Return the sum of at least one table; entries with equal keys are merged."""
-    table, number = _in_order(_one_after_the_other(list(tables)))
+    table = _one_after_the_other(list(tables))
     if not len(table):
         return table
-    changed = (number[1:] != number[:-1]) | (table.words[1:] != table.words[:-1]).any(axis=1)
-    first = np.flatnonzero(np.concatenate([[True], changed]))
-    weight = np.add.reduceat(table.weight, first)
-    square = np.add.reduceat(table.square, first)
+    number, order = _in_order(table)
+    number, words = number[order], table.words[order]
+    changed = np.ones(len(table), np.bool_)
+    changed[1:] = (number[1:] != number[:-1]) | (words[1:] != words[:-1]).any(axis=1)
+    first = np.flatnonzero(changed)
+    rows = order[first]
+    entry = np.empty(len(table), np.int64)
+    entry[order] = np.cumsum(changed) - 1
+    weight = np.add.reduceat(table.weight[order], first)
+    square = np.add.reduceat(table.square[order], first)
     exact.carry(weight)
     exact.carry(square)
     return PatternTable(
-        **{name: getattr(table, name)[first] for name in (*KEYS, "words")},
-        n=np.add.reduceat(table.n, first),
-        largest=np.maximum.reduceat(table.largest, first),
+        **{name: getattr(table, name)[rows] for name in KEYS},
+        words=words[first],
+        n=np.add.reduceat(table.n[order], first),
+        largest=np.maximum.reduceat(table.largest[order], first),
         weight=weight,
         square=square,
-        shared=table.shared.moved(np.concatenate([[0], np.cumsum(changed)])),
+        shared=table.shared.moved(entry),
     )
 
 
@@ -203,11 +210,10 @@ def _one_after_the_other(parts: Sequence[PatternTable]) -> PatternTable:
     return PatternTable(**columns, shared=shared.joined([part.shared for part in parts], offsets[:-1]))
 
 
-def _in_order(table: PatternTable) -> tuple[PatternTable, IntArray]:
-    """Return a table in the order of its keys, and the `one_number` of each entry, int64[m]."""
+def _in_order(table: PatternTable) -> tuple[IntArray, IntArray]:
+    """Return the `one_number` of the keys of each entry, and the entries in order, int64[m] each."""
     number = one_number([getattr(table, name) for name in KEYS])
-    order = np.lexsort((*table.words.T, number))
-    return table.take(order), number[order]
+    return number, np.lexsort((*table.words.T, number))
 
 
 def _accumulate(
