@@ -147,3 +147,48 @@ def test_a_half_without_weight_has_no_scale() -> None:
     assert np.isinf(count_patterns(0, words, np.array([1.0, 0.0]), Keys(axis)).share_scales(1, 1)[0])
     assert np.isnan(count_patterns(0, words, np.zeros(2), Keys(axis)).share_scales(1, 1)[0])
     assert count_patterns(0, words, np.array([6.0, -2.0]), Keys(axis)).share_scales(1, 1).tolist() == [-2.0]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 120), st.sets(st.sampled_from(Keys._fields)), st.data())
+def test_each_key_is_counted_by(seed: int, n: int, some: set[str], data: st.DataObject) -> None:
+    """Entries of chosen halves, bins and strata are what those events give; all together are the whole."""
+    words, weight, _ = events(seed, n, 1, 5)
+    rng = np.random.default_rng(seed)
+    numbers = {name: rng.integers(0, 3, n) for name in sorted(some)}
+    table = count_patterns(2, words, weight, Keys(**numbers))
+    keys = [tuple(getattr(table, name)) for name in patterns.KEYS]
+    assert sorted(zip(*keys, *table.words.T, strict=True)) == list(zip(*keys, *table.words.T, strict=True))
+    for name in Keys._fields:
+        if name not in some:
+            assert not getattr(table, name).any()
+            continue
+        parts = []
+        for number in range(3):
+            there = numbers[name] == number
+            others = {other: of[there] for other, of in numbers.items()}
+            parts.append(count_patterns(2, words[there], weight[there], Keys(**others)))
+            assert same(table.take(np.flatnonzero(getattr(table, name) == number)), parts[-1])
+        assert same(merge_tables(parts), table)
+    kept = data.draw(st.sets(st.sampled_from(Keys._fields)))
+    left = {name: of for name, of in numbers.items() if name in kept}
+    mask = np.uint64(2**20 - 1)
+    found = table.onto(range(20), kept)
+    assert same(found, count_patterns(2, words & mask, weight, Keys(**left)))
+
+
+def test_a_table_onto_all_that_it_has_is_itself() -> None:
+    table = count_patterns(0, np.array([[1], [3]], np.uint64), np.ones(2), Keys(stratum=np.array([0, 1])))
+    assert table.onto([0, 1], ("stratum",)) is table
+    assert len(table.onto([0], ())) == 1
+
+
+@given(st.integers(0, 2**32), st.tuples(*[st.integers(1, 60)] * 3))
+def test_addition_is_commutative_and_associative(seed: int, sizes: tuple[int, ...]) -> None:
+    a, b, c = (
+        count_patterns(i % 2, words, weight, Keys(bin=bin))
+        for i, n in enumerate(sizes)
+        for words, weight, bin in [events(seed + i, n, 1, 5)]
+    )
+    assert same(a + b, b + a)
+    assert same((a + b) + c, a + (b + c))
+    assert same(a + empty_table(1), a)

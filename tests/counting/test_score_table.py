@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trigemu.counting import Keys, PatternTable, ScoreTable, count_patterns, merge_score_tables, patterns
+from trigemu.counting import (
+    Keys,
+    PatternTable,
+    ScoreTable,
+    count_patterns,
+    exact,
+    merge_score_tables,
+    patterns,
+)
 
 
 def table(seed: int, n: int, sample: int = 0) -> ScoreTable:
@@ -53,3 +62,17 @@ def test_some_of_the_events() -> None:
     assert some.scores.tolist() == whole.scores[[3, 1]].tolist()
     assert some.rest is whole.rest
     assert len(whole + some) == 14
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30))
+def test_the_halves_are_those_of_all_events(seed: int, n: int) -> None:
+    whole = table(seed, n)
+    found = whole.by_half()
+    for half in (0, 1):
+        kept, rest = whole.half == half, whole.rest.half == half
+        row = found.half == half
+        assert found.n[row].sum() == kept.sum() + whole.rest.n[rest].sum()
+        weights = exact.to_float(whole.rest.weight[rest]).sum() + whole.weight[kept].sum()
+        assert exact.to_float(found.weight[row]).sum() == pytest.approx(weights, rel=1e-12)
+    assert len(found) <= 2
+    assert not found.stratum.any()
