@@ -8,8 +8,8 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
-sys.path[:0] = [str(HERE / "_ext"), str(ROOT / "src"), str(ROOT / "plugins")]
-# Plugins are looked for here by the pages that list them, wherever the build is started.
+sys.path[:0] = [str(HERE / "_ext"), str(ROOT / "src")]
+# The template of a plugin is here, for the pages that list kinds, wherever the build is started.
 os.environ["TRIGEMU_PLUGIN_PATH"] = str(ROOT / "plugins")
 # The kernels of notebooks import trigemu from where the build does.
 os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])

@@ -1,10 +1,11 @@
-"""The public names of a room, from `trigemu.__all__`: a table of them, then their docstrings."""
+"""The public names of a room, of `trigemu` and `trigemu.api`: a table of them, then their docstrings."""
 
 from __future__ import annotations
 
 import inspect
 import re
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 from docutils import nodes
@@ -13,42 +14,52 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.parsing import nested_parse_to_nodes
 
-import trigemu
+import trigemu.api
 
 #: A name in backticks with a character right after it.
 _CLOSED = re.compile(r"(?<![`:\w])(`[^`]+`)(?=[\w²³])")
 
 
-def public_names() -> dict[str, list[str]]:
-    """Return the public names of each room: functions, then classes, each in alphabetical order."""
+def public_names(module: ModuleType) -> dict[str, list[str]]:
+    """Return the names that a module exports of each room: functions, then classes, each in alphabetical
+    order. Constants, types and namespaces are left out."""
     found: dict[str, list[str]] = {}
     for name in sorted(
-        trigemu.__all__, key=lambda name: (inspect.isclass(getattr(trigemu, name)), name.lower())
+        module.__all__, key=lambda name: (inspect.isclass(getattr(module, name)), name.lower())
     ):
-        room = getattr(trigemu, name).__module__.split(".")[1]
-        found.setdefault(room, []).append(name)
+        value = getattr(module, name)
+        if callable(value) and value.__module__.startswith("trigemu."):
+            found.setdefault(value.__module__.split(".")[1], []).append(name)
     return found
 
 
 class RoomNames(SphinxDirective):
-    """The public names of one room."""
+    """The public names of one room: those of users, then what plugins use besides."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        names = public_names()[self.arguments[0]]
-        content = StringList(list(self._lines(names)), source="api_reference")
+        room = self.arguments[0]
+        users = public_names(trigemu).get(room, [])
+        plugins = [name for name in public_names(trigemu.api).get(room, []) if name not in trigemu.__all__]
+        lines = [*self._lines("trigemu", users)]
+        if plugins:
+            lines += ["Plugins use further names, from `trigemu.api`.", ""]
+            lines += self._lines("trigemu.api", plugins)
+        content = StringList(lines, source="api_reference")
         return nested_parse_to_nodes(self.state, content)
 
-    def _lines(self, names: list[str]) -> Iterator[str]:
-        yield ".. currentmodule:: trigemu"
+    def _lines(self, module: str, names: list[str]) -> Iterator[str]:
+        if not names:
+            return
+        yield f".. currentmodule:: {module}"
         yield ""
         yield ".. autosummary::"
         yield ""
         yield from (f"   {name}" for name in names)
         yield ""
         for name in names:
-            if inspect.isclass(getattr(trigemu, name)):
+            if inspect.isclass(getattr(trigemu.api, name, getattr(trigemu, name, None))):
                 yield from (f".. autoclass:: {name}", "   :members:", "")
             else:
                 yield from (f".. autofunction:: {name}", "")

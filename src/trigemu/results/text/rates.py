@@ -151,7 +151,7 @@ def row(trigger: TriggerRates) -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        In a menu without levels there is neither level nor lost_….
+        In a menu without levels there is neither `level` nor `lost_…`.
     """
     numbers: dict[str, Any] = {"name": trigger.name, "kind": trigger.kind, "group": trigger.group}
     if trigger.level:

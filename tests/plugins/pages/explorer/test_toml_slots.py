@@ -100,7 +100,7 @@ def _restyled(text: str, draw: st.DataObject) -> str:
     return end.join(lines) + draw.draw(st.sampled_from([end, ""]))
 
 
-@pytest.mark.parametrize("name", ["full", "two-level", "alpha_t", "decade", "full-decade"])
+@pytest.mark.parametrize("name", ["full", "two-level", "alpha_t"])
 def test_menus_that_come_with_trigemu(name: str) -> None:
     file = ROOT / "menus" / f"{name}.toml"
     text, menu = file.read_text(encoding="utf-8"), read_menu(file)
