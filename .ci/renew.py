@@ -127,8 +127,8 @@ def check(_: Path) -> None:
     """Run what compares numbers with the sample."""
     run(
         *PYTEST,
-        "tests/samples/test_embedded.py",
-        "tests/cli/test_shown.py",
+        "tests/core/samples/test_embedded.py",
+        "tests/core/cli/test_shown.py",
         "tests/plugins",
         "tests/test_reference.py",
     )

@@ -17,7 +17,18 @@ _FIRST = ("pt", "eta", "phi")
 
 
 def as_json(result: DecisionCheck) -> str:
-    """Return the JSON document of `trigemu check`."""
+    """Return the JSON document of `trigemu check`.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Returns
+    -------
+    str
+        The document.
+    """
     triggers = [
         {
             "name": trigger.name,
@@ -34,7 +45,18 @@ def as_json(result: DecisionCheck) -> str:
 
 
 def check_table(result: DecisionCheck) -> RenderableType:
-    """Return what `trigemu check` prints."""
+    """Return what `trigemu check` prints.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Returns
+    -------
+    renderable of rich
+        Tables and notes.
+    """
     tables = [_table(result)] if result.differing else []
     details = [line for trigger in result.differing for line in _differences(trigger)]
     names = [name for table in tables for name in table.names()]
@@ -43,7 +65,18 @@ def check_table(result: DecisionCheck) -> RenderableType:
 
 
 def summary(result: DecisionCheck) -> str:
-    """Return how many triggers were compared, agree, differ, and were skipped."""
+    """Return how many triggers were compared, agree, differ, and were skipped.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Returns
+    -------
+    str
+        A line.
+    """
     compared, differ = len(result.compared), len(result.differing)
     whole = f"{numbers.count(len(result.triggers), 'trigger')}, {numbers.count(result.crossings, 'crossing')}"
     skipped = len(result.skipped)
@@ -98,7 +131,18 @@ def _number(value: Array | np.generic) -> str:
 
 
 def doubts(result: DecisionCheck) -> Iterator[str]:
-    """Yield a line on differing triggers that look at neighbouring crossings, if there are any."""
+    """Yield a line on differing triggers that look at neighbouring crossings, if there are any.
+
+    Parameters
+    ----------
+    result : DecisionCheck
+        The comparison.
+
+    Yields
+    ------
+    str
+        The line.
+    """
     if doubted := [trigger.name for trigger in result.differing if trigger.margin]:
         yield (
             f"{', '.join(doubted)}: differences of triggers that look at neighbouring crossings mean nothing "

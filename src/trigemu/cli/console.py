@@ -16,8 +16,16 @@ if TYPE_CHECKING:
 
 
 def console() -> Console:
-    """Return a console as wide as the terminal or the variable COLUMNS say, or of 100 columns where there is
-    neither. Colours are for terminals, and without NO_COLOR."""
+    """Return the console that tables are printed on.
+
+    It is as wide as the terminal or the variable COLUMNS say, or 100 columns where there is neither. Colours
+    are for terminals, and without NO_COLOR.
+
+    Returns
+    -------
+    rich.console.Console
+        The console.
+    """
     from trigemu.cli.fitting_console import FittingConsole  # rich takes long to import
     from trigemu.results.text.terminal import width_of
 
@@ -26,7 +34,15 @@ def console() -> Console:
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print a line on standard output, or on standard error; control characters are shown as escapes."""
+    """Print a line on standard output; control characters are shown as escapes.
+
+    Parameters
+    ----------
+    text : object
+        The line.
+    err : bool
+        Whether it goes to standard error.
+    """
     # Without a file, click writes UTF-8 where the encoding is ASCII.
     click.echo(printable(str(text), keep="\n"), file=sys.stderr if err else sys.stdout)
 

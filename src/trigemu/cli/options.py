@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from trigemu.cli.outputs import DocumentFile
 from trigemu.samples import Errors
-from trigemu.support import TrigemuError, quoted
+from trigemu.support import TrigemuError, plugin_path_of, quoted
 
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
@@ -49,10 +49,14 @@ class _Positive(click.FloatRange):
         return number
 
 
+#: The type of a number above 0, such as a rate in Hz.
 POSITIVE = _Positive()
 
+#: The argument MENU.
 menu = click.argument("menu", type=click.Path(path_type=Path))
+#: The arguments MENU…
 menus = click.argument("menus", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="MENU...")
+#: --samples, given as `catalogue`.
 samples = click.option(
     "--samples",
     "catalogue",
@@ -60,6 +64,7 @@ samples = click.option(
     help="Catalogue (TOML) of the samples to use, its folder, or a file of events; "
     "the embedded ones by default.",
 )
+#: --errors.
 errors = click.option(
     "--errors",
     type=click.Choice(get_args(Errors)),
@@ -67,15 +72,29 @@ errors = click.option(
     show_default=True,
     help="What fluctuates independently: each interaction, with all events made from it, or each event.",
 )
+
+
+def _search_also(context: click.Context, _: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Make the folders the plugin path of this command, and of the processes that it starts: a sample, too,
+    may be in a format that a plugin brings."""
+    if folders:
+        context.with_resource(plugin_path_of(folders))
+    return folders
+
+
+#: --plugin-path.
 plugin_path = click.option(
     "--plugin-path",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     multiple=True,
+    callback=_search_also,
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
 )
+#: --json.
 json_file = click.option(
     "--json", "json_file", type=DocumentFile(), help="Write all numbers as JSON; -: instead of the tables."
 )
+#: --csv.
 csv_file = click.option(
     "--csv", "csv_file", type=DocumentFile(), help="Write the rates as CSV; -: instead of the tables."
 )
@@ -100,6 +119,7 @@ def _ranges(
     return found
 
 
+#: --vary, given as a range for each name.
 vary = click.option(
     "--vary",
     multiple=True,
@@ -107,9 +127,11 @@ vary = click.option(
     metavar="NAME=LOW:HIGH",
     help="Thresholds of a trigger to offer; repeatable [default: from ten times its own rate to a tenth].",
 )
+#: --signal.
 signals = click.option(
     "--signal", "signals", multiple=True, help="Sample of which all events are added; repeatable."
 )
+#: --scores.
 scores_file = click.option(
     "--scores",
     type=click.Path(path_type=Path),
@@ -123,6 +145,7 @@ def _drawable(context: click.Context, option: click.Parameter, file: Path | None
     return file
 
 
+#: --figure.
 figure = click.option(
     "--figure",
     type=click.Path(path_type=Path),

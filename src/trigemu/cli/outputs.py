@@ -21,7 +21,8 @@ STDOUT = Path("-")
 
 
 class DocumentFile(click.Path):
-    """The name of a file that is written, or `-`."""
+    """The type of an option for a document: the name of a file that is written, or `-` for the standard
+    output."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
@@ -31,7 +32,23 @@ class DocumentFile(click.Path):
 
 
 def on_disk(*files: Path | None) -> list[Path]:
-    """Return those of the files to be written that are not the standard output; TrigemuError if two are."""
+    """Return those of the files to be written that are not the standard output.
+
+    Parameters
+    ----------
+    *files : Path or None
+        Values of options; None where one is not given.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Raises
+    ------
+    TrigemuError
+        If two are the standard output.
+    """
     written = [file for file in files if file]
     kept = [file for file in written if file is not STDOUT]
     if len(kept) < len(written) - 1:
@@ -44,8 +61,24 @@ def present(
     documents: Iterable[tuple[Path | None, Callable[[], str]]],
     lines: Iterable[object] = (),
 ) -> None:
-    """Write documents, each given by its file and what makes it; then print tables and lines, unless one of
-    the documents is the standard output, which then holds nothing else."""
+    """Write documents; then print tables and lines.
+
+    If one of the documents goes to the standard output, nothing else does.
+
+    Parameters
+    ----------
+    tables : iterable of renderables of rich
+        What is printed.
+    documents : iterable of (Path or None, callable)
+        The file of each, from a `DocumentFile`, and a function that returns its text.
+    lines : iterable of object
+        Lines that are printed below.
+
+    Raises
+    ------
+    TrigemuError
+        If a file cannot be written.
+    """
     asked = [(file, make) for file, make in documents if file]
     for file, make in asked:
         if file is STDOUT:
@@ -60,8 +93,24 @@ def present(
 
 
 def check_inputs(outputs: Iterable[Path | None], menus: Iterable[Menu], catalogue: Catalogue) -> None:
-    """Raise TrigemuError if an output is a file that menus or samples are read from: cards, models, plugins
-    and event files among them."""
+    """Check that no output would replace a file that menus or samples are read from.
+
+    Cards, models, plugins and event files are among these.
+
+    Parameters
+    ----------
+    outputs : iterable of Path or None
+        The files to be written.
+    menus : iterable of Menu
+        The menus.
+    catalogue : Catalogue
+        The samples.
+
+    Raises
+    ------
+    TrigemuError
+        If an output is such a file.
+    """
     there = [output for output in outputs if output and is_file(output)]
     if there:  # one that does not exist is no input
         check_outputs(there, _inputs(menus, catalogue))

@@ -48,7 +48,23 @@ class _Entries(click.ParamType):  # type: ignore[type-arg]
 
 @dataclass(frozen=True)
 class Processing:
-    """What the options of `processing` say."""
+    """The values of the options that `processing` adds to a command.
+
+    Attributes
+    ----------
+    engine : str
+        "local", or "dask" with an address or a file.
+    workers : int
+        The number of processes on this machine.
+    retries : int
+        How often a task is tried again.
+    checkpoint : Path or None
+        The folder of finished tasks.
+    skip_bad_files : bool
+        Whether files that cannot be read are left out.
+    only : Entries or None
+        The only entries that are processed.
+    """
 
     engine: str
     workers: int
@@ -59,7 +75,7 @@ class Processing:
 
     @contextmanager
     def opened(self, catalogue: Path | str | None) -> Iterator[tuple[Engine, Catalogue]]:
-        """Start the engine, and open a catalogue with it; the engine ends with the block."""
+        """Start the engine, and open a `catalogue` with it; the engine ends with the block."""
         with ExitStack() as stack:
             executor = None
             kept = Checkpoint(self.checkpoint) if self.checkpoint else None
@@ -123,7 +139,18 @@ _OPTIONS = (
 
 
 def processing(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options to a command, which gets them as one argument `processing`."""
+    """Add the options of `Processing` to a command.
+
+    Parameters
+    ----------
+    command : callable
+        A function with an argument `processing`.
+
+    Returns
+    -------
+    callable
+        The function, for the decorators of click.
+    """
 
     @functools.wraps(command)
     def collected(*arguments: Any, **given: Any) -> Any:

@@ -21,15 +21,47 @@ LINE_S = 30.0
 def events_bar(
     samples: Iterable[Sample], engine: Engine, passes: int = 1
 ) -> AbstractContextManager[Callable[[int], None]]:
-    """Return a bar over the events of some samples, which are read in a number of passes."""
+    """Show the progress of passes over samples.
+
+    Parameters
+    ----------
+    samples : iterable of Sample
+        The samples.
+    engine : Engine
+        What its workers do is shown.
+    passes : int
+        How often the events are read.
+
+    Returns
+    -------
+    context manager of callable
+        A function of the number of events done since it was called last.
+    """
     return bar("events", passes * sum(sample.entries for sample in samples), engine)
 
 
 def menus_bar(
     menus: Iterable[Menu], catalogue: Catalogue, engine: Engine, further: int = 0
 ) -> AbstractContextManager[Callable[[int], None]]:
-    """Return a bar over the background events that some menus are run on: one pass for the rates, one more
-    where budgets are solved, and `further` ones."""
+    """Show the progress of menus over the background: one pass for the rates, one more where budgets are
+    solved.
+
+    Parameters
+    ----------
+    menus : iterable of Menu
+        The menus.
+    catalogue : Catalogue
+        The samples.
+    engine : Engine
+        What its workers do is shown.
+    further : int
+        The number of further passes.
+
+    Returns
+    -------
+    context manager of callable
+        A function of the number of events done since it was called last.
+    """
     return events_bar(catalogue.background, engine, 1 + any(menu.budgeted for menu in menus) + further)
 
 
@@ -37,8 +69,24 @@ def menus_bar(
 def bar(
     description: str, total: int, engine: Engine | None = None, limit: float = math.inf
 ) -> Iterator[Callable[[int], None]]:
-    """Yield a function that advances the bar by a number of steps. engine: what its workers do is shown.
-    limit: the time in s after which the remaining steps are left out."""
+    """Show progress on stderr: a bar on a terminal; in a log, a line now and then.
+
+    Parameters
+    ----------
+    description : str
+        What is counted, in the plural.
+    total : int
+        The number of steps.
+    engine : Engine, optional
+        What its workers do is shown.
+    limit : float
+        The time in s after which the remaining steps are left out.
+
+    Returns
+    -------
+    context manager of callable
+        A function of the number of steps done since it was called last.
+    """
     if not sys.stderr.isatty():
         yield _Log(description, total, engine, limit).advance
         return
@@ -70,8 +118,18 @@ def bar(
 
 @contextmanager
 def steps_bar(total: int) -> Iterator[Callable[[str], None]]:
-    """Yield a function that is called with the name of each step of some work, as it begins: a bar on a
-    terminal; in a log, a line now and then, also within a long step."""
+    """Show the progress of work in named steps: a bar on a terminal; in a log, a line now and then.
+
+    Parameters
+    ----------
+    total : int
+        The number of steps.
+
+    Returns
+    -------
+    context manager of callable
+        A function that is called with the name of each step, as it begins.
+    """
     if not sys.stderr.isatty():
         with _told_steps(total) as begin:
             yield begin

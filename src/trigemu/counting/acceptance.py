@@ -39,11 +39,18 @@ from trigemu.triggers import BitKind
 class Pairs:
     """The probabilities that a trigger of one list and one of another accept an event together.
 
-    first, second: float64[m, s], float64[m, t], the acceptances of each. alike: bool[s, t], which triggers
-    share a counter: their joint acceptance is the smaller one, that of others the product. For two triggers
-    connected by seeds, it is instead bound[combination, of_first, of_second], with bound float64[c, nodes,
-    nodes], combination int64[m] of each pattern, and of_first int64[s], of_second int64[t] the node of each
-    trigger, or −1.
+    Attributes
+    ----------
+    first, second : float64[m, s], float64[m, t]
+        The acceptances of each.
+    alike : bool[s, t]
+        Which triggers share a counter: their joint acceptance is the smaller one, that of others the product.
+    bound : float64[c, nodes, nodes]
+        For two triggers connected by seeds, the joint acceptance is bound[combination, of_first, of_second].
+    combination : int64[m]
+        The first index of `bound`, for each pattern.
+    of_first, of_second : int64[s], int64[t]
+        The further indices, for each trigger; −1 if no seed connects it.
     """
 
     first: FloatArray
@@ -68,8 +75,14 @@ class Part(NamedTuple):
 class Acceptance:
     """The probabilities with which t enabled triggers accept m patterns.
 
-    total: float64[m, t], of each trigger by itself. sets: the triggers that share a prescale counter, except
-    those in `seeded`. seeded: the triggers that seeds connect.
+    Attributes
+    ----------
+    total : float64[m, t]
+        Those of each trigger by itself.
+    sets : list of lists of int
+        The triggers that share a prescale counter, except those in `seeded`.
+    seeded : Seeded or None
+        The triggers that seeds connect.
     """
 
     total: FloatArray
@@ -77,7 +90,7 @@ class Acceptance:
     seeded: Seeded | None = None
 
     def either(self, members: BoolArray) -> FloatArray:
-        """Return or(S), float64[m], for members bool[t]."""
+        """Return or(S), float64[m], for the triggers S in `members`, bool[t]."""
         either = or_of(self.total, _within(self.sets, members))
         if self.seeded:
             best, _ = self.seeded.either_and_none(self.seeded.members(members))
@@ -85,8 +98,8 @@ class Acceptance:
         return either
 
     def unique(self, members: BoolArray) -> FloatArray:
-        """Return or(S) − or(S without t), float64[m, t], computed as a product to avoid cancellation; 0 for
-        triggers that are not in S."""
+        """Return or(S) − or(S without t), float64[m, t], for S in `members`, bool[t]; 0 for triggers that are
+        not in S. It is computed as a product to avoid cancellation."""
         sets = _within(self.sets, members)
         unique = unique_of(self.total, sets)
         if self.seeded:
@@ -98,8 +111,9 @@ class Acceptance:
         return unique
 
     def lost(self, members: BoolArray, trigger: int) -> FloatArray:
-        """Return by how much or(S) decreases if a trigger outside of S never accepts, float64[m]: the loss of
-        the triggers in S that it seeds. Negative where a seed requires that it does not accept."""
+        """Return by how much or(S) decreases if a `trigger` outside of S, `members`, never accepts,
+        float64[m]: the loss of the triggers in S that it seeds. Negative where a seed requires that it does
+        not accept."""
         node = -1 if self.seeded is None else int(_node_of(self.seeded, self.total.shape[1])[trigger])
         if self.seeded is None or node < 0:
             return np.zeros(len(self.total))
@@ -116,7 +130,8 @@ class Acceptance:
         return Pairs(self.total, self.total, alike, self.seeded.both(), self.seeded.combination, node, node)
 
     def outcomes(self, pattern: int, members: BoolArray) -> Iterator[Part]:
-        """Yield the independent parts in which some triggers, bool[t], accept one pattern."""
+        """Yield the independent parts in which the triggers in `members`, bool[t], accept a `pattern`, given
+        by its row."""
         for together in _within(self.sets, members):
             yield Part([together], [(1.0, self.total[pattern])])
         if self.seeded:
@@ -134,8 +149,27 @@ _UNBOUND = (np.zeros((1, 1, 1)), np.zeros(0, np.int64))
 
 
 def acceptances(words: Words, menu: Menu, bits: Mapping[str, int]) -> Acceptance:
-    """Return the probabilities with which the enabled triggers of a menu accept m patterns. TrigemuError if
-    too many prescaled seeds fire together."""
+    """Return the probabilities with which the enabled triggers of a menu accept patterns.
+
+    Parameters
+    ----------
+    words : uint64[m, w]
+        The patterns.
+    menu : Menu
+        The menu, with t enabled triggers.
+    bits : mapping of str to int
+        The bit of the patterns with the decision of each trigger (`Plan`).
+
+    Returns
+    -------
+    Acceptance
+        Those of m patterns and t triggers.
+
+    Raises
+    ------
+    TrigemuError
+        If too many prescaled seeds fire together.
+    """
     own, raw = _decisions(words, menu, bits)
     nodes = list(_nodes(menu, own, raw, _bound_counters(menu)))
     bound = {node.column for node in nodes}
@@ -223,8 +257,22 @@ def own_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str
 
 
 def raw_decisions(words: Words, menu: Menu, bits: Mapping[str, int]) -> dict[str, BoolArray]:
-    """Return the decisions of each trigger that is used before prescales, bool[m] over the patterns, in the
-    menu's `order`."""
+    """Return the decisions of the triggers of a menu before prescales.
+
+    Parameters
+    ----------
+    words : uint64[m, w]
+        The patterns.
+    menu : Menu
+        The menu.
+    bits : mapping of str to int
+        The bit of the patterns with the decision of each trigger (`Plan`).
+
+    Returns
+    -------
+    dict of str to bool[m]
+        Of each trigger that is used, in the menu's `order`.
+    """
     return _decisions(words, menu, bits)[1]
 
 

@@ -23,7 +23,24 @@ _ROUNDING = 1e-9
 
 
 def check_array(name: str, array: Any, dtype: np.dtype[Any], *shape: int | None) -> None:
-    """Raise TrigemuError if a value is no array of a type and a shape. None: of any length."""
+    """Check the type and the shape of an array.
+
+    Parameters
+    ----------
+    name : str
+        How the message names it.
+    array : object
+        What should be the array.
+    dtype : numpy.dtype
+        The type.
+    *shape : int or None
+        The length of each dimension; None: any.
+
+    Raises
+    ------
+    TrigemuError
+        If it is anything else.
+    """
     if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != len(shape):
         raise TrigemuError(f"{name} is not an array of {dtype} with {len(shape)} dimensions")
     if any(wanted not in (None, found) for wanted, found in zip(shape, array.shape, strict=True)):
@@ -32,29 +49,85 @@ def check_array(name: str, array: Any, dtype: np.dtype[Any], *shape: int | None)
 
 
 def check_within(name: str, array: IntArray, end: int) -> None:
-    """Raise TrigemuError if a number is not in 0 … end − 1."""
+    """Check that numbers are in 0 … end − 1.
+
+    Parameters
+    ----------
+    name : str
+        How the message names them.
+    array : int64[n]
+        The numbers.
+    end : int
+        The first number that is too large.
+
+    Raises
+    ------
+    TrigemuError
+        If one is outside.
+    """
     if len(array) and not (array.min() >= 0 and array.max() < end):
         raise TrigemuError(f"{name} is {array.min()} to {array.max()}, expected 0 to {end - 1}")
 
 
 def check_samples(array: IntArray, samples: Mapping[int, int]) -> None:
-    """Raise TrigemuError if a number is not that of a sample."""
+    """Check that numbers are those of samples.
+
+    Parameters
+    ----------
+    array : int64[n]
+        The numbers.
+    samples : mapping with int keys
+        The numbers that samples have.
+
+    Raises
+    ------
+    TrigemuError
+        If one is of no sample.
+    """
     if unknown := {*np.unique(array).tolist()} - samples.keys():
         raise TrigemuError(f"it has events of a sample {min(unknown)}, expected {sorted(samples)}")
 
 
 def check_weights(name: str, weight: FloatArray, limit: float = exact.WEIGHT_LIMIT) -> None:
-    """Raise TrigemuError if a weight is NaN or not below a limit in Hz."""
+    """Check that weights are numbers below a limit.
+
+    Parameters
+    ----------
+    name : str
+        How the message names them.
+    weight : float64[n]
+        The weights in Hz.
+    limit : float
+        The limit of their absolute values, in Hz.
+
+    Raises
+    ------
+    TrigemuError
+        If one is NaN or not below the limit.
+    """
     bad = ~(np.abs(weight) < limit)
     if bad.any():
         raise TrigemuError(f"{name} is {weight[bad][0]:g} Hz, expected less than {limit:g} Hz")
 
 
 def check_table(table: Any, *, words: int, samples: Mapping[int, int], bins: int | None = None) -> None:
-    """Raise TrigemuError if a value is no pattern table, or no events can have made it.
+    """Check that events can have made a pattern table.
 
-    words: that a pattern has. samples: by their numbers, the most events that it may have of each. bins: of
-    the axis; None: any number.
+    Parameters
+    ----------
+    table : object
+        What should be a `PatternTable`.
+    words : int
+        The number of words of a pattern.
+    samples : mapping of int to int
+        For each number of a sample, the most events that the table may have of it.
+    bins : int, optional
+        The number of bins of the axis; by default any.
+
+    Raises
+    ------
+    TrigemuError
+        If it is no pattern table, or no events can have made it.
     """
     if not isinstance(table, PatternTable):
         raise TrigemuError("it is no pattern table")

@@ -65,15 +65,15 @@ class PatternTable:
         return len(self.n)
 
     def take(self, rows: IntArray) -> PatternTable:
-        """Return the entries in the given rows, int64[k], in that order."""
+        """Return the entries in these `rows`, int64[k], in that order."""
         to = np.full(len(self), -1, np.int64)
         to[rows] = np.arange(len(rows))
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return PatternTable(**columns, shared=self.shared.moved(to))
 
     def onto(self, bits: Iterable[int], axis: IntArray) -> PatternTable:
-        """Return the table with only the given bits of the patterns, the others being 0, and with other bins
-        of the axis, int64[m]."""
+        """Return the table with only these `bits` of the patterns, the others being 0, and with other bins of
+        the `axis`, int64[m]."""
         mask = np.zeros(self.words.shape[1], np.uint64)
         for bit in bits:
             mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
@@ -82,8 +82,8 @@ class PatternTable:
         return merge_tables([replace(self, axis=axis, words=self.words & mask)])
 
     def share_scales(self, axis: int, samples: int) -> FloatArray:
-        """Return the factors that scale the sums of one bin of the axis to the whole samples,
-        float64[samples].
+        """Return the factors that scale the sums of one bin of the `axis` to the whole samples,
+        float64[samples], for samples numbered below `samples`.
 
         These are Σw of all bins divided by Σw of this one; 1 for a sample without entries, infinite or NaN if
         the bin has no weight.
@@ -97,6 +97,7 @@ class PatternTable:
         return np.where(of_sample.any(axis=0), scales, 1.0)
 
     def __add__(self, other: PatternTable) -> PatternTable:
+        """Return the table of the events of both."""
         return merge_tables([self, other])
 
 
@@ -145,7 +146,18 @@ def count_patterns(
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
-    """Return the sum of at least one table; entries with equal keys are merged."""
+    """Return the sum of tables; entries with equal keys are merged.
+
+    Parameters
+    ----------
+    tables : iterable of PatternTable
+        One or more.
+
+    Returns
+    -------
+    PatternTable
+        The table of all their events.
+    """
     table = _in_order(_one_after_the_other(list(tables)))
     if not len(table):
         return table
@@ -185,7 +197,22 @@ def _in_order(table: PatternTable) -> PatternTable:
 
 
 def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing)."""
+    """Find equal rows (open addressing).
+
+    Parameters
+    ----------
+    words : uint64[n, w]
+        The patterns.
+    axis : int64[n]
+        Their bins.
+
+    Returns
+    -------
+    entry : int64[n]
+        The entry of each row, 0 … m − 1 in order of appearance.
+    first : int64[m]
+        The first row of each entry.
+    """
     entry = np.empty(len(words), np.int64)
     if _few_bits(words, axis):
         first = np.empty(_NUMBERS, np.int64)

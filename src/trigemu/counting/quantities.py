@@ -129,8 +129,11 @@ QUANTITIES = (
     ),
     Quantity("lost", Accepted.lost, listed=False, part_of_total=True),
 )
+#: Their names.
 ALL = tuple(quantity.name for quantity in QUANTITIES)
+#: Those that tables of rates list.
 LISTED = tuple(quantity.name for quantity in QUANTITIES if quantity.listed)
+#: Those whose differences between menus are computed.
 COMPARED = tuple(quantity.name for quantity in QUANTITIES if quantity.compared)
 
 
@@ -159,8 +162,18 @@ def fractions(menu: Menu, acceptance: Acceptance, wanted: Container[str] = ALL) 
 
 
 def members_by_level(menu: Menu) -> dict[str, BoolArray]:
-    """bool[t] over the enabled triggers, for each level in order; the one level of a menu without has no
-    name."""
+    """Return which of the enabled triggers are of each level.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu, with t enabled triggers.
+
+    Returns
+    -------
+    dict of str to bool[t]
+        By level, in order; a menu without levels has one, without a name.
+    """
     of = np.array([trigger.level or "" for trigger in menu.enabled])
     return {level: of == level for level in menu.levels or ("",)}
 

@@ -36,8 +36,20 @@ def pattern_blocks(table: PatternTable, *menus: Menu) -> Iterator[slice]:
 
 
 class RateSums:
-    """Sums for columns of fractions as `Scales.judged` gives them. Where the scales fix the total weight of
-    strata, errors are those of the accepted share of each (`strata.py`)."""
+    """Sums of weights and their variances, for columns of fractions of a pattern table.
+
+    Where the scales fix the total weight of strata, errors are those of the accepted share of each
+    (`strata.py`).
+
+    Parameters
+    ----------
+    table : PatternTable
+        The table.
+    scales : Scales
+        What turns its sums into Hz (`Scales.judged`).
+    columns : int
+        The number of columns.
+    """
 
     def __init__(self, table: PatternTable, scales: Scales, columns: int) -> None:
         self._table, self._scales = table, scales
@@ -47,7 +59,7 @@ class RateSums:
         self._strata = None if scales.stratum is None else Strata(table, scales.stratum, columns)
 
     def add(self, rows: slice | IntArray, fractions: FloatArray) -> None:
-        """Add the fractions float64[m, columns] of the entries in `rows`."""
+        """Add the `fractions`, float64[m, columns], of the m entries in `rows`."""
         scaled = fractions / self._scales.unit
         self._weight.add(self._table.weight[rows], scaled)
         self._square.add(self._table.square[rows], scaled**2)

@@ -55,10 +55,11 @@ class ScoreTable:
         return len(self.id)
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
+        """Return the table of the events of both."""
         return merge_score_tables([self, other])
 
     def take(self, rows: IntArray | BoolArray) -> ScoreTable:
-        """Return the table with only some of its events."""
+        """Return the table with only the events in `rows`, int64[k] or bool[n]."""
         return ScoreTable(**{name: getattr(self, name)[rows] for name in COLUMNS}, rest=self.rest)
 
     def count(
@@ -66,9 +67,18 @@ class ScoreTable:
     ) -> PatternTable:
         """Return the pattern table of all events.
 
-        words: uint64[n, v], the patterns of the events. axis: int64[n], their bins. rest: the other events,
-        with patterns of v words and the same bins. shared: the samples of which events may share
-        interactions. undecided: whether an event in which nothing fires can contribute to a rate.
+        Parameters
+        ----------
+        words : uint64[n, v]
+            The patterns of the events.
+        axis : int64[n]
+            Their bins.
+        rest : PatternTable
+            The other events, with patterns of v words and the same bins.
+        shared : container of int
+            The samples of which events may share interactions.
+        undecided : bool
+            Whether an event in which nothing fires can contribute to a rate.
         """
         tables = [rest]
         for sample in np.unique(self.sample).tolist():

@@ -31,8 +31,17 @@ Columns = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class SharedEvents:
-    """Events of a pattern table with their parents. entry: int64[k], their rows in the table. parent, id:
-    uint64[k]. weight: float64[k] in Hz."""
+    """Events of a pattern table that may share their interactions.
+
+    Attributes
+    ----------
+    entry : int64[k]
+        Their rows in the table.
+    parent, id : uint64[k]
+        The numbers of the interactions that they were made from, and of the events.
+    weight : float64[k]
+        In Hz.
+    """
 
     entry: IntArray
     parent: Parents
@@ -43,11 +52,12 @@ class SharedEvents:
         return len(self.entry)
 
     def take(self, rows: IntArray | BoolArray) -> SharedEvents:
+        """Return the events in these `rows`, int64[m] or bool[k]."""
         return SharedEvents(self.entry[rows], self.parent[rows], self.id[rows], self.weight[rows])
 
     def moved(self, to: IntArray) -> SharedEvents:
-        """Return the events after the rows of the table were renumbered by int64[rows]; those of rows that
-        became −1 are dropped."""
+        """Return the events after the rows of the table were renumbered by `to`, int64[rows]; those of rows
+        that became −1 are dropped."""
         if not len(self):
             return self
         entry = to[self.entry]

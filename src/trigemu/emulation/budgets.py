@@ -278,6 +278,11 @@ def cut_for(
     known_above : float
         Only scores above this value are given; −∞: all.
 
+    Returns
+    -------
+    Solution
+        The cut, its uncertainty, and the rate above it.
+
     Raises
     ------
     ValueError

@@ -16,10 +16,23 @@ _PAUSE_S = 1.0
 
 @dataclass(frozen=True)
 class Chunk:
-    """The entries from start to stop of one file of one sample.
+    """The entries from start to stop − 1 of one file of one sample.
 
-    of: fingerprint of the sample. continues: whether it begins within a basket, cluster or row group, which a
-    process decodes once for all chunks of it.
+    Attributes
+    ----------
+    sample : int
+        The number of the sample.
+    source : int
+        The number of the file in it.
+    start, stop : int
+        The entries.
+    file : Source
+        The file.
+    of : str
+        Fingerprint of the sample.
+    continues : bool
+        Whether it begins within a basket, cluster or row group, which a process decodes once for all chunks
+        of it.
     """
 
     sample: int
@@ -62,7 +75,18 @@ def chunks_of(sample: Sample, events: int) -> Iterator[Chunk]:
 
 
 def entries_of(chunks: Sequence[Chunk]) -> dict[int, int]:
-    """Return the number of events of each sample."""
+    """Return the number of events of each sample.
+
+    Parameters
+    ----------
+    chunks : sequence of Chunk
+        The chunks.
+
+    Returns
+    -------
+    dict of int to int
+        The number of events in them, by the number of the sample.
+    """
     found: Counter[int] = Counter()
     for chunk in chunks:
         found[chunk.sample] += chunk.size

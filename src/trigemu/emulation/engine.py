@@ -39,6 +39,7 @@ READ_AHEAD = 2
 #: Python, and threads that take turns at it take longer than one.
 AHEAD_EVENTS = 10_000
 R = TypeVar("R")
+#: A function of the number of events done since it was called last.
 Progress = Callable[[int], None]
 
 
@@ -69,7 +70,19 @@ class TableTask:
 
 @dataclass(frozen=True)
 class Job:
-    """Menus, their plan, and the samples to run over. further: additional columns that a task reads."""
+    """The menus and samples that a task is done with.
+
+    Attributes
+    ----------
+    menus : tuple of Menu
+        The menus.
+    plan : Plan
+        Their plan.
+    catalogue : Catalogue
+        The samples to run over.
+    further : frozenset of Need
+        Columns that the task reads in addition to those of the plan.
+    """
 
     menus: tuple[Menu, ...]
     plan: Plan
@@ -80,18 +93,54 @@ class Job:
 def over_background(
     job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
 ) -> Iterator[R]:
-    """Yield the results of a task for the background, in the order of its chunks."""
+    """Do a task with the background, in chunks; see `over_samples`.
+
+    Parameters
+    ----------
+    job : Job
+        The menus and the catalogue.
+    task : Task
+        What is done with a chunk, and how results are merged.
+    executor
+        As in `emulate`.
+    progress : callable, optional
+        Called with the number of events done since the last call.
+
+    Yields
+    ------
+    object
+        The results, in the order of the chunks.
+    """
     return over_samples(job.catalogue.background, job, task, executor, progress)
 
 
 def over_samples(
     samples: Iterable[Sample], job: Job, task: Task[R], executor: Any = None, progress: Progress | None = None
 ) -> Iterator[R]:
-    """Yield the results of a task for some samples of the catalogue, in the order of the chunks.
+    """Do a task with some samples of the catalogue, in chunks.
 
-    Each is the result of one chunk, or the merged one of several. executor: see `Engine`. progress: called
-    with the number of events done since the last call. Raises BadFilesError at the end if files could not be
-    read and the catalogue lets them be left out.
+    Parameters
+    ----------
+    samples : iterable of Sample
+        The samples.
+    job : Job
+        The menus and the catalogue.
+    task : Task
+        What is done with a chunk, and how results are merged.
+    executor
+        As in `emulate`.
+    progress : callable, optional
+        Called with the number of events done since the last call.
+
+    Yields
+    ------
+    object
+        The results, in the order of the chunks: each of one chunk, or the merged one of several.
+
+    Raises
+    ------
+    BadFilesError
+        At the end, if files could not be read and the catalogue allows to leave them out.
     """
     engine = engine_of(executor)
     chunks = [chunk for sample in samples for chunk in chunks_of(sample, engine.chunk_events)]

@@ -19,6 +19,22 @@ def emulation_of(
 ) -> Emulation:
     """Return an emulation as it is, or that of menus on samples, as `emulate` takes them.
 
+    Parameters
+    ----------
+    given : Emulation, Menu, path, or list of menus
+        The emulation, or the menus.
+    catalogue : Catalogue, path, Events, ak.Array or None
+        The samples of the menus; None: the embedded ones.
+    executor
+        As in `emulate`.
+    progress : callable, optional
+        Called with the number of events done since the last call.
+
+    Returns
+    -------
+    Emulation
+        The emulation.
+
     Raises
     ------
     TrigemuError

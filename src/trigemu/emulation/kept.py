@@ -22,10 +22,26 @@ if TYPE_CHECKING:
 
 
 def _check(task: Any, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    """Raise TrigemuError if a part cannot be the result of a task for some chunks.
+    """Check that a kept result can be that of a task for some chunks.
 
-    For a task that no function is registered for, only the pattern tables in its results are compared with
-    the chunks.
+    By default only the pattern tables in it are compared with the chunks. A task whose results hold other
+    arrays that loops index registers a function for its class: `@check_kept.register(MyTask)`.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    plan : Plan
+        The plan that it was done with.
+    chunks : sequence of Chunk
+        The chunks.
+    part : object
+        The result that was kept.
+
+    Raises
+    ------
+    TrigemuError
+        If it cannot be; it is then computed again.
     """
     if isinstance(part, PatternTable):
         width = part.words.shape[1] if getattr(part.words, "ndim", 0) == 2 else 1
@@ -44,7 +60,27 @@ check_kept: _SingleDispatchCallable[None] = singledispatch(_check)
 
 
 def check_events(part: Any, chunks: Sequence[Chunk], words: int) -> int:
-    """Check the sample, weight, parent and words of events; return their number."""
+    """Check the sample, weight, parent and words of events in a result that was kept.
+
+    Parameters
+    ----------
+    part : object
+        The result, with arrays of these names.
+    chunks : sequence of Chunk
+        The chunks that it should be of.
+    words : int
+        The number of words of a pattern.
+
+    Returns
+    -------
+    int
+        The number of its events.
+
+    Raises
+    ------
+    TrigemuError
+        If the chunks cannot have such events.
+    """
     samples = entries_of(chunks)
     check_array("sample", part.sample, np.dtype("i8"), None)
     n = len(part.sample)

@@ -131,13 +131,13 @@ class Plan:
         return tuple(group.without_soft_objects(lowest) for group in groups)
 
     def check(self, sample: Sample) -> None:
-        """Raise SampleError with all columns, and neighbouring crossings, that a sample lacks, and the
+        """Raise SampleError with all columns, and neighbouring crossings, that the `sample` lacks, and the
         triggers that need them."""
         if problems := [*dict.fromkeys(self.problems(sample))]:
             raise SampleError(listed(problems))
 
     def problems(self, sample: Sample) -> Iterator[str]:
-        """Yield a message for each column, and for neighbouring crossings, that a sample lacks."""
+        """Yield a message for each column, and for neighbouring crossings, that the `sample` lacks."""
         for slot in self.slots:
             if alone := lacks_neighbours(sample, slot.compiled):
                 yield f"{slot.trigger.place}: trigger {slot.trigger.name!r}: {alone}"
@@ -147,7 +147,8 @@ class Plan:
                 yield f"{first.place}: trigger {first.name!r}: {lacking}{_also(others)}"
 
     def check_background(self, catalogue: Catalogue) -> None:
-        """Raise SampleError if a catalogue has no background, or one that lacks what the triggers need."""
+        """Raise SampleError if the `catalogue` has no background, or one that lacks what the triggers
+        need."""
         if not catalogue.background:
             raise SampleError(f"{catalogue.path}: no sample has the role 'background', so there are no rates")
         for sample in catalogue.background:
@@ -163,8 +164,20 @@ def _also(triggers: Sequence[Trigger]) -> str:
 
 
 def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
-    """Return a message if a trigger looks at neighbouring crossings that a sample does not have, else
-    None."""
+    """Return a message if a trigger looks at neighbouring crossings that a sample does not have.
+
+    Parameters
+    ----------
+    sample : Sample
+        The sample.
+    compiled : Compiled
+        The trigger.
+
+    Returns
+    -------
+    str or None
+        None if nothing is missing.
+    """
     if not compiled.margin or sample.has_neighbours:
         return None
     return (
@@ -174,7 +187,20 @@ def lacks_neighbours(sample: Sample, compiled: Compiled) -> str | None:
 
 
 def lacks(sample: Sample, need: Need) -> str | None:
-    """Return a message if a sample lacks a column, with the closest name that it has; else None."""
+    """Return a message if a sample lacks a column, with the closest name that it has.
+
+    Parameters
+    ----------
+    sample : Sample
+        The sample.
+    need : Need
+        The column.
+
+    Returns
+    -------
+    str or None
+        None if the sample has it.
+    """
     if (decision := decision_in(need)) is not None:
         return _lacks_stored(sample, decision)
     (collection, column), schema = need, sample.schema

@@ -15,14 +15,40 @@ from trigemu.triggers import TrainedOn
 
 
 def crossing_scale(menu: Menu, catalogue: Catalogue) -> float:
-    """Return the factor on all rates that adapts the catalogue's crossing rate to that of the menu."""
+    """Return the factor on all rates that adapts the crossing rate of samples to that of a menu.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    float
+        1 where events are not crossings.
+    """
     crossing = catalogue.table.convention == "crossing"
     return menu.crossing_rate_hz / catalogue.crossing_rate_hz if crossing else 1.0
 
 
 def unseen_half(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> int | None:
-    """Return the half of these samples that no model was trained on, for rates and for solving budgets; None
-    if neither a model nor a cut was fitted to them.
+    """Return the half of samples that no model was trained on, for rates and for solving budgets.
+
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus.
+    plan : Plan
+        Their plan, which knows what models were trained on.
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    int or None
+        TRAINING or EVALUATION; None if neither a model nor a cut was fitted to these samples.
 
     Raises
     ------
@@ -79,7 +105,21 @@ def _on_these(trained_on: Iterable[TrainedOn], catalogue: Catalogue) -> list[Tra
 
 
 def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatArray:
-    """Return Σw(all) / Σw(half) of each sample, float64[samples], from a table whose axis is the half.
+    """Return Σw(all) / Σw(half) of each sample.
+
+    Parameters
+    ----------
+    table : PatternTable
+        A table whose axis is the half, as from `weights_by_half`.
+    half : int
+        TRAINING or EVALUATION.
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    float64[samples]
+        The factors.
 
     Raises
     ------
@@ -97,14 +137,38 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
 
 
 def weights_by_half(sample: int, events: Events) -> PatternTable:
-    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks."""
+    """Sum the weights of a chunk by half; `half_scales` follow from the merged tables of all chunks.
+
+    Parameters
+    ----------
+    sample : int
+        The number of the sample.
+    events : Events
+        The chunk.
+
+    Returns
+    -------
+    PatternTable
+        A table whose axis is the half.
+    """
     core = events.core
     half = half_of(events.parent)[core]
     return count_patterns(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
 
 
 def refuse_negative(events: Events) -> None:
-    """Raise SampleError if an event has a negative weight: cuts and models cannot be fitted to those."""
+    """Refuse events with negative weights: neither cuts nor models can be fitted to those.
+
+    Parameters
+    ----------
+    events : Events
+        The events.
+
+    Raises
+    ------
+    SampleError
+        If one has a negative weight; the message names it.
+    """
     if len(events) and events.weight.min() < 0:
         at = events.id[int(events.weight.argmin())]
         raise SampleError(

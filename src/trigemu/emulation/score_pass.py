@@ -103,7 +103,20 @@ def score_table(
 
 
 def passes_to_score(menus: Sequence[Menu], vary: Mapping[str, tuple[float, float]]) -> int:
-    """Return how often the background is passed over."""
+    """Return how often `score_table` passes over the background, for the length of a progress bar.
+
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus.
+    vary : mapping of str to (float, float)
+        The ranges of thresholds that are given, by the name of the trigger.
+
+    Returns
+    -------
+    int
+        1 to 3.
+    """
     budgets = any(menu.budgeted for menu in menus)
     open_ = any(isinstance(t.description, ScoreKind) and t.name not in vary for m in menus for t in m.used)
     return 1 + budgets + open_

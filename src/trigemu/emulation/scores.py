@@ -42,8 +42,16 @@ class Offer(NamedTuple):
 class Stored:
     """Where a table has what decides some triggers.
 
-    names: the triggers. column: that of their score, or −1. bit: that of their decision, or −1 if they have a
-    score. above: the scores above it are known.
+    Attributes
+    ----------
+    names : tuple of str
+        The triggers.
+    column : int
+        The column of their score, or −1.
+    bit : int
+        The bit of their decision, or −1 if they have a score.
+    above : float
+        The scores above it are known.
     """
 
     names: tuple[str, ...]
@@ -278,6 +286,19 @@ def range_mistake(low: float, high: float) -> str:
 
 
 def definition(scope: str, trigger: Trigger) -> str:
-    """Return a fingerprint of what decides a trigger, but for its threshold."""
+    """Return a fingerprint of what decides a trigger, but for its threshold.
+
+    Parameters
+    ----------
+    scope : str
+        Fingerprint of the scope of its menu.
+    trigger : Trigger
+        The trigger.
+
+    Returns
+    -------
+    str
+        A key of `Scores.stored`.
+    """
     kind = trigger.description
     return fingerprint(scope, kind.at(0.0) if isinstance(kind, ScoreKind) else kind)

@@ -23,6 +23,16 @@ _NAMED = 10
 def menu_of(given: MenuLike) -> Menu:
     """Return a menu, read from its file if a path is given.
 
+    Parameters
+    ----------
+    given : Menu or path
+        The menu.
+
+    Returns
+    -------
+    Menu
+        The menu.
+
     Raises
     ------
     WrongTypeError
@@ -38,7 +48,25 @@ def menu_of(given: MenuLike) -> Menu:
 
 
 def menus_of(given: MenusLike) -> tuple[Menu, ...]:
-    """Return menus, given as one, or as a list or an iterator of several; see `menu_of`."""
+    """Return menus, given as one or as several.
+
+    Parameters
+    ----------
+    given : Menu, path, or a list or iterator of these
+        The menus.
+
+    Returns
+    -------
+    tuple of Menu
+        The menus; those given by path are read.
+
+    Raises
+    ------
+    WrongTypeError
+        For anything else.
+    TrigemuError
+        If there is no such file, or a menu has mistakes.
+    """
     if isinstance(given, Menu | str | os.PathLike):
         return (menu_of(given),)
     if not isinstance(given, list | tuple | Iterator):

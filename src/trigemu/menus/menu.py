@@ -139,7 +139,7 @@ class Trigger:
         return max(own, self.seed.levels if self.seed else 0)
 
     def solved(self, solution: Solution) -> Trigger:
-        """Return the same trigger with the cut of a solution."""
+        """Return the same trigger with the cut of a `solution`."""
         assert isinstance(self.description, ScoreKind)
         return replace(self, description=self.description.at(solution.cut), solution=solution)
 
@@ -206,7 +206,7 @@ class Menu:
         return in_brackets(self, f"{quoted(self.name)}: {len(self.triggers)} triggers")
 
     def trigger(self, name: str) -> Trigger:
-        """Return the trigger with a name.
+        """Return the trigger with that `name`.
 
         Raises
         ------
@@ -218,7 +218,8 @@ class Menu:
         raise TrigemuError(f"unknown trigger {name!r}{nearest(name, (t.name for t in self.triggers))}")
 
     def extent(self, trigger: Trigger) -> Extent | None:
-        """Return in which events one of its triggers fires, ignoring its seed; None if that is not known.
+        """Return in which events one of its triggers, `trigger`, fires, ignoring its seed; None if that is
+        not known.
 
         Raises
         ------
@@ -261,7 +262,7 @@ class Menu:
         return tuple(t for t in self.enabled if t.budget and not t.solution)
 
     def with_inputs(self, names: Iterable[str]) -> tuple[Trigger, ...]:
-        """Return some triggers, given by name, and those whose decisions they read, each once."""
+        """Return the triggers of these `names`, and those whose decisions they read, each once."""
         found: dict[str, Trigger] = {}
         waiting = list(names)
         while waiting:
@@ -272,25 +273,48 @@ class Menu:
         return tuple(found.values())
 
     def part(self, names: Iterable[str]) -> Menu:
-        """Return the menu with only some triggers, given by name, and those whose decisions they read."""
+        """Return the menu with only the triggers of these `names`, and those whose decisions they read."""
         kept = {trigger.name for trigger in self.with_inputs(names)}
         triggers = tuple(trigger for trigger in self.triggers if trigger.name in kept)
         return replace(self, triggers=triggers, order=tuple(name for name in self.order if name in kept))
 
     def solved(self, solutions: Mapping[str, Solution]) -> Menu:
-        """Return the menu with the cuts of some triggers, given by name."""
+        """Return the menu with the cuts of some triggers, `solutions` by name."""
         triggers = (t.solved(solutions[t.name]) if t.name in solutions else t for t in self.triggers)
         return replace(self, triggers=tuple(triggers))
 
 
 def own_prescale(description: Kind | BitKind, crossing_rate_hz: float) -> float:
-    """Return the factor by which a kind reduces its own rate."""
+    """Return the factor by which a kind reduces its own rate.
+
+    Parameters
+    ----------
+    description : Kind or BitKind
+        The keys of the kind.
+    crossing_rate_hz : float
+        The rate of bunch crossings in Hz.
+
+    Returns
+    -------
+    float
+        1 or more; 1 for all kinds but those that accept at random.
+    """
     return description.own_prescale(crossing_rate_hz) if isinstance(description, BitKind) else 1.0
 
 
 def named_apart(menus: Sequence[Menu]) -> tuple[Menu, ...]:
-    """Return menus with a name each. Those of one name get the names of their files, and a number where these
-    are alike too: a variant begins as a copy of a menu, with its name."""
+    """Return menus with names that differ: a variant begins as a copy of a menu, with its name.
+
+    Parameters
+    ----------
+    menus : sequence of Menu
+        The menus.
+
+    Returns
+    -------
+    tuple of Menu
+        The menus. Those of one name are named after their files, with a number where these are alike too.
+    """
     given = Counter(menu.name for menu in menus)
     names = [menu.path.stem if given[menu.name] > 1 else menu.name for menu in menus]
     alike, taken = Counter(names), set(names)

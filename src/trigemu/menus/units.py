@@ -9,14 +9,40 @@ from trigemu.support import TrigemuError
 
 
 def unit_of_threshold(menu: Menu, trigger: Trigger) -> str:
-    """Return the unit of the cut of a trigger; empty if it has none, or none is known."""
+    """Return the unit of the cut of a trigger.
+
+    Parameters
+    ----------
+    menu : Menu
+        Its menu.
+    trigger : Trigger
+        The trigger.
+
+    Returns
+    -------
+    str
+        Such as "GeV"; empty if it has none, or none is known.
+    """
     observable = _observable(trigger)
     return unit_of_observable(menu, observable) if trigger.unit is None and observable else trigger.unit or ""
 
 
 def unit_of_observable(menu: Menu, text: str) -> str:
-    """Return the unit of an observable: that of a trigger of the menu that cuts on it and gives one, else the
-    one that follows from the observable."""
+    """Return the unit of an observable.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu that gives names their meaning.
+    text : str
+        The observable.
+
+    Returns
+    -------
+    str
+        The unit that a trigger of the menu gives for its cut on it, else the one that follows from the
+        observable; empty if it has none.
+    """
     for trigger in menu.triggers:
         if trigger.unit is not None and _observable(trigger) == text:
             return trigger.unit

@@ -27,7 +27,8 @@ class Number:
     """A number per event, as a node of an expression; two nodes with equal content are equal."""
 
     def evaluate(self, work: Workspace) -> FloatArray:
-        """Return the value of each event, float64[n]; NaN if it has none. Each workspace computes it once."""
+        """Return the value of each event of `work`, float64[n]; NaN if it has none. Each workspace computes
+        it once."""
         return work.once(self, lambda: self._evaluate(work))
 
     def _evaluate(self, work: Workspace) -> FloatArray:
@@ -40,6 +41,14 @@ class Number:
 
 @dataclass(frozen=True)
 class Constant(Number):
+    """A number that is the same for every event.
+
+    Attributes
+    ----------
+    value : float
+        The number.
+    """
+
     value: float
 
     def _evaluate(self, work: Workspace) -> FloatArray:
@@ -48,7 +57,13 @@ class Constant(Number):
 
 @dataclass(frozen=True)
 class Scalar(Number):
-    """A column of the sample with one value per event."""
+    """A column of the sample with one value per event.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    """
 
     name: str
 
@@ -61,6 +76,14 @@ class Scalar(Number):
 
 @dataclass(frozen=True)
 class Count(Number):
+    """The number of objects of a collection.
+
+    Attributes
+    ----------
+    of : Derivation
+        The collection.
+    """
+
     of: Derivation
 
     def _evaluate(self, work: Workspace) -> FloatArray:
@@ -72,7 +95,17 @@ class Count(Number):
 
 @dataclass(frozen=True)
 class Element(Number):
-    """A column of object number `index`, counted from 0 in descending pT."""
+    """A column of one object of a collection.
+
+    Attributes
+    ----------
+    of : Derivation
+        The collection.
+    index : int
+        The number of the object, counted from 0 in descending pT.
+    column : Column
+        The column.
+    """
 
     of: Derivation
     index: int
@@ -95,7 +128,13 @@ class Element(Number):
 
 @dataclass(frozen=True)
 class ScalarSum(Number):
-    """The scalar sum of pT over all objects of some collections: HT."""
+    """The scalar sum of pT over all objects of some collections, in GeV: HT.
+
+    Attributes
+    ----------
+    of : tuple of Derivation
+        The collections.
+    """
 
     of: tuple[Derivation, ...]
 
@@ -112,7 +151,15 @@ class ScalarSum(Number):
 
 @dataclass(frozen=True)
 class Arithmetic(Number):
-    """An operation on one number or two; `max` and `min` of any number, of those that have a value."""
+    """An operation on one number or two; `max` and `min` of any number of them, of those that have a value.
+
+    Attributes
+    ----------
+    operation : str
+        "+", "-", "*", "/", "negative", "abs", "max" or "min".
+    operands : tuple of Number
+        The numbers.
+    """
 
     operation: str
     operands: tuple[Number, ...]
@@ -132,7 +179,7 @@ class Condition:
     """A condition on an event, as a node of an expression; two nodes with equal content are equal."""
 
     def evaluate(self, work: Workspace) -> BoolArray:
-        """Return whether each event satisfies it, bool[n]. Each workspace computes it once."""
+        """Return whether each event of `work` satisfies it, bool[n]. Each workspace computes it once."""
         return work.once(self, lambda: self._evaluate(work))
 
     def _evaluate(self, work: Workspace) -> BoolArray:
@@ -145,6 +192,16 @@ class Condition:
 
 @dataclass(frozen=True)
 class Relation(Condition):
+    """A comparison of two numbers; false if one of them has no value.
+
+    Attributes
+    ----------
+    operation : str
+        ">", ">=", "<", "<=", "==" or "!=".
+    left, right : Number
+        The numbers.
+    """
+
     operation: str
     left: Number
     right: Number
@@ -163,7 +220,15 @@ class Relation(Condition):
 
 @dataclass(frozen=True)
 class Junction(Condition):
-    """`and` or `or` of any number of conditions, or `not` of one."""
+    """Conditions joined by `and` or `or`, or `not` of one.
+
+    Attributes
+    ----------
+    operation : str
+        "and", "or" or "not".
+    operands : tuple of Condition
+        The conditions.
+    """
 
     operation: str
     operands: tuple[Condition, ...]

@@ -76,7 +76,18 @@ def compared_numbers(text: str) -> Iterator[tuple[str, float | None]]:
 
 @contextmanager
 def quoting(text: str) -> Iterator[None]:
-    """Prefix errors with the text they refer to."""
+    """Begin the message of a TrigemuError, raised within a block, with the text that it refers to.
+
+    Parameters
+    ----------
+    text : str
+        The expression.
+
+    Returns
+    -------
+    context manager
+        To be held around the block.
+    """
     try:
         yield
     except TrigemuError as error:
@@ -84,8 +95,25 @@ def quoting(text: str) -> Iterator[None]:
 
 
 def parse_tree(text: str, longest: int = MAX_CHARACTERS) -> ast.expr:
-    """Return the syntax tree of an expression on one or more lines, at most `MAX_LEVELS` deep; raise
-    TrigemuError if it is not one."""
+    """Return the syntax tree of an expression on one or more lines.
+
+    Parameters
+    ----------
+    text : str
+        The expression, at most `MAX_LEVELS` levels deep.
+    longest : int
+        The largest number of characters.
+
+    Returns
+    -------
+    ast.expr
+        The tree that Python makes of it. It is never run.
+
+    Raises
+    ------
+    TrigemuError
+        If the text is not an expression, or is too long or too deep.
+    """
     if not text.strip():
         raise TrigemuError("is empty")
     if len(text) > longest:

@@ -23,6 +23,7 @@ from trigemu.observables.workspace import Workspace
 from trigemu.samples import SampleError
 from trigemu.support import Array, BoolArray, FloatArray, IntArray, kernel
 
+#: The inputs of a model: float32[n, k].
 Features = npt.NDArray[np.float32]
 #: A column, and the reference φ if the input is a Δφ.
 _Source = tuple[Derivation, Column, Number | None]
@@ -32,8 +33,14 @@ _Source = tuple[Derivation, Column, Number | None]
 class Inputs:
     """The k inputs of a model.
 
-    numbers: the observables. texts: as written in the card. padding: the replacement for a missing value;
-    None if an event without that value cannot be scored.
+    Attributes
+    ----------
+    numbers : tuple of Number
+        The observables.
+    texts : tuple of str
+        The same, as written in the card.
+    padding : tuple of float or None
+        The replacement for a missing value; None if an event without that value cannot be scored.
     """
 
     numbers: tuple[Number, ...]
@@ -44,8 +51,20 @@ class Inputs:
         return len(self.numbers)
 
     def evaluate(self, work: Workspace) -> tuple[Features, BoolArray]:
-        """Return float32[n, k], never NaN, and bool[n], the events with all required values. Raises a
-        SampleError that names event and input if a value is infinite."""
+        """Evaluate the inputs of the n events of `work`.
+
+        Returns
+        -------
+        features : float32[n, k]
+            The inputs, never NaN.
+        complete : bool[n]
+            The events with all required values.
+
+        Raises
+        ------
+        SampleError
+            If a value is infinite; the message names the event and the input.
+        """
         features = np.empty((len(work.events), len(self)), np.float32)
         features[:] = self._filled
         complete = np.ones(len(work.events), np.bool_)
@@ -60,8 +79,8 @@ class Inputs:
         return features, complete
 
     def within(self, other: Inputs) -> IntArray | None:
-        """Return the columns int64[k] of another model's features that equal these, whatever events are
-        complete; None if one is missing."""
+        """Return the columns int64[k] of the features of the `other` model that equal these, whichever events
+        are complete; None if one is missing."""
         known = {key: at for at, key in enumerate(zip(other.numbers, other._filled, strict=True))}
         found = [known.get(key, -1) for key in zip(self.numbers, self._filled, strict=True)]
         return None if -1 in found else np.array(found, np.int64)
@@ -113,8 +132,23 @@ class Values:
 
 @dataclass(frozen=True)
 class Elements:
-    """A column, or its Δφ to `phi`, for the objects number `index`, int64[i], ascending, written to the
-    columns `at`, int64[i]. needed: bool[i], as in `Values`."""
+    """A column of several objects of a collection, or its Δφ to a direction, as inputs of a model.
+
+    Attributes
+    ----------
+    of : Derivation
+        The collection.
+    column : Column
+        The column.
+    phi : Number or None
+        The direction in radians, from which Δφ is measured; None: the column itself is the input.
+    index : int64[i]
+        Numbers of the objects, ascending.
+    at : int64[i]
+        The columns of the features that they are written to.
+    needed : bool[i]
+        Whether an event without the object is incomplete.
+    """
 
     of: Derivation
     column: Column
@@ -124,7 +158,8 @@ class Elements:
     needed: BoolArray
 
     def fill(self, work: Workspace, features: Features, complete: BoolArray) -> bool:
-        """Write the existing values; return whether all are finite."""
+        """Write the existing values of the n events of `work` to `features`, float32[n, k], and unset
+        `complete`, bool[n], where a needed one is missing. Return whether all values are finite."""
         objects = work.objects(self.of)
         rows = _ALL if objects.rows is None else objects.rows
         column = work.base_column(self.of.base, self.column)

@@ -120,9 +120,20 @@ class SumTable(TomlTable, frozen=True):
 class Derivation:
     """The definition of a working collection.
 
-    base: the collection of the sample. source: the derivation it starts from; None: all of `base`. windows:
-    windows on its columns, all of which must hold. overlap: objects within this ΔR of those of another
-    derivation are then removed. any_of: alternatives, one of which must hold. scaled: additional columns.
+    Attributes
+    ----------
+    base : str
+        The collection of the sample.
+    source : Derivation or None
+        The derivation that it starts from; None: all of `base`.
+    windows : Windows
+        Windows on its columns, all of which must hold.
+    overlap : (Derivation, float) or None
+        Objects within this ΔR of those of another derivation are then removed.
+    any_of : tuple of Windows
+        Alternatives, one of which must hold.
+    scaled : tuple of Scaled
+        Additional columns.
     """
 
     base: str
@@ -133,14 +144,14 @@ class Derivation:
     scaled: tuple[Scaled, ...] = ()
 
     def column(self, name: str) -> Column:
-        """Return the column of that name."""
+        """Return the column of that `name`."""
         for scaled in self.scaled:
             if scaled.name == name:
                 return scaled
         return self.source.column(name) if self.source else name
 
     def named(self, windows: Mapping[str, Window | AnyOf]) -> Windows:
-        """Resolve the names of columns in windows."""
+        """Resolve the names of columns in `windows`."""
         return tuple((self.column(name), window) for name, window in sorted(windows.items()))
 
     def needs(self) -> Iterator[tuple[str, str]]:
@@ -177,13 +188,14 @@ class Scope:
     integers: Integers | None = None
 
     def object(self, name: str) -> Derivation:
-        """Return the derivation of that name; raise TrigemuError, with the closest known name, if unknown."""
+        """Return the derivation of that `name`; raise TrigemuError, with the closest known name, if there is
+        none."""
         if name in self._by_name:
             return self._by_name[name]
         raise TrigemuError(f"unknown object {excerpt(name)!r}{nearest(name, self._by_name)}")
 
     def has_object(self, name: str) -> bool:
-        """Return whether there is an object of that name."""
+        """Return whether there is an object of that `name`."""
         return name in self._by_name
 
     @cached_property
@@ -192,7 +204,18 @@ class Scope:
 
 
 def read_scope(document: Document) -> Scope:
-    """Read [objects] and [sums] of a menu or a model card, and record mistakes in the document."""
+    """Read [objects] and [sums] of a menu or a model card.
+
+    Parameters
+    ----------
+    document : Document
+        The file; mistakes are recorded in it.
+
+    Returns
+    -------
+    Scope
+        The meaning of names.
+    """
     return make_scope(
         _tables(document, "objects", ObjectTable),
         _tables(document, "sums", SumTable),

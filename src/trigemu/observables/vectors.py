@@ -29,29 +29,43 @@ from trigemu.support import Array, FloatArray, IntArray, kernel
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector per event."""
+    """A vector per event, as a node of an expression; two nodes with equal content are equal."""
 
     def components(self, work: Workspace) -> tuple[FloatArray, ...]:
-        """Return px, py, pz, E in GeV, float64[n] each; only px, py for a transverse vector."""
+        """Return px, py, pz, E of each event of `work` in GeV, float64[n] each; only px, py of a transverse
+        vector."""
         return work.once(self, lambda: self._components(work))
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
         raise NotImplementedError
 
     def needs(self) -> Iterator[Need]:
+        """Yield the columns of the sample that the vector reads."""
         raise NotImplementedError
 
     @property
     def transverse(self) -> bool:
+        """Whether it has no longitudinal component."""
         return False
 
 
 @dataclass(frozen=True)
 class ObjectVector(Vector):
+    """The momentum of one object of a collection.
+
+    Attributes
+    ----------
+    of : Derivation
+        The collection.
+    index : int
+        The number of the object, counted from 0 in descending pT.
+    """
+
     of: Derivation
     index: int
 
     def element(self, column: str) -> Element:
+        """Return a `column` of the object, by its name."""
         return Element(self.of, self.index, self.of.column(column))
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
@@ -65,6 +79,14 @@ class ObjectVector(Vector):
 
 @dataclass(frozen=True)
 class VectorSum(Vector):
+    """The sum of vectors.
+
+    Attributes
+    ----------
+    parts : tuple of Vector
+        The vectors.
+    """
+
     parts: tuple[Vector, ...]
 
     def _components(self, work: Workspace) -> tuple[FloatArray, ...]:
@@ -82,7 +104,13 @@ class VectorSum(Vector):
 
 @dataclass(frozen=True)
 class MissingMomentum(Vector):
-    """The negative vector sum of pT over all objects of some collections: MHT."""
+    """The negative vector sum of pT over all objects of some collections: MHT.
+
+    Attributes
+    ----------
+    of : tuple of Derivation
+        The collections.
+    """
 
     of: tuple[Derivation, ...]
 
@@ -122,7 +150,15 @@ class MissingEt(Vector):
 
 @dataclass(frozen=True)
 class OfVectors(Number):
-    """pt, eta, phi, m of one vector; dr, deta, dphi of two."""
+    """A number that belongs to one vector or to two.
+
+    Attributes
+    ----------
+    function : str
+        "pt", "eta", "phi" or "m" of one vector; "dr", "deta", "dphi" or "m" of two.
+    vectors : tuple of Vector
+        The vectors.
+    """
 
     function: str
     vectors: tuple[Vector, ...]

@@ -98,7 +98,8 @@ class Window(Range, frozen=True):
         return closed(self.abs_min, self.abs_above, self.abs_max, self.abs_below)
 
     def contains(self, other: Window) -> bool:
-        """Whether every value in the other window is in this one; False too if only one wraps around."""
+        """Return whether every value in the `other` window is in this one; False too if only one wraps
+        around."""
         low, high = other.span()
         if self == other or low > high or self._wraps:
             return self == other
@@ -143,14 +144,33 @@ Windows = tuple[tuple["Column", Window | AnyOf], ...]
 
 
 def any_of(windows: Window | AnyOf) -> AnyOf:
-    """Return the windows on a column, one of which must hold."""
+    """Return the windows on a column, one of which must hold.
+
+    Parameters
+    ----------
+    windows : Window or tuple of Window
+        One window, or several.
+
+    Returns
+    -------
+    tuple of Window
+        A single window as a tuple of one.
+    """
     return (windows,) if isinstance(windows, Window) else windows
 
 
 @dataclass(frozen=True)
 class Scaled:
-    """A column derived from pT, in the precision of pT: the sum of slope × pT + offset over those pieces
-    (slope, offset, windows) whose windows hold; 0 if none does."""
+    """A column derived from pT, in the precision of pT: the sum of slope × pT + offset over the pieces whose
+    windows hold; 0 if none does.
+
+    Attributes
+    ----------
+    name : str
+        The name of the column.
+    pieces : tuple of (float, float, Windows)
+        Slope, offset and windows of each piece.
+    """
 
     name: str
     pieces: tuple[tuple[float, float, Windows], ...]

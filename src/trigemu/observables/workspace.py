@@ -46,7 +46,8 @@ class Workspace:
         self._made: dict[Hashable, Any] = {}
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key; the first call computes it with `make`."""
+        """Return the value of a `key`; the first call computes it with `make`, a function without
+        arguments."""
         try:
             return cast(T, self._made[key])
         except KeyError:
@@ -54,32 +55,32 @@ class Workspace:
             return value
 
     def has(self, key: Hashable) -> bool:
-        """Return whether the value of a key has been computed."""
+        """Return whether the value of a `key` has been computed."""
         return key in self._made
 
     def part(self, chosen: BoolArray) -> Workspace | None:
-        """Return a workspace of the chosen events, bool[n]; None if there are so many of them that copying
+        """Return a workspace of the `chosen` events, bool[n]; None if there are so many of them that copying
         would cost more than it saves."""
         rows = np.flatnonzero(chosen)
         return Workspace(self.events.part(rows)) if len(rows) <= _PART * len(chosen) else None
 
     def narrowed(self, key: Hashable, chosen: BoolArray) -> Workspace:
-        """Return a workspace of the chosen events, bool[n], made once for each `key`, which identifies the
+        """Return a workspace of the `chosen` events, bool[n], made once for each `key`, which identifies the
         choice."""
         if chosen.all():
             return self
         return self.once(("narrowed", key), lambda: Workspace(self.events.part(np.flatnonzero(chosen))))
 
     def objects(self, derivation: Derivation) -> Objects:
-        """Return a working collection, as offsets and rows."""
+        """Return the working collection of a `derivation`, as offsets and rows."""
         return self.once(derivation, lambda: self._derive(derivation))
 
     def column(self, derivation: Derivation, name: Column) -> Array:
-        """Return a column of a working collection, aligned with its offsets."""
+        """Return the column `name` of the working collection of a `derivation`, aligned with its offsets."""
         return self.once((derivation, name), lambda: self._gather(derivation, name))
 
     def rows(self, derivation: Derivation) -> IntArray:
-        """Return the position int64[m] of each object in the sample's collection."""
+        """Return the position int64[m] of each object of a `derivation` in the sample's collection."""
         rows = self.objects(derivation).rows
         if rows is not None:
             return rows
@@ -87,8 +88,10 @@ class Workspace:
         return self.once(("rows", derivation), lambda: np.arange(count))
 
     def scalar(self, name: str) -> Array:
-        """Return a column with one value per event; raise SampleError if the sample lacks it. Events that are
-        not read by a sample have stored decisions under their own names."""
+        """Return the column `name`, with one value per event; raise SampleError if the sample lacks it.
+
+        Events that are not read by a sample have stored decisions under their own names.
+        """
         scalars = self.events.scalars
         try:
             return scalars[name] if name in scalars else scalars[decision_in(("", name)) or name]
@@ -96,11 +99,12 @@ class Workspace:
             raise self._missing(f"{name!r}", nearest(name, self.events.scalars)) from None
 
     def passing(self, derivation: Derivation, windows: Windows) -> BoolArray:
-        """Return which objects are within all windows, bool[m]."""
+        """Return which objects of a `derivation` are within all `windows`, bool[m]."""
         return self.once((derivation, windows), lambda: self._passing(derivation, windows))
 
     def passing_any(self, derivation: Derivation, alternatives: tuple[Windows, ...]) -> BoolArray:
-        """Return which objects are within all windows of at least one alternative, bool[m]."""
+        """Return which objects of a `derivation` are within all windows of one of the `alternatives`,
+        bool[m]."""
         passing = self.passing(derivation, alternatives[0])
         for windows in alternatives[1:]:
             passing = passing | self.passing(derivation, windows)
@@ -119,8 +123,8 @@ class Workspace:
         return SampleError(f"sample {self.events.sample!r} has no {what}{hint}{reason}")
 
     def base_column(self, base: str, name: Column) -> Array:
-        """Return a column of the sample's collection, for the objects of these events; raise SampleError if
-        the sample lacks it."""
+        """Return the column `name` of the sample's collection `base`, for the objects of these events; raise
+        SampleError if the sample lacks it."""
         if isinstance(name, Scaled):
             return self.once((base, name), lambda: self._scaled(base, name))
         _, rows = self._base(base)

@@ -124,7 +124,7 @@ class TriggerRates(Shown):
     unique_fraction: tuple[float, float] | None = None
 
     def with_rate(self, quantity: str, rate: Rate) -> TriggerRates:
-        """Return the same rates with one of them replaced."""
+        """Return the same rates with that of a `quantity` replaced by `rate`."""
         return replace(self, rates={**self.rates, quantity: rate})
 
     @property

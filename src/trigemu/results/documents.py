@@ -17,7 +17,18 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def in_json(document: Any) -> str:
-    """Return a document as JSON. Numbers that are infinite or NaN, which JSON does not have, are null."""
+    """Return a document as JSON.
+
+    Parameters
+    ----------
+    document : object
+        Of dicts, lists, texts, numbers and None.
+
+    Returns
+    -------
+    str
+        Numbers that are infinite or NaN, which JSON does not have, are null.
+    """
     try:
         text = json.dumps(document, indent=2, allow_nan=False)
     except ValueError:
@@ -34,7 +45,18 @@ def _finite(value: Any) -> Any:
 
 
 def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
-    """Return what a document says of files that are left out; None if there are none."""
+    """Return what a document says of files that are left out.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    dict or None
+        None if there are no such files.
+    """
     if not catalogue.left_out:
         return None
     files = [
@@ -45,9 +67,19 @@ def left_out(catalogue: Catalogue) -> dict[str, Any] | None:
 
 
 def in_csv(rows: Iterable[Iterable[object]]) -> str:
-    """Return rows as CSV. A text, such as a name, that begins with = + - or @ has an apostrophe before it, so
-    that no spreadsheet takes it for a formula; control characters of a text, also tabs and ends of lines, are
-    written as escapes. Numbers are written as they are."""
+    """Return rows as CSV.
+
+    Parameters
+    ----------
+    rows : iterable of iterables
+        Texts and numbers; the first row has the names of the columns.
+
+    Returns
+    -------
+    str
+        Numbers are written as they are. A text that begins with = + - or @ has an apostrophe before it, so
+        that no spreadsheet takes it for a formula; control characters of a text are written as escapes.
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerows([_cell(value) for value in row] for row in rows)

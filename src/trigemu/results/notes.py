@@ -27,7 +27,18 @@ class Note(NamedTuple):
 
 
 def texts(notes: Iterable[Note]) -> Iterator[str]:
-    """Return the texts of notes."""
+    """Return the texts of notes.
+
+    Parameters
+    ----------
+    notes : iterable of Note
+        The notes.
+
+    Yields
+    ------
+    str
+        The lines.
+    """
     return (note.text + note.cases for note in notes)
 
 
@@ -77,7 +88,18 @@ def _unseen(rates: Sequence[TriggerRates]) -> Iterator[str]:
 
 
 def notes(result: MenuRates) -> Iterator[Note]:
-    """Yield the notes below the rates of a menu."""
+    """Yield the notes below the rates of a menu.
+
+    Parameters
+    ----------
+    result : MenuRates
+        The rates.
+
+    Yields
+    ------
+    Note
+        Each is a line.
+    """
     samples = " + ".join(sample.name for sample in result.catalogue.background)
     kind = result.catalogue.table.convention
     yield Note("")
@@ -124,7 +146,18 @@ def _conditions(result: MenuRates) -> str:
 
 
 def half_used(result: MenuRates) -> Iterator[Note]:
-    """Yield a sentence that says which rates are from one half of each sample."""
+    """Yield a sentence that says which rates are from one half of each sample.
+
+    Parameters
+    ----------
+    result : MenuRates
+        The rates.
+
+    Yields
+    ------
+    Note
+        None where nothing was fitted to the samples.
+    """
     if result.half:
         names = result.half.triggers
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -165,7 +198,18 @@ def of_equal_weight(result: MenuRates) -> Iterator[Note]:
 
 
 def solutions(menu: Menu) -> Iterator[Note]:
-    """Yield a line for each threshold found from a budget."""
+    """Yield a line for each threshold found from a budget.
+
+    Parameters
+    ----------
+    menu : Menu
+        A menu whose budgets are solved.
+
+    Yields
+    ------
+    Note
+        Each is a line.
+    """
     solved = [(t.name, t.budget, t.solution) for t in menu.triggers if t.budget and t.solution]
     for name, budget, solution in solved:
         yield Note(
@@ -176,7 +220,18 @@ def solutions(menu: Menu) -> Iterator[Note]:
 
 
 def notes_of_menus(variants: Sequence[MenuRates]) -> tuple[str, ...]:
-    """Return the notes of a report, once for all menus."""
+    """Return the notes of a report, once for all menus.
+
+    Parameters
+    ----------
+    variants : sequence of MenuRates
+        The rates of each menu.
+
+    Returns
+    -------
+    tuple of str
+        The lines.
+    """
     found = [
         "Errors are statistical: √Σ (Σ w f)², the inner sum over the events made from one interaction. "
         "Events: those in the total; N_eff: effective number of independent interactions."

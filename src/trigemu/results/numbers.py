@@ -11,22 +11,48 @@ from trigemu.rates import LevelRates, Rate
 #: Enough to write 40 MHz / 1 Hz without an exponent.
 _PRESCALE_DIGITS = 8
 
-#: Units with their scales, descending; smaller values have the last one.
-#: The column of `events_text`.
+#: The heading of the column of `events_text`.
 EVENTS = "events (N_eff)"
+#: Units of rates with their scales, descending; smaller values have the last one.
 HZ = (("MHz", 1e6), ("kHz", 1e3), ("Hz", 1.0), ("mHz", 1e-3))
+#: Units of times, in ns.
 NS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+#: Prefixes of numbers.
 PREFIXES = (("G", 1e9), ("M", 1e6), ("k", 1e3), ("", 1.0))
 
 
 def unit_of(size: float, units: Sequence[tuple[str, float]]) -> tuple[str, float]:
-    """Return the largest unit, of units in descending order, that a number reaches, and its scale."""
+    """Return the unit in which a number is written.
+
+    Parameters
+    ----------
+    size : float
+        The number.
+    units : sequence of (str, float)
+        Names and scales in descending order, such as `HZ`.
+
+    Returns
+    -------
+    tuple of (str, float)
+        The largest unit that the number reaches, else the last one.
+    """
     return next((unit for unit in units if size >= unit[1]), units[-1])
 
 
 def format_rate(rate: Rate) -> str:
-    """Format a rate as `18.7 ± 1.4 kHz`, the error with two digits; as `< 12 Hz` for an upper limit at 68 %;
-    as `0` where it is 0 by construction, as `= 1.35 kHz` where it is a budget by construction."""
+    """Format a rate with its error.
+
+    Parameters
+    ----------
+    rate : Rate
+        The rate.
+
+    Returns
+    -------
+    str
+        `18.7 ± 1.4 kHz`, the error with two digits; `< 12 Hz` for an upper limit at 68 %; `0` where it is 0
+        by construction, `= 1.35 kHz` where it is a budget by construction.
+    """
     if rate.contained_in:
         return "0"
     if rate.budgeted:
@@ -37,7 +63,23 @@ def format_rate(rate: Rate) -> str:
 
 
 def in_unit(hz: float, error_hz: float) -> str:
-    """Format a rate as `18.7 ± 1.4 kHz`, without the error where it is 0."""
+    """Format a rate and its error.
+
+    Parameters
+    ----------
+    hz, error_hz : float
+        In Hz.
+
+    Returns
+    -------
+    str
+        `18.7 ± 1.4 kHz`; without the error where it is 0.
+
+    Examples
+    --------
+    >>> in_unit(18700.0, 1400.0)
+    '18.7 ± 1.4 kHz'
+    """
     size = float(f"{max(abs(hz), abs(error_hz)):.3g}")
     if not size:
         return "0 Hz"
@@ -48,7 +90,18 @@ def in_unit(hz: float, error_hz: float) -> str:
 
 
 def with_error(value: float, error: float) -> str:
-    """Format a number as `18.7 ± 1.4`, the error with two digits."""
+    """Format a number with its error.
+
+    Parameters
+    ----------
+    value, error : float
+        In the same unit.
+
+    Returns
+    -------
+    str
+        `18.7 ± 1.4`, the error with two digits.
+    """
     if error <= 0:
         return f"{value:z.6g}"
     digits = 1 - math.floor(math.log10(float(f"{error:.1e}")))
@@ -62,23 +115,66 @@ def prescale_text(prescale: float | None) -> str:
 
 
 def marked(rate: Rate) -> str:
-    """Format a rate for a table of 100 columns, with its mark or a space, so that numbers are aligned."""
+    """Format a rate for a table of 100 columns.
+
+    Parameters
+    ----------
+    rate : Rate
+        The rate.
+
+    Returns
+    -------
+    str
+        As `format_rate`, with its mark or a space at the end, so that numbers are aligned.
+    """
     return format_rate(rate).replace(" ± ", "±") + (mark(rate) or " ")
 
 
 def mark(rate: Rate) -> str:
-    """Return the mark of a rate whose error may be too small: * where a sample may be missing by chance, ?
-    where few events contribute."""
+    """Return the mark of a rate whose error may be too small.
+
+    Parameters
+    ----------
+    rate : Rate
+        The rate.
+
+    Returns
+    -------
+    str
+        "*" where a sample may be missing by chance, "?" where few events contribute, else an empty text.
+    """
     return "*" if rate.unseen else "?" if rate.is_uncertain else ""
 
 
 def events_text(rate: Rate) -> str:
-    """Format the number of events and, in brackets, the effective one of independent interactions."""
+    """Format the number of events behind a rate.
+
+    Parameters
+    ----------
+    rate : Rate
+        The rate.
+
+    Returns
+    -------
+    str
+        With the effective number of independent interactions in brackets.
+    """
     return f"{short(rate.events)} ({short(rate.effective_events)})"
 
 
 def short(count: float) -> str:
-    """Format a number with three digits: 37900 as 37.9k."""
+    """Format a number with three digits.
+
+    Parameters
+    ----------
+    count : float
+        The number.
+
+    Returns
+    -------
+    str
+        37900 as `37.9k`.
+    """
     size = float(f"{count:.3g}")
     unit, scale = unit_of(size, PREFIXES)
     return f"{size / scale:.3g}{unit}"
@@ -90,11 +186,39 @@ def rejection_text(level: LevelRates) -> str:
 
 
 def threshold_label(menu: Menu, name: str, label: str) -> str:
-    """Return the label of the axis of a threshold, with its unit. label: how the trigger's name is shown."""
+    """Return the label of the axis of a threshold, with its unit.
+
+    Parameters
+    ----------
+    menu : Menu
+        The menu.
+    name : str
+        The name of the trigger.
+    label : str
+        How the name is shown.
+
+    Returns
+    -------
+    str
+        Such as `threshold of J100 [GeV]`.
+    """
     unit = unit_of_threshold(menu, menu.trigger(name))
     return f"threshold of {label} [{unit}]" if unit else f"threshold of {label}"
 
 
 def count(number: int, what: str) -> str:
-    """Return `1 trigger` or `3 triggers`."""
+    """Return a number with its noun.
+
+    Parameters
+    ----------
+    number : int
+        The number.
+    what : str
+        The noun in the singular.
+
+    Returns
+    -------
+    str
+        `1 trigger` or `3 triggers`.
+    """
     return f"{number} {what}{'' if number == 1 else 's'}"

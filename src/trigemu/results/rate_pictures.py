@@ -14,14 +14,36 @@ from trigemu.support import FloatArray
 
 
 def of_groups(variants: Sequence[MenuRates]) -> Picture | None:
-    """Draw the rates of groups; None where no menu has any."""
+    """Draw the rates of groups.
+
+    Parameters
+    ----------
+    variants : sequence of MenuRates
+        The rates of each menu.
+
+    Returns
+    -------
+    Picture or None
+        None where no menu has any group.
+    """
     listed = {v.menu.name: v.groups for v in variants}
     caption = "Rates by group: total (full) and unique (open)."
     return by_name("groups", caption, listed) if any(listed.values()) else None
 
 
 def of_triggers(variants: Sequence[MenuRates]) -> Picture:
-    """Draw the rates of triggers."""
+    """Draw the rates of triggers.
+
+    Parameters
+    ----------
+    variants : sequence of MenuRates
+        The rates of each menu.
+
+    Returns
+    -------
+    Picture
+        The figure and its numbers.
+    """
     caption = "Rates by trigger: total (full) and unique (open)."
     return by_name("triggers", caption, {v.menu.name: v.triggers for v in variants})
 

@@ -28,8 +28,17 @@ Numbers = Mapping[str, Sequence[object] | npt.NDArray[np.generic]]
 
 @dataclass(frozen=True)
 class Profiles:
-    """The efficiencies that a report shows. given: the set of profiles that they were measured for, if a file
-    was given."""
+    """The efficiencies that a report shows.
+
+    Attributes
+    ----------
+    observables : tuple of Observable
+        What they are measured against.
+    efficiencies : Efficiencies
+        The efficiencies.
+    given : ProfileSet or None
+        The set of profiles that they were measured for, if a file was given.
+    """
 
     observables: tuple[Observable, ...]
     efficiencies: Efficiencies
@@ -38,10 +47,24 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Contents:
-    """All numbers of a report; `variants` and `combinations` have one entry per menu.
+    """All numbers of a report.
 
-    comparison: None for a single menu. scans: pairs of a menu and a scan of one of its triggers. command: the
-    command line, for the provenance.
+    Attributes
+    ----------
+    variants : tuple of MenuRates
+        The rates of each menu.
+    comparison : Comparison or None
+        The differences between menus; None for a single menu.
+    combinations : tuple of ExclusiveRates
+        For each menu, the rates of combinations of its triggers.
+    scans : tuple of (Menu, Scan)
+        Scans of a trigger, each with its menu.
+    profiles : tuple of ProfileSet
+        The sets of profiles that were given.
+    turnons : tuple of Profiles
+        The efficiencies.
+    command : str
+        The command line, for the provenance.
     """
 
     variants: tuple[MenuRates, ...]
@@ -54,6 +77,7 @@ class Contents:
 
     @property
     def catalogue(self) -> Catalogue:
+        """The samples."""
         return self.variants[0].catalogue
 
 
@@ -61,8 +85,18 @@ class Contents:
 class Picture:
     """A figure with a caption.
 
-    name: stem of its files. numbers: the values that it shows. dense: whether it has too many elements for a
-    vector graphic.
+    Attributes
+    ----------
+    name : str
+        Stem of its files.
+    caption : str
+        The text below it.
+    figure : matplotlib.figure.Figure
+        The figure.
+    numbers : Numbers
+        The values that it shows.
+    dense : bool
+        Whether it has too many elements for a vector graphic.
     """
 
     name: str
@@ -79,7 +113,21 @@ class Picture:
 
 @dataclass(frozen=True)
 class ReportTable:
-    """A table of text. align: a letter for each column, l or r. strong: rows that sum up others, in bold."""
+    """A table of text.
+
+    Attributes
+    ----------
+    head : tuple of str
+        The headings.
+    rows : tuple of tuple of str
+        The cells.
+    align : str
+        A letter for each column, l or r.
+    caption : str
+        The text above it.
+    strong : frozenset of int
+        Rows that sum up others, in bold.
+    """
 
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -99,8 +147,23 @@ class ReportTable:
 class Section:
     """A heading with paragraphs, tables, pictures and smaller sections below it, in this order.
 
-    menu: name of the menu that the section is about, if any. measured: (trigger, or None for the menu;
-    quantity) → (value, error or None) of that menu, to compare with published numbers.
+    Attributes
+    ----------
+    title : str
+        The heading.
+    text : tuple of str
+        Paragraphs.
+    tables : tuple of ReportTable
+        Tables.
+    pictures : tuple of Picture
+        Figures.
+    parts : tuple of Section
+        Smaller sections.
+    menu : str
+        Name of the menu that the section is about, if any.
+    measured : mapping of (str or None, str) to (float, float or None), or None
+        By trigger (None for the menu) and quantity, the value and its error for that menu, to compare with
+        published numbers.
     """
 
     title: str
@@ -112,7 +175,7 @@ class Section:
     measured: Mapping[tuple[str | None, str], tuple[float, float | None]] | None = None
 
     def titled(self, title: str) -> Section:
-        """Return the section with another title."""
+        """Return the section with another `title`."""
         return replace(self, title=title)
 
     def all_pictures(self) -> Iterable[Picture]:
@@ -133,5 +196,16 @@ class Section:
 
 
 def slug(text: str) -> str:
-    """Return a name for files and links: jet_0_pt for `jet[0].pt`."""
+    """Return a name for files and links.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        jet_0_pt for `jet[0].pt`.
+    """
     return file_stem(text)

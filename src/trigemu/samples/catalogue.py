@@ -27,9 +27,12 @@ _NAMED = 10
 
 
 class BadFilesError(UnreadableError):
-    """Files that could not be read while events were; the catalogue lets them be left out.
+    """Files that could not be read while events were; the catalogue allows to leave them out.
 
-    reasons: by the name of the sample and the path of the file.
+    Attributes
+    ----------
+    reasons : mapping of (str, str) to str
+        Why each file cannot be read, by the name of its sample and its path.
     """
 
     def __init__(self, reasons: Mapping[tuple[str, str], str]) -> None:
@@ -125,7 +128,8 @@ class Catalogue(Shown, Named[Sample]):
         return "sample", {sample.name: sample for sample in self.samples}
 
     def with_errors(self, errors: Errors) -> Catalogue:
-        """Return a copy with another choice of independent units; raise TrigemuError for an unknown one."""
+        """Return a copy with another choice of independent units, `errors`; raise TrigemuError for an unknown
+        one."""
         if errors not in get_args(Errors):
             raise TrigemuError(f"errors = {errors!r}: expected one of {', '.join(get_args(Errors))}")
         return replace(self, errors=errors)
@@ -158,7 +162,8 @@ class Catalogue(Shown, Named[Sample]):
         return replace(self, samples=tuple(samples), left_out=tuple(left_out))
 
     def limited_to(self, only: Entries) -> Catalogue:
-        """Return the catalogue with only some entries of one file; raise SampleError if it has none such."""
+        """Return the catalogue with `only` these entries of one file; raise SampleError if there are no such
+        entries."""
         sample = self.sample(only.sample)
         if not 0 <= only.file < len(sample.sources):
             raise SampleError(
@@ -228,7 +233,7 @@ class Catalogue(Shown, Named[Sample]):
         return self.table.crossing_rate_hz
 
     def sample(self, name: str) -> Sample:
-        """Return the sample of that name; raise SampleError, with the closest known name, if there is
+        """Return the sample of that `name`; raise SampleError, with the closest known name, if there is
         none."""
         for sample in self.samples:
             if sample.name == name:

@@ -10,7 +10,18 @@ from trigemu.samples.sample import Sample
 
 
 def not_consecutive(catalogue: Catalogue) -> Catalogue:
-    """Return a catalogue in which no event is the neighbouring crossing of another."""
+    """Return a catalogue in which no event is the neighbouring crossing of another.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        The samples.
+
+    Returns
+    -------
+    Catalogue
+        The same events.
+    """
     return replace(catalogue, samples=tuple(map(_alone, catalogue.samples)))
 
 

@@ -65,6 +65,7 @@ class Collection:
         return len(self.offsets) - 1
 
     def __getitem__(self, rows: slice) -> Collection:
+        """Return a view of the objects of some events."""
         start, stop, _ = rows.indices(len(self))
         return Collection(self.offsets[start : max(start, stop) + 1], self.columns)
 
@@ -74,7 +75,7 @@ class Collection:
         return replace(taken, columns=dict(taken.columns))
 
     def part(self, rows: IntArray) -> Collection:
-        """Lazy variant of `take`: a column is copied when it is first used."""
+        """Lazy variant of `take`: a column of the events `rows` is copied when it is first used."""
         offsets, objects = objects_of(self.offsets, rows)
         return Collection(offsets, _Taken(self.columns, lambda column: column[objects]))
 
@@ -125,7 +126,8 @@ class Events:
         )
 
     def around(self, start: int, stop: int, margin: int) -> Events:
-        """Return a view of the rows start to stop, which count, plus up to `margin` rows on either side."""
+        """Return a view of the rows `start` to `stop`, which count, plus up to `margin` rows on either
+        side."""
         first = max(0, start - margin)
         view = self[first : stop + margin]
         return replace(view, core=slice(start - first, stop - first)) if margin else view
@@ -165,8 +167,8 @@ class Events:
         return replace(taken, collections=collections, scalars=dict(taken.scalars))
 
     def part(self, rows: IntArray) -> Events:
-        """Lazy variant of `take`: columns are copied when first used, and until then all events stay in
-        memory."""
+        """Lazy variant of `take`: columns of the events `rows` are copied when first used, and until then all
+        events stay in memory."""
         return replace(
             self,
             weight=self.weight[rows],

@@ -34,6 +34,11 @@ def samples_of(given: SamplesLike, *, executor: Any = None) -> Catalogue:
     executor
         As in `open_catalogue`.
 
+    Returns
+    -------
+    Catalogue
+        The samples.
+
     Raises
     ------
     WrongTypeError

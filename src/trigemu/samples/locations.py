@@ -126,8 +126,25 @@ def _matching(pattern: Path) -> Iterator[Path]:
 
 
 def opened(given: Path | str, compression: str | None = None) -> Any:
-    """Open a file for reading bytes, as a context manager. compression: "infer" uses the file's suffix.
-    Raises SampleError for a device, a pipe and a socket."""
+    """Open a file for reading bytes.
+
+    Parameters
+    ----------
+    given : path or URL
+        The file.
+    compression : str, optional
+        How it is compressed; "infer": as its suffix says.
+
+    Returns
+    -------
+    context manager of a binary file
+        The file, decompressed.
+
+    Raises
+    ------
+    SampleError
+        For a device, a pipe and a socket.
+    """
     where = located(given)
     if isinstance(where, Path):
         regular(where)
@@ -161,7 +178,18 @@ def is_local_folder(given: Path | str) -> bool:
 
 
 def parts(given: Path | str) -> list[str]:
-    """Return the file itself, or the files *.parquet of a folder, ordered by name."""
+    """Return the files that a path stands for.
+
+    Parameters
+    ----------
+    given : path or URL
+        A file or a folder.
+
+    Returns
+    -------
+    list of str
+        The file itself, or the files *.parquet of the folder, ordered by name.
+    """
     where = located(given)
     if isinstance(where, Path) and is_folder(where):
         return sorted(map(str, where.glob("*.parquet")))

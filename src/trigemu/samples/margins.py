@@ -35,8 +35,22 @@ def around(
 def entries_with_neighbours(
     neighbours: Literal["none", "line", "orbit"], entries: int, margin: int
 ) -> tuple[int, int]:
-    """Return the range of entries that have `margin` crossings before and after them; those of a file whose
-    entries are unrelated have none that are missed."""
+    """Return the range of entries of a file that have all the crossings before and after them.
+
+    Parameters
+    ----------
+    neighbours : {"none", "line", "orbit"}
+        Which entries are neighbours (`Source.neighbours`).
+    entries : int
+        The number of entries.
+    margin : int
+        The number of crossings on either side.
+
+    Returns
+    -------
+    tuple of int
+        First and last + 1; all entries of a file whose entries are unrelated, as none is missed.
+    """
     if neighbours != "line":
         return 0, entries
     first = min(margin, entries)
@@ -44,7 +58,20 @@ def entries_with_neighbours(
 
 
 def join_events(parts: Sequence[Events], core: slice = slice(None)) -> Events:
-    """Concatenate events with the same columns."""
+    """Concatenate events with the same columns.
+
+    Parameters
+    ----------
+    parts : sequence of Events
+        One or more; the columns of the first are taken.
+    core : slice
+        The rows of the result that count.
+
+    Returns
+    -------
+    Events
+        The events, in their order.
+    """
     first = parts[0]
     if len(parts) == 1:
         return replace(first, core=core)

@@ -48,6 +48,11 @@ def with_decisions(catalogue: Catalogue, path: Path | str, *, executor: Any = No
     executor
         As in `open_catalogue`.
 
+    Returns
+    -------
+    Catalogue
+        The same events, with these decisions.
+
     Raises
     ------
     SampleError

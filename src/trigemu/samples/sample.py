@@ -140,7 +140,20 @@ class Sample:
     def read_file(
         self, file: Source, start: int, stop: int, needs: Iterable[Need], margin: int = 0
     ) -> Events:
-        """Read a range of events of a file that is given, as `read` does."""
+        """Read a range of events of a file that is given, as `read` does.
+
+        Parameters
+        ----------
+        file : Source
+            The file, of this sample.
+        start, stop, needs, margin
+            As in `read`.
+
+        Returns
+        -------
+        Events
+            The events, with weights in Hz.
+        """
         reweighted = {INTERACTIONS} if self.per_interactions else set()
         wanted = tuple({*needs, *reweighted})
         ranges, core = around(file.neighbours, file.entries, start, stop, margin)

@@ -10,21 +10,59 @@ import numpy.typing as npt
 
 from trigemu.support import BoolArray, IntArray, splitmix64
 
-TRAINING, EVALUATION = 0, 1
+#: The half that models are trained on.
+TRAINING = 0
+#: The half that they never see.
+EVALUATION = 1
+#: The names of both.
 HALF_NAMES = ("training", "evaluation")
 
 
 def half_of(parent: npt.NDArray[np.uint64]) -> IntArray:
-    """Return the half of each event, int64[n]: TRAINING or EVALUATION."""
+    """Return the half that each event is in.
+
+    Parameters
+    ----------
+    parent : uint64[n]
+        The number of the interaction that each event was made from.
+
+    Returns
+    -------
+    int64[n]
+        TRAINING or EVALUATION.
+    """
     return (splitmix64(parent) >> np.uint64(63)).astype(np.int64)
 
 
 def other_half(half: int) -> int:
+    """Return the other half.
+
+    Parameters
+    ----------
+    half : int
+        TRAINING or EVALUATION.
+
+    Returns
+    -------
+    int
+        EVALUATION or TRAINING.
+    """
     return TRAINING if half == EVALUATION else EVALUATION
 
 
 def is_quarter(parent: npt.NDArray[np.uint64]) -> BoolArray:
-    """Select a quarter of each half, bool[n], for example for early stopping."""
+    """Select a quarter of each half, for example for early stopping.
+
+    Parameters
+    ----------
+    parent : uint64[n]
+        The number of the interaction that each event was made from.
+
+    Returns
+    -------
+    bool[n]
+        The events that are in the quarter.
+    """
     quarter = (splitmix64(parent) >> np.uint64(61)) & np.uint64(3)
     chosen: BoolArray = quarter == 0
     return chosen

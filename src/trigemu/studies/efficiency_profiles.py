@@ -114,10 +114,12 @@ class Observable(TomlTable, frozen=True):
 
     @property
     def name(self) -> str:
+        """The text that figures show."""
         return self.label or self.expression
 
     @property
     def profile(self) -> Profile:
+        """The observable with the edges of its bins."""
         return Profile(self.expression, parse_bins(self.bins), self.label, self.unit)
 
 
@@ -171,8 +173,35 @@ class Reference(TomlTable, frozen=True):
 
 @dataclass(frozen=True)
 class ProfileSet:
-    """A set of efficiency profiles. menus: paths relative to the current folder. scope: the objects and sums
-    that names in observables and conditions refer to; None: those of the first menu."""
+    """A set of efficiency profiles, as read from its file.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    menus : tuple of Path
+        The menus, relative to the current folder.
+    samples : tuple of str
+        Names of samples in the catalogue.
+    require : str or None
+        The condition that an event must fulfil to be counted; None: that of the first sample.
+    triggers : tuple of str
+        Triggers that are measured in addition to the menus.
+    scope : Scope or None
+        What names in observables and conditions refer to; None: those of the first menu.
+    observables : tuple of Observable
+        What efficiencies are measured against.
+    categories : tuple of Category
+        Some of the events.
+    references : tuple of Reference
+        Published numbers.
+    path : Path
+        The file.
+    sha256 : str
+        Its digest.
+    apart : bool
+        Whether each sample is measured by itself.
+    """
 
     name: str
     menus: tuple[Path, ...]
@@ -201,7 +230,19 @@ class ProfileSet:
         executor: Any = None,
         progress: Progress | None = None,
     ) -> Efficiencies:
-        """Measure the efficiencies of this set for some menus."""
+        """Measure the efficiencies of this set.
+
+        Parameters
+        ----------
+        menus : sequence of Menu
+            The menus, in the order of those of the file.
+        catalogue : Catalogue
+            The samples.
+        executor
+            As in `emulate`.
+        progress : callable, optional
+            Called with the number of events done since the last call.
+        """
         result = efficiencies(
             menus,
             catalogue,
@@ -220,7 +261,7 @@ class ProfileSet:
         return replace(result, turnons=tuple(turnons))
 
     def of(self, menu: str) -> tuple[Reference, ...]:
-        """Return the published numbers of a menu, given by name."""
+        """Return the published numbers of a `menu`, given by name."""
         return tuple(reference for reference in self.references if reference.menu == menu)
 
 
@@ -233,8 +274,20 @@ def parse_bins(bins: str | tuple[float, ...]) -> tuple[float, ...]:
 
 
 def read_profiles(path: Path | str) -> ProfileSet:
-    """Read and check a set of profiles. Only the names of menus and triggers are checked in the menus;
-    `read_menu` checks whether the menus can be run.
+    """Read and check a set of profiles.
+
+    Only the names of menus and triggers are checked in the menus; `read_menu` checks whether the menus can be
+    run.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+
+    Returns
+    -------
+    ProfileSet
+        The set.
 
     Raises
     ------

@@ -96,8 +96,28 @@ def _instead(trigger: Trigger) -> str:
 
 
 def parse_values(text: str) -> tuple[float, ...]:
-    """Return the values of a text: `60:160:5` (first, last, step), or values separated by commas.
-    TrigemuError if the text is neither."""
+    """Return the values that a text lists.
+
+    Parameters
+    ----------
+    text : str
+        `60:160:5` (first, last, step), or values separated by commas.
+
+    Returns
+    -------
+    tuple of float
+        The values.
+
+    Raises
+    ------
+    TrigemuError
+        If the text is neither, or lists too many.
+
+    Examples
+    --------
+    >>> parse_values("60:75:5")
+    (60.0, 65.0, 70.0, 75.0)
+    """
     try:
         if ":" not in text:
             parts = text.split(",")

@@ -30,9 +30,29 @@ _DAMAGED = (
 
 
 def read_arrays(path: Path, names: Iterable[str], most: int = MAX_BYTES) -> dict[str, Array]:
-    """Return some arrays of an npz file, by name, each of at most that many bytes. No object is unpickled,
-    and no memory is reserved for more than the file holds. Raises TrigemuError if the file cannot be read, or
-    is damaged."""
+    """Read arrays of an npz file that may be damaged, or written to do harm.
+
+    No object is unpickled, and no memory is reserved for more than the file holds.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    names : iterable of str
+        The arrays to read.
+    most : int
+        The largest size of one array, in bytes.
+
+    Returns
+    -------
+    dict of str to array
+        The arrays by name.
+
+    Raises
+    ------
+    TrigemuError
+        If the file cannot be read, is damaged, or lacks one of the arrays.
+    """
     check_no_pipe(path)
     try:
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:

@@ -25,11 +25,22 @@ class NoCacheError(TrigemuError):
 
 
 def folder_of_cache() -> Path:
-    """Return the folder that is written to, which is made: that of TRIGEMU_CACHE_DIR, unless it belongs to
-    somebody else; else `trigemu` in XDG_CACHE_HOME, or in the folder of the system for it (`~/.cache`).
+    """Return the folder that is written to, and make it if needed.
 
-    Raises NoCacheError if it cannot be made, and TrigemuError if others may write to it: they could put code
-    there.
+    It is that of the variable TRIGEMU_CACHE_DIR, unless that belongs to somebody else; else `trigemu` in
+    XDG_CACHE_HOME, or in the folder of the system for it (`~/.cache`).
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    NoCacheError
+        If it cannot be made.
+    TrigemuError
+        If others may write to it: they could put code there.
     """
     given = given_folder()
     if given is not None and not (given.is_dir() and is_trusted(given.stat()) and not _is_writable(given)):
@@ -41,8 +52,13 @@ def folder_of_cache() -> Path:
 
 
 def cache_folders() -> list[Path]:
-    """Return the folders that are read: that of TRIGEMU_CACHE_DIR and the user's own, where they are there
-    and nobody else could have put code into them."""
+    """Return the folders that are read: that of TRIGEMU_CACHE_DIR, and the user's own.
+
+    Returns
+    -------
+    list of Path
+        Those that exist and into which nobody else could have put code.
+    """
     folders = []
     for folder in (given_folder(), own_folder()):
         try:
@@ -94,9 +110,22 @@ def is_private(found: os.stat_result) -> bool:
 
 
 def is_trusted(found: os.stat_result, *, by_group: bool = False) -> bool:
-    """Return whether only those can have written a file or folder who could change what this process does
-    anyway: this user, the administrator, and whoever owns the installation. by_group: and this user's
-    group."""
+    """Return whether only those can have written a file or folder who could change this process anyway.
+
+    These are the user, the administrator, and the owner of the installation.
+
+    Parameters
+    ----------
+    found : os.stat_result
+        What `Path.stat` returns for it.
+    by_group : bool
+        Whether the user's own group may write to it too.
+
+    Returns
+    -------
+    bool
+        Whether its content may be executed.
+    """
     group = 0 if by_group and found.st_gid == os.getegid() else stat.S_IWGRP
     return found.st_uid in {os.geteuid(), 0, _installer()} and not found.st_mode & (group | stat.S_IWOTH)
 

@@ -24,8 +24,15 @@ CANNOT_START = 126
 
 @dataclass(frozen=True)
 class Limits:
-    """What a program may take. seconds: of wall-clock time, and of processor time for each of its processes.
-    memory: bytes of address space, for each of its processes."""
+    """The limits of a program.
+
+    Attributes
+    ----------
+    seconds : int
+        Wall-clock time, and processor time of each of its processes.
+    memory : int
+        Address space of each of its processes, in bytes.
+    """
 
     seconds: int
     memory: int
@@ -36,7 +43,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Finished:
-    """A program that ended. code: its exit status, −n if signal n ended it."""
+    """A program that ended.
+
+    Attributes
+    ----------
+    code : int
+        Its exit status; −n if signal n ended it.
+    stdout, stderr : bytes
+        What it wrote.
+    """
 
     code: int
     stdout: bytes
@@ -50,9 +65,25 @@ class StoppedError(TrigemuError):
 def run_limited(
     command: Sequence[str | Path], folder: Path, limits: Limits, *, given: bytes = b""
 ) -> Finished:
-    """Run a program in a folder, without a shell, with some input.
+    """Run a program in a folder, without a shell.
 
-    If it is stopped, interrupted, or trigemu itself is killed, all processes that it started end too.
+    If it is stopped or interrupted, or trigemu itself is killed, all processes that it started end too.
+
+    Parameters
+    ----------
+    command : sequence of str or Path
+        The program and its arguments.
+    folder : Path
+        Its working folder.
+    limits : Limits
+        What it may take.
+    given : bytes
+        Its standard input.
+
+    Returns
+    -------
+    Finished
+        Its exit status and its output.
 
     Raises
     ------

@@ -8,10 +8,11 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-#: Limits of messages, which are to be read: the known names that one lists, the characters of a text that it
-#: quotes, and the problems of one file.
+#: Limits of a message: the known names that it lists.
 MAX_NAMES = 50
+#: The characters of a text that it quotes.
 MAX_EXCERPT = 200
+#: The problems of one file that it lists.
 MAX_PROBLEMS = 50
 #: The number of names that an unknown one is compared with; each takes about 10 µs.
 MAX_COMPARED = 1000
@@ -43,11 +44,21 @@ class PluginError(TrigemuError):
 
 
 class WrongTypeError(TrigemuError, TypeError):
-    """An argument of a type that a call does not take."""
+    """An argument of a type that a call does not accept; also a TypeError."""
 
 
 class MissingExtraError(TrigemuError):
-    """A command needs a package of an optional extra that is not installed."""
+    """A package of an optional extra is not installed; the message names the command to install it.
+
+    Parameters
+    ----------
+    command : str
+        What needs the package, as the message begins.
+    extra : str
+        The extra of trigemu that brings it.
+    missing : str
+        The package.
+    """
 
     def __init__(self, command: str, extra: str, missing: str) -> None:
         super().__init__(f'{command} needs the package {missing!r}: run  pip install "trigemu[{extra}]"')
@@ -58,7 +69,20 @@ _OF_THE_MACHINE = {errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno
 
 
 def own_cause(error: BaseException) -> TrigemuError | None:
-    """Return what to say of an error that no trigger, plugin or file is to blame for; None if one may be."""
+    """Return the error to raise instead, if the machine is the cause: too little memory, or a full disk.
+
+    Call it where code of a plugin or of a library failed: no trigger, plugin or file is to blame then.
+
+    Parameters
+    ----------
+    error : BaseException
+        What was raised.
+
+    Returns
+    -------
+    TrigemuError or None
+        None if the cause is another one.
+    """
     if isinstance(error, MemoryError):
         what = f" ({excerpt(str(error))})" if str(error) else ""
         return TrigemuError(f"there is not enough memory{what}: try fewer --workers or smaller samples")
@@ -68,8 +92,28 @@ def own_cause(error: BaseException) -> TrigemuError | None:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return a hint for an unknown name, to end a message with: the closest known name and the known ones, up
-    to `MAX_NAMES`. Of very many names, only those near it in the alphabet may be the closest."""
+    """Return the end of a message on an unknown name: the closest known name, and the known ones.
+
+    Up to `MAX_NAMES` names are listed. If there are very many, the closest is searched only among those near
+    it in the alphabet.
+
+    Parameters
+    ----------
+    name : str
+        The unknown name.
+    known : iterable of str
+        The names that would be right.
+
+    Returns
+    -------
+    str
+        The hint, which begins with a semicolon or a space.
+
+    Examples
+    --------
+    >>> nearest("phton", ["jet", "photon"])
+    "; did you mean 'photon'? (known: jet, photon)"
+    """
     names = sorted(set(known))
     folded = {known_name.casefold(): known_name for known_name in reversed(names)}
     near: Collection[str] = folded
@@ -83,7 +127,25 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def excerpt(text: str, longest: int = MAX_EXCERPT) -> str:
-    """Return a text as a message quotes it: without its middle if it is long."""
+    """Return a text as a message quotes it: a long one without its middle.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    longest : int
+        The largest number of characters that is quoted whole.
+
+    Returns
+    -------
+    str
+        The text, or its beginning and its end with " … " between them.
+
+    Examples
+    --------
+    >>> excerpt("a long expression", 10)
+    'a lon … ssion'
+    """
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]} … {text[-half:]}"
 
@@ -98,7 +160,20 @@ def chain(names: Sequence[str]) -> str:
 
 
 def listed(problems: Sequence[object], longest: int = MAX_PROBLEMS) -> str:
-    """Return one line for each problem, and the number of those that are left out where there are many."""
+    """Return one line for each problem, and the number of those left out where there are many.
+
+    Parameters
+    ----------
+    problems : sequence
+        Anything with a text: messages, or `Problem`s.
+    longest : int
+        The largest number of lines with a problem.
+
+    Returns
+    -------
+    str
+        The lines.
+    """
     lines = [str(problem) for problem in problems[:longest]]
     if len(problems) > longest:
         lines.append(f"… and {len(problems) - longest} more")

@@ -34,16 +34,41 @@ _DESCRIPTORS = re.compile(r"/dev/fd|/proc/(self|thread-self|\d+)(/task/\d+)?/fd"
 
 
 def write_text(path: Path | str, text: str) -> None:
-    """Write a file in UTF-8; raise TrigemuError if that fails."""
+    """Write a file in UTF-8, as `write_bytes` does.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    text : str
+        Its content.
+
+    Raises
+    ------
+    TrigemuError
+        If the file cannot be written.
+    """
     # A lone surrogate, of a file name that is no UTF-8, becomes an escape.
     write_bytes(path, text.encode("utf-8", errors="backslashreplace"))
 
 
 def write_bytes(path: Path | str, content: bytes) -> None:
-    """Replace a file, or make it; raise TrigemuError if that fails.
+    """Replace a file, or make it; whatever interrupts this, the file is the old one or the whole new one.
 
-    A file keeps its mode. A link stays, and what it points to is replaced; of several hard links only the
-    given name gets the new file. Devices and pipes are written to.
+    A file keeps its mode. A link stays, and the file that it points to is replaced; of several hard links
+    only the given name gets the new file. Devices and pipes are written to.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    content : bytes
+        Its content.
+
+    Raises
+    ------
+    TrigemuError
+        If the file cannot be written.
     """
     given = Path(path)
     check_writable(given)
@@ -61,7 +86,18 @@ def write_bytes(path: Path | str, content: bytes) -> None:
 
 
 def check_writable(path: Path | str) -> None:
-    """Raise TrigemuError if the file cannot be written; to be called before its content is computed."""
+    """Check that a file can be written, before its content is computed.
+
+    Parameters
+    ----------
+    path : path
+        The file, which need not exist.
+
+    Raises
+    ------
+    TrigemuError
+        If the file cannot be written.
+    """
     given = Path(path)
     with _errors(given):
         target, descriptor = _destination(given)
@@ -83,8 +119,20 @@ def check_writable(path: Path | str) -> None:
 
 
 def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | None] = ()) -> None:
-    """Raise TrigemuError if two outputs are the same file, or one is an input, under whatever names; and if
-    one of them cannot be written. None stands for an option that is not given."""
+    """Check that outputs can be written, and that each is another file than all other outputs and inputs.
+
+    Parameters
+    ----------
+    outputs : iterable of Path or None
+        The files that will be written; None for an option that is not given.
+    inputs : iterable of path or None
+        The files that are read.
+
+    Raises
+    ------
+    TrigemuError
+        If an output cannot be written, or would replace another file, under whatever names.
+    """
     written: list[Path] = []
     read = [Path(name) for name in inputs if name is not None]
     for output in filter(None, outputs):
@@ -100,8 +148,24 @@ def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | str | 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder next to one that does not exist yet. At the end it is renamed to that folder,
-    or removed if anything fails. Raises TrigemuError if the folder exists or cannot be written."""
+    """Make a folder that appears under its name only when its content is complete.
+
+    Parameters
+    ----------
+    path : Path
+        The folder, which must not exist.
+
+    Returns
+    -------
+    context manager of Path
+        A temporary folder beside it, to write into. It is renamed at the end of the block, or removed if
+        anything fails.
+
+    Raises
+    ------
+    TrigemuError
+        If the folder exists or cannot be written.
+    """
     if path.exists() or path.is_symlink():
         raise TrigemuError(f"cannot write {path}: it already exists: remove it or choose another name")
     check_writable(path)
@@ -136,8 +200,22 @@ def new_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary_folder(target: Path, mode: int = 0o700) -> Iterator[Path]:
-    """Yield a new folder beside a file or folder; at the end it is removed if it is still there. Those for
-    the same target that killed programs left are removed first."""
+    """Make a folder beside a file or folder, for the time of a block.
+
+    What killed programs left for the same target is removed first.
+
+    Parameters
+    ----------
+    target : Path
+        The file or folder that will be made from the content.
+    mode : int
+        The permissions of the folder.
+
+    Returns
+    -------
+    context manager of Path
+        The folder, which is removed at the end if it is still there.
+    """
     _remove_dead(target)
     folder = _temporary_name(target)
     with undone(lambda: shutil.rmtree(folder, ignore_errors=True)):

@@ -13,7 +13,7 @@ _NAMED = 3
 
 
 def wrong_type(what: str, given: object, expected: str, advice: str = "") -> WrongTypeError:
-    """Return the error for an argument of a type that a call does not take.
+    """Return the error for an argument of a type that a call does not accept.
 
     Parameters
     ----------
@@ -22,9 +22,14 @@ def wrong_type(what: str, given: object, expected: str, advice: str = "") -> Wro
     given : object
         Its value.
     expected : str
-        What the call takes.
+        What the call accepts.
     advice : str
-        What to do, if the given value tells.
+        What to do, if the given value shows it.
+
+    Returns
+    -------
+    WrongTypeError
+        The error, to be raised.
     """
     return WrongTypeError(f"{what}: got {described(given)}; expected {expected}{advice and f'; {advice}'}")
 

@@ -66,8 +66,25 @@ def compiled_from(reduced: tuple[Any, ...], target: Any) -> Any:
 
 
 def address_of(compiled: Callable[..., Any], signature: Any) -> int:
-    """Return the address of the C function of a kernel for a signature; it is valid as long as the kernel
-    is."""
+    """Return the address of the C function of a kernel.
+
+    Parameters
+    ----------
+    compiled : callable
+        A kernel made with `c_function`.
+    signature : numba signature
+        Types of the arguments and of the result, such as types.intp(types.intp).
+
+    Returns
+    -------
+    int
+        The address; it is valid as long as the kernel exists.
+
+    Raises
+    ------
+    TrigemuError
+        If the installed numba lacks a private name that this needs.
+    """
     result = _needed("numba", compiled, "get_compile_result")(signature)
     name = _needed("numba", result.fndesc, "llvm_cfunc_wrapper_name")
     return int(_needed("numba", result.library, "get_pointer_to_function")(name))
@@ -97,7 +114,18 @@ def insert_after(table: Table, key: str, new: str, value: Any) -> None:
 
 @contextmanager
 def without_clock() -> Iterator[None]:
-    """Keep uproot from writing the time into its files, so that equal contents give identical files."""
+    """Keep uproot from writing the time into its files within a block: equal contents give identical files.
+
+    Returns
+    -------
+    context manager
+        To be held around the writing.
+
+    Raises
+    ------
+    TrigemuError
+        If the installed uproot lacks a private name that this needs.
+    """
     import uproot
 
     known = _needed("uproot", uproot._util, "datetime_to_code")

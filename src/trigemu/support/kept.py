@@ -9,8 +9,19 @@ from pathlib import Path
 
 @dataclass
 class Kept:
-    """Counts for one process. loaded: kernels that were found; compiled: names of the others; unkept: names
-    of those that could not be kept; folders: number of files written to each folder."""
+    """Counts of the kernels of one process.
+
+    Attributes
+    ----------
+    loaded : int
+        Kernels that were found on the disk.
+    compiled : list of str
+        Names of kernels that were compiled.
+    unkept : list of str
+        Names of kernels that were compiled and could not be written to the disk.
+    folders : Counter of Path
+        Number of files written to each folder.
+    """
 
     loaded: int = 0
     compiled: list[str] = field(default_factory=list)
@@ -18,4 +29,5 @@ class Kept:
     folders: Counter[Path] = field(default_factory=Counter)
 
 
+#: Those of this process.
 KEPT = Kept()

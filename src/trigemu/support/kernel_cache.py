@@ -134,7 +134,13 @@ class KernelCache:
 
 @cache
 def levels() -> tuple[str, ...]:
-    """Return the levels of this processor."""
+    """Return the levels of this processor, the highest first: keys of `LEVELS`.
+
+    Returns
+    -------
+    tuple of str
+        Code for each of these runs on it.
+    """
     features = binding.get_host_cpu_features()
     is_x86 = binding.get_process_triple().startswith("x86_64")
     return tuple(

@@ -27,18 +27,59 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Compile a function on scalars, flat arrays and ranges of rows."""
+    """Compile a function on scalars, flat arrays and ranges of rows with numba. It is kept on the disk.
+
+    Parameters
+    ----------
+    function : callable
+        A function of a module, in the part of Python that numba compiles.
+
+    Returns
+    -------
+    callable
+        The kernel. It releases the GIL, and never uses fastmath: NaN and rounding matter in comparisons.
+
+    Examples
+    --------
+    >>> import math
+    >>> @kernel
+    ... def transverse_mass(pt, met, dphi):
+    ...     return math.sqrt(2 * pt * met * (1 - math.cos(dphi)))
+    """
     return _compile(function)
 
 
 def inlined(function: F) -> F:
-    """Compile a small function that is inlined into the loops of other kernels: a call with array arguments
-    takes longer than a few operations."""
+    """Compile a small function that is inlined into the loops of other kernels.
+
+    A call with array arguments takes longer than a few operations.
+
+    Parameters
+    ----------
+    function : callable
+        As for `kernel`.
+
+    Returns
+    -------
+    callable
+        The kernel.
+    """
     return _compile(function, inline="always")
 
 
 def c_function(function: F) -> F:
-    """Compile a function on integers, of which `address_of` gives the address of the C function."""
+    """Compile a function that is called through its address, by `call_function`.
+
+    Parameters
+    ----------
+    function : callable
+        A function of integers that returns an integer.
+
+    Returns
+    -------
+    callable
+        The kernel, whose address is `address_of` it.
+    """
     return _compile(function, no_cfunc_wrapper=False)
 
 
@@ -85,8 +126,20 @@ def _digest(function: Callable[..., Any]) -> str:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def pointer(typing: Any, address: Any) -> Any:
-    """Turn an address into the pointer that `numba.carray` takes. Unlike an array argument of a kernel, it
-    costs no allocation. The memory must be kept alive elsewhere."""
+    """Turn an address into the pointer that `numba.carray` accepts; for use in kernels.
+
+    Unlike an array argument of a kernel, it costs no allocation.
+
+    Parameters
+    ----------
+    address : int
+        The address of memory that is kept alive elsewhere.
+
+    Returns
+    -------
+    void*
+        The pointer.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.inttoptr(arguments[0], ir.IntType(8).as_pointer())
@@ -96,7 +149,20 @@ def pointer(typing: Any, address: Any) -> Any:
 
 @intrinsic  # type: ignore[untyped-decorator]
 def call_function(typing: Any, function: Any, row: Any) -> Any:
-    """Call the function intp(intp) at an address."""
+    """Call a C function of one integer at an address; for use in kernels.
+
+    Parameters
+    ----------
+    function : int
+        The address, from `address_of` with the signature intp(intp).
+    row : int
+        Its argument.
+
+    Returns
+    -------
+    int
+        Its result.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(arguments[1].type, [arguments[1].type])

@@ -18,7 +18,7 @@ Places = Mapping[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
-    """What a plugin brings, by name, each with its place "module:name".
+    """The declaration of a plugin: what it brings, by name, each with its place "module:name".
 
     A module or package assigns it once, to PLUGIN, and writes it with literals alone: it is read, not run,
     until one of its parts is used. A module that begins with a dot is one of the plugin's own.

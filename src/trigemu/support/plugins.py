@@ -42,7 +42,19 @@ _loaded: dict[str, FoundPlugin] = {}
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what to say of an error in code of a plugin: its kind, its message, and the file and line."""
+    """Return what a message says of an error in code of a plugin: its kind, its message, its file and line.
+
+    Parameters
+    ----------
+    error : BaseException
+        What the plugin raised.
+
+    Returns
+    -------
+    str
+        Such as "ValueError: no such column (at plugins/mine.py:12)"; without a place if no line of a plugin
+        was running.
+    """
     message = error.msg if isinstance(error, SyntaxError) else error
     return f"{type(error).__name__}: {message}{place_of(error)}"
 
@@ -120,10 +132,16 @@ class Candidate:
 
 @dataclass(frozen=True)
 class FoundPlugin(Candidate):
-    """A plugin with its digest, from which every process loads the same code.
+    """A plugin that was found, with its digest, by which every process loads the same code.
 
     Attributes
     ----------
+    name : str
+        Name of the plugin.
+    file : Path
+        The module, or the `__init__.py` of the package.
+    module : str
+        The name under which Python imports it.
     sha256 : str
         Digest of the module, or of all Python files of the package.
     """
@@ -131,9 +149,9 @@ class FoundPlugin(Candidate):
     sha256: str
 
     def load(self) -> ModuleType:
-        """Import the plugin, once per process; raise PluginError if that fails."""
+        """Import the plugin, once per process, and return the module; raise PluginError if that fails."""
         if self.comes_with_trigemu:
-            with self._failing("cannot be loaded"):
+            with self._failing(" cannot be loaded"):
                 return importlib.import_module(self.module)
         loaded = sys.modules.get(self.module)
         if loaded is not None and self._is(Path(loaded.__file__ or "")):
@@ -146,7 +164,7 @@ class FoundPlugin(Candidate):
             del sys.modules[part]  # belongs to another plugin with this name
         sys.modules[self.module] = module  # pickles of its kinds refer to this name
         try:
-            with self._failing("cannot be loaded"):
+            with self._failing(" cannot be loaded"):
                 spec.loader.exec_module(module)
         except BaseException:
             del sys.modules[self.module]
@@ -158,24 +176,29 @@ class FoundPlugin(Candidate):
         return file == self.file or (file.exists() and digest_of_plugin(file) == self.sha256)
 
     def part(self, part: str, name: str) -> Any:
-        """Load what it brings under a name.
+        """Load what the plugin brings under a name.
 
         Parameters
         ----------
         part : str
-            One of `PARTS`.
+            One of `PARTS`, such as "kinds".
         name : str
-            The name, which it declares.
+            The name that the plugin declares.
+
+        Returns
+        -------
+        object
+            The class or function at the declared place.
 
         Raises
         ------
         PluginError
-            If it cannot be loaded, or the place that it declares holds nothing.
+            If it cannot be loaded, or there is nothing at the declared place.
         """
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
         loaded: Any = self.load()
-        with self._failing(f"its {part.removesuffix('s')} {name!r} cannot be loaded"):
+        with self._failing(f": its {part.removesuffix('s')} {name!r} cannot be loaded"):
             if module:
                 loaded = importlib.import_module(module, self.module)
             if not hasattr(loaded, attribute):
@@ -192,17 +215,43 @@ class FoundPlugin(Candidate):
         except (Exception, SystemExit) as error:
             if own := own_cause(error):
                 raise own from error
-            raise PluginError(f"{self.where} {what}: {missing_package(error) or reason_of(error)}") from error
+            raise PluginError(f"{self.where}{what}: {missing_package(error) or reason_of(error)}") from error
 
 
 def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
-    """Return the folders that are searched for plugins."""
+    """Return the folders that are searched for plugins.
+
+    Parameters
+    ----------
+    given : sequence of Path
+        The values of --plugin-path.
+
+    Returns
+    -------
+    tuple of Path
+        The given folders; without any, those of the variable TRIGEMU_PLUGIN_PATH; without that, `plugins` in
+        the current folder.
+    """
     variable = os.environ.get(PATH_VARIABLE)
     if given:
         return tuple(given)
     if variable:
         return tuple(Path(part) for part in variable.split(os.pathsep) if part)
     return (Path("plugins"),)
+
+
+@contextmanager
+def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
+    """Make some folders the search path of this process, and of those that it starts, within a block."""
+    before = os.environ.get(PATH_VARIABLE)
+    os.environ[PATH_VARIABLE] = os.pathsep.join(map(str, folders))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[PATH_VARIABLE]
+        else:
+            os.environ[PATH_VARIABLE] = before
 
 
 def folders_of(given: Folders) -> tuple[Path, ...]:
@@ -224,7 +273,25 @@ def folders_of(given: Folders) -> tuple[Path, ...]:
 
 
 def find(name: str, path: Folders = None) -> FoundPlugin:
-    """Return the plugin of that name; raise PluginError if there is none, or several that differ."""
+    """Find a plugin by its name: one that comes with trigemu, is installed, or is in a folder.
+
+    Parameters
+    ----------
+    name : str
+        The name, as a menu gives it.
+    path : path or list of paths, optional
+        The folders to search; by default those of `search_path`.
+
+    Returns
+    -------
+    FoundPlugin
+        The plugin, not loaded.
+
+    Raises
+    ------
+    PluginError
+        If there is no plugin of that name, if several differ, or if a file of it cannot be read.
+    """
     folders = folders_of(path)
     known = available(folders)
     found = known.get(name)

@@ -17,8 +17,27 @@ MAX_MODEL = 2**28
 
 
 def read_bounded(path: Path, longest: int | None = None) -> bytes:
-    """Return the content of a file. OSError if it cannot be read, TrigemuError if it is larger than allowed,
-    by default `MAX_TEXT` bytes, or is a pipe that nobody may ever write to."""
+    """Return the content of a file of bounded size.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    longest : int, optional
+        The largest size in bytes; by default `MAX_TEXT`.
+
+    Returns
+    -------
+    bytes
+        The content.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    TrigemuError
+        If the file is larger, or is a pipe, which nobody may ever write to.
+    """
     longest = MAX_TEXT if longest is None else longest
     try:
         check_no_pipe(path)
@@ -32,8 +51,23 @@ def read_bounded(path: Path, longest: int | None = None) -> bytes:
 
 
 def contents_of(digests: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the content of files by path, given their sha256; raise TrigemuError if one was changed since
-    its sha256 was taken."""
+    """Return the content of files, to be sent to another process.
+
+    Parameters
+    ----------
+    digests : mapping of str to str
+        The sha256 of each file, by path.
+
+    Returns
+    -------
+    dict of str to bytes
+        The content of each file, by path.
+
+    Raises
+    ------
+    TrigemuError
+        If a file cannot be read, or was changed since its sha256 was taken.
+    """
     contents = {}
     for path, sha256 in digests.items():
         try:
@@ -52,10 +86,34 @@ def is_there(path: Path | str) -> bool:
 
 
 def is_file(path: Path | str) -> bool:
+    """Return whether there is an ordinary file; False also for names that the system refuses.
+
+    Parameters
+    ----------
+    path : path
+        Any path.
+
+    Returns
+    -------
+    bool
+        Unlike Path.is_file, it raises nothing.
+    """
     return stat.S_ISREG(_mode(path) or 0)
 
 
 def is_folder(path: Path | str) -> bool:
+    """Return whether there is a folder; False also for names that the system refuses.
+
+    Parameters
+    ----------
+    path : path
+        Any path.
+
+    Returns
+    -------
+    bool
+        Unlike Path.is_dir, it raises nothing.
+    """
     return stat.S_ISDIR(_mode(path) or 0)
 
 

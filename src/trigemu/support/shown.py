@@ -16,13 +16,15 @@ T = TypeVar("T")
 
 
 class Shown:
-    """A result that shows itself. Its class names the module that shows it, which is loaded when the first
-    one is shown, so that results are made without it.
+    """A result that shows itself: as text, as a document, as a data frame, as a figure.
+
+    Its text is that which the command line prints, its `repr` one line, and a notebook shows it as HTML. A
+    class derived from it names the module that shows it, which is loaded when the first one is shown.
 
     Attributes
     ----------
     _view : str
-        The module whose VIEW shows it (`results/views/view.py`).
+        The module whose VIEW, a `View`, shows it.
     """
 
     _view: ClassVar[str]
@@ -80,7 +82,7 @@ class WithHistogram(Shown):
     """A result that is a histogram."""
 
     def to_hist(self) -> Any:
-        """Return a hist.Hist (UHI) with variances; it has no flow bins."""
+        """Return the result as a hist.Hist (UHI) with variances; it has no flow bins."""
         return histogram_of(self)
 
 
@@ -99,7 +101,7 @@ class WithHistograms(Shown):
 
 
 class UnknownNameError(TrigemuError, KeyError):
-    """A name that is unknown to a result."""
+    """A name that a result does not have; also a KeyError."""
 
     def __str__(self) -> str:  # a KeyError would quote the sentence
         return str(self.args[0])
@@ -113,6 +115,7 @@ class Named(Generic[T]):
         raise NotImplementedError
 
     def __getitem__(self, name: str | tuple[str, ...]) -> T:
+        """Return the part of that name; raise UnknownNameError if there is none."""
         return part_of(name, *self._named())
 
     def __contains__(self, name: object) -> bool:

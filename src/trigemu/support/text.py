@@ -24,8 +24,21 @@ _STEM = 100
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""Return a text with control characters, direction marks and lone surrogates written as escapes, such as
-    \x1b; characters in `keep` stay."""
+    r"""Return a text that is safe to print: control characters, direction marks and lone surrogates are
+    written as escapes, such as \x1b.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    keep : str
+        Characters that stay as they are.
+
+    Returns
+    -------
+    str
+        The text.
+    """
     if text.isprintable():
         return text
     return "".join(c if c in keep or _is_plain(c) else c.encode("unicode_escape").decode() for c in text)
@@ -57,7 +70,18 @@ _SHORT = _Short()
 
 
 def quoted(value: object) -> str:
-    """Return a value as a message quotes it: as Python writes it, but bounded, whatever the value is."""
+    """Return a value as a message quotes it: as Python writes it, but bounded in length.
+
+    Parameters
+    ----------
+    value : object
+        Any value.
+
+    Returns
+    -------
+    str
+        Its notation, with " … " or "..." for what is left out.
+    """
     return excerpt(_SHORT.repr(value), 4 * LONGEST)
 
 
@@ -67,8 +91,23 @@ def in_brackets(value: object, text: str) -> str:
 
 
 def file_stem(text: str) -> str:
-    """Return a safe part of a file name made from a text: jet_0_pt for `jet[0].pt`. It has letters, digits
-    and underscores only, is not empty, and is bounded in length."""
+    """Return a safe part of a file name made from a text.
+
+    Parameters
+    ----------
+    text : str
+        Any text, such as an observable.
+
+    Returns
+    -------
+    str
+        Letters, digits and underscores; not empty, and bounded in length.
+
+    Examples
+    --------
+    >>> file_stem("jet[0].pt")
+    'jet_0_pt'
+    """
     for sign, word in ((">=", " ge "), ("<=", " le "), ("==", " eq "), (">", " gt "), ("<", " lt ")):
         text = text.replace(sign, word)
     return bounded_stem(re.sub(r"\W+", "_", text).strip("_"))

@@ -40,19 +40,42 @@ _fields = cache(msgspec.structs.fields)
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """The keys that a TOML table may have. `further` names the field that collects all other keys."""
+    """The keys that a TOML table may have: derive a class from it, with one annotated field for each key.
+
+    A field without a default is a key that must be there. Instances are frozen. A table that may have any
+    further key sets the class attribute `further` to the name of the field that collects them, a dict.
+    """
 
     further: ClassVar[str | None] = None
 
     def mistakes(self) -> Iterator[tuple[str | Key, str]]:
-        """Yield (key, message) for mistakes that the field types cannot express. A key may be a path of
-        keys."""
+        """Yield the mistakes that the types of the fields cannot express.
+
+        Override it where one value depends on another, or has bounds. It is called when all types are right.
+
+        Yields
+        ------
+        tuple of (str or Key, str)
+            The key, or the path of keys below this table, and the message.
+        """
         return iter(())
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One mistake: its location and what to do about it. line: 0 where the file has no lines to show."""
+    """One mistake in a file: its place, and what to do about it.
+
+    Attributes
+    ----------
+    file : str
+        Path of the file.
+    line : int
+        The line; 0 where the file has no lines to show.
+    where : str
+        The entry, such as "trigger 'J100'"; may be empty.
+    message : str
+        What is wrong, and what would be right.
+    """
 
     file: str
     line: int
@@ -83,7 +106,26 @@ class TableError(TrigemuError):
 
 @dataclass
 class Document:
-    """A TOML file, the line of each key, and the mistakes found so far."""
+    """A TOML file, the line of each key, and the mistakes found so far.
+
+    Read each table with `read_table`, then call `finish`, so that all mistakes of a file are reported at
+    once.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    data : dict
+        Its content.
+    lines : dict of Key to int
+        The line of each key and element of a list.
+    sha256 : str
+        Digest of the file.
+    problems : list of Problem
+        The mistakes.
+    causes : list of Exception
+        Errors in code of plugins, which some of the mistakes come from.
+    """
 
     path: Path
     data: dict[str, Any]
@@ -93,9 +135,24 @@ class Document:
     causes: list[Exception] = field(default_factory=list)
 
     def problem(self, key: Key, where: str, message: str, cause: Exception | None = None) -> None:
-        """Record a mistake at a key, or at the nearest enclosing key that has a line. Raises TableError if
-        there are more than will be listed: a file of 10⁵ mistakes is not read to its end. cause: an error in
-        code of a plugin, whose traceback its author may want to see."""
+        """Record a mistake at a key, or at the nearest enclosing key that has a line.
+
+        Parameters
+        ----------
+        key : Key
+            The path of keys to the value.
+        where : str
+            The entry, such as "trigger 'J100'"; may be empty.
+        message : str
+            What is wrong, and what would be right.
+        cause : Exception, optional
+            An error in code of a plugin, whose traceback its author may want to see.
+
+        Raises
+        ------
+        TableError
+            If there are more mistakes than are listed: a file with 10⁵ of them is not read to its end.
+        """
         self.causes += [cause] if cause else []
         while key and key not in self.lines:
             key = key[:-1]
@@ -105,7 +162,20 @@ class Document:
             raise TableError(self.problems[:MAX_PROBLEMS], perhaps_more=True)
 
     def attempt(self, make: Callable[[], T], key: Key) -> T | None:
-        """Return `make()`; if it raises TrigemuError, record the mistake at the key and return None."""
+        """Call a function; record a mistake at a key if it raises TrigemuError.
+
+        Parameters
+        ----------
+        make : callable
+            A function without arguments.
+        key : Key
+            The key of the value that the function reads.
+
+        Returns
+        -------
+        object or None
+            What the function returned; None if it failed.
+        """
         try:
             return make()
         except TrigemuError as error:
@@ -124,7 +194,25 @@ class Document:
 
 
 def load_toml(path: Path, read: Callable[[Path], bytes] = read_bounded) -> Document:
-    """Read a TOML file; raise TableError if it cannot be read or is not valid TOML."""
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    read : callable
+        Returns the content of a file, bytes; by default that of the disk, of at most 50 MB.
+
+    Returns
+    -------
+    Document
+        The content, with the line of each key.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read or is not valid TOML.
+    """
 
     def refused(line: int, message: str) -> TableError:
         return TableError([Problem(str(path), line, "", message)])
@@ -169,8 +257,28 @@ def _depth(data: Any) -> int:
 def read_table(
     document: Document, table: Any, struct: type[S], key: Key, where: str, also: Iterable[str] = ()
 ) -> S | None:
-    """Convert a table to a struct and record every mistake in the document; return None if there were any.
-    `also` are further names to suggest for an unknown key."""
+    """Convert a table to a struct, and record every mistake in the document.
+
+    Parameters
+    ----------
+    document : Document
+        The file.
+    table : object
+        The value that should be a table.
+    struct : type
+        A class derived from `TomlTable`.
+    key : Key
+        The path of keys to the table.
+    where : str
+        How messages name the table, such as "trigger 'J100'".
+    also : iterable of str
+        Further names to suggest for an unknown key.
+
+    Returns
+    -------
+    TomlTable or None
+        An instance of the struct; None if there was a mistake.
+    """
     before = len(document.problems)
     fields = {f.encode_name: f for f in _fields(struct) if f.name != struct.further}
     if not isinstance(table, dict):

@@ -24,7 +24,20 @@ def kind_of(data: dict[str, Any]) -> str | None:
 
 
 def refuse_other_kinds(document: Document, table: str) -> None:
-    """Raise TableError if a file is of another kind than the one that has this table."""
+    """Refuse a file of another kind, such as a menu where a catalogue is expected.
+
+    Parameters
+    ----------
+    document : Document
+        The file.
+    table : str
+        The table that only the expected kind of file has, a key of `KINDS`.
+
+    Raises
+    ------
+    TableError
+        If the file has the table of another kind instead; the message says what accepts such files.
+    """
     found = None if table in document.data else kind_of(document.data)
     if found:
         what, use = KINDS[found]

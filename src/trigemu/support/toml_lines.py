@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 
+#: A path of keys in a TOML file: ("trigger", 3, "legs", 1, "pt").
 Key = tuple[str | int, ...]
 
 

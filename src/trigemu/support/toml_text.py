@@ -11,15 +11,45 @@ WIDTH = 110
 
 
 def table(header: str, entries: Mapping[str, Any]) -> str:
-    """Return the header, such as [menu] or [[trigger]], and the entries; entries that are None are
-    omitted."""
+    """Return a table of TOML.
+
+    Parameters
+    ----------
+    header : str
+        Its first line, such as [menu] or [[trigger]].
+    entries : mapping of str to object
+        Keys and values; values that are None are left out.
+
+    Returns
+    -------
+    str
+        The lines, with a line break at the end.
+    """
     lines = [header]
     lines += [entry(key, item) for key, item in entries.items() if item is not None]
     return "\n".join(lines) + "\n"
 
 
 def entry(key: str, item: Any) -> str:
-    """Return `key = value`, on several lines if one would be too long or the text has several lines."""
+    """Return `key = value`, on several lines where one would be too long, or the text has several lines.
+
+    Parameters
+    ----------
+    key : str
+        The key; it is quoted where that is needed.
+    item : bool, int, float, str, sequence or mapping
+        The value.
+
+    Returns
+    -------
+    str
+        The lines, without a line break at the end.
+
+    Examples
+    --------
+    >>> entry("pt", {"min": 20.0})
+    'pt = { min = 20.0 }'
+    """
     start = f"{_key(key)} = "
     if isinstance(item, str) and "\n" in item:
         return f'{start}"""\n' + "\n".join(_quoted(line)[1:-1] for line in item.split("\n")) + '"""'
@@ -29,7 +59,18 @@ def entry(key: str, item: Any) -> str:
 
 
 def value(item: Any) -> str:
-    """Return a value on one line. Floats keep every bit."""
+    """Return a value on one line. Floats keep every bit.
+
+    Parameters
+    ----------
+    item : bool, int, float, str, sequence or mapping
+        The value.
+
+    Returns
+    -------
+    str
+        The value in TOML.
+    """
     if isinstance(item, bool):
         return "true" if item else "false"
     if isinstance(item, int | float):
@@ -43,8 +84,18 @@ def value(item: Any) -> str:
 
 
 def comment(text: str) -> str:
-    """Return the text as comment lines beginning with #, wrapped at the line width; control characters become
-    blanks."""
+    """Return a text as comment lines that begin with # and are wrapped at `WIDTH` characters.
+
+    Parameters
+    ----------
+    text : str
+        The text; control characters become blanks.
+
+    Returns
+    -------
+    str
+        The lines, with a line break at the end.
+    """
     lines: list[str] = []
     for word in re.sub(r"[\x00-\x1f\x7f]+", " ", text).split(" "):
         if lines and len(lines[-1]) + 1 + len(word) <= WIDTH:

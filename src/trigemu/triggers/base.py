@@ -96,14 +96,15 @@ class Context:
         self.cuts: list[Cut] = []
 
     def within(self, scope: Scope, folder: Path) -> Context:
-        """Return the context of a file with its own names; what it records is also recorded here."""
+        """Return the context of a file with names of its own: those of `scope`, and paths relative to
+        `folder`. What it records is also recorded here."""
         inner = Context(scope, folder, self.contents)
         inner.needs, inner.models, inner.trained = self.needs, self.models, self.trained
         inner.cuts = self.cuts
         return inner
 
     def read(self, path: Path, longest: int | None = None) -> bytes:
-        """Return the content of a file, which is at most so many bytes; see `read_bounded`."""
+        """Return the content of the file `path`, of at most `longest` bytes; see `read_bounded`."""
         given = self.contents.get(str(path))
         return read_bounded(path, longest) if given is None else given
 
@@ -125,7 +126,7 @@ class Context:
         return number
 
     def condition(self, text: str) -> Condition:
-        """Parse a condition in the observable language; raise TrigemuError if it is not one."""
+        """Parse a `text` as a condition in the observable language; raise TrigemuError if it is not one."""
         _check_text("the condition", text)
         condition = parse_condition(text, self.scope)
         self.needs.update(condition.needs())
@@ -133,8 +134,8 @@ class Context:
         return condition
 
     def objects(self, name: str, *columns: str) -> Derivation:
-        """Return the working collection of that name, and request some of its columns; raise TrigemuError for
-        an unknown name."""
+        """Return the working collection of that `name`, and request some of its `columns`; raise TrigemuError
+        for an unknown name."""
         derivation = self.scope.object(name)
         self.needs.update(derivation.needs())
         for column in columns:
@@ -142,13 +143,14 @@ class Context:
         return derivation
 
     def stored(self, name: str) -> str:
-        """Request a stored decision of the sample, and return the name of its column, which is 0 or 1."""
+        """Request the stored decision `name` of the sample, and return the name of its column, which is 0 or
+        1."""
         need = stored_need(name)
         self.needs.add(need)
         return need[1]
 
     def scalar(self, name: str) -> str:
-        """Request a column of the sample with one value per event, and return its name."""
+        """Request the column `name` of the sample, with one value per event, and return the name."""
         self.needs.add(("", name))
         return name
 
@@ -228,23 +230,30 @@ class ScoreKind(Kind, frozen=True, kw_only=True):
         return math.inf if self.above is None else self.above
 
     def span(self, **changes: None) -> Span:
-        """Return the span of scores above the cut; the changed fields do not affect the score."""
+        """Return the span of scores above the cut; the fields in `changes` do not affect the score."""
         return Span(msgspec.structs.replace(self, **changes), math.nextafter(self.cut, math.inf))
 
     def at(self, cut: float) -> Self:
-        """Return the same trigger with another cut."""
+        """Return the same trigger with another `cut`."""
         return msgspec.structs.replace(self, above=cut)
 
 
 class BitKind(TomlTable, frozen=True):
-    """Base class of kinds that act on the raw decisions of other triggers and do not read events."""
+    """Base class of kinds that act on the raw decisions of other triggers and do not read events.
+
+    The fields of a subclass are the keys of its TOML table. It defines `decide`, and `inputs` if it reads
+    other triggers.
+    """
 
     def inputs(self) -> tuple[str, ...]:
-        """Return the names of the triggers whose raw decisions it reads."""
+        """Return the names of the triggers whose raw decisions it reads; by default none."""
         return ()
 
     def levels(self) -> int:
-        """Return the levels of the expression by which it reads others; 0 if it reads none."""
+        """Return the levels of the expression by which it reads others; 0 if it reads none.
+
+        Override it for expressions that nest: the depth of a menu is bounded by it.
+        """
         return 1 if self.inputs() else 0
 
     def decide(self, raw: Mapping[str, BoolArray], n: int) -> BoolArray:
@@ -260,5 +269,6 @@ class BitKind(TomlTable, frozen=True):
         raise NotImplementedError
 
     def own_prescale(self, crossing_rate_hz: float) -> float:
-        """Return the factor by which the kind itself reduces its rate, given the crossing rate in Hz."""
+        """Return the factor by which the kind itself reduces its rate, given `crossing_rate_hz`, the crossing
+        rate in Hz. Override it for a kind that accepts at random."""
         return 1.0

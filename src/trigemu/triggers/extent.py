@@ -68,14 +68,24 @@ class Choice:
 
 @dataclass(frozen=True)
 class Extent:
-    """Conditions that all hold if and only if the trigger fires. conditions: compared by equality."""
+    """The conditions under which a trigger fires: it fires if and only if all of them hold.
+
+    Attributes
+    ----------
+    spans : tuple of Span
+        Numbers that must be within limits.
+    choices : tuple of Choice
+        Objects that must exist.
+    conditions : tuple of object
+        Further conditions, which are compared by equality.
+    """
 
     spans: tuple[Span, ...] = ()
     choices: tuple[Choice, ...] = ()
     conditions: tuple[object, ...] = ()
 
     def contains(self, other: Extent) -> bool:
-        """Whether it holds wherever the other does; False if that cannot be shown."""
+        """Return whether it holds wherever the `other` does; False if that cannot be shown."""
         return (
             all(_span_contains(span, other.spans) for span in self.spans)
             and all(any(own.contains(choice) for choice in other.choices) for own in self.choices)
@@ -84,7 +94,20 @@ class Extent:
 
 
 def extent_of(conditions: Iterable[Condition], spans: Iterable[Span] = ()) -> Extent:
-    """Return the extent in which all conditions hold and all numbers are within their spans."""
+    """Return the extent in which all conditions hold and all numbers are within their spans.
+
+    Parameters
+    ----------
+    conditions : iterable of Condition
+        The conditions.
+    spans : iterable of Span
+        Numbers with their limits.
+
+    Returns
+    -------
+    Extent
+        With comparisons of numbers as spans and choices, so that more inclusions can be shown.
+    """
     objects: dict[Derivation, list[float]] = {}
     found, others = list(spans), []
     for condition in (part for whole in conditions for part in _conjuncts(whole)):

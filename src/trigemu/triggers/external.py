@@ -53,6 +53,20 @@ class External(Kind, frozen=True):
 
 @dataclass(frozen=True)
 class CompiledExternal(Compiled):
+    """A compiled trigger that fires where a bit of a word in the sample is set.
+
+    Attributes
+    ----------
+    column : str
+        The column of words, with one value per event.
+    bit : int
+        The bit in the word.
+    crossing : int
+        The crossing that it is taken from, relative to that of the event.
+    cut : None
+        It gives decisions.
+    """
+
     column: str
     bit: int
     crossing: int

@@ -58,7 +58,7 @@ class Expression:
         return f"not {parts[0]}" if self.operation == "not" else f" {self.operation} ".join(parts)
 
     def evaluate(self, raw: Mapping[str, BoolArray]) -> BoolArray:
-        """Return bool[n] from the decisions bool[n] of its triggers, by name."""
+        """Return the decisions bool[n], given those of its triggers by name, `raw`."""
         if not self.operation:
             return raw[self.name]
         values = [operand.evaluate(raw) for operand in self.operands]
@@ -70,7 +70,28 @@ class Expression:
 
 
 def parse_expression(text: str) -> Expression:
-    """Parse an expression of trigger names joined by and, or, not; raise TrigemuError for anything else."""
+    """Parse an expression of trigger names joined by and, or, not.
+
+    Parameters
+    ----------
+    text : str
+        The expression.
+
+    Returns
+    -------
+    Expression
+        The expression as a tree.
+
+    Raises
+    ------
+    TrigemuError
+        If the text is anything else.
+
+    Examples
+    --------
+    >>> parse_expression("J100 and not G30").names()
+    ('J100', 'G30')
+    """
     with quoting(text):
         return _read(parse_tree(text, MAX_CHARACTERS))
 

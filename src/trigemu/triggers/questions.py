@@ -29,10 +29,21 @@ _waiting: dict[str, list[tuple[type, Callable[..., Any]]]] = {}
 class Question(Generic[P, R]):
     """A function of a trigger that classes of triggers may answer otherwise (functools.singledispatch).
 
+    Define one with `@Question` on the function that gives the default answer. A class gives its own answer
+    with `@question.register(Class)`.
+
     Parameters
     ----------
     default : callable
         The answer for every other trigger, which is its first argument.
+
+    Examples
+    --------
+    >>> from trigemu.api import CompiledThreshold, Question
+    >>> @Question
+    ... def stages(trigger): return 1
+    >>> @stages.register(CompiledThreshold)
+    ... def _(trigger): return 1 if trigger.requires is None else 2
     """
 
     def __init__(self, default: Callable[P, R]) -> None:
@@ -44,14 +55,15 @@ class Question(Generic[P, R]):
         _asked[name] = self
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Return the answer of the class of the trigger."""
         return self._dispatch(*args, **kwargs)
 
     def register(self, kind: type) -> Callable[[Callable[..., R]], Callable[..., R]]:
-        """Return a decorator of the answer for a class and those derived from it."""
+        """Return a decorator of the answer for the class `kind` and those derived from it."""
         return self._dispatch.register(kind)
 
     def is_answered(self, trigger: object) -> bool:
-        """Return whether a trigger does not get the default answer."""
+        """Return whether a `trigger` does not get the default answer."""
         return self._dispatch.dispatch(type(trigger)) is not self._dispatch.dispatch(object)
 
 
@@ -64,6 +76,11 @@ def answers(name: str, kind: type) -> Callable[[Callable[..., R]], Callable[...,
         The package of the plugin and the question: "trigemu_latency.single".
     kind : type
         The class of compiled triggers, or of kinds.
+
+    Returns
+    -------
+    callable
+        A decorator; the decorated function stays as it is.
 
     Examples
     --------
@@ -87,6 +104,18 @@ def answers(name: str, kind: type) -> Callable[[Callable[..., R]], Callable[...,
 def score_above(trigger: Compiled, work: Workspace, cut: float) -> FloatArray:
     """Evaluate a trigger where only scores above a cut matter.
 
+    By default all events are evaluated in full. Answer it where an upper bound of the score is cheap: rates
+    at high thresholds become faster.
+
+    Parameters
+    ----------
+    trigger : Compiled
+        A trigger with a cut.
+    work : Workspace
+        The n events.
+    cut : float
+        The cut.
+
     Returns
     -------
     float64[n]
@@ -98,34 +127,104 @@ def score_above(trigger: Compiled, work: Workspace, cut: float) -> FloatArray:
 
 @Question
 def objects_used(trigger: Compiled) -> Iterable[Use]:
-    """List the objects that a trigger looks at, each with the pT in GeV below which they make no difference
-    at its cut. By default every object of each collection matters."""
+    """List the objects that a trigger looks at.
+
+    By default every object of each collection matters. Answer it for a kind that needs a minimum pT, so that
+    softer objects are left out before anything is computed.
+
+    Parameters
+    ----------
+    trigger : Compiled
+        The trigger.
+
+    Returns
+    -------
+    iterable of (Derivation, float)
+        Each collection, with the pT in GeV below which its objects make no difference at the trigger's cut.
+    """
     return all_uses(trigger)
 
 
 @Question
 def without_soft_objects(trigger: Compiled, lowest: Mapping[Derivation, float]) -> Compiled:
-    """Make the same trigger on collections without the objects below the given pT in GeV, on which no
-    decision depends."""
+    """Make the same trigger on collections without soft objects.
+
+    By default it is the trigger itself. Answer it together with `objects_used`.
+
+    Parameters
+    ----------
+    trigger : Compiled
+        The trigger.
+    lowest : mapping of Derivation to float
+        For each collection, the pT in GeV below which no decision depends on its objects.
+
+    Returns
+    -------
+    Compiled
+        The same trigger, reading `harder_than` collections.
+    """
     return trigger
 
 
 @Question
 def preselection(trigger: Compiled) -> Condition | None:
-    """Return the condition of the events that a trigger is evaluated on, the others never fire; None: all."""
+    """Return the condition of the events that a trigger is evaluated on; the others never fire.
+
+    By default there is none. Answer it for an expensive score, so that others can share the selection of
+    events.
+
+    Parameters
+    ----------
+    trigger : Compiled
+        The trigger.
+
+    Returns
+    -------
+    Condition or None
+        None: all events.
+    """
     return None
 
 
 @Question
 def warnings_of(trigger: Compiled) -> tuple[str, ...]:
-    """Return what users should read beside the rates."""
+    """Return what users should read beside the rates.
+
+    By default nothing. Answer it for doubts that only the kind can have, such as a model trained on other
+    events.
+
+    Parameters
+    ----------
+    trigger : Compiled
+        The trigger.
+
+    Returns
+    -------
+    tuple of str
+        Sentences.
+    """
     return ()
 
 
 @Question
 def kind_extent(kind: Kind, context: Context) -> Extent | None:
-    """Describe in which events a kind fires, to find triggers that only accept events of another one; None if
-    this cannot be derived. Only asked of descriptions that compile."""
+    """Describe in which events a kind fires, to find triggers that only accept events of another one.
+
+    By default nothing is claimed. Answer it with `extent_of` the conditions of the kind. It is only asked of
+    descriptions that compile.
+
+    Parameters
+    ----------
+    kind : Kind
+        The description.
+    context : Context
+        The meaning of names.
+
+    Returns
+    -------
+    Extent or None
+        None if it cannot be derived.
+    """
     return None
 
 
@@ -138,6 +237,18 @@ def _(kind: ScoreKind, context: Context) -> Extent:
 
 @Question
 def cuts_on(kind: Kind) -> Iterable[tuple[str, float | None]]:
-    """List the numbers that a kind cuts on, in the observable language, each with its lower limit if it has
-    one. A decorrelated trigger beside it should depend on these."""
+    """List the numbers that a kind cuts on. A decorrelated trigger beside it should depend on these.
+
+    By default there are none.
+
+    Parameters
+    ----------
+    kind : Kind
+        The description.
+
+    Returns
+    -------
+    iterable of (str, float or None)
+        Numbers in the observable language, each with its lower limit if it has one.
+    """
     return ()

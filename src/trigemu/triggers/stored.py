@@ -39,6 +39,16 @@ class Stored(Kind, frozen=True):
 
 @dataclass(frozen=True)
 class CompiledStored(Compiled):
+    """A compiled trigger that repeats a decision recorded in the sample.
+
+    Attributes
+    ----------
+    column : str
+        The column of decisions, 0 or 1.
+    cut : None
+        It gives decisions.
+    """
+
     column: str
     cut: None = None
 

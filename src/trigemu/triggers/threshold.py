@@ -77,6 +77,18 @@ def _(kind: Threshold, context: Context) -> Extent:
 
 @dataclass(frozen=True)
 class CompiledThreshold(Compiled):
+    """A compiled trigger that cuts on one number.
+
+    Attributes
+    ----------
+    observable : Number
+        The score.
+    requires : Condition or None
+        The condition that an event must satisfy to have a score.
+    cut : float
+        The cut on the score.
+    """
+
     observable: Number
     requires: Condition | None
     cut: float

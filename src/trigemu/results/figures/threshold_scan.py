@@ -30,8 +30,26 @@ def draw_scan(
     budgets: Sequence[float] = (),
     title: str = "",
 ) -> Figure:
-    """Draw rates (name → float64[values]) against the values of a threshold, ± their errors as bands;
-    budgets in Hz are horizontal lines."""
+    """Draw rates against the values of a threshold.
+
+    Parameters
+    ----------
+    label : str
+        The label of the axis of values.
+    values : float64[v]
+        The values.
+    hz, error_hz : mapping of str to float64[v]
+        Rates in Hz and their errors, which are bands, by name.
+    budgets : sequence of float
+        Horizontal lines, in Hz.
+    title : str
+        The title.
+
+    Returns
+    -------
+    Figure
+        Curves.
+    """
     with figure() as (made, axes):
         highest = max((float(np.max(rate)) for rate in hz.values()), default=0.0)
         positive = highest > 0

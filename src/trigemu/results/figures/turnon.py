@@ -21,8 +21,24 @@ Bands = Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]
 def draw_efficiency(
     label: str, unit: str, edges: FloatArray, curves: Bands, gains: Bands, title: str = ""
 ) -> Figure:
-    """Draw curves, efficiencies with their intervals, above gains, differences ± their errors of those
-    curves that have one. Both by name, with value, low and high as float64[bins], NaN for no event."""
+    """Draw efficiencies with their intervals above gains, differences with their errors.
+
+    Parameters
+    ----------
+    label, unit : str
+        The observable, and its unit.
+    edges : float64[bins + 1]
+        The edges of the bins.
+    curves, gains : mapping of str to three of float64[bins]
+        Value, low and high of each curve, and of the gain of those that have one; NaN for no event.
+    title : str
+        The title.
+
+    Returns
+    -------
+    Figure
+        One panel, or two.
+    """
     edges = np.asarray(edges)
     with figure(5.6, 5.0 if gains else 4.0) as (made, axes):
         axes.remove()

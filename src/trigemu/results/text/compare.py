@@ -100,7 +100,18 @@ def _table(*columns: str, numbers: tuple[str, ...] = (), last: Kind = "name") ->
 
 
 def signed(hz: float, error_hz: float) -> str:
-    """Format a difference as `+1.350±0.045 kHz`, or `0` where there is none."""
+    """Format a difference of rates.
+
+    Parameters
+    ----------
+    hz, error_hz : float
+        In Hz.
+
+    Returns
+    -------
+    str
+        `+1.350±0.045 kHz`, or `0` where there is none.
+    """
     text = unsigned(hz, error_hz)
     return text if hz <= 0 or text.startswith("0") else f"+{text}"
 

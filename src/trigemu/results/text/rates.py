@@ -18,7 +18,20 @@ from trigemu.samples import HALF_NAMES, Catalogue
 
 
 def as_dict(result: MenuRates, version: str) -> dict[str, Any]:
-    """Return the JSON document of `trigemu run`; rates in Hz, absent numbers null."""
+    """Return the JSON document of `trigemu run`.
+
+    Parameters
+    ----------
+    result : MenuRates
+        The rates.
+    version : str
+        The version of trigemu.
+
+    Returns
+    -------
+    dict
+        Rates in Hz; absent numbers are None.
+    """
     menu, catalogue = result.menu, result.catalogue
     return {
         "menu": {
@@ -128,8 +141,17 @@ def in_cell(names: Sequence[str]) -> str:
 
 
 def row(trigger: TriggerRates) -> dict[str, Any]:
-    """Return all numbers of a trigger or group, by their keys in JSON and CSV. In a menu without levels there
-    is neither level nor lost_….
+    """Return all numbers of a trigger or group, by their keys in JSON and CSV.
+
+    Parameters
+    ----------
+    trigger : TriggerRates
+        The rates.
+
+    Returns
+    -------
+    dict of str to object
+        In a menu without levels there is neither level nor lost_….
     """
     numbers: dict[str, Any] = {"name": trigger.name, "kind": trigger.kind, "group": trigger.group}
     if trigger.level:

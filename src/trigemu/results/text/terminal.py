@@ -39,7 +39,12 @@ class Table:
     """A table without lines, with bold headings, that fits the width it is printed at.
 
     Where it is too wide, columns give way, and a note says so; `trigemu.results.text.fitting` has the order.
-    title: a line above it. heads, rows: its columns, and the cells of its rows with their styles.
+    Its columns are in `heads`, its rows in `rows`.
+
+    Parameters
+    ----------
+    title : str
+        A line above it.
     """
 
     def __init__(self, title: str = "") -> None:
@@ -58,24 +63,35 @@ class Table:
     ) -> None:
         """Add a column.
 
-        key: it identifies the row, as names and labels do by default. gives_way: where the table is too wide,
-        columns with the highest number are left out first, those with 0 never. joined: it stays beside the
-        column before it.
+        Parameters
+        ----------
+        header : str
+            Its heading.
+        kind : {"number", "name", "label", "text"}
+            Numbers are aligned to the right; names come from files; labels are words; texts may be wrapped.
+        key : bool, optional
+            Whether it identifies the row; by default names and labels do.
+        gives_way : int
+            Where the table is too wide, columns with the highest number are left out first, those with 0
+            never.
+        joined : bool
+            Whether it stays beside the column before it.
         """
         is_key = kind in ("name", "label") if key is None else key
         self.heads.append(Head(printable(header), kind, is_key, gives_way, joined))
 
     def add_row(self, *cells: str, style: str = "") -> None:
-        """Add a row; cells that are left out at its end are empty."""
+        """Add a row of `cells`, in a `style` of rich; cells that are left out at its end are empty."""
         filled = (*map(printable, cells), *("" for _ in self.heads[len(cells) :]))
         self.rows.append((filled, style))
 
     def fits(self, options: ConsoleOptions) -> bool:
-        """Return whether nothing gives way."""
+        """Return whether nothing gives way at the width in `options`."""
         return fit(self._columns(options.encoding), options.max_width).whole
 
     def left_out(self, options: ConsoleOptions) -> tuple[list[str], int]:
-        """Return the columns that give way, and the width at which none would have to."""
+        """Return the columns that give way at the width in `options`, and the width at which none would have
+        to."""
         layout = fit(self._columns(options.encoding), options.max_width)
         return [self.heads[i].text for i in layout.left_out], layout.needed
 
@@ -85,7 +101,7 @@ class Table:
         return {cells[i] for cells, _ in self.rows for i in of}
 
     def lines(self, options: ConsoleOptions) -> Iterator[Text]:
-        """Yield the lines of the table."""
+        """Yield the lines of the table, for the width and the encoding in `options`."""
         if self.title:
             title = spelled(self.title, options.encoding, self.names())
             yield from _wrapped(Text(title, "italic"), options.max_width)
@@ -238,12 +254,35 @@ class Line:
 
 
 def plain(text: str, style: str = "", names: Iterable[str] = ()) -> RenderableType:
-    """Return a line of text. names: those in it that come from files."""
+    """Return a line of text, which is broken at spaces where it is too long.
+
+    Parameters
+    ----------
+    text : str
+        The line.
+    style : str
+        A style of rich, such as "bold".
+    names : iterable of str
+        The names in it that come from files.
+
+    Returns
+    -------
+    renderable of rich
+        The line.
+    """
     return Line(text, style, names)
 
 
 class Page:
-    """Tables and lines, with notes below them: first of what gave way, then the given ones."""
+    """Tables and lines, with notes below them: first of what gave way, then the given ones.
+
+    Parameters
+    ----------
+    parts : iterable of Table, str, or other renderables of rich
+        Tables and lines.
+    notes : iterable of str
+        Lines.
+    """
 
     def __init__(self, parts: Iterable[RenderableType], notes: Iterable[str] = ()) -> None:
         self.parts, self.notes = [*parts], [*notes]

@@ -44,7 +44,13 @@ def as_html(shown: RenderableType) -> str:
 
 
 def table_css() -> str:
-    """Return the style sheet of tables."""
+    """Return the style sheet of tables.
+
+    Returns
+    -------
+    str
+        CSS.
+    """
     return resources.files("trigemu.results").joinpath("tables.css").read_text(encoding="utf-8")
 
 

@@ -32,8 +32,14 @@ _LONGEST = 60
 class Histograms:
     """Histograms over common bins.
 
-    label: of the axis, with its unit. edges: float64[bins + 1]. of: by name, values and variances,
-    float64[bins] each; the name "" is that of a single one.
+    Attributes
+    ----------
+    label : str
+        The label of the axis, with its unit.
+    edges : float64[bins + 1]
+        The edges of the bins.
+    of : mapping of str to (float64[bins], float64[bins])
+        Values and variances by name; the name "" is that of a single one.
     """
 
     label: str
@@ -44,38 +50,49 @@ class Histograms:
 class View(ABC, Generic[R]):
     """How a result of a kind is shown.
 
-    index: columns of the data frame that identify a row.
+    Derive from it, and define `line`, `tables`, `document`, `rows` and `figures`; the other methods follow
+    from these.
+
+    Attributes
+    ----------
+    index : tuple of str
+        Columns of the data frame that identify a row.
     """
 
     index: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def line(self, result: R) -> str:
-        """Return what a line says of it, to follow the name of its class."""
+        """Return what a line says of the `result`, to follow the name of its class."""
 
     @abstractmethod
     def tables(self, result: R) -> RenderableType:
-        """Return what the command prints."""
+        """Return what the command prints of the `result`: usually a `Page`."""
 
     @abstractmethod
     def document(self, result: R) -> Any:
-        """Return the document that the command writes with --json."""
+        """Return the document that the command writes with --json of the `result`, of dicts, lists, texts and
+        numbers."""
 
     @abstractmethod
     def rows(self, result: R) -> Sequence[Mapping[str, Any]]:
-        """Return the rows of the data frame; the first has all columns."""
+        """Return the rows of the data frame of the `result`; the first has all columns."""
 
     @abstractmethod
     def figures(self, result: R) -> Iterator[Figure]:
-        """Draw its figures."""
+        """Draw the figures of the `result`."""
 
     def histograms(self, result: R, **options: bool) -> Histograms:
-        """Return its histograms."""
+        """Return the histograms of the `result`, in a variant that `options` choose.
+
+        Override it for a result that is `WithHistogram`; by default there are none, and TrigemuError is
+        raised.
+        """
         raise TrigemuError(f"{type(result).__name__} is no histogram")
 
     def text(self, result: R) -> str:
-        """Return what the command line prints of a result: as wide as the terminal if there is one, in the
-        characters that the standard output has."""
+        """Return what the command line prints of the `result`: as wide as the terminal if there is one, in
+        the characters that the standard output has."""
         encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
         written = io.BytesIO()
         stream = io.TextIOWrapper(written, encoding, errors="backslashreplace", newline="\n")
@@ -88,19 +105,19 @@ class View(ABC, Generic[R]):
         return written.getvalue().decode(encoding).removesuffix("\n")
 
     def html(self, result: R) -> str:
-        """Return the text as HTML, in the style of the report."""
+        """Return the text of the `result` as HTML, in the style of the report."""
         from trigemu.results.views.table_html import as_html
 
         return as_html(self.tables(result))
 
     def frame(self, result: R) -> Any:
-        """Return the numbers as a pandas.DataFrame."""
+        """Return the numbers of the `result` as a pandas.DataFrame."""
         from trigemu.results.views.data_frame import as_frame
 
         return as_frame(self.rows(result), self.index)
 
     def axes(self, result: R) -> Any:
-        """Draw the figures of a result with pyplot; return the axes of each, or of the only one."""
+        """Draw the figures of the `result` with pyplot; return the axes of each, or of the only one."""
         from trigemu.results.figures.style import managed
 
         with managed():
@@ -108,17 +125,40 @@ class View(ABC, Generic[R]):
         return found[0] if len(found) == 1 else found
 
     def histogram(self, result: R, name: str | None, **options: bool) -> Any:
-        """Return a hist.Hist of a result."""
+        """Return a hist.Hist of the `result`: that of a `name`, or all; in a variant that `options`
+        choose."""
         from trigemu.results.views.uhi_histogram import as_histogram
 
         return as_histogram(self.histograms(result, **options), name)
 
 
 def of_json(text: str) -> Any:
-    """Return a document from what is written to a file, so that both are the same."""
+    """Return a document from what is written to a file, so that both are the same.
+
+    Parameters
+    ----------
+    text : str
+        JSON.
+
+    Returns
+    -------
+    object
+        The document.
+    """
     return json.loads(text)
 
 
 def name(text: str) -> str:
-    """Return a name for a line."""
+    """Return a name for a line.
+
+    Parameters
+    ----------
+    text : str
+        The name.
+
+    Returns
+    -------
+    str
+        In quotes, and shortened if it is long.
+    """
     return repr(excerpt(text, _LONGEST))

@@ -41,7 +41,15 @@ class Piece(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The entries from first to last of a column."""
+    """A part of a column that is decoded together.
+
+    Attributes
+    ----------
+    column : hashable
+        The column.
+    first, last : int
+        The entries from first to last − 1.
+    """
 
     column: Hashable
     first: int
@@ -110,8 +118,17 @@ class Decoded(Generic[A]):
     def read(
         self, parts: Iterable[Part], start: int, stop: int, decode: Callable[[Part], A]
     ) -> dict[Part, A]:
-        """Return some parts, of which entries from start to stop are read. Threads that ask for the same
-        parts at once share the work of decoding them."""
+        """Return parts of columns, decoded. Threads that ask for the same parts at once share the work.
+
+        Parameters
+        ----------
+        parts : iterable of Part
+            The parts.
+        start, stop : int
+            The range of entries that is read of them.
+        decode : callable
+            Decodes a part; what it returns has `nbytes`.
+        """
         found: dict[Part, _Decoding[A]] = {}
         for part in parts:
             with _lock:

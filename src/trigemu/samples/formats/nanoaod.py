@@ -37,6 +37,7 @@ SCALARS = {
 }
 OWN = {"weight": "genWeight", "id": "event", "parent": "parent"}
 SUMS = ("genEventSumw", "genEventSumw_")
+#: How the names of branches with recorded decisions begin.
 DECISIONS = ("HLT_", "L1_")
 #: Types of the fields of an RNTuple.
 _NUMBERS = {

@@ -15,7 +15,18 @@ from trigemu.support import Array, IntArray, kernel
 
 
 def schema_of(needs: Iterable[Need]) -> Schema:
-    """Return the schema of a file with these columns: (collection or "" for a scalar, column)."""
+    """Return the schema of a file with some columns.
+
+    Parameters
+    ----------
+    needs : iterable of Need
+        The columns: (collection or "" for a scalar, column).
+
+    Returns
+    -------
+    Schema
+        The columns by collection.
+    """
     collections: dict[str, set[str]] = {}
     for collection, column in needs:
         collections.setdefault(collection, set()).add(column)
@@ -24,15 +35,43 @@ def schema_of(needs: Iterable[Need]) -> Schema:
 
 
 def flat(array: ak.Array) -> tuple[IntArray, Array]:
-    """Return offsets int64[n + 1] from 0, and the flat content of all lists."""
+    """Return lists as a flat array.
+
+    Parameters
+    ----------
+    array : ak.Array
+        A list of numbers for each event.
+
+    Returns
+    -------
+    offsets : int64[n + 1]
+        Where the list of each event begins, from 0.
+    content : array
+        The numbers of all lists.
+    """
     layout = array.layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets)
     return offsets, ak.to_numpy(layout.content)[: offsets[-1]]
 
 
 def collection_of(columns: Mapping[str, tuple[IntArray, Array]]) -> Collection:
-    """Make a collection from offsets and flat columns; objects are sorted in descending pT, if there is a
-    pT."""
+    """Make a collection from flat columns; objects are sorted in descending pT, if there is a pT.
+
+    Parameters
+    ----------
+    columns : mapping of str to (int64[n + 1], array)
+        Offsets and numbers of each column, as from `flat`.
+
+    Returns
+    -------
+    Collection
+        The objects.
+
+    Raises
+    ------
+    SampleError
+        If columns have different numbers of objects, or these are damaged.
+    """
     offsets: IntArray | None = None
     for name, (own, _) in columns.items():
         if offsets is None:

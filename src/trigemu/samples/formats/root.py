@@ -26,7 +26,11 @@ from trigemu.support import CHUNK_EVENTS, Array, IntArray
 
 @dataclass
 class RootFile(Source):
-    """One file, opened when first used."""
+    """Base class of formats in ROOT files: one file, opened when first used.
+
+    A format defines `_branches` and `_own`, `trees`, and what else its files have (`Source`). Override
+    `_single` and `_converted` where units or types differ from those of `Events`.
+    """
 
     @cached_property
     @abstractmethod

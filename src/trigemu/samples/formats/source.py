@@ -17,7 +17,15 @@ from trigemu.support import Array, BoolArray, fingerprint
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns in a file: those of each collection, and the names of the scalars."""
+    """The columns of a file.
+
+    Attributes
+    ----------
+    collections : mapping of str to frozenset of str
+        The columns of each collection, by its name.
+    scalars : frozenset of str
+        The numbers per event.
+    """
 
     collections: Mapping[str, frozenset[str]]
     scalars: frozenset[str]
@@ -25,7 +33,21 @@ class Schema:
 
 @dataclass(frozen=True)
 class ReadEvents:
-    """Columns as read from a file, as in `Events`, but with weights in the generator's unit."""
+    """Columns as read from a file, as in `Events`, but with weights in the generator's unit.
+
+    Attributes
+    ----------
+    weight : array[n]
+        Generator weights; 1 where the file has none.
+    id : array[n]
+        Event numbers, integers.
+    parent : array[n]
+        Numbers of the generated interactions; those of the events where the file has none.
+    collections : mapping of str to Collection
+        Objects, by singular name; pT in descending order within an event.
+    scalars : mapping of str to array[n]
+        Numbers per event.
+    """
 
     weight: Array
     id: Array
@@ -38,8 +60,14 @@ class ReadEvents:
 class Beginning:
     """The information by which a format may recognise its own files.
 
-    folder: whether it is a folder of files. start: its first 512 bytes, decompressed. trees: names of the
-    top-level objects of a ROOT file.
+    Attributes
+    ----------
+    folder : bool
+        Whether it is a folder of files.
+    start : bytes
+        Its first 512 bytes, decompressed.
+    trees : tuple of str
+        Names of the top-level objects of a ROOT file.
     """
 
     folder: bool
@@ -87,18 +115,22 @@ class Source(ABC):
 
     @classmethod
     def recognises(cls, beginning: Beginning) -> bool:
-        """Return whether a file is in this format; by default, whether it has one of `trees`."""
+        """Return whether a file with this `beginning` is in this format; by default, whether it has one of
+        `trees`.
+
+        Override it for files that are not ROOT files.
+        """
         return any(tree in beginning.trees for tree in cls.trees)
 
     @property
     @abstractmethod
     def entries(self) -> int:
-        """The number of events."""
+        """The number of events. It opens the file."""
 
     @property
     @abstractmethod
     def schema(self) -> Schema:
-        """The columns that can be read."""
+        """The columns that can be read. A menu that needs others is refused before any event is read."""
 
     @abstractmethod
     def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
@@ -119,34 +151,54 @@ class Source(ABC):
 
     @property
     def identity(self) -> str:
-        """What changes when its content does, as far as that is known; by default where it is."""
+        """A text that changes when the content does, as far as that is known; by default a digest of the
+        path.
+
+        Override it where the file tells more, such as its size: results are kept and found again by this
+        text.
+        """
         return fingerprint(self.path)
 
     @property
     def boundaries(self) -> tuple[int, ...]:
-        """Entries at which reading can begin at no extra cost, from 0 to `entries`, ascending."""
+        """Entries at which reading can begin at no extra cost, from 0 to `entries`, ascending.
+
+        Override it for files in compressed blocks: work is divided there.
+        """
         return (0, self.entries)
 
     @property
     def sum_of_weights(self) -> float:
-        """The sum over all generated events, including those that a skim dropped. By default every event is
-        in the file and has weight 1."""
+        """The sum over all generated events, including those that a skim dropped.
+
+        Override it if there are weights, or if the file knows of events that are not in it. By default every
+        event is in the file and has weight 1.
+        """
         return float(self.entries)
 
     @property
     def neighbours(self) -> Literal["none", "line", "orbit"]:
         """Whether the entries are consecutive crossings ("line"), consecutive crossings of whole orbits, the
-        last of which is followed by the first ("orbit"), or unrelated ("none")."""
+        last of which is followed by the first ("orbit"), or unrelated ("none").
+
+        Override it for recorded crossings, so that triggers can look at the ones before and after.
+        """
         return "none"
 
     @property
     def has_parents(self) -> bool:
-        """Whether the file identifies events made from the same interaction; if not, no two events were."""
+        """Whether the file identifies events made from the same interaction; by default no two events were.
+
+        Override it together with `ReadEvents.parent`.
+        """
         return False
 
     @property
     def stored(self) -> tuple[str, ...]:
-        """The names of the recorded decisions."""
+        """The names of the recorded decisions; by default there are none.
+
+        Override it together with `read_stored`, so that menus can use them and be compared with them.
+        """
         return ()
 
     def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:

@@ -109,9 +109,26 @@ class Engine:
     def over(
         self, work: Work[U, R], units: Sequence[U], progress: Callable[[int], None] | None = None
     ) -> Iterator[R]:
-        """Do a work, and yield results of consecutive units, in their order; together these are all units.
+        """Do a work on units, and yield its results.
 
-        progress: called with the number of events done since it was called last.
+        Parameters
+        ----------
+        work : Work
+            What is done with a unit, and how results are merged.
+        units : sequence of Unit
+            The parts of the work, such as chunks of files.
+        progress : callable, optional
+            Called with the number of events done since the last call.
+
+        Yields
+        ------
+        object
+            Results of consecutive units, in their order; together these are all units.
+
+        Raises
+        ------
+        TrigemuError
+            If a unit fails and is not left out.
         """
         parts = self._parts(work, units)
         if self.executor is None:
@@ -161,8 +178,31 @@ class Engine:
                     left, failures = deque(unit for unit in left if not work.skips(unit)), 0
 
     def gives_up(self, work: Work[U, R], unit: U, error: Exception, host: str, failures: int) -> bool:
-        """Wait for another attempt at a unit and return False, if it may succeed; else raise its error, or
-        return True where the unit is left out."""
+        """Wait before another attempt at a unit, or give it up.
+
+        Parameters
+        ----------
+        work : Work
+            The work.
+        unit : Unit
+            The unit that failed.
+        error : Exception
+            What was raised.
+        host : str
+            Where it failed; empty for this process.
+        failures : int
+            How often it failed.
+
+        Returns
+        -------
+        bool
+            False if another attempt may succeed; True if the unit is left out.
+
+        Raises
+        ------
+        TrigemuError
+            The error of the unit, if it may neither be tried again nor left out.
+        """
         if isinstance(error, RetryableError) and failures <= self.retries:
             self.retried += 1
             time.sleep(min(unit.pause * 2 ** (failures - 1), LONGEST_PAUSE))
@@ -172,7 +212,22 @@ class Engine:
         return True
 
     def kept(self, work: Work[U, R], units: Sequence[U], results: Sequence[R]) -> R:
-        """Merge the results of units; keep them in the checkpoint, if there is one."""
+        """Merge the results of units, and keep them in the checkpoint, if there is one.
+
+        Parameters
+        ----------
+        work : Work
+            The work.
+        units : sequence of Unit
+            Consecutive units.
+        results : sequence
+            The result of each.
+
+        Returns
+        -------
+        object
+            The merged result.
+        """
         result = work.merge(results) if len(results) > 1 else results[0]
         if self.checkpoint:
             keys = tuple(unit.key for unit in units)

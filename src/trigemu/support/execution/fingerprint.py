@@ -18,11 +18,30 @@ _ROOT = Path(__file__).parents[2]
 
 
 def fingerprint(*values: object, without: Iterable[str] = ()) -> str:
-    """Return 64 hexadecimal digits that depend on the content of values alone.
+    """Return a text that is the same for equal values in every process, and another one for any other value.
 
-    Values may be numbers, texts, bytes, arrays, dataclasses, msgspec structs, enumerations, functions and
-    classes of modules, and tuples, lists, sets and mappings of these; TypeError for others. without: fields
-    of dataclasses and structs that make no difference.
+    Parameters
+    ----------
+    *values : object
+        Numbers, texts, bytes, arrays, dataclasses, msgspec structs, enumerations, functions and classes of
+        modules, and tuples, lists, sets and mappings of these.
+    without : iterable of str
+        Fields of dataclasses and structs that are left out.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+
+    Raises
+    ------
+    TypeError
+        If a value is of another type.
+
+    Examples
+    --------
+    >>> fingerprint({"pt": 20.0, "eta": 2.4}) == fingerprint({"eta": 2.4, "pt": 20.0})
+    True
     """
     return _digest(values, frozenset(without)).hex()
 
@@ -72,7 +91,18 @@ def _is_bound(function: Any) -> bool:
 
 @cache
 def digest_of_code(*folders: Path) -> str:
-    """Return the digest of the Python files of trigemu, and of those in further folders."""
+    """Return a digest of the Python files of trigemu, for what is kept only as long as the code is the same.
+
+    Parameters
+    ----------
+    *folders : Path
+        Further folders with Python files.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
+    """
     digest = hashlib.sha256()
     for folder in (_ROOT, *folders):
         for file in sorted(folder.rglob("*.py")):

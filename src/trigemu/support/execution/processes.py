@@ -81,7 +81,7 @@ class WorkerPool:
 
 @contextmanager
 def worker_pool(number: int) -> Iterator[WorkerPool]:
-    """Yield processes of this machine, which are ended when the block is left, whatever they do then.
+    """Start processes of this machine; they are ended when the block is left, whatever they do then.
 
     Parameters
     ----------

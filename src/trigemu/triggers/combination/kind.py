@@ -49,6 +49,7 @@ from trigemu.triggers.combination.pairs import (
 from trigemu.triggers.extent import Choice, Extent
 from trigemu.triggers.questions import cuts_on, kind_extent, objects_used, without_soft_objects
 
+#: The largest number of legs.
 MAX_LEGS = 12
 #: The largest number of cuts on pairs: three times the number of pairs of twelve legs.
 MAX_PAIRS = 200
@@ -188,8 +189,19 @@ def _(kind: Combination, context: Context) -> Extent:
 
 @dataclass(frozen=True)
 class CompiledCombination(Compiled):
-    """A compiled combination. cuts: on pairs of legs and on all of them. twins: for each leg, the earlier leg
-    that may be exchanged with it, or −1."""
+    """A compiled combination.
+
+    Attributes
+    ----------
+    legs : tuple of CompiledLeg
+        The objects.
+    cuts : tuple of Cut
+        Cuts on pairs of legs and on all of them.
+    twins : tuple of int
+        For each leg, the earlier leg that it may be exchanged with, or −1.
+    cut : None
+        It gives decisions.
+    """
 
     legs: tuple[CompiledLeg, ...]
     cuts: tuple[Cut, ...]
@@ -211,7 +223,19 @@ class CompiledCombination(Compiled):
         return fired
 
     def search(self, work: Workspace, events: IntArray, starts: IntArray, objects: FloatArray) -> BoolArray:
-        """Search some events for a choice among their candidates, bool[s]; see `legs.candidates`."""
+        """Search s events for a choice among their candidates; return whether there is one, bool[s].
+
+        Parameters
+        ----------
+        work : Workspace
+            The n events.
+        events : int64[s]
+            Those to be searched.
+        starts : int64[legs, s + 1]
+            For each leg, where the candidates of each event begin.
+        objects : float64[1 + columns, candidates]
+            The row of each candidate, and its `COLUMNS`.
+        """
         fired = np.zeros(len(events), np.bool_)
         chosen = np.empty(len(self.legs), np.int64)
         if (at := search(starts, objects, *self._arrays, chosen, fired, MATCH_AFTER, MAX_STEPS)) >= 0:
@@ -231,9 +255,17 @@ class CompiledCombination(Compiled):
         return self.arrays()
 
     def arrays(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the trigger as arrays. int64[legs, 2]: for each leg, a number for its collection, and its
-        twin. int64[c, 5]: for each cut, its two legs, the quantity, its side, and the start of its
-        numbers. float64[k]: these numbers."""
+        """Return the trigger as arrays, for compiled loops.
+
+        Returns
+        -------
+        of_legs : int64[legs, LEG]
+            For each leg, a number for its collection, and its twin.
+        cuts : int64[c, CUT]
+            For each cut, its two legs, the quantity, its side, and the start of its numbers.
+        numbers : float64[k]
+            These numbers.
+        """
         bases = [leg.objects.base for leg in self.legs]
         begin = np.cumsum([0, *(len(cut.numbers) for cut in self.cuts)]).tolist()
         cuts = [(*cut.legs, cut.quantity, cut.side, at) for cut, at in zip(self.cuts, begin, strict=False)]
@@ -258,8 +290,9 @@ def _(trigger: CompiledCombination, lowest: Mapping[Derivation, float]) -> Compi
     return replace(trigger, legs=tuple(legs))
 
 
-#: Columns of the arrays of legs and of cuts.
+#: Columns of the array of legs (`CompiledCombination.arrays`).
 LEG = 2
+#: Columns of the array of cuts.
 CUT = 5
 
 
@@ -313,12 +346,31 @@ def search(
     match_after: int,
     most: int,
 ) -> int:
-    """Search depth first: choose a candidate for each leg in turn, and step back when none is left. `chosen`,
-    int64[legs], is working memory; `fired`, bool[n], initially false, is the result. Returns −1, or the first
-    event that would take more than `most` trials; after `match_after` trials it is made sure that there are
-    enough objects.
+    """Search events depth first: choose a candidate for each leg in turn, and step back when none is left.
 
     Deliberately a single kernel: with the test of a candidate in a separate one it takes five times as long.
+
+    Parameters
+    ----------
+    starts : int64[legs, s + 1]
+        For each leg, where the candidates of each event begin.
+    objects : float64[1 + columns, candidates]
+        The row of each candidate, and its `COLUMNS`.
+    of_legs, cuts, numbers : arrays
+        As from `CompiledCombination.arrays`.
+    chosen : int64[legs]
+        Working memory.
+    fired : bool[s]
+        The result; initially false.
+    match_after : int
+        After this number of trials, events without enough objects for all legs are given up.
+    most : int
+        The largest number of trials in one event.
+
+    Returns
+    -------
+    int
+        −1, or the first event that would take more trials.
     """
     legs, n = starts.shape[0], starts.shape[1] - 1
     for s in range(n):

@@ -98,7 +98,19 @@ def _(kind: LegThreshold, context: Context) -> Extent | None:
 
 @dataclass(frozen=True)
 class CompiledLegThreshold(Compiled):
-    """A compiled leg threshold. combination: without the threshold. column: what the threshold is on."""
+    """A compiled leg threshold: the score is the largest threshold on one leg with which a combination fires.
+
+    Attributes
+    ----------
+    combination : CompiledCombination
+        The combination without the threshold.
+    leg : int
+        The number of the leg.
+    column : Column
+        The column of the leg's objects that the threshold is on.
+    cut : float
+        The threshold.
+    """
 
     combination: CompiledCombination
     leg: int
@@ -113,7 +125,7 @@ class CompiledLegThreshold(Compiled):
         return _score_above(self, work, -math.inf)
 
     def fired_above(self, cut: float) -> CompiledCombination:
-        """Return the combination that fires where the score is above a cut."""
+        """Return the combination that fires where the score is above a `cut`."""
         legs = [*self.combination.legs]
         windows = (*legs[self.leg].windows, (self.column, Window(above=cut)))
         legs[self.leg] = replace(legs[self.leg], windows=windows)

@@ -1,0 +1,118 @@
+"""What the documentation of a public name lacks: that of a function, a class with its methods, a constant."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+#: Methods of Python that users call by a sign; the others mean what they always mean.
+_SIGNS = {"__add__", "__call__", "__getitem__"}
+
+
+def lacks_of(value: Any) -> list[str]:
+    """What the documentation of a function or class lacks."""
+    if inspect.isclass(value):
+        return list(_class(value))
+    return list(_function(value))
+
+
+def lacks_of_constant(module: Any, name: str) -> list[str]:
+    """A constant is described by a comment with a colon, in the line before it."""
+    lines, assigned = _assigned(module.__file__)
+    if name not in assigned or not lines[assigned[name] - 2].startswith("#:"):
+        return ["no comment #: before it"]
+    return []
+
+
+@cache
+def _assigned(file: str) -> tuple[list[str], dict[str, int]]:
+    source = Path(file).read_text()
+    found = {}
+    for node in ast.parse(source).body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        found.update({target.id: node.lineno for target in targets if isinstance(target, ast.Name)})
+    return source.splitlines(), found
+
+
+def _summary(text: str, name: str) -> Iterator[str]:
+    """It has one, and not that which dataclasses get of their own."""
+    if not re.match(r"[A-Z`(\[αη]", text) or text.startswith(f"{name}("):
+        yield f"no summary: {text[:40]!r}"
+    elif re.match(r"(Of|What|Those|That) ", text):
+        yield f"a summary that is no sentence: {text[:40]!r}"
+
+
+def _section(text: str, name: str) -> str | None:
+    found = re.search(rf"^{name}\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    return found and found[1]
+
+
+def _described(text: str, section: str) -> list[str]:
+    """The names that a section describes, in its order."""
+    lines = re.findall(r"^(\*{0,2}\w[\w, *]*)(?: : .*)?$", _section(text, section) or "", re.MULTILINE)
+    return [name.lstrip("*") for line in lines for name in line.split(", ")]
+
+
+def _function(value: Any) -> Iterator[str]:
+    text = inspect.getdoc(value) or ""
+    yield from _summary(text, value.__name__)
+    yield from _call(value, text)
+    if _section(text, "Returns") is None and _section(text, "Yields") is None and _gives(value):
+        yield "no section Returns"
+
+
+def _call(value: Any, text: str) -> Iterator[str]:
+    parameters = [name for name in inspect.signature(value).parameters if name not in ("self", "cls")]
+    if hasattr(value, "_defn"):  # an intrinsic of numba, whose first parameter is the typing context
+        parameters = parameters[1:]
+    if _described(text, "Parameters") != parameters:
+        yield f"parameters: {_described(text, 'Parameters')} are not {parameters}"
+
+
+def _gives(value: Any) -> bool:
+    return getattr(inspect.unwrap(value), "__annotations__", {}).get("return") not in (None, "None")
+
+
+def _class(value: Any) -> Iterator[str]:
+    text = inspect.cleandoc(vars(value).get("__doc__") or "")
+    yield from _summary(text, value.__name__)
+    every, own = _fields(value), vars(value).get("__annotations__", {})
+    described = _described(text, "Attributes")
+    complete = described in (every, [field for field in every if field in own])
+    if every and not complete and _section(text, "Parameters") is None:
+        yield f"attributes: {described} are not {every}"
+    for name, member in vars(value).items():
+        if name in _SIGNS or not name.startswith("_"):
+            yield from (f"{name}: {what}" for what in _member(value, name, member))
+
+
+def _fields(value: type) -> list[str]:
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+    else:
+        names = [*getattr(value, "__struct_fields__", getattr(value, "_fields", ()))]
+    return [name for name in names if not name.startswith("_")]
+
+
+def _member(owner: type, name: str, member: Any) -> Iterator[str]:
+    made = getattr(member, "fget", None) or getattr(member, "func", None) or member
+    made = made.__func__ if isinstance(made, classmethod | staticmethod) else made
+    if not inspect.isfunction(made) or not made.__module__.startswith("trigemu"):
+        return
+    if any(name in vars(base) for base in owner.__mro__[1:]):  # documented where it is defined first
+        return
+    text = inspect.getdoc(made) or ""
+    yield from _summary(text, name)
+    if name.startswith("_") or made is getattr(member, "fget", None) or made is getattr(member, "func", None):
+        return
+    for parameter in list(inspect.signature(made).parameters)[not isinstance(member, staticmethod) :]:
+        if parameter not in _described(text, "Parameters") and f"`{parameter}`" not in text:
+            yield f"its parameter {parameter} is not described"
