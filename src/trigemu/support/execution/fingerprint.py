@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from trigemu.support.own_plugins import NAMES, OWN
+
 _ROOT = Path(__file__).parents[2]
 
 
@@ -91,7 +93,8 @@ def _is_bound(function: Any) -> bool:
 
 @cache
 def digest_of_code(*folders: Path) -> str:
-    """Return a digest of the Python files of trigemu, for what is kept only as long as the code is the same.
+    """Return a digest of the Python files of trigemu and of the plugins that come with it, for what is kept
+    only as long as the code is the same.
 
     Parameters
     ----------
@@ -104,7 +107,10 @@ def digest_of_code(*folders: Path) -> str:
         64 hexadecimal digits.
     """
     digest = hashlib.sha256()
-    for folder in (_ROOT, *folders):
+    own = (_ROOT.with_name(f"{OWN}{name}") for name in sorted(NAMES))
+    for folder in (_ROOT, *own, *folders):
         for file in sorted(folder.rglob("*.py")):
-            digest.update(file.relative_to(folder).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+            digest.update(
+                file.relative_to(folder.parent).as_posix().encode() + b"\0" + file.read_bytes() + b"\0"
+            )
     return digest.hexdigest()
