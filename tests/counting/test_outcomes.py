@@ -113,6 +113,10 @@ def test_any_of_some_nodes_and_none(drawn: tuple[Graph, np.ndarray], data: st.Da
     for row, of in enumerate(fired):
         none = probability(graph, of, lambda accepted: not accepted & some)
         assert found[row] == pytest.approx([1.0 - none, none], **close)
+        if none in (0.0, 1.0):  # to the last bit
+            assert found[row, 0] == 1.0 - none
+        if none == 1.0:
+            assert found[row, 1] == 1.0
         for node in range(len(of)):
             expected = probability(graph, of, lambda accepted, node=node: accepted & some == {node})
             assert unique[row, node] == pytest.approx(expected, **close)
