@@ -3,7 +3,8 @@
     python benchmarks/same_outputs.py BEFORE AFTER
 
 Runs the commands of both on the menus that come with trigemu, each with its own `src` and `plugins`, and
-compares JSON and CSV to the byte, and the cells of reports. Words may differ: warnings, notes, column heads,
+compares JSON and CSV to the byte, and the cells of reports. A checkout is run by the Python in its folder
+.venv, if there is one, else by this one. Words may differ: warnings, notes, column heads,
 the digest of plugins, the version. Exit status 1 where a number differs.
 """
 
@@ -44,6 +45,11 @@ def menus(names: tuple[str, ...]) -> list[str]:
     return [f"menus/{name}.toml" for name in names]
 
 
+def python_of(checkout: Path) -> str:
+    own = checkout / ".venv" / "bin" / "python"
+    return str(own) if own.exists() else sys.executable
+
+
 def outputs(checkout: Path, command: list[str], files: list[str]) -> list[str]:
     """What the command of a checkout wrote, without its words."""
     with tempfile.TemporaryDirectory() as folder:
@@ -53,7 +59,7 @@ def outputs(checkout: Path, command: list[str], files: list[str]) -> list[str]:
             written.append((option, Path(folder) / f"out.{ending or option.strip('-')}"))
         options = [str(part) for pair in written for part in pair]
         subprocess.run(
-            [sys.executable, "-m", "trigemu", *command, *options],
+            [python_of(checkout), "-m", "trigemu", *command, *options],
             cwd=checkout,
             env={**os.environ, "PYTHONPATH": str(checkout / "src")},
             stdout=subprocess.DEVNULL,

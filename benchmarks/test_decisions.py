@@ -292,6 +292,6 @@ def test_anomaly(benchmark: BenchmarkFixture, record: Record, part: str) -> None
     sample = catalogue.background[0]
     events = sample.read(0, 0, sample.sources[0].entries, plan.needs)
     events = events.take(np.flatnonzero(np.diff(events.collections["photon"].offsets) > 0)[:16_384])
-    alone = trigemu.api.Plan((trigemu.decisions.Slot(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
+    alone = trigemu.api.Plan((trigemu.api.Slot(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
     benchmark(slot.stages(events)[part] if part != "trigemu" else lambda: trigemu.decide(events, alone))
     record(benchmark, len(events))

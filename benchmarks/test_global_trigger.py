@@ -7,7 +7,6 @@ import lzma
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 from real_data import real_file
@@ -44,10 +43,10 @@ def test_decisions(benchmark: BenchmarkFixture, record: Record, menu: trigemu.Me
     plan = trigemu.make_plan([menu])
     sample = catalogue_of(vector).samples[0]
     events = sample.read(0, 0, sample.entries, plan.needs, plan.margin)
-    weight, axis = events.weight[events.core], np.zeros(sample.entries, np.int64)
+    weight = events.weight[events.core]
 
     def counted() -> trigemu.api.PatternTable:
-        return count_patterns(0, trigemu.decide(events, plan)[events.core], weight, axis)
+        return count_patterns(0, trigemu.decide(events, plan)[events.core], weight)
 
     assert counted().n.sum() == sample.entries  # and warm
     benchmark(counted)

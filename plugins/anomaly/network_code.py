@@ -19,10 +19,10 @@ import numpy as np
 
 from trigemu.api import Features, FloatArray, TrigemuError, children, levels
 
+from . import network_source
 from .machine_code import CodeRecipe, build_library, last_words, open_library
-from .network_source import STATUS
 
-_SOURCE, *_OF_IT = (Path(__file__).with_name(f"network_{name}.py") for name in ("source", "error", "rules"))
+_SOURCES = [Path(__file__).with_name(f"network_{name}.py") for name in ("source", "error", "rules")]
 _GENERATORS = "emx-onnx-cgen", "onnx"
 #: The compiled network may differ from ONNX Runtime by this, relative to the score if that is above 1: far
 #: more than float32 sums in another order, far less than what an error would do.
@@ -57,7 +57,7 @@ def compiled_network(
     except importlib.metadata.PackageNotFoundError as error:
         return f"{error.name} is not installed"
     level = levels()[0]
-    written = "".join(path.read_text() for path in (_SOURCE, *_OF_IT))
+    written = "".join(path.read_text() for path in _SOURCES)
     depends_on = f"{versions} {platform.machine()} {level} {_OPTIONS} {written}"
     recipe = CodeRecipe(
         "the network",
@@ -75,13 +75,16 @@ def compiled_network(
 
 
 def _write(content: bytes, folder: Path) -> None:
+    command = [sys.executable, "-P", "-m", network_source.__name__]
     try:
-        done = children.run_limited([sys.executable, "-P", _SOURCE], folder, _LIMITS, given=content)
+        done = children.run_limited(command, folder, _LIMITS, given=content)
     except children.StoppedError as error:
         raise TrigemuError(f"cannot be written as C: {error}") from None
     if done.code:
         said = last_words(done.stderr.decode(errors="replace"))
-        raise TrigemuError(f"has {said}" if done.code == STATUS else f"cannot be written as C: {said}")
+        raise TrigemuError(
+            f"has {said}" if done.code == network_source.STATUS else f"cannot be written as C: {said}"
+        )
     (folder / "main.c").write_bytes(done.stdout)
 
 

@@ -1,5 +1,5 @@
 """Write a network as C, for one event, with how far two evaluations can be apart (`network_error.py`):
-`python network_source.py < model.onnx > main.c`.
+`python -m trigemu_anomaly.network_source < model.onnx > main.c`.
 
 This runs as a program of its own, with limits on time and memory, because it reads a file that nobody vouches
 for. The graph is made anew from parts that are known: operators, their attributes that are numbers, and
@@ -169,8 +169,7 @@ class _Template:
 
 def bound(model: Any) -> str:
     """Return the C of `const double apart`: the most by which two evaluations can differ on trial rows."""
-    # By its full name: a program has no package around it.
-    from trigemu_anomaly.network_error import largest_difference, trial_rows
+    from .network_error import largest_difference, trial_rows
 
     features = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
     apart = largest_difference(model, trial_rows(features))

@@ -174,7 +174,7 @@ class _Gather:
 def _(task: _Gather, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not isinstance(part, _Rows) or not isinstance(part.values, dict):
         raise TrigemuError("it has no selected events")
-    checked.check_table(part.table, words=1, samples=entries_of(chunks), bins=2)
+    checked.check_table(part.table, words=1, samples=entries_of(chunks), ends={"half": 2})
     n = check_events(part, chunks, plan.words)
     checked.check_array("half", part.half, np.dtype("i8"), n)
     checked.check_within("the half", part.half, 2)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-import trigemu
 from trigemu.api import (
     Processing,
     check_inputs,
@@ -16,6 +15,7 @@ from trigemu.api import (
     options,
     present,
     processing,
+    read_menu,
     search_path,
     without_bad_files,
 )
@@ -62,7 +62,7 @@ def gate(
     files = on_disk(json_file, junit, markdown)
     check_outputs(files, (old, new, tolerances, catalogue))
     limits = read_tolerances(tolerances) if tolerances else Tolerances()
-    before, after = (trigemu.read_menu(menu, search_path(plugin_path)) for menu in (old, new))
+    before, after = (read_menu(menu, search_path(plugin_path)) for menu in (old, new))
     with processing.opened(catalogue) as (engine, samples):
         check_inputs(files, (before, after), samples)
         with menus_bar((before, after), samples, engine) as advance:

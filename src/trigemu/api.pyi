@@ -190,11 +190,8 @@ from .counting.acceptance import (
     Pairs as Pairs,
     raw_decisions as raw_decisions,
 )
-from .counting.patterns import (
-    distinct_entries as distinct_entries,
-    merge_tables as merge_tables,
-    PatternTable as PatternTable,
-)
+from .counting.entries import distinct_entries as distinct_entries
+from .counting.patterns import merge_tables as merge_tables, PatternTable as PatternTable
 from .counting.quantities import COMPARED as COMPARED, LISTED as LISTED, members_by_level as members_by_level
 from .counting.rate_sums import RateSums as RateSums
 from .counting.score_table import ScoreTable as ScoreTable

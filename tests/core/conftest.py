@@ -1,1 +1,1 @@
-from plugin_toys import forget as forget
+from plugin_toys import carded as carded, forget as forget

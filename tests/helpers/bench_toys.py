@@ -14,7 +14,7 @@ PLUGIN = """
 import time
 from dataclasses import dataclass
 import numpy as np
-from trigemu.triggers.base import Compiled, ScoreKind
+from trigemu.api import Compiled, ScoreKind, answers, preselection
 LOG = []
 
 class Parts(ScoreKind, frozen=True):
@@ -36,11 +36,15 @@ class CompiledParts(Compiled):
         if self.requires is not None:
             score[~self.requires.evaluate(work)] = -np.inf
         return score
-    def asks(self):
-        return self.requires
-    def stages(self, events):
-        names = ("features", "autoencoder", "bdt", "sequential", "parallel")
-        return {name: lambda name=name: LOG.append((name, events)) for name in names}
+
+@preselection.register(CompiledParts)
+def _(trigger):
+    return trigger.requires
+
+@answers("trigemu_latency.stages", CompiledParts)
+def _(trigger, events):
+    names = ("features", "autoencoder", "bdt", "sequential", "parallel")
+    return {name: lambda name=name: LOG.append((name, events)) for name in names}
 
 class Company(ScoreKind, frozen=True):
     def compile(self, context):

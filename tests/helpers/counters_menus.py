@@ -6,6 +6,7 @@ Each trigger whose decision the events give is a threshold on a scalar of its ow
 from __future__ import annotations
 
 import random
+import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +16,9 @@ from typing import Any
 import numpy as np
 from counters_twin import Expression, Toy, ToyMenu, names_in
 from hypothesis import strategies as st
-from toys import Memory, memory_catalogue
+from toys import Memory, memory_catalogue, menu_from
 
+from trigemu import Menu
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.formats.source import ReadEvents, Schema
 from trigemu.triggers import logic
@@ -148,6 +150,28 @@ def toy_samples(menu: ToyMenu, seed: int, n: int, patterns: int) -> dict[str, li
     return {"a": events[: n // 3], "b": events[n // 3 :]}
 
 
+# ---- for patterns of decisions
+
+
+def menu_with_bits(toy: ToyMenu) -> tuple[Menu, dict[str, int]]:
+    """The menu, and the bit of each trigger whose decision the words give; bits of another word too."""
+    with tempfile.TemporaryDirectory() as folder:
+        menu = menu_from(Path(folder), as_toml(toy))
+    return menu, {t.name: 63 + number for number, t in enumerate(toy.given)}
+
+
+def toy_patterns(toy: ToyMenu, seed: int, n: int = 3) -> tuple[np.ndarray, list[dict[str, bool]]]:
+    """uint64[n, 2], and what fires in each."""
+    rng = np.random.default_rng(seed)
+    given = [{t.name: bool(rng.random() < 0.7) for t in toy.given} for _ in range(n)]
+    words = np.zeros((n, 2), np.uint64)
+    for row, fired in enumerate(given):
+        for number, name in enumerate(fired):
+            word, bit = divmod(63 + number, 64)
+            words[row, word] |= np.uint64(fired[name]) << np.uint64(bit)
+    return words, given
+
+
 # ---- at random
 
 
@@ -211,3 +235,7 @@ def _counters_of(seed: Expression, triggers: Sequence[Toy]) -> set[str | None]:
         found.add(trigger.coherent)
         found |= _counters_of(trigger.seed, triggers) if trigger.seed else set()
     return found
+
+
+#: With and without seeds and levels.
+any_menu = st.one_of(toy_menus(), toy_menus(levels=2), toy_menus(seeds=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,3 +39,50 @@ def forget() -> Iterator[None]:
     yield
     for name in [name for name in sys.modules if name.startswith("trigemu_plugin_")]:
         del sys.modules[name]
+
+
+#: A kind with a score from a file beside the menu: a sum of observables, each with its weight.
+CARDED = """
+import hashlib
+import json
+from dataclasses import dataclass
+import numpy as np
+from trigemu.api import Compiled, ScoreKind
+
+@dataclass(frozen=True)
+class CompiledCard(Compiled):
+    cut: float
+    weights: tuple
+    numbers: tuple
+    requires: object
+
+    def evaluate(self, work):
+        parts = (w * number.evaluate(work) for w, number in zip(self.weights, self.numbers, strict=True))
+        score = np.nan_to_num(sum(parts), nan=-np.inf)
+        return score if self.requires is None else np.where(self.requires.evaluate(work), score, -np.inf)
+
+class Carded(ScoreKind, frozen=True):
+    card: str
+    requires: str | None = None
+
+    def compile(self, context):
+        path = context.folder / self.card
+        content = context.read(path)
+        context.models[str(path)] = hashlib.sha256(content).hexdigest()
+        card = json.loads(content)
+        requires = context.condition(self.requires) if self.requires else None
+        return CompiledCard(self.cut, (*card.values(),), (*map(context.observable, card),), requires)
+
+KINDS = {"carded": Carded}
+"""
+
+
+def write_card(file: Path, weights: dict[str, float]) -> Path:
+    """Write what a trigger of the kind `carded` reads."""
+    return write(file, json.dumps(weights))
+
+
+@pytest.fixture
+def carded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin `carded` is on the path."""
+    monkeypatch.setenv("TRIGEMU_PLUGIN_PATH", str(write(tmp_path / "plugins" / "carded.py", CARDED).parent))

@@ -11,16 +11,32 @@ import numpy as np
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu
-from trigemu.menus.menu import Budget
-from trigemu.observables.expressions import Condition
-from trigemu.observables.model_inputs import Features, Inputs
-from trigemu.observables.workspace import Workspace
-from trigemu.support.arrays import FloatArray
-from trigemu.triggers.base import Compiled, Context, ScoreKind, TrainedOn
-from trigemu_anomaly.anomaly import InputBlock, of_asked, read_inputs, scores_among
-from trigemu_anomaly.fixed_point import ApFixed
-from trigemu_anomaly.precision import PrecisionTable, TreeModel
-from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
+from trigemu.api import (
+    Compiled,
+    Condition,
+    Context,
+    Features,
+    FloatArray,
+    Inputs,
+    ScoreKind,
+    TrainedOn,
+    Workspace,
+    answers,
+    preselection,
+)
+from trigemu.menus import Budget
+from trigemu_anomaly import (
+    ApFixed,
+    Ensemble,
+    FixedEnsemble,
+    InputBlock,
+    Precision,
+    PrecisionTable,
+    TreeModel,
+    of_asked,
+    read_inputs,
+    scores_among,
+)
 
 
 def random_trees(
@@ -139,9 +155,6 @@ class CompiledBoosted(Compiled):
     requires: Condition | None
     cut: float
 
-    def asks(self) -> Condition | None:
-        return self.requires
-
     @property
     def trees(self) -> TreeModel:
         return TreeModel(self.inputs, "00", TREES, self.precision)
@@ -152,6 +165,16 @@ class CompiledBoosted(Compiled):
         fixed = self.trees.fixed
         trees = fixed.to_float(fixed.predict(x)) if fixed else np.array(floating_walk(TREES, x))
         return scores_among(chosen, lambda: self.met.evaluate(asked) - trees)  # type: ignore[attr-defined]
+
+
+@preselection.register(CompiledBoosted)
+def _(trigger: CompiledBoosted) -> Condition | None:
+    return trigger.requires
+
+
+@answers("trigemu_firmware.trees", CompiledBoosted)
+def _(trigger: CompiledBoosted) -> TreeModel:
+    return trigger.trees
 
 
 MENU = """

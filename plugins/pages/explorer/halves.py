@@ -30,8 +30,7 @@ class Unseen:
 
 def sums_of(scores: Scores) -> PatternTable:
     """Return the sums of the weights of all events of the background by sample and half."""
-    table = scores.table
-    return table.count(np.zeros((len(table), 1), np.uint64), table.axis, table.rest, (), undecided=True)
+    return scores.table.by_half()
 
 
 def unseen_of(scores: Scores, menus: Sequence[Menu]) -> Unseen:

@@ -75,7 +75,7 @@ def background_rows(contents: Contents, columns: Columns) -> Rows:
     """Return the events of the background in which a trigger may fire."""
     table = contents.scores.table
     rows = rows_of(table, columns, contents.scores.catalogue.with_parents)
-    known = np.searchsorted(_factors(contents), contents.unseen.factor(table.sample, table.axis))
+    known = np.searchsorted(_factors(contents), contents.unseen.factor(table.sample, table.half))
     rows = replace(rows, factor=known.astype(np.uint8))
     rows, fires = without_idle(rows, contents.menus, columns)
     return rows.take(fires)
@@ -84,7 +84,7 @@ def background_rows(contents: Contents, columns: Columns) -> Rows:
 def _factors(contents: Contents) -> FloatArray:
     """Return the distinct factors on what fitted triggers change, ascending; there are few samples."""
     sums = sums_of(contents.scores)
-    factors = np.unique(contents.unseen.factor(sums.sample, sums.axis))
+    factors = np.unique(contents.unseen.factor(sums.sample, sums.half))
     if len(factors) > _MOST_FACTORS:
         raise TrigemuError(
             f"{len(factors) - 1} samples: a page holds at most {_MOST_FACTORS - 1} if triggers were fitted"
@@ -96,7 +96,7 @@ def _background(contents: Contents, columns: Columns, arrays: Arrays) -> dict[st
     sums, unseen, samples = sums_of(contents.scores), contents.unseen, contents.scores.catalogue.samples
     bounds = np.array([sample.table.weight_before_thinning or np.inf for sample in samples])
     largest = np.minimum(sums.largest, bounds[sums.sample])
-    of_fitted = largest * unseen.factor(sums.sample, sums.axis)
+    of_fitted = largest * unseen.factor(sums.sample, sums.half)
     events, begins, cells, _ = ordered(background_rows(contents, columns), with_cells=True)
     return _table(arrays, events, begins, cells) | {
         "factors": _factors(contents).tolist(),

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from trigemu.cli.outputs import DocumentFile
 from trigemu.samples import Errors
-from trigemu.support import TrigemuError, quoted
+from trigemu.support import TrigemuError, plugin_path_of, quoted
 
 #: Formats of figures, chosen by the ending of the file name.
 FIGURES = (".png", ".pdf", ".svg")
@@ -72,11 +72,22 @@ errors = click.option(
     show_default=True,
     help="What fluctuates independently: each interaction, with all events made from it, or each event.",
 )
+
+
+def _search_also(context: click.Context, _: click.Parameter, folders: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Make the folders the plugin path of this command, and of the processes that it starts: a sample, too,
+    may be in a format that a plugin brings."""
+    if folders:
+        context.with_resource(plugin_path_of(folders))
+    return folders
+
+
 #: --plugin-path.
 plugin_path = click.option(
     "--plugin-path",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     multiple=True,
+    callback=_search_also,
     help="Folder of plugins, repeatable [default: TRIGEMU_PLUGIN_PATH, else plugins/].",
 )
 #: --json.

@@ -18,13 +18,14 @@ from .checked import (
     check_within as check_within,
 )
 from .coherent import Sets as Sets
+from .entries import distinct_entries as distinct_entries
 from .exact import LIMBS as LIMBS
 from .pair_sums import PairSums as PairSums
 from .patterns import (
+    Keys as Keys,
     PatternTable as PatternTable,
     complete_table as complete_table,
     count_patterns as count_patterns,
-    distinct_entries as distinct_entries,
     empty_table as empty_table,
     merge_tables as merge_tables,
 )

@@ -35,8 +35,7 @@ from trigemu.support import (
 from trigemu.triggers import BitKind
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(NamedTuple):
     """The probabilities that a trigger of one list and one of another accept an event together.
 
     Attributes
@@ -60,6 +59,11 @@ class Pairs:
     combination: IntArray
     of_first: IntArray
     of_second: IntArray
+
+    def take(self, rows: slice | IntArray) -> Pairs:
+        """Return the pairs in some patterns."""
+        first, second = self.first[rows], self.second[rows]
+        return self._replace(first=first, second=second, combination=self.combination[rows])
 
 
 class Part(NamedTuple):
@@ -136,7 +140,7 @@ class Acceptance:
             yield Part([together], [(1.0, self.total[pattern])])
         if self.seeded:
             inside = np.flatnonzero(self.seeded.members(members))
-            columns, counter = self.seeded.column[inside], self.seeded.counters[inside]
+            columns, counter = self.seeded.column[inside], self.seeded.counter[inside]
             sets = [columns[counter == c].tolist() for c in np.unique(counter)]
             for probability, accept in self.seeded.outcomes(pattern):
                 rows = np.zeros((len(accept), self.total.shape[1]))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trigemu.counting import exact
-from trigemu.counting.patterns import PatternTable
+from trigemu.counting.patterns import KEYS, Keys, PatternTable
 from trigemu.counting.score_table import ScoreTable
 from trigemu.counting.shared import SharedEvents
 from trigemu.support import FloatArray, IntArray, TrigemuError
@@ -20,6 +20,8 @@ from trigemu.support import FloatArray, IntArray, TrigemuError
 _INTEGERS, _NUMBERS, _FLOATS = np.dtype("i8"), np.dtype("u8"), np.dtype("f8")
 #: Sums are exact, but for what is cut off each value; products of them are not.
 _ROUNDING = 1e-9
+#: What the keys of any table are below: one number can hold all of them and the sample.
+_ANY = {"half": 2, "bin": 2**31, "stratum": 2**15}
 
 
 def check_array(name: str, array: Any, dtype: np.dtype[Any], *shape: int | None) -> None:
@@ -110,7 +112,9 @@ def check_weights(name: str, weight: FloatArray, limit: float = exact.WEIGHT_LIM
         raise TrigemuError(f"{name} is {weight[bad][0]:g} Hz, expected less than {limit:g} Hz")
 
 
-def check_table(table: Any, *, words: int, samples: Mapping[int, int], bins: int | None = None) -> None:
+def check_table(
+    table: Any, *, words: int, samples: Mapping[int, int], ends: Mapping[str, int] = _ANY
+) -> None:
     """Check that events can have made a pattern table.
 
     Parameters
@@ -121,8 +125,8 @@ def check_table(table: Any, *, words: int, samples: Mapping[int, int], bins: int
         The number of words of a pattern.
     samples : mapping of int to int
         For each number of a sample, the most events that the table may have of it.
-    bins : int, optional
-        The number of bins of the axis; by default any.
+    ends : mapping of str to int
+        For each name in `Keys`, the number that its values are below; 1 for those that are not given.
 
     Raises
     ------
@@ -133,14 +137,15 @@ def check_table(table: Any, *, words: int, samples: Mapping[int, int], bins: int
         raise TrigemuError("it is no pattern table")
     check_array("n", table.n, _INTEGERS, None)
     m = len(table.n)
-    for name in ("sample", "axis"):
+    for name in KEYS:
         check_array(name, getattr(table, name), _INTEGERS, m)
     check_array("words", table.words, _NUMBERS, m, words)
     check_array("largest", table.largest, _FLOATS, m)
     for name in ("weight", "square"):
         check_array(name, getattr(table, name), _INTEGERS, m, exact.LIMBS)
     check_samples(table.sample, samples)
-    check_within("the axis", table.axis, 2**31 if bins is None else bins)
+    for name in Keys._fields:
+        check_within(f"the {name}", getattr(table, name), ends.get(name, 1))
     _check_sums(table, samples)
     _check_shared(table.shared, table)
 
@@ -187,12 +192,12 @@ def _check_shared(shared: Any, table: PatternTable) -> None:
 
 
 def check_scores(
-    table: Any, *, samples: Mapping[int, int], bins: int, above: tuple[float, ...], bits: int
+    table: Any, *, samples: Mapping[int, int], strata: int, above: tuple[float, ...], bits: int
 ) -> None:
     """Raise TrigemuError if a value is no score table, or no events can have made it.
 
-    samples, bins: as in `check_table`. above: the value above which the scores of each column are known.
-    bits: the number of decisions.
+    samples: as in `check_table`. strata: their number. above: the value above which the scores of each column
+    are known. bits: the number of decisions.
     """
     if not isinstance(table, ScoreTable):
         raise TrigemuError("it is no score table")
@@ -200,7 +205,8 @@ def check_scores(
     n = len(table.id)
     for name, dtype in (
         ("sample", _INTEGERS),
-        ("axis", _INTEGERS),
+        ("half", _INTEGERS),
+        ("stratum", _INTEGERS),
         ("parent", _NUMBERS),
         ("weight", _FLOATS),
     ):
@@ -208,7 +214,9 @@ def check_scores(
     check_array("scores", table.scores, _FLOATS, n, len(above))
     check_array("words", table.words, _NUMBERS, n, max(1, -(-bits // 64)))
     check_samples(table.sample, samples)
-    check_within("the axis", table.axis, bins)
+    ends = {"half": 2, "stratum": strata}
+    for name, end in ends.items():
+        check_within(f"the {name}", getattr(table, name), end)
     check_weights("a weight", table.weight)
     for column, floor in enumerate(above):
         check_known(f"score {column}", table.scores[:, column], floor)
@@ -216,7 +224,7 @@ def check_scores(
     left = {number: most - int(counts[number]) for number, most in samples.items()}
     if min(left.values(), default=0) < 0:
         raise TrigemuError("it has more events of a sample than there are")
-    check_table(table.rest, words=1, samples=left, bins=bins)
+    check_table(table.rest, words=1, samples=left, ends=ends)
 
 
 def check_known(name: str, score: FloatArray, above: float) -> None:

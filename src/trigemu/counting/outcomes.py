@@ -1,10 +1,11 @@
 """Kernels: the values that the prescale counters of triggers connected by seeds may take.
 
-A node is a trigger, and each node comes after those that it reads. Its seed is a postfix program: the numbers
-of nodes, and AND, OR, NOT.
+A node is a trigger, and each node comes after those that it reads.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,9 +14,53 @@ from trigemu.support import BoolArray, FloatArray, IntArray, kernel
 AND, OR, NOT = -1, -2, -3
 
 
+class Graph(NamedTuple):
+    """The nodes, and how they are connected.
+
+    counter: int64[nodes], the prescale counter of each. prescale: float64[nodes] ≥ 1. code, starts: the seed
+    of a node is the postfix program code[starts[node] : starts[node + 1]], of numbers of nodes, AND, OR, NOT;
+    empty without a seed. read: bool[counters], those of nodes that others read.
+    """
+
+    counter: IntArray
+    prescale: FloatArray
+    code: IntArray
+    starts: IntArray
+    read: BoolArray
+
+
+class Outcomes(NamedTuple):
+    """What the counters of a component that are read may be.
+
+    probability: float64[o], of each outcome. accept: float64[o, nodes], the probability with which each node
+    of the component then accepts; 0 for other nodes.
+    """
+
+    probability: FloatArray
+    accept: FloatArray
+
+
 @kernel
-def components(fired: BoolArray, counter: IntArray, code: IntArray, starts: IntArray) -> IntArray:
+def all_components(fired: BoolArray, graph: Graph, limit: int) -> tuple[IntArray, int]:
+    """Return the component of each node that fired, and −1 for the others, int64[c, nodes]; and the first
+    combination with a component of more than `limit` outcomes, or −1."""
+    found = np.empty(fired.shape, np.int64)
+    for row in range(len(fired)):
+        found[row] = _components(fired[row], graph)
+        for number in range(found[row].max() + 1):
+            _, n = _thresholds(found[row], number, graph)
+            outcomes = 1
+            for c in range(len(n)):
+                outcomes *= n[c] + 1
+                if outcomes > limit:
+                    return found, row
+    return found, -1
+
+
+@kernel
+def _components(fired: BoolArray, graph: Graph) -> IntArray:
     """Return the component of each node that fired, and −1 for the others, int64[nodes]."""
+    counter, code, starts = graph.counter, graph.code, graph.starts
     nodes = len(fired)
     lowest = np.where(fired, np.arange(nodes), -1)
     changed = True
@@ -46,12 +91,10 @@ def components(fired: BoolArray, counter: IntArray, code: IntArray, starts: IntA
 
 
 @kernel
-def _thresholds(
-    component: IntArray, number: int, counter: IntArray, prescale: FloatArray, read: BoolArray
-) -> tuple[FloatArray, IntArray]:
+def _thresholds(component: IntArray, number: int, graph: Graph) -> tuple[FloatArray, IntArray]:
     """Return the distinct 1 / p below 1 of each counter that is read, descending, float64[counters, nodes],
     and how many there are, int64[counters]."""
-    nodes = len(component)
+    counter, prescale, read, nodes = graph.counter, graph.prescale, graph.read, len(component)
     value, n = np.zeros((len(read), nodes)), np.zeros(len(read), np.int64)
     for node in range(nodes):
         c = counter[node]
@@ -88,28 +131,13 @@ def _seen(code: IntArray, first: int, last: int, accept: FloatArray, stack: Bool
 
 
 @kernel
-def outcomes(
-    fired: BoolArray,
-    component: IntArray,
-    number: int,
-    removed: int,
-    counter: IntArray,
-    code: IntArray,
-    starts: IntArray,
-    prescale: FloatArray,
-    read: BoolArray,
-    limit: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the outcomes of the counters of one component that are read: the probability of each,
-    float64[o], and the probabilities with which each node then accepts, float64[o, nodes]; `removed` never
-    does. Both are empty if there are too many outcomes."""
-    nodes = len(fired)
-    value, n = _thresholds(component, number, counter, prescale, read)
-    outcomes = 1
+def outcomes_of(component: IntArray, number: int, graph: Graph, removed: int) -> Outcomes:
+    """Return the outcomes of one component; the node `removed` never accepts (−1: every node may)."""
+    counter, code, starts, read = graph.counter, graph.code, graph.starts, graph.read
+    value, n = _thresholds(component, number, graph)
+    outcomes, nodes = 1, len(component)
     for c in range(len(read)):
         outcomes *= n[c] + 1
-        if outcomes > limit:
-            return np.zeros(0), np.zeros((0, nodes))
     probability, accept = np.ones(outcomes), np.zeros((outcomes, nodes))
     lowest, stack = np.empty(len(read)), np.empty(len(code) + 1, np.bool_)
     for outcome in range(outcomes):
@@ -127,8 +155,8 @@ def outcomes(
                 code, starts[node], starts[node + 1], accept[outcome], stack
             ):
                 continue
-            share = 1.0 / prescale[node]
+            share = 1.0 / graph.prescale[node]
             if read[counter[node]]:
                 share = 1.0 if share >= lowest[counter[node]] else 0.0
             accept[outcome, node] = share
-    return probability, accept
+    return Outcomes(probability, accept)

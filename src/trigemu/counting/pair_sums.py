@@ -7,18 +7,25 @@ kept, and the pairs are summed for a few of the first triggers at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from trigemu.counting import exact
 from trigemu.counting.acceptance import Pairs
 from trigemu.counting.patterns import PatternTable
 from trigemu.counting.rate_sums import BLOCK
 from trigemu.counting.scales import Scales
-from trigemu.counting.seeded_pair_sums import SeededPairSums, add_both, add_usual, alike_entries, doubled
-from trigemu.counting.shared import Covariance, enter, leave
+from trigemu.counting.seeded_pair_sums import (
+    SeededPairSums,
+    UsualSums,
+    add_pair,
+    add_usual,
+    alike_entries,
+    doubled,
+    no_sums,
+)
+from trigemu.counting.shared import ByParent, Covariance, ParentSums, Sparse, enter, leave, no_parents
 from trigemu.counting.strata import Strata
 from trigemu.support import BoolArray, FloatArray, IntArray, inlined, kernel
 
@@ -44,8 +51,8 @@ class PairSums:
     ) -> None:
         self._of = table, scales, fitted, upper
         self._with_seeds: SeededPairSums | None = None
-        self._first: list[_Accepted] = []
-        self._second: list[_Accepted] = []
+        self._first: list[Sparse] = []
+        self._second: list[Sparse] = []
         self._alike = np.zeros([len(of) for of in fitted], np.bool_)
 
     def add(self, rows: slice, pairs: Pairs) -> None:
@@ -65,54 +72,52 @@ class PairSums:
         table, scales, fitted, upper = self._of
         first = _joined(self._first)
         second = first if upper else _joined(self._second)
-        free = _Free(table, scales, fitted, first, second, self._alike, upper)
+        pairs = FreePairs(first, second, self._alike, *fitted, scales.of_pairs(slice(None)), upper)
+        free = _Free(table, scales.stratum, pairs)
         hz, variance = np.zeros((2, *self._alike.shape))
         for low, high in free.blocks(*self._alike.shape):
             hz[low:high], variance[low:high] = free.result(low, high)
         return hz * scales.hz, np.maximum(variance, 0.0) * scales.hz**2
 
 
-class _Accepted(NamedTuple):
-    """Acceptances above 0 of some triggers: those of row r are `column` and `value` from starts[r] to
-    starts[r + 1], the columns ascending."""
+class FreePairs(NamedTuple):
+    """Pairs of s triggers with t others that no seeds connect, in m entries.
 
-    starts: IntArray
-    column: npt.NDArray[np.int32]
-    value: FloatArray
+    first, second: the acceptances above 0, the columns of each row ascending. alike: bool[s, t], which share
+    a counter. fitted1, fitted2: bool[s], bool[t]. factor: float64[m, 2] (`Scales.of_pairs`). upper: whether
+    the lists are the same, and only pairs with s ≤ t count.
+    """
+
+    first: Sparse
+    second: Sparse
+    alike: BoolArray
+    fitted1: BoolArray
+    fitted2: BoolArray
+    factor: FloatArray
+    upper: bool
 
 
-def _accepted(accepted: FloatArray) -> _Accepted:
+def _accepted(accepted: FloatArray) -> Sparse:
     row, column = np.nonzero(accepted)
     starts = np.searchsorted(row, np.arange(len(accepted) + 1))
-    return _Accepted(starts, column.astype(np.int32), accepted[row, column])
+    return Sparse(starts, column.astype(np.int32), accepted[row, column])
 
 
-def _joined(parts: list[_Accepted]) -> _Accepted:
+def _joined(parts: list[Sparse]) -> Sparse:
     """Put the rows of parts one after the other."""
     if not parts:
-        return _Accepted(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
+        return Sparse(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0))
     begin = np.cumsum([0, *(len(part.column) for part in parts)])
     starts = [part.starts[:-1] + at for part, at in zip(parts, begin, strict=False)]
     column, value = (np.concatenate([part[i] for part in parts]) for i in (1, 2))
-    return _Accepted(np.concatenate([*starts, begin[-1:]]), column, value)
+    return Sparse(np.concatenate([*starts, begin[-1:]]), column, value)
 
 
 class _Free:
     """The sums of `PairSums` where no seeds connect triggers, for a range of the first triggers at a time."""
 
-    def __init__(
-        self,
-        table: PatternTable,
-        scales: Scales,
-        fitted: tuple[BoolArray, BoolArray],
-        first: _Accepted,
-        second: _Accepted,
-        alike: BoolArray,
-        upper: bool,
-    ) -> None:
-        self._table, self._stratum, self._factor = table, scales.stratum, scales.of_pairs(slice(None))
-        self._pairs: tuple[Any, ...] = (*first, *second, alike, *fitted, upper)
-        self._first, self._second, self._shape = first, second, alike.shape
+    def __init__(self, table: PatternTable, stratum: IntArray | None, pairs: FreePairs) -> None:
+        self._table, self._stratum, self._pairs = table, stratum, pairs
         self._both = np.hstack([table.weight, table.square])
 
     def blocks(self, s: int, t: int) -> Iterator[tuple[int, int]]:
@@ -120,9 +125,9 @@ class _Free:
         cells, listed = np.full(s, t), np.zeros(s, np.float64)
         strata = self._stratum is not None
         if strata:
-            others = np.diff(self._second.starts)
-            row = np.repeat(np.arange(len(others)), np.diff(self._first.starts))
-            listed += np.bincount(self._first.column, others[row], s)
+            first, others = self._pairs.first, np.diff(self._pairs.second.starts)
+            row = np.repeat(np.arange(len(others)), np.diff(first.starts))
+            listed += np.bincount(first.column, others[row], s)
         low, most = 0, _CELLS_OF_STRATA if strata else _CELLS
         for high in range(1, s + 1):
             inside = slice(low, high + 1)
@@ -133,32 +138,31 @@ class _Free:
     def result(self, low: int, high: int) -> tuple[FloatArray, FloatArray]:
         """Return Σ w f and its variance of the first triggers from `low` to `high`, float64[high − low, t]
         each, apart from the factor of all samples."""
-        table, shape = self._table, (high - low, self._shape[1])
-        pairs: tuple[Any, ...] = (*self._pairs, low, high)
+        pairs, shape = self._pairs, (high - low, self._pairs.alike.shape[1])
         sums = np.zeros((2, *shape, exact.WIDE), np.int64)
-        for start, stop in alike_entries(self._factor):
-            usual, summed = np.zeros(shape), np.zeros((*shape, 2 * exact.LIMBS), np.int64)
-            _add_pairs(sums, summed, usual, self._both, self._factor, start, stop, *pairs)
-            add_usual(sums, summed, usual)
+        for start, stop in alike_entries(pairs.factor):
+            into = no_sums(sums)
+            _add_pairs(into, self._both, pairs, start, stop, low, high)
+            add_usual(into)
         exact.carry(sums.reshape(-1, exact.WIDE))
         hz, variance = exact.to_float(sums.reshape(-1, exact.WIDE)).reshape(2, *shape)
         if self._stratum is not None:
-            return hz, self._with_strata(variance, pairs, self._stratum)
-        if len(table.shared):
-            events: tuple[Any, ...] = Covariance(table.shared, len(table), 0).by_event()
-            total, of_parent, squares = np.zeros((3, variance.size))
-            memory: tuple[Any, ...] = (total, of_parent, squares, np.empty(variance.size, np.int64))
-            _shared_pairs(self._factor, *events, *pairs, *memory)
-            variance = variance + total.reshape(shape)
+            return hz, self._with_strata(variance, low, high, self._stratum)
+        if len(self._table.shared):
+            events = Covariance(self._table.shared, len(self._table), 0).by_parent()
+            of_parents = no_parents(variance.size)
+            _shared_pairs(events, pairs, low, high, of_parents)
+            variance = variance + of_parents.total.reshape(shape)
         return hz, variance
 
-    def _with_strata(self, variance: FloatArray, pairs: tuple[Any, ...], stratum: IntArray) -> FloatArray:
+    def _with_strata(self, variance: FloatArray, low: int, high: int, stratum: IntArray) -> FloatArray:
         """Add to the variance what it has from events that share an interaction, and from strata."""
         table = self._table
         shared = Covariance(table.shared, len(table), variance.size)
         strata = Strata(table, stratum, variance.size)
         for start in range(0, len(table), BLOCK):
-            row, place, fraction = _listed(self._factor, start, min(start + BLOCK, len(table)), *pairs)
+            stop = min(start + BLOCK, len(table))
+            row, place, fraction = _listed(self._pairs, start, stop, low, high)
             strata.add(row, place, fraction)
             if shared:
                 used = shared.used(row)
@@ -168,141 +172,77 @@ class _Free:
 
 
 # ------------------------------------------------------------------------------------------ kernels
+# Of pairs whose first trigger is from `low` to `high`: pair (i, j) has the place (i − low) · t + j.
 
 
 @inlined
-def _joint(one: float, other: float, alike: bool) -> float:
-    """Return the joint acceptance of two triggers: the product, or the smaller one if they share a
-    counter."""
-    return min(one, other) if alike else one * other
+def _fraction(pairs: FreePairs, a: int, b: int, plain: float, fitted: float) -> float:
+    """Return the joint acceptance of two triggers times its factor: the product, or the smaller one if they
+    share a counter. a, b: their places among the acceptances. plain, fitted: `factor` of the entry."""
+    i, j = pairs.first.column[a], pairs.second.column[b]
+    one, other = pairs.first.value[a], pairs.second.value[b]
+    joint = min(one, other) if pairs.alike[i, j] else one * other
+    return joint * (fitted if pairs.fitted1[i] or pairs.fitted2[j] else plain)  # type: ignore[no-any-return]
 
 
 @kernel
 def _add_pairs(
-    sums: IntArray,
-    summed: IntArray,
-    usual: FloatArray,
-    both: IntArray,
-    factor: FloatArray,
-    start: int,
-    stop: int,
-    starts1: IntArray,
-    column1: npt.NDArray[np.int32],
-    value1: FloatArray,
-    starts2: IntArray,
-    column2: npt.NDArray[np.int32],
-    value2: FloatArray,
-    alike: BoolArray,
-    fitted1: BoolArray,
-    fitted2: BoolArray,
-    upper: bool,
-    low: int,
-    high: int,
+    into: UsualSums, both: IntArray, pairs: FreePairs, start: int, stop: int, low: int, high: int
 ) -> None:
-    """Add the joint acceptances of the pairs of some rows with equal factors (`Scales.of_pairs`). both: Σw
-    and Σw² side by side. A pair has the same fraction in nearly all entries: `add_usual` multiplies those
-    with its first fraction once, with the same exact result."""
+    """Add the joint acceptances of the pairs in some entries with equal factors. both: Σw and Σw² side by
+    side."""
+    first, second = pairs.first, pairs.second
     for row in range(start, stop):
-        plain, fitted = factor[row, 0], factor[row, 1]
-        for a in range(starts1[row], starts1[row + 1]):
-            i = np.int64(column1[a])
+        plain, fitted = pairs.factor[row, 0], pairs.factor[row, 1]
+        for a in range(first.starts[row], first.starts[row + 1]):
+            i = np.int64(first.column[a])
             if i < low or i >= high:
                 continue
-            for b in range(a if upper else starts2[row], starts2[row + 1]):
-                j = np.int64(column2[b])
-                f = _joint(value1[a], value2[b], alike[i, j]) * (
-                    fitted if fitted1[i] or fitted2[j] else plain
-                )
-                if f == 0.0:
-                    continue
-                if usual[i - low, j] == 0.0:
-                    usual[i - low, j] = f
-                if f == usual[i - low, j]:
-                    for limb in range(2 * exact.LIMBS):
-                        summed[i - low, j, limb] += both[row, limb]
-                else:
-                    add_both(sums, i - low, j, both[row], f)
+            for b in range(a if pairs.upper else second.starts[row], second.starts[row + 1]):
+                f = _fraction(pairs, a, b, plain, fitted)
+                if f != 0.0:
+                    add_pair(into, i - low, np.int64(second.column[b]), both, row, f)
 
 
 @kernel
-def _shared_pairs(
-    factor: FloatArray,
-    parents: IntArray,
-    entry: IntArray,
-    weight: FloatArray,
-    starts1: IntArray,
-    column1: npt.NDArray[np.int32],
-    value1: FloatArray,
-    starts2: IntArray,
-    column2: npt.NDArray[np.int32],
-    value2: FloatArray,
-    alike: BoolArray,
-    fitted1: BoolArray,
-    fitted2: BoolArray,
-    upper: bool,
-    low: int,
-    high: int,
-    total: FloatArray,
-    sums: FloatArray,
-    squares: FloatArray,
-    touched: IntArray,
-) -> None:
-    """Add Σ over parents of (Σ x)² − Σ x² of each pair to `total`, x = w f of an event (`shared.py`)."""
-    m = alike.shape[1]
-    for parent in range(len(parents) - 1):
+def _shared_pairs(events: ByParent, pairs: FreePairs, low: int, high: int, sums: ParentSums) -> None:
+    """Add Σ over parents of (Σ x)² − Σ x² of each pair to the total, x = w f of an event (`shared.py`)."""
+    first, second, m = pairs.first, pairs.second, pairs.alike.shape[1]
+    for parent in range(len(events.starts) - 1):
         n = 0
-        for event in range(parents[parent], parents[parent + 1]):
-            row = entry[event]
-            plain, fitted = factor[row, 0], factor[row, 1]
-            for a in range(starts1[row], starts1[row + 1]):
-                i = np.int64(column1[a])
+        for event in range(events.starts[parent], events.starts[parent + 1]):
+            row = events.entry[event]
+            plain, fitted = pairs.factor[row, 0], pairs.factor[row, 1]
+            for a in range(first.starts[row], first.starts[row + 1]):
+                i = np.int64(first.column[a])
                 if i < low or i >= high:
                     continue
-                for b in range(a if upper else starts2[row], starts2[row + 1]):
-                    j = np.int64(column2[b])
-                    f = _joint(value1[a], value2[b], alike[i, j])
-                    x = weight[event] * (f * (fitted if fitted1[i] or fitted2[j] else plain))
-                    n = enter((i - low) * m + j, x, sums, squares, touched, n)
-        leave(total, sums, squares, touched, n)
+                for b in range(a if pairs.upper else second.starts[row], second.starts[row + 1]):
+                    x = events.weight[event] * _fraction(pairs, a, b, plain, fitted)
+                    n = enter((i - low) * m + np.int64(second.column[b]), x, sums, n)
+        leave(sums, n)
 
 
 @kernel
 def _listed(
-    factor: FloatArray,
-    start: int,
-    stop: int,
-    starts1: IntArray,
-    column1: npt.NDArray[np.int32],
-    value1: FloatArray,
-    starts2: IntArray,
-    column2: npt.NDArray[np.int32],
-    value2: FloatArray,
-    alike: BoolArray,
-    fitted1: BoolArray,
-    fitted2: BoolArray,
-    upper: bool,
-    low: int,
-    high: int,
+    pairs: FreePairs, start: int, stop: int, low: int, high: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return row, column (i − low) · t + j and fraction of the pairs of some rows with a joint acceptance
-    above 0."""
+    """Return row, place and fraction of the pairs in some entries with a joint acceptance above 0."""
+    first, second, m = pairs.first, pairs.second, pairs.alike.shape[1]
     rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
-    n, m = 0, alike.shape[1]
+    n = 0
     for row in range(start, stop):
-        plain, fitted = factor[row, 0], factor[row, 1]
-        for a in range(starts1[row], starts1[row + 1]):
-            i = np.int64(column1[a])
+        plain, fitted = pairs.factor[row, 0], pairs.factor[row, 1]
+        for a in range(first.starts[row], first.starts[row + 1]):
+            i = np.int64(first.column[a])
             if i < low or i >= high:
                 continue
-            for b in range(a if upper else starts2[row], starts2[row + 1]):
-                j = np.int64(column2[b])
-                f = _joint(value1[a], value2[b], alike[i, j]) * (
-                    fitted if fitted1[i] or fitted2[j] else plain
-                )
+            for b in range(a if pairs.upper else second.starts[row], second.starts[row + 1]):
+                f = _fraction(pairs, a, b, plain, fitted)
                 if f == 0.0:
                     continue
                 if n == len(rows):
                     rows, places, fractions = doubled(rows), doubled(places), doubled(fractions)
-                rows[n], places[n], fractions[n] = row, (i - low) * m + j, f
+                rows[n], places[n], fractions[n] = row, (i - low) * m + np.int64(second.column[b]), f
                 n += 1
     return rows[:n], places[:n], fractions[:n]

@@ -1,43 +1,64 @@
 """The pattern table: the number and the weights of the events with each combination of decisions.
 
 It is the central data structure: small, mergeable (`a + b`), and sufficient for every rate of every sub-menu
-without reading the events again. The key of an entry is (sample, axis bin, pattern words); its value is the
-number of events, the largest |w|, Σw and Σw². The sums are exact, so a table does not depend on the chunks,
-the order of the events or the number of workers. In addition, the table lists the events that may share an
-interaction with others (`shared.py`), for the errors.
+without reading the events again. The key of an entry is (sample, half, bin, stratum, pattern words); its
+value is the number of events, the largest |w|, Σw and Σw². The sums are exact, so a table does not depend on
+the chunks, the order of the events or the number of workers. In addition, the table lists the events that may
+share an interaction with others (`shared.py`), for the errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from trigemu.counting import exact, shared
+from trigemu.counting.entries import distinct_entries, one_number
 from trigemu.counting.shared import Parents, SharedEvents
-from trigemu.support import FloatArray, IntArray, Words, inlined, kernel
+from trigemu.support import BoolArray, FloatArray, IntArray, Words, kernel
 
+#: The numbers in the key of an entry. Entries are in their order.
+KEYS = ("sample", "half", "bin", "stratum")
 #: The arrays of a table that have a row for each entry.
-COLUMNS = ("sample", "axis", "words", "n", "largest", "weight", "square")
-#: Patterns below this number, which twelve triggers can form, may serve directly as the index in a table.
-_NUMBERS = 2**12
+COLUMNS = (*KEYS, "words", "n", "largest", "weight", "square")
 #: More cells than this do not fit into the caches.
 _CELLS = 2**13
+
+
+class Keys(NamedTuple):
+    """What else the events of a sample are counted by, int64[n] ≥ 0 each; None: the number is 0 for all.
+
+    half: the half of the sample. bin: of an observable, or whatever a study counts by. stratum: of
+    reweighting, of which the total weight is fixed.
+    """
+
+    half: IntArray | None = None
+    bin: IntArray | None = None
+    stratum: IntArray | None = None
+
+    def take(self, rows: slice | IntArray | BoolArray) -> Keys:
+        return Keys(*(None if key is None else key[rows] for key in self))
+
+
+_NO_KEYS = Keys()
 
 
 @dataclass(frozen=True)
 class PatternTable:
     """The number and weights of the events with each pattern of decisions.
 
-    The m entries are in the order of their keys (sample, axis, words). Tables are added with `+`.
+    The m entries are in the order of their keys (sample, half, bin, stratum, words). Tables are added with
+    `+`.
 
     Attributes
     ----------
     sample : ndarray
         int64[m], the number of the sample.
-    axis : ndarray
-        int64[m], the bin of the axis.
+    half, bin, stratum : ndarray
+        int64[m], what else events are counted by (`Keys`).
     words : ndarray
         uint64[m, w], the pattern: decision b is bit b % 64 of word b // 64.
     n : ndarray
@@ -53,7 +74,9 @@ class PatternTable:
     """
 
     sample: IntArray
-    axis: IntArray
+    half: IntArray
+    bin: IntArray
+    stratum: IntArray
     words: Words
     n: IntArray
     largest: FloatArray
@@ -71,27 +94,28 @@ class PatternTable:
         columns = {name: getattr(self, name)[rows] for name in COLUMNS}
         return PatternTable(**columns, shared=self.shared.moved(to))
 
-    def onto(self, bits: Iterable[int], axis: IntArray) -> PatternTable:
-        """Return the table with only these `bits` of the patterns, the others being 0, and with other bins of
-        the `axis`, int64[m]."""
+    def onto(self, bits: Iterable[int], keys: Container[str]) -> PatternTable:
+        """Return the table with only the given bits of the patterns, and the given ones of half, bin and
+        stratum, the others being 0."""
         mask = np.zeros(self.words.shape[1], np.uint64)
         for bit in bits:
             mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
-        if np.array_equal(axis, self.axis) and not (self.words & ~mask).any():
+        dropped = [name for name in Keys._fields if name not in keys and getattr(self, name).any()]
+        if not dropped and not (self.words & ~mask).any():
             return self
-        return merge_tables([replace(self, axis=axis, words=self.words & mask)])
+        none = dict.fromkeys(dropped, np.zeros(len(self), np.int64))
+        return merge_tables([replace(self, words=self.words & mask, **none)])  # type: ignore[arg-type]
 
-    def share_scales(self, axis: int, samples: int) -> FloatArray:
-        """Return the factors that scale the sums of one bin of the `axis` to the whole samples,
-        float64[samples], for samples numbered below `samples`.
+    def share_scales(self, half: int, samples: int) -> FloatArray:
+        """Return the factors that scale the sums of one half to the whole samples, float64[samples].
 
-        These are Σw of all bins divided by Σw of this one; 1 for a sample without entries, infinite or NaN if
-        the bin has no weight.
+        These are Σw of both halves divided by Σw of this one; 1 for a sample without entries, infinite or NaN
+        if the half has no weight.
         """
         everything, one = exact.ColumnSums(samples), exact.ColumnSums(samples)
         of_sample = (self.sample[:, None] == np.arange(samples)).astype(np.float64)
         everything.add(self.weight, of_sample)
-        one.add(self.weight, of_sample * (self.axis == axis)[:, None])
+        one.add(self.weight, of_sample * (self.half == half)[:, None])
         with np.errstate(divide="ignore", invalid="ignore"):
             scales = everything.result() / one.result()
         return np.where(of_sample.any(axis=0), scales, 1.0)
@@ -105,14 +129,15 @@ def empty_table(words: int) -> PatternTable:
     """Return a table without entries, for patterns of the given number of words."""
     none = np.zeros(0, np.int64)
     limbs = np.zeros((0, exact.LIMBS), np.int64)
-    return PatternTable(none, none, np.zeros((0, words), np.uint64), none, np.zeros(0), limbs, limbs)
+    patterns = np.zeros((0, words), np.uint64)
+    return PatternTable(none, none, none, none, patterns, none, np.zeros(0), limbs, limbs)
 
 
 def count_patterns(
     sample: int,
     words: Words,
     weight: FloatArray,
-    axis: IntArray | None = None,
+    keys: Keys = _NO_KEYS,
     *,
     made_from: tuple[Parents, Parents] | None = None,
     undecided: bool = True,
@@ -123,8 +148,7 @@ def count_patterns(
     go through `complete_table` before errors are computed. undecided: whether an event in which no trigger
     fires can contribute to a rate; if not, its parent is not kept.
     """
-    bins = np.zeros(len(words), np.int64) if axis is None else axis
-    entry, first = distinct_entries(words, bins)
+    entry, first = distinct_entries(words, *(key for key in keys if key is not None))
     m = len(first)
     n = np.zeros(m, np.int64)
     largest = np.zeros(m)
@@ -135,14 +159,16 @@ def count_patterns(
         _accumulate(entry[rows], weight[rows], n, largest, sums, squares)
         exact.carry(sums)
         exact.carry(squares)
-    number = np.full(m, sample, np.int64)
+    zeros, some = np.zeros(m, np.int64), keys.take(first)
+    half, bin, stratum = (zeros if key is None else np.asarray(key, np.int64) for key in some)
     events = shared.none()
     if made_from:
         events = SharedEvents(entry, *made_from, weight)
         if not undecided:
             decided = np.asarray(words[first].any(axis=1))
             events = events.take(decided[entry])
-    return _in_order(PatternTable(number, bins[first], words[first], n, largest, sums, squares, events))
+    table = PatternTable(zeros + sample, half, bin, stratum, words[first], n, largest, sums, squares, events)
+    return table.take(_in_order(table)[1])
 
 
 def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
@@ -158,25 +184,29 @@ def merge_tables(tables: Iterable[PatternTable]) -> PatternTable:
     PatternTable
         The table of all their events.
     """
-    table = _in_order(_one_after_the_other(list(tables)))
+    table = _one_after_the_other(list(tables))
     if not len(table):
         return table
-    changed = (table.sample[1:] != table.sample[:-1]) | (table.axis[1:] != table.axis[:-1])
-    changed |= (table.words[1:] != table.words[:-1]).any(axis=1)
-    first = np.flatnonzero(np.concatenate([[True], changed]))
-    weight = np.add.reduceat(table.weight, first)
-    square = np.add.reduceat(table.square, first)
+    number, order = _in_order(table)
+    number, words = number[order], table.words[order]
+    changed = np.ones(len(table), np.bool_)
+    changed[1:] = (number[1:] != number[:-1]) | (words[1:] != words[:-1]).any(axis=1)
+    first = np.flatnonzero(changed)
+    rows = order[first]
+    entry = np.empty(len(table), np.int64)
+    entry[order] = np.cumsum(changed) - 1
+    weight = np.add.reduceat(table.weight[order], first)
+    square = np.add.reduceat(table.square[order], first)
     exact.carry(weight)
     exact.carry(square)
     return PatternTable(
-        table.sample[first],
-        table.axis[first],
-        table.words[first],
-        np.add.reduceat(table.n, first),
-        np.maximum.reduceat(table.largest, first),
-        weight,
-        square,
-        table.shared.moved(np.concatenate([[0], np.cumsum(changed)])),
+        **{name: getattr(table, name)[rows] for name in KEYS},
+        words=words[first],
+        n=np.add.reduceat(table.n[order], first),
+        largest=np.maximum.reduceat(table.largest[order], first),
+        weight=weight,
+        square=square,
+        shared=table.shared.moved(entry),
     )
 
 
@@ -192,114 +222,10 @@ def _one_after_the_other(parts: Sequence[PatternTable]) -> PatternTable:
     return PatternTable(**columns, shared=shared.joined([part.shared for part in parts], offsets[:-1]))
 
 
-def _in_order(table: PatternTable) -> PatternTable:
-    return table.take(np.lexsort((*table.words.T, table.axis, table.sample)))
-
-
-def distinct_entries(words: Words, axis: IntArray) -> tuple[IntArray, IntArray]:
-    """Find equal rows (open addressing).
-
-    Parameters
-    ----------
-    words : uint64[n, w]
-        The patterns.
-    axis : int64[n]
-        Their bins.
-
-    Returns
-    -------
-    entry : int64[n]
-        The entry of each row, 0 … m − 1 in order of appearance.
-    first : int64[m]
-        The first row of each entry.
-    """
-    entry = np.empty(len(words), np.int64)
-    if _few_bits(words, axis):
-        first = np.empty(_NUMBERS, np.int64)
-        m = _enter_by_number(words.ravel(), entry, first, np.full(_NUMBERS, -1, np.int64))
-        return entry, first[:m].copy()
-    first = np.empty(32, np.int64)
-    row: int | np.int64 = 0
-    m = 0
-    while row < len(words):
-        row, m = _enter(words, axis, row, entry, first, m, np.full(2 * len(first), -1, np.int64))
-        if m == len(first):
-            first = np.concatenate((first, np.empty(3 * len(first), np.int64)))
-    return entry, first[:m].copy()
-
-
-def _few_bits(words: Words, axis: IntArray) -> bool:
-    """Whether all patterns are in bin 0 and small enough to serve directly as the index in a table."""
-    return bool(words.shape[1] == 1 and words.max(initial=0) < _NUMBERS and not axis.any())
-
-
-@kernel
-def _enter_by_number(words: Words, entry: IntArray, first: IntArray, table: IntArray) -> int:
-    """Find or make the entries of all rows, uint64[n]; return the number of entries."""
-    m = 0
-    for row in range(len(words)):
-        found = table[words[row]]
-        if found < 0:
-            found = m
-            table[words[row]] = m
-            first[m] = row
-            m += 1
-        entry[row] = found
-    return m
-
-
-@inlined
-def _hash(words: Words, row: np.uint64, axis: np.int64) -> np.uint64:
-    h = np.uint64(axis) * np.uint64(0x9E3779B97F4A7C15)
-    for w in range(words.shape[1]):
-        h = (h ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
-        h ^= h >> np.uint64(29)
-    return h
-
-
-@inlined
-def _same(words: Words, axis: IntArray, a: np.uint64, b: np.uint64) -> bool:
-    same = axis[a] == axis[b]
-    for w in range(words.shape[1]):
-        same &= words[a, w] == words[b, w]
-    return bool(same)
-
-
-@kernel
-def _enter(
-    words: Words,
-    axis: IntArray,
-    start: int | np.int64,
-    entry: IntArray,
-    first: IntArray,
-    m: int,
-    table: IntArray,
-) -> tuple[int | np.int64, int]:
-    """Find or make the entries from a row on, until there is no room for another; return the row and the
-    number of entries reached. The table is empty: the m known entries come first. (Indices are unsigned so
-    that numba does not check for negative ones.)"""
-    row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
-    known, again, m = np.uint64(m), np.uint64(0), 0
-    while row < rows:
-        at = np.uint64(first[again]) if again < known else row
-        slot = _hash(words, at, axis[at]) & mask
-        found = table[slot]
-        while found >= 0 and not _same(words, axis, at, np.uint64(first[np.uint64(found)])):
-            slot = (slot + np.uint64(1)) & mask
-            found = table[slot]
-        if found < 0:
-            if m == len(first):
-                break
-            found = m
-            table[slot] = m
-            first[m] = at
-            m += 1
-        if again < known:
-            again += np.uint64(1)
-        else:
-            entry[row] = found
-            row += np.uint64(1)
-    return np.int64(row), m
+def _in_order(table: PatternTable) -> tuple[IntArray, IntArray]:
+    """Return the `one_number` of the keys of each entry, and the entries in order, int64[m] each."""
+    number = one_number([getattr(table, name) for name in KEYS])
+    return number, np.lexsort((*table.words.T, number))
 
 
 def _accumulate(

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.counting.patterns import PatternTable, complete_table, count_patterns, merge_tables
+from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns, merge_tables
 from trigemu.counting.shared import Parents
 from trigemu.support import BoolArray, FloatArray, IntArray, Words
 
 #: The arrays of a score table that have a row for each event.
-COLUMNS = ("sample", "axis", "id", "parent", "weight", "scores", "words")
+COLUMNS = ("sample", "half", "stratum", "id", "parent", "weight", "scores", "words")
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,8 @@ class ScoreTable:
     ----------
     sample : ndarray
         int64[n], the number of the sample.
-    axis : ndarray
-        int64[n], the bin of the axis.
+    half, stratum : ndarray
+        int64[n], the half of the sample, and the stratum of reweighting.
     id, parent : ndarray
         uint64[n], the number of the event, and of the interaction that it was made from.
     weight : ndarray
@@ -43,7 +43,8 @@ class ScoreTable:
     """
 
     sample: IntArray
-    axis: IntArray
+    half: IntArray
+    stratum: IntArray
     id: Parents
     parent: Parents
     weight: FloatArray
@@ -62,8 +63,13 @@ class ScoreTable:
         """Return the table with only the events in `rows`, int64[k] or bool[n]."""
         return ScoreTable(**{name: getattr(self, name)[rows] for name in COLUMNS}, rest=self.rest)
 
+    def by_half(self) -> PatternTable:
+        """Return the pattern table of all events by sample and half alone."""
+        nothing = np.zeros((len(self), 1), np.uint64)
+        return self.count(nothing, Keys(self.half), self.rest.onto((), ("half",)), (), undecided=True)
+
     def count(
-        self, words: Words, axis: IntArray, rest: PatternTable, shared: Container[int], undecided: bool
+        self, words: Words, keys: Keys, rest: PatternTable, shared: Container[int], undecided: bool
     ) -> PatternTable:
         """Return the pattern table of all events.
 
@@ -71,10 +77,10 @@ class ScoreTable:
         ----------
         words : uint64[n, v]
             The patterns of the events.
-        axis : int64[n]
-            Their bins.
+        keys : Keys
+            What else they are counted by, int64[n] each.
         rest : PatternTable
-            The other events, with patterns of v words and the same bins.
+            The other events, with patterns of v words and the same keys.
         shared : container of int
             The samples of which events may share interactions.
         undecided : bool
@@ -84,7 +90,7 @@ class ScoreTable:
         for sample in np.unique(self.sample).tolist():
             own = np.flatnonzero(self.sample == sample)
             made_from = (self.parent[own], self.id[own]) if sample in shared else None
-            counted = (words[own], self.weight[own], axis[own])
+            counted = (words[own], self.weight[own], keys.take(own))
             tables.append(count_patterns(sample, *counted, made_from=made_from, undecided=undecided))
         return complete_table(tables)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -40,25 +40,24 @@ class SeededPairSums:
         """Add the pairs of the entries in `rows`."""
         table, factor = self._table, self._scales.of_pairs(rows)
         both = np.hstack([table.weight[rows], table.square[rows]])
-        combination: Any = pairs.combination if len(pairs.combination) else np.zeros(len(both), np.int64)
-        of: Any = (pairs.alike, pairs.bound, pairs.of_first, pairs.of_second, self._upper)
+        if not len(pairs.combination):
+            pairs = pairs._replace(combination=np.zeros(len(both), np.int64))
         fitted = np.logical_or.outer(*self._fitted)
         for start, stop in alike_entries(factor):
-            some = slice(start, stop)
-            accepted: Any = (pairs.first[some], pairs.second[some], combination[some])
+            some = pairs.take(slice(start, stop))
             scale = (
                 np.where(fitted, factor[start, 1], factor[start, 0]) if stop else fitted.astype(np.float64)
             )
-            usual, summed = np.zeros(self._shape), np.zeros((*self._shape, 2 * exact.LIMBS), np.int64)
-            _add_pairs(self._sums, summed, usual, both[some], scale, *accepted, *of)
-            add_usual(self._sums, summed, usual)
+            into = no_sums(self._sums)
+            _add_pairs(into, both[start:stop], scale, some, self._upper)
+            add_usual(into)
             first = rows.start + start
             if self._strata:
-                row, place, fraction = _pairs_of(scale, *accepted, *of)
+                row, place, fraction = _listed(scale, some, self._upper)
                 self._strata.add(first + row, place, fraction)
             if self._shared:
                 used = np.flatnonzero(self._shared.used(slice(first, rows.start + stop)))
-                row, place, fraction = _pairs_of(scale, *(array[used] for array in accepted), *of)
+                row, place, fraction = _listed(scale, some.take(used), self._upper)
                 self._shared.add_sparse(first + used[row], place, fraction)
         exact.carry(self._sums.reshape(-1, exact.WIDE))
 
@@ -71,42 +70,57 @@ class SeededPairSums:
         return hz * self._scales.hz, np.maximum(variance, 0.0) * self._scales.hz**2
 
 
+class UsualSums(NamedTuple):
+    """The sums of pairs, and those that are still to be multiplied with a fraction.
+
+    A pair has the same fraction in nearly all entries. The Σw and Σw² of those are added up, and multiplied
+    once (`add_usual`), with the same exact result.
+
+    sums: int64[2, s, t, WIDE], Σ w f and Σ w² f². usual: float64[s, t], the first fraction of each pair.
+    summed: int64[s, t, 2 · LIMBS], Σw and Σw² side by side of the entries with that fraction.
+    """
+
+    sums: IntArray
+    usual: FloatArray
+    summed: IntArray
+
+
+def no_sums(sums: IntArray) -> UsualSums:
+    """Return `UsualSums` into given sums, without a fraction yet."""
+    shape = sums.shape[1:3]
+    return UsualSums(sums, np.zeros(shape), np.zeros((*shape, 2 * exact.LIMBS), np.int64))
+
+
 @inlined
-def _pair(
-    row: int,
-    i: int,
-    j: int,
-    first: FloatArray,
-    second: FloatArray,
-    combination: IntArray,
-    alike: BoolArray,
-    bound: FloatArray,
-    of_first: IntArray,
-    of_second: IntArray,
-) -> float:
+def add_pair(
+    into: UsualSums, i: int | np.int64, j: int | np.int64, both: IntArray, row: int, f: float
+) -> None:
+    """Add an entry with a fraction above 0 to a pair. both: Σw and Σw² of all entries side by side."""
+    if into.usual[i, j] == 0.0:
+        into.usual[i, j] = f
+    if f == into.usual[i, j]:
+        for limb in range(2 * exact.LIMBS):
+            into.summed[i, j, limb] += both[row, limb]
+    else:
+        _add_both(into.sums, i, j, both[row], f)
+
+
+@inlined
+def _joint(pairs: Pairs, row: int, i: int, j: int) -> float:
     """Return the joint acceptance of two triggers: the product, the smaller one if they share a counter, or
     that given by seeds."""
-    if of_first[i] >= 0 and of_second[j] >= 0:
-        return bound[combination[row], of_first[i], of_second[j]]  # type: ignore[no-any-return]
-    if alike[i, j]:
-        return min(first[row, i], second[row, j])  # type: ignore[no-any-return]
-    return first[row, i] * second[row, j]  # type: ignore[no-any-return]
+    if pairs.of_first[i] >= 0 and pairs.of_second[j] >= 0:
+        return pairs.bound[pairs.combination[row], pairs.of_first[i], pairs.of_second[j]]  # type: ignore[no-any-return]
+    if pairs.alike[i, j]:
+        return min(pairs.first[row, i], pairs.second[row, j])  # type: ignore[no-any-return]
+    return pairs.first[row, i] * pairs.second[row, j]  # type: ignore[no-any-return]
 
 
 @kernel
-def _pairs_of(
-    scale: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    combination: IntArray,
-    alike: BoolArray,
-    bound: FloatArray,
-    of_first: IntArray,
-    of_second: IntArray,
-    upper: bool,
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return row, column i · t + j and fraction of all pairs with a joint acceptance above 0. scale: as in
+def _listed(scale: FloatArray, pairs: Pairs, upper: bool) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return row, place i · t + j and fraction of all pairs with a joint acceptance above 0. scale: as in
     `_add_pairs`."""
+    first, second = pairs.first, pairs.second
     rows, places, fractions = np.empty(64, np.int64), np.empty(64, np.int64), np.empty(64)
     n, t = 0, second.shape[1]
     for row in range(first.shape[0]):
@@ -116,8 +130,7 @@ def _pairs_of(
             for j in range(i if upper else 0, t):
                 if second[row, j] == 0.0:
                     continue
-                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
-                f *= scale[i, j]
+                f = _joint(pairs, row, i, j) * scale[i, j]
                 if f == 0.0:
                     continue
                 if n == len(rows):
@@ -128,24 +141,10 @@ def _pairs_of(
 
 
 @kernel
-def _add_pairs(
-    sums: IntArray,
-    summed: IntArray,
-    usual: FloatArray,
-    both: IntArray,
-    scale: FloatArray,
-    first: FloatArray,
-    second: FloatArray,
-    combination: IntArray,
-    alike: BoolArray,
-    bound: FloatArray,
-    of_first: IntArray,
-    of_second: IntArray,
-    upper: bool,
-) -> None:
+def _add_pairs(into: UsualSums, both: IntArray, scale: FloatArray, pairs: Pairs, upper: bool) -> None:
     """Add the joint acceptances of pairs. both: Σw and Σw² side by side. scale: float64[s, t], the factor of
-    each pair in these rows (`Scales.of_pairs`). A pair has the same fraction in nearly all entries:
-    `add_usual` multiplies those with its first fraction once, with the same exact result."""
+    each pair in these entries (`Scales.of_pairs`)."""
+    first, second = pairs.first, pairs.second
     n, m = first.shape[1], second.shape[1]
     fired = np.empty(m, np.int64)
     for row in range(first.shape[0]):
@@ -161,21 +160,13 @@ def _add_pairs(
                 j = fired[k]
                 if upper and j < i:
                     continue
-                f = _pair(row, i, j, first, second, combination, alike, bound, of_first, of_second)
-                f *= scale[i, j]
-                if f == 0.0:
-                    continue
-                if usual[i, j] == 0.0:
-                    usual[i, j] = f
-                if f == usual[i, j]:
-                    for limb in range(2 * exact.LIMBS):
-                        summed[i, j, limb] += both[row, limb]
-                else:
-                    add_both(sums, i, j, both[row], f)
+                f = _joint(pairs, row, i, j) * scale[i, j]
+                if f != 0.0:
+                    add_pair(into, i, j, both, row, f)
 
 
 @kernel
-def add_both(sums: IntArray, i: int | np.int64, j: int | np.int64, both: IntArray, f: float) -> None:
+def _add_both(sums: IntArray, i: int | np.int64, j: int | np.int64, both: IntArray, f: float) -> None:
     exact.add_scaled(sums[0, i, j], both[: exact.LIMBS], f)
     exact.add_scaled(sums[1, i, j], both[exact.LIMBS :], f * f)
 
@@ -192,15 +183,15 @@ def alike_entries(factor: FloatArray) -> Iterator[tuple[int, int]]:
     yield from pairwise([0, *ends.tolist(), len(factor)])
 
 
-def add_usual(sums: IntArray, summed: IntArray, usual: FloatArray) -> None:
-    """Add the entries of each pair that have its first fraction, `usual`, whose Σw and Σw² are `summed`."""
-    exact.carry(summed.reshape(-1, exact.LIMBS))
-    _add_usual(sums, summed, usual)
+def add_usual(of: UsualSums) -> None:
+    """Add the entries of each pair that have its first fraction."""
+    exact.carry(of.summed.reshape(-1, exact.LIMBS))
+    _add_usual(of)
 
 
 @kernel
-def _add_usual(sums: IntArray, summed: IntArray, usual: FloatArray) -> None:
-    for i in range(usual.shape[0]):
-        for j in range(usual.shape[1]):
-            if usual[i, j] > 0.0:
-                add_both(sums, i, j, summed[i, j], usual[i, j])
+def _add_usual(of: UsualSums) -> None:
+    for i in range(of.usual.shape[0]):
+        for j in range(of.usual.shape[1]):
+            if of.usual[i, j] > 0.0:
+                _add_both(of.sums, i, j, of.summed[i, j], of.usual[i, j])

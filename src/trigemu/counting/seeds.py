@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.counting.counters import BOTH, EITHER, EXACTLY, LOST, TOTAL, UNIQUE, evaluate
-from trigemu.counting.outcomes import AND, NOT, OR, components, outcomes
+from trigemu.counting import counters
+from trigemu.counting.outcomes import AND, NOT, OR, Graph, Outcomes, all_components, outcomes_of
 from trigemu.support import BoolArray, FloatArray, IntArray, TrigemuError
 from trigemu.triggers import Expression
 
@@ -55,24 +55,20 @@ class Seeded:
         self.column = np.array([node.column for node in nodes], np.int64)
         place = {node.key: number for number, node in enumerate(nodes)}
         # Sorted, so that probabilities are multiplied in the same order whichever menu comes first.
-        counters = {
-            counter: i for i, counter in enumerate(sorted({node.counter for node in nodes}, key=repr))
-        }
-        code, starts = [list[int]() for _ in nodes], [0]
-        for number, node in enumerate(nodes):
-            if node.seed:
-                code[number] = _postfix(node.seed, {name: place[key] for name, key in node.reads.items()})
-            starts.append(starts[-1] + len(code[number]))
-        self._code = np.array([step for steps in code for step in steps], np.int64)
-        self._starts = np.array(starts, np.int64)
-        self._prescale = np.array([node.prescale for node in nodes])
-        self._counter = np.array([counters[node.counter] for node in nodes], np.int64)
-        self._read = np.zeros(len(counters), np.bool_)  # counters of nodes that others read
-        self._read[self._counter[self._code[self._code >= 0]]] = True
-        fired = np.column_stack([node.fired for node in nodes])
+        number_of = {key: i for i, key in enumerate(sorted({node.counter for node in nodes}, key=repr))}
+        counter = np.array([number_of[node.counter] for node in nodes], np.int64)
+        programs = [_program(node, place) for node in nodes]
+        code = np.array([step for program in programs for step in program], np.int64)
+        read = np.zeros(len(number_of), np.bool_)
+        read[counter[code[code >= 0]]] = True
+        prescale = np.array([node.prescale for node in nodes])
+        self._graph = Graph(counter, prescale, code, np.cumsum([0, *map(len, programs)]), read)
         #: bool[c, nodes], the distinct combinations of nodes that fired; int64[m], the combination of each
-        #: pattern.
-        self._fired, self.combination = _distinct(fired)
+        #: pattern; int64[c, nodes], the component of each node.
+        self._fired, self.combination = _distinct(np.column_stack([node.fired for node in nodes]))
+        self._component, too_many = all_components(self._fired, self._graph, MAX_OUTCOMES)
+        if too_many >= 0:
+            raise self._too_many_outcomes(self._fired[too_many])
 
     def members(self, triggers: BoolArray) -> BoolArray:
         """Return bool[nodes] from bool[t] over the enabled triggers."""
@@ -84,75 +80,59 @@ class Seeded:
         return self._total()[self.combination]
 
     def _total(self) -> FloatArray:
-        found = self._evaluate(TOTAL, np.zeros((1, len(self._nodes)), np.bool_))
-        first = np.diff(self._starts) == 0  # without a seed: exact to the last bit, not from a sum
-        found[:, first] = self._fired[:, first] / self._prescale[first]
+        found = counters.total(self._component, self._graph)
+        first = np.diff(self._graph.starts) == 0  # without a seed: exact to the last bit, not from a sum
+        found[:, first] = self._fired[:, first] / self._graph.prescale[first]
         return found
 
     def either_and_none(self, members: BoolArray) -> tuple[FloatArray, FloatArray]:
         """Return the probabilities that any of the members accepts, and that none does, float64[m] each."""
-        found = self._evaluate(EITHER, members[None])[self.combination]
+        found = counters.either_and_none(self._component, self._graph, members)[self.combination]
         return found[:, 0], found[:, 1]
 
     def unique(self, members: BoolArray) -> FloatArray:
         """Return the probability that each member accepts and no other member does, float64[m, nodes]."""
-        return self._evaluate(UNIQUE, members[None])[self.combination]
+        return counters.unique(self._component, self._graph, members)[self.combination]
 
     def lost(self, members: BoolArray, node: int) -> FloatArray:
         """Return by how much the probability that any member accepts decreases if a node never does,
         float64[m]."""
-        found: FloatArray = self._evaluate(LOST, members[None], node)[self.combination, 0]
-        return found
+        return counters.lost(self._component, self._graph, members, node)[self.combination]
 
     def exactly(self, members: BoolArray, others: BoolArray) -> FloatArray:
         """Return the probability that all members accept and none of the others does, float64[m]."""
-        found: FloatArray = self._evaluate(EXACTLY, np.stack([members, others]))[self.combination, 0]
-        return found
+        return counters.exactly(self._component, self._graph, members, others)[self.combination]
 
     def both(self) -> FloatArray:
         """Return the probability that two nodes accept together, float64[c, nodes, nodes], for each of the c
         combinations."""
-        n = len(self._nodes)
-        found = self._evaluate(BOTH, np.zeros((1, n), np.bool_)).reshape(-1, n, n)
-        found[:, np.arange(n), np.arange(n)] = self._total()
+        found, every = counters.both(self._component, self._graph), np.arange(len(self._nodes))
+        found[:, every, every] = self._total()
         return found
 
-    def outcomes(self, pattern: int) -> list[tuple[FloatArray, FloatArray]]:
-        """Return the outcomes of each component of one pattern: their probabilities, float64[o], and the
-        acceptances of the nodes for each, float64[o, nodes], independent except for nodes that share a
+    def outcomes(self, pattern: int) -> list[Outcomes]:
+        """Return the outcomes of each component of one pattern, independent except for nodes that share a
         counter."""
-        fired = self._fired[self.combination[pattern]]
-        component = components(fired, *self._graph)
-        return [
-            outcomes(fired, component, number, -1, *self._graph, self._prescale, self._read, MAX_OUTCOMES)
-            for number in range(component.max(initial=-1) + 1)
-        ]
+        component = self._component[self.combination[pattern]]
+        numbers = range(component.max(initial=-1) + 1)
+        return [outcomes_of(component, number, self._graph, -1) for number in numbers]
 
     @property
-    def counters(self) -> IntArray:
+    def counter(self) -> IntArray:
         """The number of the prescale counter of each node, int64[nodes]."""
-        return self._counter
+        return self._graph.counter
 
-    @property
-    def _graph(self) -> tuple[IntArray, IntArray, IntArray]:
-        return self._counter, self._code, self._starts
-
-    def _evaluate(self, what: int, masks: BoolArray, node: int = -1) -> FloatArray:
-        found, too_many = evaluate(
-            what, self._fired, masks, node, *self._graph, self._prescale, self._read, MAX_OUTCOMES
+    def _too_many_outcomes(self, fired: BoolArray) -> TrigemuError:
+        names = [
+            repr(node.name)
+            for node, of, counter in zip(self._nodes, fired, self._graph.counter, strict=True)
+            if of and node.prescale > 1 and self._graph.read[counter]
+        ]
+        return TrigemuError(
+            f"the seeds {', '.join(dict.fromkeys(names))} are prescaled, fire together and are connected "
+            f"by the triggers that they seed: their counters have more than {MAX_OUTCOMES} outcomes, too "
+            f"many for exact rates; put some into one `coherent` set, or let fewer seeds share a trigger"
         )
-        if too_many >= 0:
-            names = [
-                repr(other.name)
-                for number, other in enumerate(self._nodes)
-                if self._fired[too_many, number] and other.prescale > 1 and self._read[self._counter[number]]
-            ]
-            raise TrigemuError(
-                f"the seeds {', '.join(dict.fromkeys(names))} are prescaled, fire together and are connected "
-                f"by the triggers that they seed: their counters have more than {MAX_OUTCOMES} outcomes, too "
-                f"many for exact rates; put some into one `coherent` set, or let fewer seeds share a trigger"
-            )
-        return found
 
 
 def _in_order(nodes: Sequence[Node]) -> list[Node]:
@@ -167,6 +147,11 @@ def _in_order(nodes: Sequence[Node]) -> list[Node]:
         return depth[node.key]
 
     return sorted(nodes, key=lambda node: (of(node), node.name, str(node.key)))
+
+
+def _program(node: Node, place: Mapping[Hashable, int]) -> list[int]:
+    """Return the seed of a node for `Graph.code`."""
+    return _postfix(node.seed, {name: place[key] for name, key in node.reads.items()}) if node.seed else []
 
 
 def _postfix(expression: Expression, place: Mapping[str, int]) -> list[int]:

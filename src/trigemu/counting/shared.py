@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -87,6 +88,38 @@ def none() -> SharedEvents:
     return SharedEvents(np.zeros(0, np.int64), numbers, numbers, np.zeros(0))
 
 
+class Sparse(NamedTuple):
+    """A matrix of which most numbers are 0: row r has the numbers `value` in the columns `column`, from
+    starts[r] to starts[r + 1]."""
+
+    starts: IntArray
+    column: Columns
+    value: FloatArray
+
+
+class ByParent(NamedTuple):
+    """The events of each parent, from starts[p] to starts[p + 1]: their entries, and weights in Hz."""
+
+    starts: IntArray
+    entry: IntArray
+    weight: FloatArray
+
+
+class ParentSums(NamedTuple):
+    """float64[columns], what all parents add to the variance, Σ (Σ x)² − Σ x²; the two sums over the events
+    of one parent, and memory for int64[columns]."""
+
+    total: FloatArray
+    sums: FloatArray
+    squares: FloatArray
+    touched: IntArray
+
+
+def no_parents(columns: int) -> ParentSums:
+    total, sums, squares = np.zeros((3, columns))
+    return ParentSums(total, sums, squares, np.empty(columns, np.int64))
+
+
 class Covariance:
     """The contribution of shared interactions to the variance of Σ w f, for many columns of f of any sign.
 
@@ -121,32 +154,21 @@ class Covariance:
 
     def result(self) -> FloatArray:
         """Return the contributions in Hz², float64[columns]; 0 if nothing is shared."""
-        if not self._events or not (self._parts or "_by_row" in vars(self)):
+        if not self._events or not (self._parts or "fractions" in vars(self)):
             return np.zeros(self._columns)
-        total, sums, squares = np.zeros((3, self._columns))
-        touched = np.empty(self._columns, np.int64)
-        _shared_squares(*self.by_event(), *self._by_row, total, sums, squares, touched)
-        return total
+        sums = no_parents(self._columns)
+        _shared_squares(self.by_parent(), self.fractions, sums)
+        return sums.total
 
-    def by_parent(self) -> tuple[IntArray, IntArray, FloatArray, IntArray, Columns, FloatArray, int]:
-        """Return the arguments of the kernels: the start of each parent among the events, the entries and
-        weights of the events; the start of each row of the table among the fractions, their columns and
-        values; the number of columns."""
-        return *self.by_event(), *self._by_row, self._columns
-
-    def by_event(self) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the start of each parent among the events, and the entries and weights of the events."""
-        return self._starts(), self._events.entry, self._events.weight
-
-    def _starts(self) -> IntArray:
+    def by_parent(self) -> ByParent:
         parent = self._events.parent
         first = np.flatnonzero(np.concatenate([[True], parent[1:] != parent[:-1]]))
-        return np.append(first, len(parent))
+        return ByParent(np.append(first, len(parent)), self._events.entry, self._events.weight)
 
     @cached_property
-    def _by_row(self) -> tuple[IntArray, Columns, FloatArray]:
-        """The start of each row of the table, int64[rows + 1], and columns and values in that order. What was
-        added is released part by part: it may fill most of the memory."""
+    def fractions(self) -> Sparse:
+        """What was added, by the rows of the table. It is released part by part: it may fill most of the
+        memory."""
         row, column, value = (list(part) for part in zip(*self._parts, strict=True))
         self._parts = []
         rows = np.concatenate(row)
@@ -158,50 +180,40 @@ class Covariance:
         if (np.diff(rows) < 0).any():
             order = np.argsort(rows, kind="stable")
             rows, columns, values = rows[order], columns[order], values[order]
-        return np.searchsorted(rows, np.arange(len(self._used) + 1)), columns, values
+        return Sparse(np.searchsorted(rows, np.arange(len(self._used) + 1)), columns, values)
 
 
 @kernel
-def _shared_squares(
-    starts: IntArray,
-    entry: IntArray,
-    weight: FloatArray,
-    row_starts: IntArray,
-    column: Columns,
-    value: FloatArray,
-    total: FloatArray,
-    sums: FloatArray,
-    squares: FloatArray,
-    touched: IntArray,
-) -> None:
-    """Add Σ over parents of (Σ x)² − Σ x² of each column to `total`."""
-    for parent in range(len(starts) - 1):
+def _shared_squares(events: ByParent, fractions: Sparse, sums: ParentSums) -> None:
+    """Add Σ over parents of (Σ x)² − Σ x² of each column to the total."""
+    for parent in range(len(events.starts) - 1):
         n = 0
-        for event in range(starts[parent], starts[parent + 1]):
-            row = entry[event]
-            for k in range(row_starts[row], row_starts[row + 1]):
-                n = enter(column[k], weight[event] * value[k], sums, squares, touched, n)
-        leave(total, sums, squares, touched, n)
+        for event in range(events.starts[parent], events.starts[parent + 1]):
+            row = events.entry[event]
+            for k in range(fractions.starts[row], fractions.starts[row + 1]):
+                n = enter(fractions.column[k], events.weight[event] * fractions.value[k], sums, n)
+        leave(sums, n)
 
 
 @inlined
-def enter(c: int, x: float, sums: FloatArray, squares: FloatArray, touched: IntArray, n: int) -> int:
-    """Add an event of a parent to the sums of a column. touched: the n columns that are not 0; return n."""
+def enter(c: int, x: float, of: ParentSums, n: int) -> int:
+    """Add an event of a parent to the sums of a column. The first n of `touched` are the columns whose sums
+    are not 0; return n."""
     if x * x == 0.0:
         return n
-    if squares[c] == 0.0:
-        touched[n] = c
+    if of.squares[c] == 0.0:
+        of.touched[n] = c
         n += 1
-    sums[c] += x
-    squares[c] += x * x
+    of.sums[c] += x
+    of.squares[c] += x * x
     return n
 
 
 @inlined
-def leave(total: FloatArray, sums: FloatArray, squares: FloatArray, touched: IntArray, n: int) -> None:
+def leave(of: ParentSums, n: int) -> None:
     """Add (Σ x)² − Σ x² of a parent to the total, and empty its sums for the next one."""
     for k in range(n):
-        c = touched[k]
-        total[c] += sums[c] * sums[c] - squares[c]
-        sums[c] = 0.0
-        squares[c] = 0.0
+        c = of.touched[k]
+        of.total[c] += of.sums[c] * of.sums[c] - of.squares[c]
+        of.sums[c] = 0.0
+        of.squares[c] = 0.0

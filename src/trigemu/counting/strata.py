@@ -15,7 +15,7 @@ import numpy as np
 
 from trigemu.counting import exact
 from trigemu.counting.patterns import PatternTable
-from trigemu.counting.shared import Columns, Covariance
+from trigemu.counting.shared import ByParent, Covariance, Sparse
 from trigemu.support import FloatArray, IntArray, kernel
 
 
@@ -44,34 +44,26 @@ class Strata:
         )
         correction: FloatArray = (mean**2 * square[:, None] - 2 * mean * self._squares).sum(axis=0)
         if shared:
-            accepted, both = _shared_products(*shared.by_parent(), self._stratum, self._n)
+            accepted = np.zeros_like(self._accepted)
+            both = np.zeros((self._n, self._n))
+            _shared_products(shared.by_parent(), shared.fractions, self._stratum, accepted, both)
             correction += (mean * (both @ mean) - 2 * mean * accepted).sum(axis=0)
         return correction
 
 
 @kernel
 def _shared_products(
-    starts: IntArray,
-    entry: IntArray,
-    weight: FloatArray,
-    row_starts: IntArray,
-    column: Columns,
-    value: FloatArray,
-    columns: int,
-    stratum: IntArray,
-    strata: int,
-) -> tuple[FloatArray, FloatArray]:
-    """Return two sums over the pairs of events of one parent: w f of one times w of the other, float64[strata
-    of the other, columns]; and w of both, float64[strata, strata]."""
-    accepted, both = np.zeros((strata, columns)), np.zeros((strata, strata))
-    for parent in range(len(starts) - 1):
-        for event in range(starts[parent], starts[parent + 1]):
-            row = entry[event]
-            for other in range(starts[parent], starts[parent + 1]):
+    events: ByParent, fractions: Sparse, stratum: IntArray, accepted: FloatArray, both: FloatArray
+) -> None:
+    """Add up over the pairs of events of one parent: w f of one times w of the other, float64[strata of the
+    other, columns]; and w of both, float64[strata, strata]."""
+    for parent in range(len(events.starts) - 1):
+        for event in range(events.starts[parent], events.starts[parent + 1]):
+            row = events.entry[event]
+            for other in range(events.starts[parent], events.starts[parent + 1]):
                 if other == event:
                     continue
-                n, w = stratum[entry[other]], weight[other]
-                both[stratum[row], n] += weight[event] * w
-                for k in range(row_starts[row], row_starts[row + 1]):
-                    accepted[n, column[k]] += weight[event] * value[k] * w
-    return accepted, both
+                n, w = stratum[events.entry[other]], events.weight[other]
+                both[stratum[row], n] += events.weight[event] * w
+                for k in range(fractions.starts[row], fractions.starts[row + 1]):
+                    accepted[n, fractions.column[k]] += events.weight[event] * fractions.value[k] * w

@@ -179,7 +179,7 @@ def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     if not (isinstance(part, tuple) and len(part) == 2):
         raise TrigemuError("it is not a pair")
     table, asked = part
-    check_table(table, words=1, samples=entries_of(chunks), bins=2)
+    check_table(table, words=1, samples=entries_of(chunks), ends={"half": 2})
     if not isinstance(asked, BudgetEvents):
         raise TrigemuError("it has no events with a budget")
     n = check_events(asked, chunks, plan.words)
@@ -242,7 +242,7 @@ class _Solver:
         asked = self.scores[trigger.name] > -np.inf
         self._switch(trigger, asked)
         words = self.words[asked]
-        entry, first = distinct_entries(words, np.zeros(len(words), np.int64))
+        entry, first = distinct_entries(words)
         accepted = acceptances(words[first], self.menu, self.bits)
         label = Label("trigger", trigger.name, trigger.budget.quantity)
         fraction = fractions(self.menu, accepted, (trigger.budget.quantity,))[label]

@@ -13,13 +13,14 @@ rates_of(emulation)                                    # rates/       everything
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from trigemu.counting import (
+    Keys,
     PatternTable,
     Scales,
     acceptances,
@@ -84,17 +85,13 @@ class Emulation:
     plan : Plan
         The compiled triggers; it gives the bit of each trigger in the patterns.
     table : PatternTable
-        The pattern table. Its axis is (half × `bins` + bin) × `strata` + stratum.
+        The pattern table.
     half : int or None
         The half of the samples that fitted triggers are judged on; None: nothing was fitted to them.
     fitted : tuple of frozenset of str
         For each menu, the triggers that were fitted, or read such a trigger.
-    bins : int
-        The number of bins of the axis.
     only : int or None
-        The only bin that rates count; None: all bins.
-    strata : int
-        The number of strata whose total weight was fixed by reweighting (`reweight.py`); 1 if there are none.
+        The only bin of the axis that rates count; None: all bins.
     """
 
     given: tuple[Menu, ...]
@@ -104,18 +101,11 @@ class Emulation:
     table: PatternTable
     half: int | None
     fitted: tuple[frozenset[str], ...]
-    bins: int = 1
     only: int | None = None
-    strata: int = 1
 
     def __repr__(self) -> str:
         menus = ", ".join(quoted(menu.name) for menu in self.menus)
         return in_brackets(self, f"of {menus}: {len(self.table)} patterns")
-
-    @property
-    def bin(self) -> IntArray:
-        """The bin of each entry of the table, int64[m]."""
-        return self.table.axis // self.strata % self.bins
 
     def number(self, menu: MenuLike | None = None) -> int:
         """Return the position of one of its menus in `menus`.
@@ -157,19 +147,18 @@ class Emulation:
         fitted = tuple(self.fitted[number] for number in numbers)
         table = self.table
         if self.only is not None:
-            table = table.take(np.flatnonzero(self.bin == self.only))
+            table = table.take(np.flatnonzero(table.bin == self.only))
         read = {of[t.name] for menu, of in zip(menus, bits, strict=True) for t in menu.used if t.name in of}
-        stratum = table.axis % self.strata
         if self.half is None or not any(fitted):
-            table = table.onto(read, stratum)
+            table = table.onto(read, ("stratum",))
             unseen = np.ones(len(table))
         else:
-            table = table.onto(read, table.axis // (self.bins * self.strata) * self.strata + stratum)
-            unseen = np.where(table.axis // self.strata == self.half, self.scales[table.sample], 0.0)
+            table = table.onto(read, ("half", "stratum"))
+            unseen = np.where(table.half == self.half, self.scales[table.sample], 0.0)
         scales = Scales(
             unseen,
             max(crossing_scale(menu, self.catalogue) for menu in menus),
-            table.axis % self.strata if self.catalogue.pileup else None,
+            table.stratum if self.catalogue.pileup else None,
         )
         return Counted(table, scales, menus, bits, fitted)
 
@@ -178,8 +167,7 @@ class Emulation:
         """The factor from the unseen half of each sample to all of it, float64[samples]; 1 without one."""
         if self.half is None:
             return np.ones(len(self.catalogue.samples))
-        by_half = replace(self.table, axis=self.table.axis // (self.bins * self.strata))
-        return half_scales(by_half, self.half, self.catalogue)
+        return half_scales(self.table, self.half, self.catalogue)
 
 
 def emulate(
@@ -242,7 +230,6 @@ def emulate(
     plan = make_plan(solved)
     plan.check_background(catalogue)
     half = unseen_half(solved, plan, catalogue)
-    strata = catalogue.strata
     undecided = counts_undecided(solved, plan, catalogue) or (axis is not None and axis.undecided)
     task = _CountPatterns(half is not None, axis, catalogue.stratum_of, catalogue.with_parents, undecided)
     table = empty_table(plan.words)
@@ -253,8 +240,7 @@ def emulate(
         if sum(map(len, parts)) > len(table) + 4096:  # sums of tables cost most while they grow
             table, parts = merge_tables([table, *parts]), []
     table = complete_table([table, *parts])
-    fitted, bins = fitted_in(solved, plan, catalogue), axis.bins if axis else 1
-    return Emulation(given, solved, catalogue, plan, table, half, fitted, bins, None, strata)
+    return Emulation(given, solved, catalogue, plan, table, half, fitted_in(solved, plan, catalogue))
 
 
 @dataclass(frozen=True)
@@ -274,18 +260,18 @@ class _CountPatterns(TableTask):
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> PatternTable:
         work = Workspace(events)
         words = decide(events, plan, work)
-        bins = half_of(events.parent) if self.by_half else np.zeros(len(events), np.int64)
-        if self.axis:
-            bins = bins * self.axis.bins + self.axis(plan, work)
-        if self.strata > 1:
-            bins = bins * self.strata + np.array(self.stratum_of)[events.scalars[INTERACTIONS[1]]]
         core = events.core
+        keys = Keys(
+            half=half_of(events.parent) if self.by_half else None,
+            bin=self.axis(plan, work) if self.axis else None,
+            stratum=(np.array(self.stratum_of)[events.scalars[INTERACTIONS[1]]] if self.strata > 1 else None),
+        )
         made_from = (events.parent[core], events.id[core]) if chunk.sample in self.with_parents else None
         return count_patterns(
             chunk.sample,
             words[core],
             events.weight[core],
-            bins[core],
+            keys.take(core),
             made_from=made_from,
             undecided=self.undecided,
         )
@@ -293,8 +279,9 @@ class _CountPatterns(TableTask):
 
 @check_kept.register
 def _(task: _CountPatterns, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    bins = (1 + task.by_half) * (task.axis.bins if task.axis else 1) * task.strata
-    check_table(part, words=plan.words, samples=entries_of(chunks), bins=bins)
+    bins = task.axis.bins if task.axis else 1
+    ends = {"half": 1 + task.by_half, "bin": bins, "stratum": task.strata}
+    check_table(part, words=plan.words, samples=entries_of(chunks), ends=ends)
 
 
 def counts_undecided(menus: Sequence[Menu], plan: Plan, catalogue: Catalogue) -> bool:

@@ -223,7 +223,7 @@ class _Halves(TableTask):
 
 @check_kept.register
 def _(task: _Halves, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
-    check_table(part, words=1, samples=entries_of(chunks), bins=2)
+    check_table(part, words=1, samples=entries_of(chunks), ends={"half": 2})
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ class _Record:
         words = decide(events, plan, work)[core]
         raw = raw_decisions(words, self.menu, bits)
         keep: BoolArray = np.ones(len(words), np.bool_) if self.fired is None else self.fired.evaluate(raw)
-        entry, first = distinct_entries(words, np.zeros(len(words), np.int64))
+        entry, first = distinct_entries(words)
         accepted = acceptances(words[first], self.menu, bits)
         half = half_of(events.parent[core])
         weight = events.weight[core] * self.crossing[chunk.sample]

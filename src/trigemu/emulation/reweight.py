@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.counting import PatternTable, count_patterns, exact, merge_tables
+from trigemu.counting import Keys, PatternTable, count_patterns, exact, merge_tables
 from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, Progress, TableTask, over_background
 from trigemu.emulation.plan import Plan, lacks, make_plan
@@ -115,7 +115,7 @@ def at_pileup(
         normalisation = catalogue.crossing_rate_hz / float(ratios @ total)
     factors = normalisation * ratios
     weight = exact.to_float(table.weight)
-    after = np.bincount(table.sample, weight * factors[table.axis], len(catalogue.samples))
+    after = np.bincount(table.sample, weight * factors[table.bin], len(catalogue.samples))
     samples = tuple(
         replace(s, per_interactions=tuple(factors.tolist()), rate_hz=float(after[s.number]))
         if s.table.role == "background"
@@ -207,7 +207,7 @@ class _CountPileup(TableTask):
         if len(n) and not 0 <= n.min() <= n.max() < _MAX_INTERACTIONS:
             raise SampleError(f"{where} goes from {n.min()} to {n.max()}: expected a number of interactions")
         none = np.zeros((len(n), 1), np.uint64)
-        return count_patterns(chunk.sample, none, events.weight[events.core], n.astype(np.int64))
+        return count_patterns(chunk.sample, none, events.weight[events.core], Keys(bin=n.astype(np.int64)))
 
 
 def _check(catalogue: Catalogue) -> None:
@@ -257,12 +257,12 @@ def _check_sparse(catalogue: Catalogue, mean: float, sparse: float, known: IntAr
 def _per_interactions(table: PatternTable) -> tuple[FloatArray, FloatArray, IntArray]:
     """Return Σw in Hz, Σw² in Hz² and the number of events of all samples together, for each number of
     interactions."""
-    bins = int(table.axis.max()) + 1
+    bins = int(table.bin.max()) + 1
     weight, square = exact.ColumnSums(bins), exact.ColumnSums(bins)
-    of_bin = (table.axis[:, None] == np.arange(bins)).astype(np.float64)
+    of_bin = (table.bin[:, None] == np.arange(bins)).astype(np.float64)
     weight.add(table.weight, of_bin)
     square.add(table.square, of_bin)
-    events = np.bincount(table.axis, table.n, bins).astype(np.int64)
+    events = np.bincount(table.bin, table.n, bins).astype(np.int64)
     return weight.result(), square.result(), events
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from trigemu.counting import PatternTable, count_patterns
+from trigemu.counting import Keys, PatternTable, count_patterns
 from trigemu.emulation.plan import Plan
 from trigemu.menus import Menu, Trigger
 from trigemu.samples import EVALUATION, HALF_NAMES, Catalogue, Events, SampleError, half_of, other_half
@@ -110,7 +110,7 @@ def half_scales(table: PatternTable, half: int, catalogue: Catalogue) -> FloatAr
     Parameters
     ----------
     table : PatternTable
-        A table whose axis is the half, as from `weights_by_half`.
+        A table by half, as from `weights_by_half`.
     half : int
         TRAINING or EVALUATION.
     catalogue : Catalogue
@@ -149,11 +149,11 @@ def weights_by_half(sample: int, events: Events) -> PatternTable:
     Returns
     -------
     PatternTable
-        A table whose axis is the half.
+        A table by half.
     """
     core = events.core
     half = half_of(events.parent)[core]
-    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], half)
+    return count_patterns(sample, np.zeros((len(half), 1), np.uint64), events.weight[core], Keys(half))
 
 
 def refuse_negative(events: Events) -> None:

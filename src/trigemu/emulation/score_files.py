@@ -64,7 +64,7 @@ def write_scores(path: Path, scores: Scores, version: str) -> None:
     options = {"compression": "zstd", "write_page_checksum": True}
     with new_file(path) as made, pyarrow.parquet.ParquetWriter(made, schema, **options) as writer:
         for table in (scores.table, *scores.signals.values()):
-            sample, *others = _arrays_of(table, columns, scores.catalogue.strata)
+            sample, *others = _arrays_of(table, columns)
             arrays = [pyarrow.DictionaryArray.from_arrays(sample.astype(np.int32), names)]
             arrays += [pyarrow.array(of, field.type) for of, field in zip(others, fields[1:], strict=True)]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
@@ -151,9 +151,9 @@ def _described(
             yield column.name, pyarrow.float64(), units.get(names[0], ""), said
 
 
-def _arrays_of(table: ScoreTable, columns: Sequence[Column], strata: int) -> Iterator[Array]:
+def _arrays_of(table: ScoreTable, columns: Sequence[Column]) -> Iterator[Array]:
     """Yield the arrays of the columns."""
-    yield from (table.sample, table.id, table.parent, table.axis // strata, table.axis % strata, table.weight)
+    yield from (getattr(table, name) for name in PLAIN_COLUMNS)
     scored = sum(column.above is not None for column in columns)
     yield from table.scores.T
     for bit in range(len(columns) - scored):
@@ -188,10 +188,7 @@ def _table_of(path: Path, read: Any, about: About, catalogue: Catalogue) -> Scor
             raise TrigemuError(f"{path}: the column {name!r} is {values.dtype}, expected {kind}")
         return values
 
-    strata = catalogue.strata
     half, stratum = column("half", "int8").astype(np.int64), column("stratum", "int16").astype(np.int64)
-    if not (np.isin(half, (0, 1)).all() and np.isin(stratum, range(strata)).all()):
-        raise TrigemuError(f"{path}: a half or stratum is none: the file is damaged")
     scores = [column(c.name, "float64") for c in about.columns if c.above is not None]
     fired = [column(c.name, "bool") for c in about.columns if c.above is None]
     words = np.zeros((len(half), max(1, -(-len(fired) // 64))), np.uint64)
@@ -199,7 +196,8 @@ def _table_of(path: Path, read: Any, about: About, catalogue: Catalogue) -> Scor
         words[:, bit // 64] |= decisions.astype(np.uint64) << np.uint64(bit % 64)
     table = ScoreTable(
         _sample_numbers(path, read["sample"], catalogue),
-        half * strata + stratum,
+        half,
+        stratum,
         column("id", "uint64"),
         column("parent", "uint64"),
         column("weight", "float64"),
@@ -236,7 +234,7 @@ def _check(path: Path, table: ScoreTable, about: About, catalogue: Catalogue) ->
             check_known(f"the column {column.name!r}", table.scores[:, number], column.above or 0.0)
         above = tuple(column.above or 0.0 for column in scored)
         bits = len(about.columns) - len(scored)
-        check_scores(table, samples=entries, bins=2 * catalogue.strata, above=above, bits=bits)
+        check_scores(table, samples=entries, strata=catalogue.strata, above=above, bits=bits)
     except TrigemuError as error:
         raise TrigemuError(f"{path}: {error}: the file is damaged, make the table again") from None
     for name, sample in kept.items():

@@ -18,7 +18,7 @@ from trigemu.samples import Catalogue, Sample
 from trigemu.support import TrigemuError, excerpt, fingerprint
 
 #: The key of the metadata, and the version of what it holds.
-KEY, FORMAT = b"trigemu_scores", 1
+KEY, FORMAT = b"trigemu_scores", 2
 #: The columns besides those of scores and decisions.
 PLAIN_COLUMNS = ("sample", "id", "parent", "half", "stratum", "weight")
 _Limbs = Annotated[list[int], msgspec.Meta(min_length=LIMBS, max_length=LIMBS)]
@@ -28,7 +28,8 @@ class _Rest(msgspec.Struct, forbid_unknown_fields=True):
     """An entry of the events that are left out: exact sums as in a pattern table."""
 
     sample: int
-    axis: int
+    half: int
+    stratum: int
     n: int
     largest: float
     weight: _Limbs
@@ -88,7 +89,7 @@ def stored_of(columns: Sequence[Column]) -> dict[str, Stored]:
 
 def about_scores(scores: Scores, columns: list[Column], version: str) -> About:
     rest = scores.table.rest
-    arrays = (rest.sample, rest.axis, rest.n, rest.largest, rest.weight, rest.square)
+    arrays = [getattr(rest, name) for name in _Rest.__struct_fields__]
     return About(
         format=FORMAT,
         version=version,
@@ -165,16 +166,16 @@ def _content(sample: Sample) -> str:
 def rest_of(path: Path, rest: Sequence[_Rest]) -> PatternTable:
     """Return the events that are left out, with numbers as they are in a file."""
     try:
-        columns = [
-            np.array([getattr(entry, name) for entry in rest], kind)
-            for name, kind in (("sample", "i8"), ("axis", "i8"), ("n", "i8"), ("largest", "f8"))
-        ]
-        sums = [
+        sample, half, stratum, n = (
+            np.array([getattr(entry, name) for entry in rest], np.int64)
+            for name in ("sample", "half", "stratum", "n")
+        )
+        weight, square = (
             np.array([getattr(entry, name) for entry in rest], np.int64).reshape(-1, LIMBS)
             for name in ("weight", "square")
-        ]
+        )
     except OverflowError:
         raise TrigemuError(f"{path}: its metadata are damaged: a number is too large") from None
-    sample, axis, n, largest = columns
-    weight, square = sums
-    return PatternTable(sample, axis, np.zeros((len(rest), 1), np.uint64), n, largest, weight, square)
+    largest = np.array([entry.largest for entry in rest])
+    words = np.zeros((len(rest), 1), np.uint64)
+    return PatternTable(sample, half, np.zeros_like(half), stratum, words, n, largest, weight, square)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import (
+    Keys,
     PatternTable,
     ScoreTable,
     SharedEvents,
@@ -241,11 +242,10 @@ class _Collect:
     def __call__(self, plan: Plan, chunk: Chunk, events: Events) -> ScoreTable:
         work, core = Workspace(events), events.core
         words = decide(events, plan, work)[core]
-        axis = half_of(events.parent)[core]
+        half, stratum = half_of(events.parent)[core], np.zeros(len(words), np.int64)
         if self.strata > 1:
             last = len(self.stratum_of) - 1  # a signal may have more interactions than the background
             stratum = np.array(self.stratum_of)[np.minimum(events.scalars[INTERACTIONS[1]][core], last)]
-            axis = axis * self.strata + stratum
         keep = (words & np.array(self.firing, np.uint64)).any(axis=1)
         keep |= self.everything or chunk.sample in self.signals
         n = np.count_nonzero(keep)
@@ -263,13 +263,16 @@ class _Collect:
         nothing = np.zeros((len(words) - n, 1), np.uint64)
         return ScoreTable(
             np.full(n, chunk.sample, np.int64),
-            axis[keep],
+            half[keep],
+            stratum[keep],
             events.id[core][keep],
             events.parent[core][keep],
             events.weight[core][keep],
             scores,
             _only(words[keep], self.bits),
-            count_patterns(chunk.sample, nothing, events.weight[core][left], axis[left]),
+            count_patterns(
+                chunk.sample, nothing, events.weight[core][left], Keys(half[left], stratum=stratum[left])
+            ),
         )
 
     def merge(self, parts: Sequence[ScoreTable]) -> ScoreTable:
@@ -279,8 +282,8 @@ class _Collect:
 @check_kept.register
 def _(task: _Collect, plan: Plan, chunks: Sequence[Chunk], part: Any) -> None:
     above = tuple(cut for _, cut in task.cuts)
-    samples, bins = entries_of(chunks), 2 * task.strata
-    check_scores(part, samples=samples, bins=bins, above=above, bits=len(task.bits))
+    samples = entries_of(chunks)
+    check_scores(part, samples=samples, strata=task.strata, above=above, bits=len(task.bits))
 
 
 def _only(words: Words, bits: Iterable[int]) -> Words:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trigemu.counting import PatternTable, ScoreTable, merge_tables
+from trigemu.counting import Keys, PatternTable, ScoreTable
 from trigemu.emulation.budgets import BudgetEvents, solved_by
 from trigemu.emulation.loop import Emulation, counts_undecided
 from trigemu.emulation.plan import Plan, make_plan
@@ -71,7 +71,7 @@ class Scores:
     catalogue : Catalogue
         The samples.
     table : ScoreTable
-        The events of the background. Their axis is half × strata + stratum.
+        The events of the background.
     signals : mapping of str to ScoreTable
         All events of the signals, by the name of the sample.
     offers : mapping of str to Offer
@@ -93,9 +93,7 @@ class Scores:
     def __repr__(self) -> str:
         return in_brackets(self, f"{len(self.table)} events, {self.table.scores.shape[1]} scores")
 
-    def emulation(
-        self, menus: MenusLike | None = None, *, bin: IntArray | None = None, bins: int = 1
-    ) -> Emulation:
+    def emulation(self, menus: MenusLike | None = None, *, bin: IntArray | None = None) -> Emulation:
         """Emulate menus without reading events.
 
         Parameters
@@ -105,8 +103,6 @@ class Scores:
         bin : int64[n], optional
             The bin of each event of the background, in which patterns are counted separately; events that
             the table leaves out are in bin 0.
-        bins : int
-            The number of bins.
 
         Returns
         -------
@@ -121,24 +117,18 @@ class Scores:
         given = self.menus if menus is None else menus_of(menus)
         solved = self.solve_budgets(given)
         plan = make_plan(solved)
-        half, strata = unseen_half(solved, plan, self.catalogue), self.catalogue.strata
+        half = unseen_half(solved, plan, self.catalogue)
         bits, words = self._decided(solved, plan)
-
-        def axis(of: IntArray, bin: IntArray | int) -> IntArray:
-            halves = of // strata if half is not None else 0
-            return (halves * bins + bin) * strata + of % strata
-
-        rest = self._rest(words.shape[1])
         counted = self.table.count(
             words,
-            axis(self.table.axis, 0 if bin is None else bin),
-            merge_tables([replace(rest, axis=axis(rest.axis, 0))]),
+            Keys(self.table.half if half is not None else None, bin, self.table.stratum),
+            self._rest(words.shape[1], ("stratum",) if half is None else ("half", "stratum")),
             self.catalogue.with_parents,
             counts_undecided(solved, plan, self.catalogue),
         )
         plan = replace(plan, bits=bits)
         fitted = fitted_in(solved, plan, self.catalogue)
-        return Emulation(given, solved, self.catalogue, plan, counted, half, fitted, bins, strata=strata)
+        return Emulation(given, solved, self.catalogue, plan, counted, half, fitted)
 
     def solve_budgets(self, menus: MenusLike) -> tuple[Menu, ...]:
         """Return menus with their rate budgets solved, as the function `solve_budgets` does.
@@ -164,8 +154,7 @@ class Scores:
             raise SampleError("the table has events of negative weight: no cut can be fitted to them")
         plan = make_plan(menus)
         unseen = unseen_half(menus, plan, self.catalogue)
-        wanted, strata = EVALUATION if unseen is None else unseen, self.catalogue.strata
-        half = self.table.axis // strata
+        wanted = EVALUATION if unseen is None else unseen
         bits, words = self._decided(menus, plan)
         asked = {
             of[trigger.name]: self._stored(scope, trigger)
@@ -175,18 +164,15 @@ class Scores:
         }
         slots = sorted(asked)
         scores = self.table.scores[:, [asked[slot].column for slot in slots]]
-        keep = (half == wanted) & (scores > -np.inf).any(axis=1)
+        keep = (self.table.half == wanted) & (scores > -np.inf).any(axis=1)
         shared = np.isin(self.table.sample, sorted(self.catalogue.with_parents))
         columns = (self.table.sample, self.table.weight, self.table.parent, shared, words, scores)
-        rest = self._rest(1)
-        rest = merge_tables([replace(rest, axis=rest.axis // strata)])
-        everything = self.table.count(np.zeros((len(half), 1), np.uint64), half, rest, (), True)
         return solved_by(
             menus,
             bits,
             slots,
             BudgetEvents(*(column[keep] for column in columns)),
-            half_scales(everything, wanted, self.catalogue),
+            half_scales(self.table.by_half(), wanted, self.catalogue),
             self.catalogue,
             {slot: stored.above for slot, stored in asked.items()},
         )
@@ -217,9 +203,9 @@ class Scores:
             raise TrigemuError(f"{of.trigger(trigger).place}: trigger {trigger!r} has no score")
         return self.table.scores[:, stored.column]
 
-    def _rest(self, words: int) -> PatternTable:
-        """Return the events that are left out, with patterns of some words."""
-        rest = self.table.rest
+    def _rest(self, words: int, keys: tuple[str, ...]) -> PatternTable:
+        """Return the events that are left out, with patterns of some words, by some of their keys."""
+        rest = self.table.rest.onto((), keys)
         return replace(rest, words=np.zeros((len(rest), words), np.uint64))
 
     def _stored(self, scope: str, trigger: Trigger) -> Stored:

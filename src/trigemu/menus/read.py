@@ -227,6 +227,7 @@ def _kinds(document: Document, plugins: Iterable[str], path: Folders) -> Kinds:
         try:
             kinds.add(find(name, folders))
         except PluginError as error:
+            kinds.failed.add(name)
             document.problem(("menu", "plugins", i), "[menu]", str(error), error)
     return kinds
 
@@ -326,7 +327,8 @@ def _struct(document: Document, kinds: Kinds, kind: str, key: Key, where: str) -
     except PluginError as error:
         document.problem((*key, "kind"), where, str(error), error)
     else:
-        document.problem((*key, "kind"), where, kinds.unknown(kind))
+        if message := kinds.unknown(kind):
+            document.problem((*key, "kind"), where, message)
     return None
 
 

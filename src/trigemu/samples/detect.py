@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trigemu.samples.errors import SampleError
-from trigemu.samples.formats import each_format
+from trigemu.samples.formats import each_format, format_names
 from trigemu.samples.formats.source import Beginning
 from trigemu.samples.formats.uproot_file import open_root
 from trigemu.samples.locations import is_local_folder, opened
@@ -25,8 +25,8 @@ def format_of(path: str) -> str:
         found = ", ".join(sorted(set(beginning.trees))) or "nothing"
         raise SampleError(f"a ROOT file without any of {wanted} (there is: {found})")
     raise SampleError(
-        f"unknown format: it is neither ROOT, Parquet, HDF5 nor a CMS Level-1 test vector, but "
-        f"{_described(beginning.start)}"
+        f"unknown format: it is {_described(beginning.start)}, which none of the formats recognises "
+        f"(known: {', '.join(format_names())})"
     )
 
 

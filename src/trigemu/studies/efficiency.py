@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from trigemu.counting import (
+    Keys,
     PatternTable,
     SharedEvents,
     check_table,
@@ -52,7 +53,7 @@ from trigemu.support import (
 )
 from trigemu.triggers import Context
 
-#: Categories are the bits of a number that shares the axis with the bins.
+#: Categories are bits of one more word of the patterns; another one is for negative weights.
 MAX_CATEGORIES = 16
 
 
@@ -250,7 +251,7 @@ def efficiencies(
         ),
         warnings=(
             *([catalogue.left_out_text] if catalogue.left_out else []),
-            *_negative(catalogue, tables[0], len(profiles[0].edges) << len(categories)),
+            *_negative(catalogue, tables[0], len(categories)),
             *signed_differences({text: [(text, above)] for text, above in context.cuts}),
         ),
     )
@@ -264,13 +265,12 @@ def _plain(given: Profile | Sequence[Profile]) -> tuple[Profile, ...]:
     return tuple(replace(p, edges=numbers_of(f"the bin edges of {p.observable!r}", p.edges)) for p in every)
 
 
-def _negative(catalogue: Catalogue, table: PatternTable, first: int) -> Iterator[str]:
-    """Yield a warning for each sample with negative weights, which fill the bins of the axis from `first`
-    on."""
-    weight = np.abs(exact.to_float(table.weight))
+def _negative(catalogue: Catalogue, table: PatternTable, bit: int) -> Iterator[str]:
+    """Yield a warning for each sample with negative weights, which have a bit in the last word."""
+    weight, negative = np.abs(exact.to_float(table.weight)), table.words[:, -1] >> np.uint64(bit) != 0
     for number in np.unique(table.sample):
         own = table.sample == number
-        share = weight[own & (table.axis >= first)].sum() / max(weight[own].sum(), 1e-300)
+        share = weight[own & negative].sum() / max(weight[own].sum(), 1e-300)
         if share > 0:
             yield (
                 f"{100 * share:.2g} % of the weight of {catalogue.samples[number].name!r} is negative: an "
@@ -314,9 +314,9 @@ def _check_columns(sample: Sample, context: Context) -> None:
 
 @dataclass(frozen=True)
 class _CountProfiles:
-    """The task that makes a pattern table for each profile. Its axis is categories × (bins + 1) + bin: the
-    categories are bits, with one more for negative weights; the last bin is for values outside. halved:
-    samples that something was fitted to, of which only the unseen half is counted."""
+    """The task that makes a pattern table for each profile. The last word of the patterns has a bit for each
+    category, and one more for negative weights; the last bin is for values outside. halved: samples that
+    something was fitted to, of which only the unseen half is counted."""
 
     profiles: tuple[tuple[Number, tuple[float, ...]], ...]
     categories: tuple[Condition, ...]
@@ -335,9 +335,9 @@ class _CountProfiles:
             enters &= half_of(events.parent) == self.unseen
         if self.require:
             enters &= self.require.evaluate(work)
-        mask = (events.weight < 0).astype(np.int64) << len(self.categories)
-        for bit, category in enumerate(self.categories):
-            mask |= category.evaluate(work).astype(np.int64) << bit
+        inside = [*(category.evaluate(work) for category in self.categories), events.weight < 0]
+        mask = sum(of.astype(np.uint64) << np.uint64(bit) for bit, of in enumerate(inside))
+        words = np.column_stack([words, mask])
         known = chunk.sample in self.with_parents
         made_from = (events.parent[enters], events.id[enters]) if known else None
         return tuple(
@@ -345,7 +345,7 @@ class _CountProfiles:
                 chunk.sample,
                 words[enters],
                 events.weight[enters],
-                (mask * len(edges) + binned(number.evaluate(work), edges))[enters],
+                Keys(bin=binned(number.evaluate(work), edges)[enters]),
                 made_from=made_from,
             )
             for number, edges in self.profiles
@@ -360,8 +360,7 @@ def _(task: _CountProfiles, plan: Plan, chunks: Sequence[Chunk], part: Any) -> N
     if not (isinstance(part, tuple) and len(part) == len(task.profiles)):
         raise TrigemuError("it has not a table for each profile")
     for table, (_, edges) in zip(part, task.profiles, strict=True):
-        bins = 2 ** (len(task.categories) + 1) * len(edges)
-        check_table(table, words=plan.words, samples=entries_of(chunks), bins=bins)
+        check_table(table, words=plan.words + 1, samples=entries_of(chunks), ends={"bin": len(edges)})
 
 
 def binned(values: FloatArray, edges: Sequence[float]) -> IntArray:
@@ -397,13 +396,14 @@ def _turnons(
     references = {trigger: fraction for (menu, trigger), fraction in columns if menu == menus[0].name}
     nothing = np.zeros(len(table))
     n = len(profile.edges)
-    mask, bin_ = table.axis // n % (1 << len(categories)), table.axis % n
-    inside_of = [((mask >> bit & 1).astype(np.bool_), text) for bit, text in enumerate(categories)]
-    inside_of = inside_of or [(np.ones(len(mask), np.bool_), "all")]
+    inside_of = [
+        ((table.words[:, -1] >> np.uint64(bit)) & np.uint64(1) != 0, text)
+        for bit, text in enumerate(categories)
+    ] or [(np.ones(len(table), np.bool_), "all")]
     for inside, category in inside_of:
         if not inside.any():
             raise SampleError(f"no event is in the category {category!r}: check the condition")
-    if (bin_[mask > 0 if categories else slice(None)] == n - 1).all():
+    if (table.bin[np.logical_or.reduce([inside for inside, _ in inside_of])] == n - 1).all():
         first, last = profile.edges[0], profile.edges[-1]
         raise SampleError(
             f"{profile.observable!r} has no value from {first:g} to {last:g} in any selected event"
@@ -412,7 +412,7 @@ def _turnons(
         inside = inside if of is None else inside & (table.sample == of.number)
         if not inside.any():
             continue
-        sums = Sums(table, bin_, inside, profile)
+        sums = Sums(table, inside, profile)
         curves = tuple(
             sums.curve(*of, fraction, references.get(of[1], nothing), shifts.get(of, ()))
             for of, fraction in columns

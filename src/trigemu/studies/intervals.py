@@ -139,9 +139,9 @@ class Sums:
     """Sums over the patterns of one category: for each bin, for values outside of the bins and, in the last
     place, for all of them. The weights of a pattern have one sign."""
 
-    def __init__(self, table: PatternTable, bins: IntArray, inside: BoolArray, profile: Profile) -> None:
+    def __init__(self, table: PatternTable, inside: BoolArray, profile: Profile) -> None:
         self._profile, n = profile, len(profile.edges)
-        self._bins, self._inside, self._n = bins[inside], inside, n
+        self._bins, self._inside, self._n = table.bin[inside], inside, n
         self._table = table
         self._weight = exact.to_float(table.weight[inside])
         self._square = exact.to_float(table.square[inside])

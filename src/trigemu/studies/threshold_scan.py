@@ -1,7 +1,7 @@
 """Rates as a function of one or more thresholds, or of other numbers of triggers, from one pass over the
 events.
 
-For thresholds, the axis of the pattern table counts how many of the scanned values the score of an event is
+For thresholds, the bin in the pattern table counts how many of the scanned values the score of an event is
 above; the decision at each value is inserted afterwards. A trigger whose other numbers are varied is decided
 at each of their values, beside the menu. Either way a scan agrees with separate runs to the last bit.
 """
@@ -140,7 +140,7 @@ def scan(
             (menu,) = catalogue.solve_budgets(menu)
         ready = _at_first(menu, axis.steps)
         above = axis.number([catalogue.score(step.trigger, ready) for step in steps])
-        emulation = catalogue.emulation(ready, bin=above, bins=axis.bins)
+        emulation = catalogue.emulation(ready, bin=above)
         variants: dict[_Variant, Menu] = {}
     else:
         catalogue = samples_of(catalogue, executor=executor)
@@ -302,7 +302,6 @@ class _Points:
         its own, since in the plan it may share one with an identical trigger."""
         emulation, plan = self.emulation, self.emulation.plan
         menu, bits, table = emulation.menus[0], dict(plan.bits[0]), emulation.table
-        number = emulation.bin
         own = np.zeros((len(table), 1), np.uint64)
         triggers = {trigger.name: trigger for trigger in menu.triggers}
         of_triggers: dict[str, tuple[float, ...]] = {}
@@ -311,7 +310,7 @@ class _Points:
                 of_triggers[step.trigger] = (*of_triggers.get(step.trigger, ()), value)
                 continue
             position = self.axis.steps.index(step)
-            above = self.axis.above(number, position, bisect_left(step.values, value))
+            above = self.axis.above(table.bin, position, bisect_left(step.values, value))
             own[:, 0] |= above.astype(np.uint64) << np.uint64(position)
             bits[step.trigger] = 64 * table.words.shape[1] + position
             triggers[step.trigger] = _cut(triggers[step.trigger], value)

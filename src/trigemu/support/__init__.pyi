@@ -97,6 +97,7 @@ from .plugins import (
     folders_of as folders_of,
     place_of as place_of,
     place_of_method as place_of_method,
+    plugin_path_of as plugin_path_of,
     reason_of as reason_of,
     search_path as search_path,
     summary as summary,

@@ -26,6 +26,7 @@ import llvmlite
 import numba
 import numpy as np
 from llvmlite import binding
+from numba import types
 
 from trigemu.support.cache import given_folder, is_trusted, own_folder
 from trigemu.support.internals import compiled_from, pickled, prepare, processor
@@ -109,7 +110,7 @@ class KernelCache:
 
     def _names(self, signature: Any, codegen: Any) -> list[str]:
         """Return the names of files for the processor that is compiled for, and for its levels."""
-        begin = f"{self._name}-{self._stamp}-{hashlib.sha256(repr(signature).encode()).hexdigest()[:16]}"
+        begin = f"{self._name}-{self._stamp}-{hashlib.sha256(_text(signature).encode()).hexdigest()[:16]}"
         triple, model, features = processor(codegen)
         known = [(model, features), *((level, "") for level in levels())]
         tags = (hashlib.sha256(repr((triple, *of)).encode()).hexdigest()[:8] for of in known)
@@ -163,6 +164,14 @@ def compile_for_others() -> str:
     if numba.config.CPU_NAME is None:
         numba.config.CPU_NAME, numba.config.CPU_FEATURES = levels()[0], ""
     return str(numba.config.CPU_NAME)
+
+
+def _text(signature: Any) -> str:
+    """Return the text of a signature, with the fields of named tuples: numba leaves them out, and code that
+    was compiled for others would take one field for another."""
+    kinds = getattr(signature, "args", signature)
+    fields = [(kind.fields, _text(kind.types)) for kind in kinds if isinstance(kind, types.BaseNamedTuple)]
+    return f"{signature!r} {fields}" if fields else repr(signature)
 
 
 def _read(path: Path, target: Any) -> Any:

@@ -119,6 +119,8 @@ def _digest(function: Callable[..., Any]) -> str:
             parts += [_MADE_OF[of] for of in named if isinstance(of, Hashable) and of in _MADE_OF]
         elif isinstance(value, int | float | str | tuple):
             parts.append(value)
+        elif isinstance(value, type) and issubclass(value, tuple):  # a named tuple that is made there
+            parts.append(vars(value).get("_fields"))
         elif isinstance(value, Hashable) and value in _MADE_OF:
             parts.append(_MADE_OF[value])
     return hashlib.sha256(repr(parts).encode()).hexdigest()

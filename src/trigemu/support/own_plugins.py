@@ -10,7 +10,13 @@ OWN = "trigemu_"
 #: they are missing.
 BROUGHT = {
     "kinds": {"anomaly": "anomaly", "decade": "decade"},
-    "formats": {"cms-l1-vector": "cms"},
+    "formats": {
+        "challenge": "formats",
+        "cms-l1-vector": "cms",
+        "delphes": "formats",
+        "parquet": "formats",
+        "physlite": "formats",
+    },
     "importers": {"cms-l1": "cms", "cms-phase2": "cms"},
     "commands": {
         "bench": "latency",
@@ -18,6 +24,7 @@ BROUGHT = {
         "decade": "decade",
         "explore": "pages",
         "firmware": "firmware",
+        "gate": "validation",
         "generate": "simulation",
         "report": "pages",
     },

@@ -66,13 +66,11 @@ def declared(source: bytes) -> Plugin:
     Raises
     ------
     PluginError
-        If the source cannot be parsed, or PLUGIN is not a `Plugin` written with literals.
+        If PLUGIN is not a `Plugin` written with literals.
+    SyntaxError, ValueError, RecursionError, MemoryError
+        If the source cannot be parsed.
     """
-    try:
-        body = ast.parse(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise PluginError(f"is not a Python module: {error}") from None
-    assigned = dict(_assignments(body))
+    assigned = dict(_assignments(ast.parse(source).body))
     if "PLUGIN" in assigned:
         return _plugin(assigned["PLUGIN"])
     table = assigned.get("KINDS")

@@ -115,6 +115,10 @@ class Candidate:
             raise PluginError(f"plugin {self.name!r}: cannot read {self.file}: {error.strerror}") from None
         except TrigemuError as error:
             raise PluginError(f"{self.where}: {error}") from None
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            if isinstance(error, SyntaxError):
+                error.filename = str(self.file)
+            raise PluginError(f"{self.where} cannot be loaded: {reason_of(error)}") from error
 
     def found(self) -> FoundPlugin:
         """Return it with its digest; raise PluginError if a file cannot be read."""
@@ -147,7 +151,7 @@ class FoundPlugin(Candidate):
     def load(self) -> ModuleType:
         """Import the plugin, once per process, and return the module; raise PluginError if that fails."""
         if self.comes_with_trigemu:
-            with self._failing("cannot be loaded"):
+            with self._failing(" cannot be loaded"):
                 return importlib.import_module(self.module)
         loaded = sys.modules.get(self.module)
         if loaded is not None and self._is(Path(loaded.__file__ or "")):
@@ -160,7 +164,7 @@ class FoundPlugin(Candidate):
             del sys.modules[part]  # belongs to another plugin with this name
         sys.modules[self.module] = module  # pickles of its kinds refer to this name
         try:
-            with self._failing("cannot be loaded"):
+            with self._failing(" cannot be loaded"):
                 spec.loader.exec_module(module)
         except BaseException:
             del sys.modules[self.module]
@@ -194,7 +198,7 @@ class FoundPlugin(Candidate):
         place = getattr(self.declared(), part)[name]
         module, _, attribute = place.partition(":")
         loaded: Any = self.load()
-        with self._failing(f"its {part.removesuffix('s')} {name!r} cannot be loaded"):
+        with self._failing(f": its {part.removesuffix('s')} {name!r} cannot be loaded"):
             if module:
                 loaded = importlib.import_module(module, self.module)
             if not hasattr(loaded, attribute):
@@ -211,7 +215,7 @@ class FoundPlugin(Candidate):
         except (Exception, SystemExit) as error:
             if own := own_cause(error):
                 raise own from error
-            raise PluginError(f"{self.where} {what}: {missing_package(error) or reason_of(error)}") from error
+            raise PluginError(f"{self.where}{what}: {missing_package(error) or reason_of(error)}") from error
 
 
 def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
@@ -234,6 +238,20 @@ def search_path(given: Sequence[Path] = ()) -> tuple[Path, ...]:
     if variable:
         return tuple(Path(part) for part in variable.split(os.pathsep) if part)
     return (Path("plugins"),)
+
+
+@contextmanager
+def plugin_path_of(folders: Sequence[Path]) -> Iterator[None]:
+    """Make some folders the search path of this process, and of those that it starts, within a block."""
+    before = os.environ.get(PATH_VARIABLE)
+    os.environ[PATH_VARIABLE] = os.pathsep.join(map(str, folders))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[PATH_VARIABLE]
+        else:
+            os.environ[PATH_VARIABLE] = before
 
 
 def folders_of(given: Folders) -> tuple[Path, ...]:

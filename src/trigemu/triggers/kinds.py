@@ -20,6 +20,11 @@ class Kinds(Mapping[str, AnyKind]):
     ----------
     folders : iterable of Path
         The plugin path, whose plugins messages name.
+
+    Attributes
+    ----------
+    failed : set of str
+        The names of plugins that could not be added, of which something else was said.
     """
 
     def __init__(self, folders: Iterable[Path] = ()) -> None:
@@ -28,6 +33,7 @@ class Kinds(Mapping[str, AnyKind]):
         self._loaded: dict[str, AnyKind] = {}
         self._used: dict[str, FoundPlugin] = {}
         self._all_at_hand = False
+        self.failed: set[str] = set()
 
     def add(self, plugin: FoundPlugin) -> None:
         """Add the kinds of a plugin that a menu names; raise PluginError if it cannot be loaded, has none, or
@@ -44,8 +50,11 @@ class Kinds(Mapping[str, AnyKind]):
         return tuple(self._used.values())
 
     def unknown(self, kind: str) -> str:
-        """Return the message for an unknown kind, with a remedy if there is one."""
+        """Return the message for an unknown kind, with a remedy if there is one; none for a kind of a plugin
+        that failed."""
         who = brought("kinds", self._folders).get(kind)
+        if who is not None and who.name in self.failed:
+            return ""
         if who is None:
             return f"unknown kind {kind!r}{remedy('kinds', kind) or nearest(kind, self)}"
         how = f"list it as plugins = [{who.name!r}] under [menu]"

@@ -109,20 +109,6 @@ def test_a_copy_of_a_menu_goes_by_its_file(place: Any, trigemu: Run) -> None:
     assert signs["menu (2)"] == 0 > signs["tighter"]
 
 
-@pytest.mark.parametrize("command", ["report", "explore"])
-def test_pages_of_menus_of_one_name(place: Any, trigemu: Run, command: str) -> None:
-    text = '[menu]\nname = "mine"\n' + (place.folder / "menu.toml").read_text()
-    for name in ("menu.toml", "tighter.toml"):
-        place.write(name, text)
-    status, said = trigemu(command, "menu.toml", "tighter.toml", *ON_TOYS, "-o", "page.html")
-    assert status == 0, said
-    page = (place.folder / "page.html").read_text()
-    title = page.partition("<title>")[2].partition("</title>")[0]
-    assert "menu" in title
-    assert "tighter" in title
-    assert "mine" not in title
-
-
 def test_workers_change_nothing(place: Any, trigemu: Run, variants: tuple[str, ...]) -> None:
     for workers in ("1", "2"):
         assert trigemu("compare", *variants, *ON_TOYS, *OUT, "--workers", workers)[0] == 0

@@ -5,16 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
 from typing import Any
 
-import click
 import pytest
 from click.testing import CliRunner, Result
+from command_checks import check_documents_and_help
 
 from trigemu.cli.commands import cli
-from trigemu.cli.outputs import STDOUT, Document, on_disk
-from trigemu.support import TrigemuError
+from trigemu.cli.outputs import STDOUT, on_disk
+from trigemu.support import CORE, TrigemuError
 
 ON_TOYS = ("--samples", "catalogue.toml")
 RATES_VS = ("rates-vs", "jet[0].pt", "menu.toml", "--bins", "0:90:30", *ON_TOYS)
@@ -69,29 +68,6 @@ def test_a_file_may_be_called_like_the_sign(menus: Any) -> None:
     assert json.loads((menus.folder / "-").read_text())["menu"]["name"] == "menu"
 
 
-def commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    context = click.Context(group)
-    for name in group.list_commands(context):
-        command = group.get_command(context, name)
-        assert command
-        yield f"{path} {name}", command
-        if isinstance(command, click.Group):
-            yield from commands(command, f"{path} {name}")
-
-
 def test_every_command_with_documents_can_write_them_there() -> None:
-    found = {
-        path: option
-        for path, command in commands(cli)
-        for option in command.params
-        if {"--json", "--csv"} & set(option.opts)
-    }
-    assert {" run", " bench", " check", " firmware scan", " firmware verify", " decade check"} <= set(found)
-    assert all(isinstance(option.type, Document) for option in found.values())
-
-
-def test_help_needs_no_sign_beyond_ascii() -> None:
-    """Click writes help in UTF-8 even where the encoding is ASCII."""
-    for path, command in [("", cli), *commands(cli)]:
-        text = command.get_help(click.Context(command, info_name=f"trigemu{path}"))
-        assert text.isascii(), (path, {c for c in text if not c.isascii()})
+    found = check_documents_and_help(set(CORE.declared().commands))
+    assert {"run", "compare", "scan", "rates-vs", "efficiency", "gate"} <= found

@@ -49,13 +49,6 @@ def test_the_same_from_two_processes_and_from_a_checkpoint(place: Any, trigemu: 
     assert re.search(r"[0-9a-f]{8} +Count\w+ of menu.* 400 ", told)
 
 
-def test_a_report_and_a_check_take_the_same_options(place: Any, trigemu: Run) -> None:
-    status, told = trigemu("report", "menu.toml", *SAMPLES, "--checkpoint", "kept", "-o", "page.html")
-    assert (status, (place.folder / "page.html").exists()) == (0, True), told
-    status, told = trigemu("check", "menu.toml", "all.root", "--skip-bad-files", "--retries", "0")
-    assert "no trigger can be checked" in told
-
-
 def test_a_failure_says_how_to_do_it_again(place: Any, trigemu: Run) -> None:
     events = [e | {"met": float("nan") if n == 170 else e["met"]} for n, e in enumerate(toy_events(3, 400))]
     write_root(place.folder / "all.root", events, basket=150)

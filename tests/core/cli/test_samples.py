@@ -6,9 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import fsspec
 import pytest
-import uproot
+from command_checks import check_a_url_is_handed_on_as_it_is, check_other_schemes_are_refused
 
 Command = Callable[..., tuple[int, str]]
 
@@ -30,35 +29,15 @@ COMMANDS = [
         "{}",
     ),
     ("rates-vs", "n_jet", "menu.toml", "--bins", "0:4:1", "--samples", "{}"),
-    ("bench", "menu.toml", "--samples", "{}"),
     ("calibrate", "budget.toml", "-o", "new.toml", "--samples", "{}"),
-    ("report", "menu.toml", "-o", "page.html", "--samples", "{}"),
-    ("check", "menu.toml", "{}"),
-    ("import", "cms-l1", "{}", "-o", "new.toml"),
 ]
-
-MENU = """
-[[trigger]]
-name = "MET"
-kind = "threshold"
-observable = "met"
-total_rate_hz = 1e5
-"""
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_other_schemes_than_a_few_are_status_2(
     place: Any, trigemu: Command, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
-    asked: list[object] = []
-    for library in (fsspec, uproot):
-        monkeypatch.setattr(library, "open", lambda *given, **options: asked.append(given))
-    place.write("budget.toml", MENU)
-    files = place.files()
-    for value in ("reference://x::data:,x", "S3://b/a.root", "data:,x", "zip://a::c.zip", "local:/a.toml"):
-        status, said = trigemu(*(word.format(value) for word in command))
-        assert (status, "is not opened" in said) == (2, True), said
-    assert (asked, place.files()) == ([], files)
+    check_other_schemes_are_refused(place, trigemu, monkeypatch, command)
 
 
 def test_seal_writes_into_the_catalogue_and_runs_say_so(place: Any, trigemu: Command) -> None:
@@ -75,9 +54,6 @@ def test_seal_writes_into_the_catalogue_and_runs_say_so(place: Any, trigemu: Com
     assert (status, "name it" in said) == (2, True)
 
 
-@pytest.mark.parametrize("command", COMMANDS[:-2], ids=lambda command: command[0])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 def test_a_url_is_handed_on_as_it_is(place: Any, trigemu: Command, command: tuple[str, ...]) -> None:
-    place.write("budget.toml", MENU)
-    url = "https://127.0.0.1:9/c.toml"
-    status, said = trigemu(*(word.format(url) for word in command))
-    assert (status, f"{url}: catalogues are read from this machine only: fetch it" in said) == (2, True), said
+    check_a_url_is_handed_on_as_it_is(place, trigemu, command)

@@ -8,19 +8,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command_checks import lines_of, printed
 from project import ROOT
-from rich.cells import cell_len
-from rich.console import Console, Group
+from rich.console import Console
 
 import trigemu as package
-from trigemu.cli import outputs
-from trigemu.cli.commands import cli
 from trigemu.cli.console import console
-from trigemu_latency import cli as bench
 
 MENUS = ROOT / "menus"
 #: Some events of the embedded sample, for the command line: those of its longest background.
@@ -35,53 +32,24 @@ COMMANDS = {
     "compare": ("compare", *VARIANTS, *PART),
     "scan": SCAN,
     "two levels": ("run", str(MENUS / "two-level.toml"), "--overlap", *PART),
-    "bench": ("bench", "menu.toml", "--samples", "catalogue.toml", "--events", "100", "--batch", "1,16,64"),
 }
 #: Commands that print the names of all triggers.
 ALL_NAMES = ("run", "overlap", "compare", "two levels")
 
 
 @pytest.fixture(scope="module")
-def shown() -> dict[str, list[Any]]:
-    return {}
-
-
-@pytest.fixture
-def page(shown: dict[str, list[Any]], place: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Group]:
+def page() -> Callable[[str], list[Any]]:
     """Run a command, once, and return what it prints."""
-
-    class Kept(Console):
-        def print(self, *objects: Any, **options: Any) -> None:
-            kept.extend(objects)
-
-    def made(name: str) -> Group:
-        if name not in shown:
-            kept.clear()
-            with monkeypatch.context() as patch:
-                patch.setattr(outputs, "console", lambda: Kept())
-                # It starts processes that compile everything anew, for half a minute: test_bench.py does.
-                patch.setattr(bench, "first_decision", lambda *_: package.FirstDecision(12.3, 1.8, 43))
-                result = CliRunner().invoke(cli, COMMANDS[name], catch_exceptions=False)
-            assert result.exit_code == 0, result.output
-            shown[name] = list(kept)
-        return Group(*shown[name])
-
-    kept: list[Any] = []
-    return made
+    return cache(lambda name: printed(COMMANDS[name]))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
 @pytest.mark.parametrize("width", [80, 100, 120])
 @pytest.mark.parametrize("name", COMMANDS)
 def test_nothing_is_too_long_or_broken(
-    page: Callable[[str], Group], name: str, width: int, encoding: str
+    page: Callable[[str], list[Any]], name: str, width: int, encoding: str
 ) -> None:
-    buffer = io.BytesIO()
-    stream = io.TextIOWrapper(buffer, encoding=encoding, errors="strict", write_through=True)
-    Console(file=stream, width=width, highlight=False, markup=False, emoji=False).print(page(name))
-    lines = buffer.getvalue().decode(encoding).splitlines()
-    assert max(map(cell_len, lines)) <= width
-    assert not any("…" in line for line in lines if "±" in line)
+    lines = lines_of(page(name), width, encoding)
     words = {word for line in lines for word in line.split()}
     if name not in ALL_NAMES:
         return
@@ -134,7 +102,7 @@ def test_the_width_of_a_pipe(monkeypatch: pytest.MonkeyPatch, columns: str, widt
 
 
 def test_no_colour_where_none_is_wanted(
-    monkeypatch: pytest.MonkeyPatch, page: Callable[[str], Group]
+    monkeypatch: pytest.MonkeyPatch, page: Callable[[str], list[Any]]
 ) -> None:
     for variable in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(variable, raising=False)
@@ -143,7 +111,7 @@ def test_no_colour_where_none_is_wanted(
 
     def printed() -> str:
         stream = io.StringIO()
-        Console(file=stream, force_terminal=True, width=100).print(page("run"))
+        Console(file=stream, force_terminal=True, width=100).print(*page("run"))
         return stream.getvalue()
 
     assert cyan in printed()

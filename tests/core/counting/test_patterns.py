@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from trigemu.counting import exact, patterns
-from trigemu.counting.patterns import PatternTable, count_patterns, empty_table, merge_tables
+from trigemu.counting.patterns import Keys, PatternTable, count_patterns, empty_table, merge_tables
 
 
 def events(seed: int, n: int, words: int, distinct: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -26,11 +26,11 @@ def same(a: PatternTable, b: PatternTable) -> bool:
 @given(st.integers(0, 2**32), st.integers(1, 300), st.sampled_from([1, 2, 5]), st.integers(1, 200))
 def test_a_table_is_what_a_dictionary_counts(seed: int, n: int, words: int, distinct: int) -> None:
     patterns, weight, axis = events(seed, n, words, distinct)
-    table = count_patterns(4, patterns, weight, axis)
+    table = count_patterns(4, patterns, weight, Keys(bin=axis))
     expected: dict[tuple[int, ...], list[float]] = defaultdict(list)
     for pattern, w, a in zip(patterns.tolist(), weight.tolist(), axis.tolist(), strict=True):
         expected[(a, *pattern)].append(w)
-    keys = [(a, *pattern) for a, pattern in zip(table.axis.tolist(), table.words.tolist(), strict=True)]
+    keys = [(a, *pattern) for a, pattern in zip(table.bin.tolist(), table.words.tolist(), strict=True)]
     assert set(keys) == set(expected)
     assert len(keys) == len(expected)
     assert (table.sample == 4).all()
@@ -46,10 +46,10 @@ def test_a_table_is_what_a_dictionary_counts(seed: int, n: int, words: int, dist
 @given(st.integers(0, 2**32), st.integers(1, 300), st.data())
 def test_cutting_and_shuffling_changes_nothing(seed: int, n: int, data: st.DataObject) -> None:
     patterns, weight, axis = events(seed, n, 2, 20)
-    whole = count_patterns(0, patterns, weight, axis)
+    whole = count_patterns(0, patterns, weight, Keys(bin=axis))
     cuts = sorted(data.draw(st.lists(st.integers(0, n), max_size=5)))
     parts = [
-        count_patterns(0, patterns[a:b], weight[a:b], axis[a:b])
+        count_patterns(0, patterns[a:b], weight[a:b], Keys(bin=axis[a:b]))
         for a, b in zip([0, *cuts], [*cuts, n], strict=True)
     ]
     shuffled = data.draw(st.permutations(parts))
@@ -83,8 +83,8 @@ def test_small_patterns_are_counted_as_large_ones_are(
     some = [0, top] if two else np.arange(top + 1)
     small = rng.choice(some, (n, 1)).astype(np.uint64)
     high = np.uint64(2**40)
-    axis = np.zeros_like(axis) if one_bin else axis
-    table, large = count_patterns(0, small, weight, axis), count_patterns(0, small | high, weight, axis)
+    keys = Keys(bin=np.zeros_like(axis) if one_bin else axis)
+    table, large = (count_patterns(0, words, weight, keys) for words in (small, small | high))
     assert same(table, replace(large, words=large.words ^ high))
     assert table.n.sum() == n
 
@@ -118,21 +118,21 @@ def test_few_or_many_cells_give_one_table(
 @given(st.integers(0, 2**32), st.integers(1, 200))
 def test_entries_of_a_bin_are_what_was_counted_there(seed: int, n: int) -> None:
     patterns, weight, axis = events(seed, n, 2, 20)
-    table = count_patterns(3, patterns, weight, axis)
+    table = count_patterns(3, patterns, weight, Keys(bin=axis))
     for number in range(4):
         there = axis == number
         assert same(
-            table.take(np.flatnonzero(table.axis == number)),
-            count_patterns(3, patterns[there], weight[there], axis[there]),
+            table.take(np.flatnonzero(table.bin == number)),
+            count_patterns(3, patterns[there], weight[there], Keys(bin=axis[there])),
         )
 
 
 @given(st.integers(0, 2**32), st.integers(1, 60))
-def test_the_scales_of_a_bin_are_those_of_fractions(seed: int, n: int) -> None:
+def test_the_scales_of_a_half_are_those_of_fractions(seed: int, n: int) -> None:
     """Exact sums, divided once, whatever the patterns; 1 for a sample without events."""
     parts = [events(seed + i, n, 1, 5) for i in range(2)]
     parts = [(p, np.abs(w), a) for p, w, a in parts]
-    table = merge_tables(count_patterns(2 * i, *part) for i, part in enumerate(parts))
+    table = merge_tables(count_patterns(2 * i, p, w, Keys(a)) for i, (p, w, a) in enumerate(parts))
     scales = table.share_scales(1, 4)
     for i, (_, weight, axis) in enumerate(parts):
         whole = float(sum(map(Fraction, weight.tolist())))
@@ -141,8 +141,54 @@ def test_the_scales_of_a_bin_are_those_of_fractions(seed: int, n: int) -> None:
     assert scales[[1, 3]].tolist() == [1.0, 1.0]
 
 
-def test_a_bin_without_weight_has_no_scale() -> None:
+def test_a_half_without_weight_has_no_scale() -> None:
     words, axis = np.zeros((2, 1), np.uint64), np.array([0, 1])
-    assert np.isinf(count_patterns(0, words, np.array([1.0, 0.0]), axis).share_scales(1, 1)[0])
-    assert np.isnan(count_patterns(0, words, np.zeros(2), axis).share_scales(1, 1)[0])
-    assert count_patterns(0, words, np.array([6.0, -2.0]), axis).share_scales(1, 1).tolist() == [-2.0]
+    assert np.isinf(count_patterns(0, words, np.array([1.0, 0.0]), Keys(axis)).share_scales(1, 1)[0])
+    assert np.isnan(count_patterns(0, words, np.zeros(2), Keys(axis)).share_scales(1, 1)[0])
+    assert count_patterns(0, words, np.array([6.0, -2.0]), Keys(axis)).share_scales(1, 1).tolist() == [-2.0]
+
+
+@given(st.integers(0, 2**32), st.integers(1, 120), st.sets(st.sampled_from(Keys._fields)), st.data())
+def test_each_key_is_counted_by(seed: int, n: int, some: set[str], data: st.DataObject) -> None:
+    """Entries of chosen halves, bins and strata are what those events give; all together are the whole."""
+    words, weight, _ = events(seed, n, 2, 5)
+    rng = np.random.default_rng(seed)
+    numbers = {name: rng.integers(0, 3, n) for name in sorted(some)}
+    table = count_patterns(2, words, weight, Keys(**numbers))
+    keys = [getattr(table, name).tolist() for name in patterns.KEYS]
+    rows = list(zip(*keys, *table.words.T[::-1].tolist(), strict=True))
+    assert rows == sorted(rows)
+    for name in Keys._fields:
+        if name not in some:
+            assert not getattr(table, name).any()
+            continue
+        parts = []
+        for number in range(3):
+            there = numbers[name] == number
+            others = {other: of[there] for other, of in numbers.items()}
+            parts.append(count_patterns(2, words[there], weight[there], Keys(**others)))
+            assert same(table.take(np.flatnonzero(getattr(table, name) == number)), parts[-1])
+        assert same(merge_tables(parts), table)
+    kept = data.draw(st.sets(st.sampled_from(Keys._fields)))
+    left = {name: of for name, of in numbers.items() if name in kept}
+    mask = np.array([2**20 - 1, 2**10 - 2], np.uint64)
+    found = table.onto([*range(20), *range(65, 74)], kept)
+    assert same(found, count_patterns(2, words & mask, weight, Keys(**left)))
+
+
+def test_a_table_onto_all_that_it_has_is_itself() -> None:
+    table = count_patterns(0, np.array([[1], [3]], np.uint64), np.ones(2), Keys(stratum=np.array([0, 1])))
+    assert table.onto([0, 1], ("stratum",)) is table
+    assert len(table.onto([0], ())) == 1
+
+
+@given(st.integers(0, 2**32), st.tuples(*[st.integers(1, 60)] * 3))
+def test_addition_is_commutative_and_associative(seed: int, sizes: tuple[int, ...]) -> None:
+    a, b, c = (
+        count_patterns(i % 2, words, weight, Keys(bin=bin))
+        for i, n in enumerate(sizes)
+        for words, weight, bin in [events(seed + i, n, 1, 5)]
+    )
+    assert same(a + b, b + a)
+    assert same((a + b) + c, a + (b + c))
+    assert same(a + empty_table(1), a)

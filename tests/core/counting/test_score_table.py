@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.counting import PatternTable, ScoreTable, count_patterns, merge_score_tables, patterns
+from trigemu.counting import (
+    Keys,
+    PatternTable,
+    ScoreTable,
+    count_patterns,
+    exact,
+    merge_score_tables,
+    patterns,
+)
 
 
 def table(seed: int, n: int, sample: int = 0) -> ScoreTable:
@@ -15,12 +24,13 @@ def table(seed: int, n: int, sample: int = 0) -> ScoreTable:
     return ScoreTable(
         np.full(n, sample),
         rng.integers(0, 2, n),
+        rng.integers(0, 3, n),
         np.arange(n, dtype=np.uint64),
         rng.integers(0, 1 + n // 3, n).astype(np.uint64),
         rng.exponential(1.0, n),
         rng.normal(size=(n, 2)),
         rng.integers(0, 2, (n, 1)).astype(np.uint64),
-        count_patterns(sample, left, rng.exponential(1.0, n), rng.integers(0, 2, n)),
+        count_patterns(sample, left, rng.exponential(1.0, n), Keys(rng.integers(0, 2, n))),
     )
 
 
@@ -33,7 +43,7 @@ def test_tables_are_added_as_their_events(seed: int, sizes: list[int], shared: b
 
     def counted(of: ScoreTable) -> PatternTable:
         words = (of.scores[:, :1] > 0).astype(np.uint64) | of.words << np.uint64(1)
-        return of.count(words, of.axis, of.rest, (0, 1) if shared else (), True)
+        return of.count(words, Keys(of.half, stratum=of.stratum), of.rest, (0, 1) if shared else (), True)
 
     first, *others = map(counted, parts)
     for other in others:
@@ -51,3 +61,17 @@ def test_some_of_the_events() -> None:
     assert some.scores.tolist() == whole.scores[[3, 1]].tolist()
     assert some.rest is whole.rest
     assert len(whole + some) == 14
+
+
+@given(st.integers(0, 2**32), st.integers(1, 30))
+def test_the_halves_are_those_of_all_events(seed: int, n: int) -> None:
+    whole = table(seed, n)
+    found = whole.by_half()
+    for half in (0, 1):
+        kept, rest = whole.half == half, whole.rest.half == half
+        row = found.half == half
+        assert found.n[row].sum() == kept.sum() + whole.rest.n[rest].sum()
+        weights = exact.to_float(whole.rest.weight[rest]).sum() + whole.weight[kept].sum()
+        assert exact.to_float(found.weight[row]).sum() == pytest.approx(weights, rel=1e-12)
+    assert len(found) <= 2
+    assert not found.stratum.any()

@@ -19,7 +19,7 @@ from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, to
 
 from trigemu import emulate, rates_of
 from trigemu.api import Rate
-from trigemu.counting.patterns import complete_table, count_patterns, merge_tables
+from trigemu.counting.patterns import Keys, complete_table, count_patterns, merge_tables
 from trigemu.counting.shared import Covariance, SharedEvents
 from trigemu.results.text import rates as output
 from trigemu.studies.comparison import compare
@@ -256,11 +256,11 @@ def test_tables_list_the_same_events_however_they_are_cut(seed: int, n: int, dat
     rng = np.random.default_rng(seed)
     words = rng.integers(0, 6, (n, 1)).astype(np.uint64)
     parent, id = rng.integers(0, n, n).astype(np.uint64), np.arange(n, dtype=np.uint64)
-    weight, axis = rng.normal(size=n), rng.integers(0, 2, n)
-    whole = complete_table([count_patterns(0, words, weight, axis, made_from=(parent, id))])
+    weight, keys = rng.normal(size=n), Keys(rng.integers(0, 2, n))
+    whole = complete_table([count_patterns(0, words, weight, keys, made_from=(parent, id))])
     edges = [0, *sorted(data.draw(st.lists(st.integers(0, n), max_size=4))), n]
     parts = [
-        count_patterns(0, words[a:b], weight[a:b], axis[a:b], made_from=(parent[a:b], id[a:b]))
+        count_patterns(0, words[a:b], weight[a:b], keys.take(slice(a, b)), made_from=(parent[a:b], id[a:b]))
         for a, b in pairwise(edges)
     ]
     cut = complete_table([merge_tables(parts[:2]), *parts[2:]])
@@ -270,7 +270,7 @@ def test_tables_list_the_same_events_however_they_are_cut(seed: int, n: int, dat
         assert getattr(cut.shared, name).tolist() == getattr(whole.shared, name).tolist()
     for entry, event in zip(whole.shared.entry, whole.shared.id, strict=True):
         assert whole.words[entry, 0] == words[event, 0]
-        assert whole.axis[entry] == axis[event]
+        assert whole.half[entry] == keys.half[event]
     some = whole.take(np.flatnonzero(whole.words[:, 0] % 2 == 1))
     kept = [event for event in whole.shared.id if words[event, 0] % 2 == 1]
     assert some.shared.id.tolist() == kept

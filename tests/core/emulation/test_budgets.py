@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
-from onnx_toys import linear, write_card
+from plugin_toys import write_card
 from toy_menus import any_of, from_decisions
 from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
@@ -598,6 +598,7 @@ MENU = """\
 [menu]   # the head
 name = "written"
 crossing_rate_hz = 3e7
+plugins = ["carded"]
 
 [objects.jet]
 from = "jet"
@@ -621,7 +622,7 @@ prescale = 2.0
 [[trigger]]
 total_rate_hz = 12
 name = 'B'
-kind = "anomaly"
+kind = "carded"
 card = "models/card.toml"  # beside the menu
 requires = "n_jet >= 1"
 # trailing
@@ -636,8 +637,8 @@ enabled = false
 
 
 @pytest.fixture
-def menu_file(tmp_path: Path) -> Path:
-    write_card(tmp_path / "here" / "models", linear([1.0, 0.5]), [(["met", "n_jet"], 0.0)])
+def menu_file(tmp_path: Path, carded: None) -> Path:
+    write_card(tmp_path / "here" / "models" / "card.toml", {"met": 1.0, "n_jet": 0.5})
     file = tmp_path / "here" / "menu.toml"
     file.write_text(MENU)
     return file

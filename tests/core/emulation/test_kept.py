@@ -75,8 +75,9 @@ def of_shared(name: str, value: Any) -> Callable[[PatternTable], PatternTable]:
 TABLES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "another type": (lambda table: 3, "it is no pattern table"),
     "another sample": (setting("sample", 7), "it has events of a sample 7"),
-    "a negative axis": (setting("axis", -1), "the axis is -1 to 0"),
-    "another bin": (setting("axis", 1), "the axis is 0 to 1, expected 0 to 0"),
+    "a negative half": (setting("half", -1), "the half is -1 to 0"),
+    "another bin": (setting("bin", 1), "the bin is 0 to 1, expected 0 to 0"),
+    "another stratum": (setting("stratum", 1), "the stratum is 0 to 1, expected 0 to 0"),
     "no events": (setting("n", 0), "an entry has no events"),
     "more events": (setting("n", 10**6), "more events of sample"),
     "a NaN": (setting("largest", np.nan), "the largest weight is nan Hz"),
@@ -113,7 +114,7 @@ def test_tables_that_no_events_give_are_made_again(
     assert said.endswith("): its part is done again")
 
 
-@pytest.mark.parametrize("name", ["sample", "axis", "weight", "scores", "words"])
+@pytest.mark.parametrize("name", ["sample", "half", "stratum", "weight", "scores", "words"])
 def test_score_tables_that_no_events_give_are_made_again(
     tmp_path: Path, menu: Menu, catalogue: Catalogue, name: str
 ) -> None:

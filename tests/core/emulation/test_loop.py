@@ -181,7 +181,7 @@ def test_what_was_fitted_on_a_sample_is_evaluated_on_one_half(
     catalogue = memory_catalogue({"a": even_events(1, 200)})
     emulation = emulate([menu_from(tmp_path, text)], catalogue)
     assert emulation.half == half
-    assert set(emulation.table.axis.tolist()) == ({0} if half is None else {0, 1})
+    assert set(emulation.table.half.tolist()) == ({0} if half is None else {0, 1})
     assert (rates_of(emulation).half is None) == (half is None)
 
 

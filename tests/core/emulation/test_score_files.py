@@ -76,7 +76,7 @@ def test_what_is_read_back_gives_the_same_rates(
     assert back.stored == scores.stored
     assert back.made_with == scores.made_with
     for found, expected in ((back.table, scores.table), (back.signals["s"], scores.signals["s"])):
-        for name in ("sample", "axis", "id", "parent", "weight", "scores", "words"):
+        for name in ("sample", "half", "stratum", "id", "parent", "weight", "scores", "words"):
             np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
@@ -125,7 +125,7 @@ def column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
         (lambda t: t.replace_schema_metadata({}), "it is no score table; trigemu scores makes one"),
         (lambda t: t.replace_schema_metadata({KEY: b"{"}), "its metadata are damaged"),
         (lambda t: t.replace_schema_metadata({KEY: b"[" * 100_000}), "its metadata are damaged"),
-        (about(lambda m: m.update(format=2)), "format = 2, expected 1"),
+        (about(lambda m: m.update(format=1)), "format = 1, expected 2"),
         (about(lambda m: m.update(columns=m["columns"][::-1])), "scores come before decisions"),
         (about(lambda m: m["background"].pop("b")), "it was made without the sample 'b'"),
         (about(lambda m: m["background"].update(c="0")), "it was made from another sample 'c'"),
@@ -139,7 +139,7 @@ def column(name: str, values: Any) -> Callable[[pa.Table], pa.Table]:
         (lambda t: t.drop_columns("score_J"), "the column 'score_J' is missing"),
         (lambda t: t.drop_columns("sample"), "the column 'sample' is missing"),
         (column("fired_MU", lambda c: np.zeros(len(c))), "the column 'fired_MU' is float64, expected bool"),
-        (column("half", lambda c: np.full(len(c), 2, np.int8)), "a half or stratum is none"),
+        (column("half", lambda c: np.full(len(c), 2, np.int8)), "the half is 2 to 2, expected 0 to 1"),
         (
             about(lambda m: m["offers"].update(J=[-1e308, 1e308])),
             "the range from -1e.308 .* is too wide",

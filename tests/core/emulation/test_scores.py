@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from onnx_toys import linear, write_card
+from plugin_toys import write_card
 from toy_menus import as_toml, menus
 from toys import engine, memory_catalogue, menu_from, toy_events
 
@@ -121,14 +121,15 @@ def test_budgets_are_solved_on_the_scores(tmp_path: Path, catalogue: Catalogue) 
         scores.solve_budgets(two(tmp_path, "unique_rate_hz = 1e6"))
 
 
-def test_an_anomaly_trigger(tmp_path: Path, catalogue: Catalogue) -> None:
-    write_card(tmp_path, linear([1.0, -0.5]), [(["met", "jet[0].pt"], None)])
-    text = '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "card.toml"\nabove = {}\n'
+def test_a_trigger_with_a_model(tmp_path: Path, catalogue: Catalogue, carded: None) -> None:
+    write_card(tmp_path / "card.toml", {"met": 1.0, "jet[0].pt": -0.5})
+    text = '[menu]\nplugins = ["carded"]\n[[trigger]]\nname = "AD"\nkind = "carded"\n'
+    text += 'card = "card.toml"\nabove = {}\n'
     menu = menu_from(tmp_path, text.format(1.0))
     scores = score_table(menu, catalogue, vary={"AD": (0.0, 20.0)})
     same([menu, moved(menu, {"AD": 12.5})], scores, catalogue)
     assert scores.made_with
-    write_card(tmp_path, linear([1.0, -0.25]), [(["met", "jet[0].pt"], None)])
+    write_card(tmp_path / "card.toml", {"met": 1.0, "jet[0].pt": -0.25})
     with pytest.raises(TrigemuError, match="make the table again"):
         scores.emulation(menu_from(tmp_path, text.format(1.0)))
 

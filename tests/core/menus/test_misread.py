@@ -6,15 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from project import ROOT
+from project import CORE_MENUS
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, make_plan, read_menu, run
-from trigemu.support import kind_of, load_toml
-
-MENUS = [
-    file for file in sorted((ROOT / "menus").glob("*.toml")) if kind_of(load_toml(file).data) == "trigger"
-]
 
 
 def trigger(name: str, more: str, above: float = 20.0, observable: str = "jet[0].pt") -> str:
@@ -115,6 +110,6 @@ def test_prescales_are_lost_through_logic_and_in_columns(tmp_path: Path) -> None
     assert "'T2' does not get the prescale of 'T0': its seed 'L'" in warning
 
 
-@pytest.mark.parametrize("file", MENUS, ids=lambda file: file.stem)
+@pytest.mark.parametrize("file", CORE_MENUS, ids=lambda file: file.stem)
 def test_the_menus_that_come_with_trigemu_have_none(file: Path) -> None:
-    assert warnings(read_menu(file, ROOT / "plugins")) == ()
+    assert warnings(read_menu(file)) == ()

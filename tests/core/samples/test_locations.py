@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -21,40 +20,24 @@ import fsspec.core
 import jinja2
 import jinja2.sandbox
 import pytest
-import uproot
-from fsspec.registry import known_implementations
+from places import (
+    ALLOWED,
+    SCHEMES,
+    Place,
+    check_nothing_else_is_opened,
+    check_others_get_to_the_libraries,
+    from_catalogue,
+    libraries as libraries,
+    of_format,
+)
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
 from trigemu.samples import catalogue_of, http, locations, survey
 from trigemu.samples.detect import format_of
-from trigemu.samples.formats import FORMATS
+from trigemu.samples.formats import format_named
 from trigemu.samples.locations import found, is_local_folder, located, opened, parts
-from trigemu_cms.cms_l1_xml import read_xml
-
-ALLOWED = {"file", "http", "https", "root"}
-#: All that fsspec or a package beside it may open, and some that nothing should.
-SCHEMES = sorted(
-    {
-        *known_implementations,
-        *fsspec.available_protocols(),
-        *(
-            "",
-            "+",
-            "1x",
-            "a.b",
-            "git+ssh",
-            "röt",
-            "http ",
-            " http",
-            "http\n",
-            "https+reference",
-            "~",
-            "$HOME",
-        ),
-    }
-    - ALLOWED
-)
+from trigemu.support import CORE
 
 
 def forms(scheme: str) -> list[str]:
@@ -129,15 +112,6 @@ def test_a_folder_whose_name_libraries_would_split(tmp_path: Path) -> None:
 
 # ------------------------------------------------------------------------------------- every place
 
-Place = Callable[[Path, str], object]
-
-
-def from_catalogue(folder: Path, value: str, entry: str = "") -> Catalogue:
-    text = '[catalogue]\nname = "toy"\nconvention = "crossing"\n[[sample]]\nname = "a"\nrole = "background"\n'
-    text += f"rate_hz = 1.0\n{entry}\n" + ("" if "dataset" in entry else f"files = [{json.dumps(value)}]\n")
-    (folder / "catalogue.toml").write_text(text)
-    return open_catalogue(folder / "catalogue.toml")
-
 
 def of_a_dataset(folder: Path, value: str) -> Catalogue:
     """What atlasopenmagic answers."""
@@ -159,57 +133,28 @@ PLACES: dict[str, Place] = {
     "catalogue_of": lambda folder, value: catalogue_of(value),
     "catalogue_of, Path": lambda folder, value: catalogue_of(Path(value)),
     "format_of": lambda folder, value: format_of(value),
-    "read_xml": lambda folder, value: read_xml(Path(value)),
     "opened": lambda folder, value: opened(value),
     "found": lambda folder, value: found(value, folder),
     "parts": lambda folder, value: parts(value),
     "is_local_folder": lambda folder, value: is_local_folder(value),
 }
-for _name, _format in FORMATS.items():
-    PLACES[f"catalogue, {_name}"] = partial(from_catalogue, entry=f'format = "{_name}"')
-    PLACES[f"catalogue_of, {_name}"] = lambda folder, value, name=_name: catalogue_of(value, name)
-    PLACES[f"source, {_name}"] = lambda folder, value, make=_format: make(value).entries  # type: ignore[misc]
-
-
-@pytest.fixture
-def libraries(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """What they are asked to open."""
-    asked: list[object] = []
-    for module, name in (
-        *((fsspec, name) for name in ("open", "open_files", "filesystem", "url_to_fs")),
-        *((fsspec.core, name) for name in ("open", "open_files", "filesystem", "url_to_fs")),
-        (uproot, "open"),
-    ):
-        monkeypatch.setattr(module, name, lambda *given, **options: asked.append(given))
-    return asked
+for _name in CORE.declared().formats:
+    PLACES |= of_format(_name)
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_nothing_else_is_opened_anywhere(tmp_path: Path, libraries: list[object], place: str) -> None:
-    for scheme in SCHEMES:
-        for value in (f"{scheme}://x/a.root", f"{scheme}:x", f"{scheme}::http://127.0.0.1:9/a.root"):
-            with pytest.raises(TrigemuError) as caught:
-                PLACES[place](tmp_path, value)
-            assert "is not opened" in str(caught.value), value
-            if place.startswith("catalogue, ") or place in ("catalogue", "sha256"):
-                assert f"{tmp_path / 'catalogue.toml'}:" in str(caught.value)
-                assert "sample 'a': " in str(caught.value)
-    assert libraries == []
+    in_catalogue = place.startswith("catalogue, ") or place in ("catalogue", "sha256")
+    check_nothing_else_is_opened(tmp_path, libraries, PLACES[place], in_catalogue)
 
 
 @pytest.mark.parametrize(
     "place", [name for name in PLACES if name not in ("found", "parts", "is_local_folder")]
 )
 def test_what_is_not_refused_gets_to_the_libraries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, libraries: list[object], place: str
+    tmp_path: Path, libraries: list[object], place: str
 ) -> None:
-    """So that the test above would see it."""
-    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
-    value = str(tmp_path / "a.txt") if place == "read_xml" or "Path" in place else "https://h/a.txt"
-    (tmp_path / "a.txt").touch()
-    with suppress(Exception):  # of what the libraries gave: nothing
-        PLACES[place](tmp_path, value)
-    assert any(value in str(given) for given in libraries)
+    check_others_get_to_the_libraries(tmp_path, libraries, PLACES[place], local="Path" in place)
 
 
 # ------------------------------------------------------------------------------------ real files
@@ -254,7 +199,7 @@ def test_neither_we_nor_a_library_look_for_a_home(tmp_path: Path, monkeypatch: p
             catalogue_of(value)
         with pytest.raises((TrigemuError, OSError)):
             open_catalogue(value)
-        for make in FORMATS.values():
+        for make in map(format_named, CORE.declared().formats):
             with pytest.raises(FileNotFoundError):
                 assert make(value).entries
     (here / "~").mkdir()

@@ -21,7 +21,7 @@ from toy_menus import any_of, as_toml, menus, outcomes
 from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.counting.patterns import count_patterns
+from trigemu.counting import Keys, count_patterns
 from trigemu.results.text import efficiency as output_efficiency
 from trigemu.samples.catalogue import Catalogue
 from trigemu.samples.formats.source import Schema
@@ -185,10 +185,10 @@ def coverage(passing: float, of_passing: float, of_failing: float, toys: int = 6
     mean = factor * passing * math.exp(of_passing**2 / 2)
     truth = mean / (mean + (1 - passing) * math.exp(of_failing**2 / 2))
     table = count_patterns(
-        0, passes.reshape(-1, 1).astype(np.uint64), weight.ravel(), np.repeat(np.arange(toys), n)
+        0, passes.reshape(-1, 1).astype(np.uint64), weight.ravel(), Keys(bin=np.repeat(np.arange(toys), n))
     )
     accepted = (table.words[:, 0] & np.uint64(1)).astype(float)
-    sums = Sums(table, table.axis, np.ones(len(table), np.bool_), Profile("x", tuple(range(toys + 1))))
+    sums = Sums(table, np.ones(len(table), np.bool_), Profile("x", tuple(range(toys + 1))))
     curve = sums.curve("toy", None, accepted, accepted)
     value = curve.value
     variance = ((1 - value) ** 2 * (weight**2 * passes).sum(1) + value**2 * (weight**2 * ~passes).sum(1)) / (

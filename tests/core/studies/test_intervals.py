@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from trigemu.counting.patterns import count_patterns
+from trigemu.counting import Keys, count_patterns
 from trigemu.studies.intervals import Curve, Profile, Sums
 from trigemu.support.arrays import BoolArray, FloatArray
 
@@ -15,10 +15,10 @@ from trigemu.support.arrays import BoolArray, FloatArray
 def signed_curve(passes: BoolArray, weight: FloatArray) -> Curve:
     """Of some toys with as many events each; each toy is a bin."""
     toys, n = weight.shape
-    axis = 2 * np.repeat(np.arange(toys), n) + (weight.ravel() < 0)
-    table = count_patterns(0, passes.reshape(-1, 1).astype(np.uint64), weight.ravel(), axis)
-    accepted = (table.words[:, 0] & np.uint64(1)).astype(float)
-    sums = Sums(table, table.axis // 2, np.ones(len(table), np.bool_), Profile("x", tuple(range(toys + 1))))
+    words = np.stack([passes.ravel(), weight.ravel() < 0], axis=1).astype(np.uint64)
+    table = count_patterns(0, words, weight.ravel(), Keys(bin=np.repeat(np.arange(toys), n)))
+    accepted = table.words[:, 0].astype(float)
+    sums = Sums(table, np.ones(len(table), np.bool_), Profile("x", tuple(range(toys + 1))))
     return sums.curve("toy", None, accepted, np.zeros(len(table)))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
-from onnx_toys import linear, write_card
+from plugin_toys import write_card
 from toys import engine, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
@@ -179,11 +179,13 @@ def test_values_that_are_scores(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fitted_on", ["", 'fitted_on = "toy"'])
-def test_an_anomaly_trigger_is_scanned(tmp_path: Path, catalogue: Catalogue, fitted_on: str) -> None:
-    write_card(tmp_path, linear([1.0, -0.5]), [(["met", "jet[0].pt"], None)])
+def test_a_trigger_with_a_model_is_scanned(
+    tmp_path: Path, catalogue: Catalogue, carded: None, fitted_on: str
+) -> None:
+    write_card(tmp_path / "card.toml", {"met": 1.0, "jet[0].pt": -0.5})
     text = (
-        '[[trigger]]\nname = "AD"\nkind = "anomaly"\ncard = "card.toml"\nrequires = "n_jet >= 1"\n'
-        f'above = 1.0\n{fitted_on}\n[[trigger]]\nname = "G"\nkind = "threshold"\n'
+        '[menu]\nplugins = ["carded"]\n[[trigger]]\nname = "AD"\nkind = "carded"\ncard = "card.toml"\n'
+        f'requires = "n_jet >= 1"\nabove = 1.0\n{fitted_on}\n[[trigger]]\nname = "G"\nkind = "threshold"\n'
         'observable = "photon[0].pt"\nabove = 12\n'
     )
     found = check(menu_from(tmp_path, text), [Steps("AD", (-50.0, 0.0, 10.0, 40.0, 100.0, 1e4))], catalogue)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
 import pytest
+from numba import typeof
 
 from trigemu.support import KEPT, cache, kernel, kernel_cache, kernels
 from trigemu.support.kernel_cache import levels
@@ -159,3 +161,25 @@ def test_a_kernel_is_loaded_without_what_compiles(given: Path) -> None:
     first, second = (subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(2))
     assert first.stdout == "[0 3 5] [2 3 4 0 1] 0 True\n"
     assert second.stdout == "[0 3 5] [2 3 4 0 1] 1 False\n"
+
+
+def test_the_fields_of_named_tuples_are_part_of_a_signature() -> None:
+    """numba's text of a signature leaves them out."""
+    one, other = (namedtuple("Pair", names) for names in ("a b", "b a"))
+    plain = [(typeof(of(1.0, 2.0)),) for of in (one, other)]
+    inside = [(typeof((one(1.0, 2.0), 3)[0]), typeof(one(of(1.0, 2.0), 2.0))) for of in (one, other)]
+    for first, second in (plain, inside):
+        assert repr(first) == repr(second)
+        assert kernel_cache._text(first) != kernel_cache._text(second)
+    assert kernel_cache._text(plain[0]) == kernel_cache._text((typeof(one(3.0, 4.0)),))
+    assert kernel_cache._text((typeof(1.0),)) == repr((typeof(1.0),))
+
+
+def test_those_of_one_that_a_kernel_makes_are_part_of_its_digest() -> None:
+    def digest(names: str) -> str:
+        of: dict[str, Any] = {"Pair": namedtuple("Pair", names)}
+        exec("def made(x):\n    return Pair(x, 2 * x)", of)
+        return kernels._digest(of["made"])
+
+    assert digest("a b") != digest("b a")
+    assert digest("a b") == digest("a b")

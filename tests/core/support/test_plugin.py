@@ -82,5 +82,5 @@ def test_what_cannot_be_declared(value: str, message: str) -> None:
 
 @pytest.mark.parametrize("source", [b"KINDS = [", b"\0", b"\xff", b"x = " + 10_000 * b"(" + 10_000 * b")"])
 def test_what_is_no_python(source: bytes) -> None:
-    with pytest.raises(PluginError, match="is not a Python module: "):
+    with pytest.raises((SyntaxError, ValueError, MemoryError, RecursionError)):
         declared(source)

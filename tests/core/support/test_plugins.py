@@ -163,11 +163,19 @@ def test_a_part_that_cannot_be_loaded(tmp_path: Path, inner: str | None, message
         assert str(error.value).startswith(f"plugin 'bad' ({file})")
 
 
-def test_a_declaration_that_cannot_be_read_is_named_with_its_file(tmp_path: Path) -> None:
-    file = write(tmp_path / "bad.py", "PLUGIN = Plugin(kind={})")
-    with pytest.raises(PluginError, match="unknown part 'kind'") as error:
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("PLUGIN = Plugin(kind={})", ": PLUGIN has an unknown part 'kind'; did you mean 'kinds'?"),
+        ("\ndef f(:", " cannot be loaded: SyntaxError: invalid syntax (at {file}:2)"),
+        ("\0", " cannot be loaded: "),
+    ],
+)
+def test_a_declaration_that_cannot_be_read(tmp_path: Path, source: str, message: str) -> None:
+    file = write(tmp_path / "bad.py", source)
+    with pytest.raises(PluginError) as error:
         find("bad", [tmp_path]).declared()
-    assert str(error.value).startswith(f"plugin 'bad' ({file}): ")
+    assert str(error.value).startswith(f"plugin 'bad' ({file}){message.format(file=file)}")
 
 
 def test_where_plugins_are_looked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import Pair
 from trigemu.triggers.external import External
 from trigemu.triggers.threshold import Threshold
-from trigemu_anomaly.anomaly import Anomaly
 
 Event = dict[str, Any]
 Fires = Callable[..., list[bool]]
@@ -194,9 +193,6 @@ MASS = Pair(legs=(0, 1), mass=Range(min=7.0, max=18.0), charge="opposite")
         (muons(*[4] * 12), muons(*[5] * 11, 3), False),
         (External(bit=3), External(bit=3), True),
         (External(bit=3), External(bit=3, crossing=1), False),
-        (Anomaly(card="a", above=1.0), Anomaly(card="a", above=1.0, requires="n_jet > 0"), True),
-        (Anomaly(card="a", above=1.0, requires="n_jet > 0"), Anomaly(card="a", above=2.0), False),
-        (Anomaly(card="a", above=1.0), Anomaly(card="b", above=2.0), False),
     ],
 )  # fmt: skip
 def test_what_a_reader_sees(scope: Scope, wide: Kind, narrow: Kind, expected: bool) -> None:

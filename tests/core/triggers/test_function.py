@@ -1,4 +1,4 @@
-"""Functions of one event: batches and single events against Python, and what cannot be compiled."""
+"""Functions of one event: batches against Python, and what cannot be compiled."""
 
 from __future__ import annotations
 
@@ -8,61 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from function_toys import curved, is_close, text, toy_kind as toy_kind, toy_menu
 from hypothesis import given, settings, strategies as st
-from stream_toys import events_of, streamed
-from toys import menu_from
+from stream_toys import events_of
 
 from trigemu import TrigemuError, decide, make_plan
-from trigemu.api import Compiled, CompiledFunction, Context, Kind, PluginError
-from trigemu.triggers import Kinds
-from trigemu_latency.stream.stream import Stream
+from trigemu.api import CompiledFunction, PluginError
 
-SHIFT = 0.25
-
-
-def curved(pt1: float, pt2: float, dphi: float, scale: float) -> float:
-    """A root of a negative number, and a division by zero, among others."""
-    if abs(dphi) > 3:
-        return math.nan
-    return scale * pt2 / math.sqrt(pt1 - 20.0) + math.cos(dphi) - SHIFT
-
-
-def is_close(pt1: float, pt2: float, dphi: float, scale: float) -> bool:
-    return abs(pt1 - pt2) < scale and abs(dphi) < 1.5
-
-
-def fussy(pt1: float, pt2: float, dphi: float, scale: float) -> float:
-    if pt2 > 30:
-        raise ValueError("too hard")
-    return pt1
-
-
-FUNCTIONS: dict[str, Callable[..., float]] = {"curved": curved, "is_close": is_close, "fussy": fussy}
-NUMBERS = ("jet[0].pt", "jet[1].pt", "dphi(jet[0], jet[1])")
-
-
-class Toy(Kind, frozen=True):
-    """A kind of which menus choose the function."""
-
-    function: str
-    scale: float
-    above: float | None = None
-
-    def compile(self, context: Context) -> Compiled:
-        numbers = tuple(map(context.observable, NUMBERS))
-        return CompiledFunction(FUNCTIONS[self.function], numbers, self.above, (self.scale,))
-
-
-@pytest.fixture(scope="module", autouse=True)
-def toy_kind() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(Kinds, "toy", Toy)
-        yield
-
-
-def text(name: str, function: str, scale: float, above: float | None = None) -> str:
-    cut = "" if above is None else f"above = {above}\n"
-    return f'[[trigger]]\nname = "{name}"\nkind = "toy"\nfunction = "{function}"\nscale = {scale}\n{cut}'
+pytestmark = pytest.mark.usefixtures("toy_kind")
 
 
 def expected(
@@ -87,16 +40,16 @@ def expected(
 
 @settings(max_examples=30)
 @given(st.integers(0, 2**32), st.integers(1, 40), st.floats(0.1, 30.0), st.floats(-1.0, 20.0))
-def test_batches_and_single_events_are_those_of_python(
+def test_batches_are_those_of_python(
     tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, scale: float, cut: float
 ) -> None:
-    menu = (
-        text("A", "curved", scale, cut) + text("B", "is_close", scale) + text("C", "curved", scale, cut + 1)
+    triggers = (
+        text("A", "curved", scale, cut),
+        text("B", "is_close", scale),
+        text("C", "curved", scale, cut + 1),
     )
-    plan = make_plan([menu_from(tmp_path_factory.mktemp("menu"), menu)])
-    events = events_of(seed, n)
-    words = decide(events, plan)
-    np.testing.assert_array_equal(streamed(plan, events), words)
+    plan = make_plan([toy_menu(tmp_path_factory.mktemp("menu"), *triggers)])
+    words = decide(events_of(seed, n), plan)
     found = [(words[:, 0] >> np.uint64(bit) & np.uint64(1)).astype(bool).tolist() for bit in range(3)]
     wanted = [
         expected(function, seed, n, scale, of)
@@ -105,18 +58,10 @@ def test_batches_and_single_events_are_those_of_python(
     assert found == wanted
 
 
-def test_no_event_needs_a_batch(tmp_path: Path) -> None:
-    plan = make_plan([menu_from(tmp_path, text("A", "curved", 2.0, 1.0))])
-    assert Stream(plan, events_of(1, 50))._others == []
-    assert decide(events_of(1, 50), plan).any()
-
-
 def test_an_error_is_that_of_python(tmp_path: Path) -> None:
-    plan, events = make_plan([menu_from(tmp_path, text("A", "fussy", 2.0, 1.0))]), events_of(1, 50)
-    stream = Stream(plan, events)
-    for decided in (lambda: decide(events, plan), lambda: stream.decide_many(0, 50)):
-        with pytest.raises(PluginError, match=r"'A' .*failed.*ValueError: too hard"):
-            decided()
+    plan = make_plan([toy_menu(tmp_path, text("A", "fussy", 2.0, 1.0))])
+    with pytest.raises(PluginError, match=r"'A' .*failed.*ValueError: too hard"):
+        decide(events_of(1, 50), plan)
 
 
 def asks(pt: float) -> float:

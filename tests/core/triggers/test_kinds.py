@@ -75,7 +75,7 @@ def test_an_installed_plugin_is_named_in_the_menu_too(
             "PLUGIN = Plugin(kind={'mine': ':Mine'})",
             "PLUGIN has an unknown part 'kind'; did you mean",
         ),
-        ("KINDS = [", "is not a Python module: '\\[' was never closed"),
+        ("KINDS = [", r"cannot be loaded: SyntaxError: '\[' was never closed \(at .*bad\.py:1\)"),
         ("1 / 0\nKINDS = {'mine': int}", "cannot be loaded: ZeroDivisionError: division by zero"),
     ],
 )

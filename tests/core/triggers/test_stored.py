@@ -1,16 +1,15 @@
-"""Stored decisions as triggers: those that the format reads, in batches and streams, in every format."""
+"""Stored decisions as triggers: those that the format reads, in every format."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import awkward as ak
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from l1_toys import jet, vector_line
+import uproot
 from real_data import real_file
 from toys import menu_from
 
@@ -18,18 +17,16 @@ from trigemu import compare, decisions, make_plan, run
 from trigemu.emulation.plan import decide
 from trigemu.samples import Catalogue, SampleError, catalogue_of, samples_of, with_decisions
 from trigemu.support.errors import TrigemuError
-from trigemu_latency.stream.stream import Stream
-from trigemu_validation.decisions import check_decisions
 
-#: pT of the leading jet as the hardware has it, and the stored decision "3", of a trigger above 20 GeV, which
-#: is wrong in crossing 2.
-CROSSINGS = [(30, False), (41, True), (44, False), (90, True), (0, False), (77, True)]
+#: Missing ET, and the stored decision "L1_M", of a trigger above 20 GeV, which is wrong in
+#: crossing 2.
+CROSSINGS = [(15.0, False), (20.5, True), (22.0, False), (45.0, True), (0.0, False), (38.5, True)]
 EMULATED = """
 [[trigger]]
-name = "J20"
-stored = "3"
+name = "M20"
+stored = "L1_M"
 kind = "threshold"
-observable = "jet[0].pt"
+observable = "met"
 above = 20.0
 """
 
@@ -43,14 +40,19 @@ def stored(*names: str) -> str:
 
 
 @pytest.fixture
-def vector(tmp_path: Path) -> Catalogue:
-    lines = [vector_line(i, jets=[jet(pt)], algorithms=on << 3) for i, (pt, on) in enumerate(CROSSINGS)]
-    (tmp_path / "v.txt").write_text("\n".join(lines))
-    return catalogue_of(tmp_path / "v.txt")
+def recorded(tmp_path: Path) -> Catalogue:
+    met, fired = zip(*CROSSINGS, strict=True)
+    return catalogue_of(write(tmp_path / "r.root", MET_pt=met, L1_M=fired))
+
+
+def write(file: Path, **columns: Sequence[float] | Sequence[bool]) -> Path:
+    with uproot.recreate(file) as root:
+        root["Events"] = {name: np.array(values) for name, values in columns.items()}
+    return file
 
 
 def agrees(folder: Path, catalogue: Catalogue, names: tuple[str, ...]) -> np.ndarray[Any, Any]:
-    """Batches and streams give what the format reads, bool[n, names], which is returned."""
+    """Triggers give what the format reads, bool[n, names], which is returned."""
     plan = make_plan([menu_from(folder, stored(*names))])
     (sample,) = catalogue.samples
     (file,) = sample.sources
@@ -60,21 +62,7 @@ def agrees(folder: Path, catalogue: Catalogue, names: tuple[str, ...]) -> np.nda
     expected = np.column_stack([read[name] for name in names])
     words = decide(events, plan)
     np.testing.assert_array_equal(words[:, 0], expected @ (1 << np.arange(len(names))))
-    np.testing.assert_array_equal(Stream(plan, events).decide_many(0, len(events)), words)
     return expected
-
-
-def test_a_vector(tmp_path: Path, vector: Catalogue) -> None:
-    found = agrees(tmp_path, vector, ("3", "511"))
-    assert found.tolist() == [[on, False] for _, on in CROSSINGS]
-
-
-def test_parquet(tmp_path: Path) -> None:
-    columns = {"HLT_A": [1, 0, 2], "L1_B": [False, True, True], "fired": [True, True, False]}
-    (tmp_path / "p").mkdir()
-    pq.write_table(pa.table({**columns, "met": [1.0, 2.0, 3.0]}), tmp_path / "p" / "a.parquet")
-    found = agrees(tmp_path, catalogue_of(tmp_path / "p"), tuple(columns))
-    assert found.T.tolist() == [[bool(value) for value in column] for column in columns.values()]
 
 
 def test_events_in_memory(tmp_path: Path) -> None:
@@ -89,58 +77,46 @@ def test_events_in_memory(tmp_path: Path) -> None:
         decisions(menu_from(tmp_path, stored("met")), array)
 
 
-@pytest.mark.parametrize(
-    ("file", "some"),
-    [
-        (("root", "nano_dy.root"), 20),
-        (("root", "uproot-physlite-rntuple_v1-0-0-0.root"), 1),
-        (("cms_l1", "TestVector_L1Menu_Collisions2025_v1_0_0_data.txt.xz"), 20),
-    ],
-)
-def test_recorded_files(tmp_path: Path, file: tuple[str, ...], some: int) -> None:
-    catalogue = catalogue_of(real_file(*file))
+def test_a_recorded_file(tmp_path: Path) -> None:
+    catalogue = catalogue_of(real_file("root", "nano_dy.root"))
     names = sorted(catalogue.samples[0].stored)
     chosen = tuple(names[:: max(1, len(names) // 60)][:60])
-    assert agrees(tmp_path, catalogue, chosen).any(axis=0).sum() >= some
+    assert agrees(tmp_path, catalogue, chosen).any(axis=0).sum() >= 20
 
 
-def test_recorded_and_emulated_are_compared(tmp_path: Path, vector: Catalogue) -> None:
+def test_recorded_and_emulated_are_compared(tmp_path: Path, recorded: Catalogue) -> None:
     """Rates and overlap by hand: of six crossings of equal weight."""
     weight = 40e6 / len(CROSSINGS)
-    both = [pt > 40 and on for pt, on in CROSSINGS]
-    result = run(menu_from(tmp_path, EMULATED + stored("3")), vector)
-    assert result["J20"].total.hz == pytest.approx(4 * weight)
+    both = [met > 20 and on for met, on in CROSSINGS]
+    result = run(menu_from(tmp_path, EMULATED + stored("L1_M")), recorded)
+    assert result["M20"].total.hz == pytest.approx(4 * weight)
     assert result["stored0"].total.hz == pytest.approx(3 * weight)
-    assert result["J20"].unique.hz == pytest.approx(weight)
+    assert result["M20"].unique.hz == pytest.approx(weight)
     assert result.overlap[0, 1] == pytest.approx(sum(both) * weight)
-    recorded = menu_from(tmp_path, '[menu]\nname = "recorded"\n' + stored("3"))
+    stored_menu = menu_from(tmp_path, '[menu]\nname = "recorded"\n' + stored("L1_M"))
     emulated = menu_from(tmp_path, '[menu]\nname = "emulated"\n' + EMULATED)
-    change = compare([recorded, emulated], vector)
+    change = compare([stored_menu, emulated], recorded)
     assert "stored0" in str(change)
-    assert run(recorded, vector).rate.hz == pytest.approx(3 * weight)
+    assert run(stored_menu, recorded).rate.hz == pytest.approx(3 * weight)
 
 
-def test_decisions_of_another_file(tmp_path: Path, vector: Catalogue) -> None:
+def test_decisions_of_another_file(tmp_path: Path, recorded: Catalogue) -> None:
     """Where they are given apart from the events, these are meant."""
-    pq.write_table(pa.table({"S": [i == 2 for i in range(6)]}), tmp_path / "d.parquet")
-    catalogue = with_decisions(vector, tmp_path / "d.parquet")
-    assert decisions(menu_from(tmp_path, stored("S")), catalogue)["stored0"].tolist() == [
-        i == 2 for i in range(6)
-    ]
-    named = stored("S").replace("[[trigger]]", '[[trigger]]\nstored = "S"')
-    assert check_decisions(menu_from(tmp_path, named), catalogue).differ == 0
+    third = [i == 2 for i in range(6)]
+    catalogue = with_decisions(recorded, write(tmp_path / "d.root", L1_S=third))
+    assert decisions(menu_from(tmp_path, stored("L1_S")), catalogue)["stored0"].tolist() == third
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("512", r"menu.*:1: trigger 'stored0': sample 'v' has no stored decision '512'; did you mean"),
-        ("jet", r"has no stored decision 'jet' \(known: 0, 1, 10"),
+        ("L1_N", r"menu.*:1: trigger 'stored0': sample 'r' has no stored decision 'L1_N'; did you mean"),
+        ("met", r"has no stored decision 'met'"),
     ],
 )
-def test_a_decision_that_is_not_stored(tmp_path: Path, vector: Catalogue, name: str, message: str) -> None:
+def test_a_decision_that_is_not_stored(tmp_path: Path, recorded: Catalogue, name: str, message: str) -> None:
     with pytest.raises(SampleError, match=message):
-        run(menu_from(tmp_path, stored(name)), vector)
+        run(menu_from(tmp_path, stored(name)), recorded)
 
 
 def test_a_sample_without_any(tmp_path: Path) -> None:

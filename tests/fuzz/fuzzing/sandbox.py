@@ -78,7 +78,6 @@ class Sandbox:
         environment = os.environ | {
             "PYTHONPATH": os.pathsep.join(map(str, path)),
             "XDG_CACHE_HOME": str(home),
-            "TRIGEMU_PLUGIN_PATH": str(_ROOT / "plugins"),
             "OMP_NUM_THREADS": "1",
             "PYTHONWARNINGS": "ignore",
         }

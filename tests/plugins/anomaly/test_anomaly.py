@@ -336,6 +336,11 @@ def test_a_card_in_another_folder(tmp_path: Path) -> None:
     assert "x/card.toml: cannot read" in mistakes(tmp_path, trigger(card="x/card.toml"))[0][1]
 
 
+def test_a_card_that_cannot_be_read_hides_no_other_mistake(tmp_path: Path) -> None:
+    found = mistakes(tmp_path, trigger(card="no.toml", more='above = 1\nrequires = "jett[0].pt > 1"'))
+    assert [part in message for (_, message), part in zip(found, ("no.toml: cannot", "jett"), strict=True)]
+
+
 def test_a_column_that_the_sample_lacks_is_told_of_the_trigger(tmp_path: Path) -> None:
     write_card(tmp_path, linear([1.0, 1.0]), [(["met", "n_tau"], None)])
     with pytest.raises(TrigemuError, match="trigger 'AD': sample 'a' has no collection 'tau'"):

@@ -136,9 +136,8 @@ def test_no_text_of_the_file_reaches_the_code() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"no model", linear([1.0])[:-20]])
 def test_what_is_no_model(content: bytes) -> None:
-    done = subprocess.run(
-        [sys.executable, "-P", network_source.__file__], input=content, capture_output=True, check=False
-    )
+    command = [sys.executable, "-P", "-m", "trigemu_anomaly.network_source"]
+    done = subprocess.run(command, input=content, capture_output=True, check=False)
     assert done.returncode == network_source.STATUS
     assert b"Traceback" not in done.stderr
 

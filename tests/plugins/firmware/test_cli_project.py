@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trigemu.api import Compiled, ScoreKind
+from trigemu.api import Compiled, ScoreKind, answers
 from trigemu_anomaly import Ensemble, InputBlock, PrecisionTable, TreeModel, read_inputs
 
 whole = lambda *numbers: np.array(numbers, np.int32)
@@ -51,12 +51,13 @@ class CompiledBoosted(Compiled):
     model: TreeModel
     cut: float
 
-    @property
-    def trees(self):
-        return self.model
-
     def evaluate(self, work):
         return np.zeros(len(work.events))
+
+
+@answers("trigemu_firmware.trees", CompiledBoosted)
+def trees(trigger):
+    return trigger.model
 
 
 KINDS = {"boosted": Boosted}

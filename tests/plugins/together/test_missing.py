@@ -34,6 +34,7 @@ USES = [(name, other) for name in sorted(NAMES) for other in declared_by(name).u
 #: A command for which a plugin needs what it uses.
 NEEDING = {
     ("cms", "pages"): ("check", "--all", ".", "--html", "page.html"),
+    ("cms", "validation"): ("check", "--help"),
     ("decade", "anomaly"): ("run", "decade.toml", "--samples", "catalogue.toml"),
     ("firmware", "anomaly"): ("firmware", "--help"),
     ("latency", "anomaly"): ("bench", "menu.toml", "--samples", "catalogue.toml", "--events", "10"),
@@ -55,18 +56,19 @@ def test_the_core_knows_what_comes_with_it() -> None:
 
 
 def test_what_users_ask_for_by_name_is_of_a_package(place: Place) -> None:
-    names = [("commands", name) for name in BROUGHT["commands"]]
-    names += [("importers", name) for name in BROUGHT["importers"]]
-    names += [("kinds", name) for name in BROUGHT["kinds"]]
-    names += [("formats", name) for name in BROUGHT["formats"]]
-    how = {"commands": (), "importers": ("import",), "kinds": ("check-menu",), "formats": ("samples",)}
-    for name in BROUGHT["kinds"]:
-        place.write(name, f"[[trigger]]\n{CARD.format(name)}")
+    catalogue = (place.folder / "catalogue.toml").read_text()
+    commands: dict[tuple[str, str], tuple[str, ...]] = {}
     for name in BROUGHT["formats"]:
-        text = (place.folder / "catalogue.toml").read_text()
-        place.write(name, text.replace('role = "background"', f'role = "background"\nformat = "{name}"'))
-    found = without(sorted(NAMES), *((*how[part], name) for part, name in names))
-    for (part, name), (status, said) in zip(names, found, strict=True):
+        place.write(f"{name}.toml", f'{catalogue}\nformat = "{name}"\n')
+        commands["formats", name] = ("samples", f"{name}.toml")
+    for name in BROUGHT["kinds"]:
+        place.write(f"{name}.toml", f"[[trigger]]\n{CARD.format(name)}")
+        commands["kinds", name] = ("check-menu", f"{name}.toml")
+    commands |= {("importers", name): ("import", name) for name in BROUGHT["importers"]}
+    commands |= {("commands", name): (name,) for name in BROUGHT["commands"]}
+    assert commands.keys() == {(part, name) for part, names in BROUGHT.items() for name in names}
+    found = without(sorted(NAMES), *commands.values())
+    for (part, name), (status, said) in zip(commands, found, strict=True):
         plugin = BROUGHT[part][name]
         package = f"the plugin '{plugin}' brings it, and its package trigemu_{plugin} is not installed"
         assert (status, package in said) == (2, True), said

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from l1_toys import jet, muon, vector_line
 from toys import menu_from
 
-from trigemu.samples import Catalogue, Entries, catalogue_of, open_catalogue
-from trigemu.support import Engine
-from trigemu.support.errors import TrigemuError
-from trigemu_cms.cms_vector import ORBIT
+from trigemu import Catalogue, Entries, TrigemuError
+from trigemu.api import BoolArray, Engine, ReadEvents, Schema, Source
+from trigemu.samples import CatalogueTable, Collection as Objects, Need, Sample, SampleTable
 from trigemu_validation.decisions import DecisionCheck, check_decisions
 from trigemu_validation.decisions_task import SHOWN
 
@@ -48,18 +48,20 @@ observable = "n_jet"
 above = 1.0
 seed = "J20"
 """
-BITS = {"J20": 3, "NOT_MU": 70, "seeded": 511}
+DECISIONS = {"J20": "3", "NOT_MU": "70", "seeded": "511"}
 
 Event = tuple[list[int], list[tuple[int, int]]]
 
 
 def toy_events(seed: int, n: int) -> list[Event]:
-    """pT of jets, pT and quality of muons, as the hardware's integers."""
+    """pT of jets, pT and quality of muons, in steps of 0.5 GeV."""
     rng = random.Random(seed)
     return [
         (
-            [rng.randrange(1, 80) for _ in range(rng.randrange(4))],
-            [(rng.randrange(1, 30), rng.choice((4, 12))) for _ in range(rng.randrange(3))],
+            sorted((rng.randrange(1, 80) for _ in range(rng.randrange(4))), reverse=True),
+            sorted(
+                ((rng.randrange(1, 30), rng.choice((4, 12))) for _ in range(rng.randrange(3))), reverse=True
+            ),
         )
         for _ in range(n)
     ]
@@ -70,24 +72,75 @@ def fired(event: Event) -> dict[str, bool]:
     j20 = any(pt > 40 for pt in jets)
     return {
         "J20": j20,
-        "NOT_MU": not any(pt >= 11 and quality == 12 for pt, quality in muons),  # index 11 begins at 5 GeV
+        "NOT_MU": not any(pt >= 10 and quality == 12 for pt, quality in muons),
         "seeded": j20 and len(jets) > 1,
     }
 
 
-def write(
-    folder: Path, events: Sequence[Event], flips: Sequence[tuple[int, str]] = (), name: str = "v.txt"
-) -> Path:
-    """A vector with the right bits, but for the flipped ones (event, trigger)."""
-    lines = []
-    for i, event in enumerate(events):
-        bits = {name: on != ((i, name) in flips) for name, on in fired(event).items()}
-        jets, muons = event
-        words = {"jets": list(map(jet, jets)), "muons": [muon(pt, quality=q) for pt, q in muons]}
-        stored = sum(on << BITS[name] for name, on in bits.items())
-        lines.append(vector_line(i, **words, algorithms=stored))
-    (folder / name).write_text("\n".join(lines))
-    return folder / name
+@dataclass
+class Recorded(Source):
+    """Events in memory with recorded decisions: by name, the events with each."""
+
+    events: Sequence[Event] = ()
+    decisions: Mapping[str, Collection[int]] | None = None
+    neighbours: Literal["none", "line", "orbit"] = "line"
+
+    @property
+    def entries(self) -> int:
+        return len(self.events)
+
+    @property
+    def schema(self) -> Schema:
+        objects = frozenset({"pt", "eta", "phi"})
+        return Schema({"jet": objects, "muon": objects | {"quality"}}, frozenset())
+
+    @property
+    def stored(self) -> tuple[str, ...]:
+        return tuple(self.decisions or ())
+
+    def read_stored(self, start: int, stop: int, names: Iterable[str]) -> Mapping[str, BoolArray]:
+        assert self.decisions
+        return {name: np.array([i in self.decisions[name] for i in range(start, stop)]) for name in names}
+
+    def read(self, start: int, stop: int, needs: Iterable[Need]) -> ReadEvents:
+        jets = [[(pt, 0) for pt in of] for of, _ in self.events[start:stop]]
+        muons = [of for _, of in self.events[start:stop]]
+        collections = {}
+        wanted = {name for name, _ in needs}
+        for name, objects in (("jet", jets), ("muon", muons)):
+            if name not in wanted:
+                continue
+            offsets = np.cumsum([0, *map(len, objects)])
+            pt, quality = (np.array([one[k] for event in objects for one in event], float) for k in range(2))
+            columns = {
+                "pt": (pt / 2).astype("f4"),
+                "eta": 0 * pt,
+                "phi": 0 * pt,
+                "quality": quality.astype(int),
+            }
+            chosen = self.schema.collections[name]
+            collections[name] = Objects(offsets, {c: columns[c] for c in columns if c in chosen})
+        numbers = np.arange(start, stop, dtype=np.uint64)
+        return ReadEvents(np.ones(stop - start), numbers, numbers, collections, {})
+
+
+def recorded(events: Sequence[Event], flips: Sequence[tuple[int, str]] = (), name: str = "v") -> Recorded:
+    """Events with the right decisions, but for the flipped ones (event, trigger)."""
+    decisions = {
+        DECISIONS[of]: {i for i, event in enumerate(events) if fired(event)[of] != ((i, of) in flips)}
+        for of in DECISIONS
+    }
+    return Recorded(name, "", events, decisions | {"1": (), "2": (), "4": ()})
+
+
+def catalogue_of(*files: Recorded) -> Catalogue:
+    """A sample for each file, with its name."""
+    tables = [SampleTable(name=f.path, role="background", files=(f.path,), rate_hz=1.0) for f in files]
+    samples = [
+        Sample(number, table, (file,), 1.0, float(file.entries), (None,))
+        for number, (table, file) in enumerate(zip(tables, files, strict=True))
+    ]
+    return Catalogue(CatalogueTable(name="c", convention="crossing"), tuple(samples), Path("c.toml"), "")
 
 
 def counts(result: DecisionCheck) -> dict[str, tuple[int, int, int]]:
@@ -96,14 +149,14 @@ def counts(result: DecisionCheck) -> dict[str, tuple[int, int, int]]:
 
 def test_decisions_before_prescales_agree(tmp_path: Path) -> None:
     events = toy_events(1, 200)
-    result = check_decisions(menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events)))
+    result = check_decisions(menu_from(tmp_path, MENU), catalogue_of(recorded(events)))
     assert (result.crossings, result.differ) == (200, 0)
-    assert counts(result) == dict.fromkeys(BITS, (200, 0, 0))
-    assert {name for event in events for name, on in fired(event).items() if on} == set(BITS)
+    assert counts(result) == dict.fromkeys(DECISIONS, (200, 0, 0))
+    assert {name for event in events for name, on in fired(event).items() if on} == set(DECISIONS)
 
 
 @given(
-    st.sets(st.tuples(st.integers(0, 59), st.sampled_from(sorted(BITS)))),
+    st.sets(st.tuples(st.integers(0, 59), st.sampled_from(sorted(DECISIONS)))),
     st.integers(0, 3),
     st.sampled_from([7, 60]),
 )
@@ -112,7 +165,7 @@ def test_every_flipped_bit_is_a_difference(
 ) -> None:
     folder = tmp_path_factory.mktemp("check")
     events = toy_events(seed, 60)
-    catalogue = catalogue_of(write(folder, events, sorted(flips)))
+    catalogue = catalogue_of(recorded(events, sorted(flips)))
     result = check_decisions(menu_from(folder, MENU), catalogue, executor=Engine(chunk_events=chunk))
     for trigger in result.triggers:
         of = sorted(event for event, name in flips if name == trigger.name)
@@ -126,43 +179,35 @@ def test_every_flipped_bit_is_a_difference(
 
 def test_the_objects_of_a_difference_are_those_that_the_trigger_looks_at(tmp_path: Path) -> None:
     events = toy_events(5, 30)
-    result = check_decisions(
-        menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events, [(17, "NOT_MU")]))
-    )
+    result = check_decisions(menu_from(tmp_path, MENU), catalogue_of(recorded(events, [(17, "NOT_MU")])))
     ((difference,),) = (trigger.first for trigger in result.triggers if trigger.first)
-    assert (difference.sample, Path(difference.path).name) == ("v", "v.txt")
+    assert (difference.sample, difference.path) == ("v", "v")
     (collection,) = difference.events.collections.values()
     assert set(collection.columns) == {"pt", "eta", "phi", "quality"}
-    expected = sorted(((pt - 1) / 2, quality) for pt, quality in events[17][1])
+    expected = sorted((pt / 2, quality) for pt, quality in events[17][1])
     found = zip(collection.columns["pt"].tolist(), collection.columns["quality"].tolist(), strict=True)
     assert sorted(found) == expected
 
 
-def catalogue_file(folder: Path, *files: str) -> Catalogue:
-    entry = '[[sample]]\nname = "{0}"\nrole = "background"\nrate_hz = 1.0\n'
-    entry += 'format = "cms-l1-vector"\nfiles = ["{0}"]\n'
-    samples = "".join(map(entry.format, files))
-    (folder / "c.toml").write_text(f'[catalogue]\nname = "c"\nconvention = "crossing"\n{samples}')
-    return open_catalogue(folder / "c.toml")
-
-
 def test_all_samples_of_a_catalogue_are_checked(tmp_path: Path) -> None:
-    write(tmp_path, toy_events(1, 40), [(3, "J20")], "a.txt")
-    write(tmp_path, toy_events(2, 50), [(49, "J20"), (0, "seeded")], "b.txt")
+    files = (
+        recorded(toy_events(1, 40), [(3, "J20")], "a"),
+        recorded(toy_events(2, 50), [(49, "J20"), (0, "seeded")], "b"),
+    )
     result = check_decisions(
         menu_from(tmp_path, MENU),
-        catalogue_file(tmp_path, "a.txt", "b.txt"),
+        catalogue_of(*files),
         executor=Engine(chunk_events=16),
     )
     assert result.crossings == 90
     assert [trigger.differ for trigger in result.triggers] == [2, 0, 1]
     first = result.triggers[0].first
-    assert [(difference.sample, difference.entry) for difference in first] == [("a.txt", 3), ("b.txt", 49)]
+    assert [(difference.sample, difference.entry) for difference in first] == [("a", 3), ("b", 49)]
 
 
 @pytest.mark.parametrize("inject", [1, 7, 360])
 def test_injected_differences_are_all_found(tmp_path: Path, inject: int) -> None:
-    catalogue = catalogue_of(write(tmp_path, toy_events(3, 120)))
+    catalogue = catalogue_of(recorded(toy_events(3, 120)))
     result = check_decisions(
         menu_from(tmp_path, MENU), catalogue, inject=inject, executor=Engine(chunk_events=50)
     )
@@ -173,18 +218,14 @@ def test_injected_differences_are_all_found(tmp_path: Path, inject: int) -> None
 
 def test_an_injection_into_a_difference_is_found_too(tmp_path: Path) -> None:
     events = toy_events(3, 10)
-    flips = [(event, name) for event in range(10) for name in BITS]
-    result = check_decisions(
-        menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, events, flips)), inject=4
-    )
+    flips = [(event, name) for event in range(10) for name in DECISIONS]
+    result = check_decisions(menu_from(tmp_path, MENU), catalogue_of(recorded(events, flips)), inject=4)
     assert (result.found, result.differ) == (4, 26)
 
 
 def test_no_more_decisions_than_there_are_can_be_flipped(tmp_path: Path) -> None:
     with pytest.raises(TrigemuError, match="31 decisions to flip: only 30 decisions are checked"):
-        check_decisions(
-            menu_from(tmp_path, MENU), catalogue_of(write(tmp_path, toy_events(3, 10))), inject=31
-        )
+        check_decisions(menu_from(tmp_path, MENU), catalogue_of(recorded(toy_events(3, 10))), inject=31)
 
 
 def test_what_cannot_be_checked_is_skipped_with_the_reason(tmp_path: Path) -> None:
@@ -221,16 +262,14 @@ kind = "threshold"
 observable = "jet[0].btag + photon[0].pt"
 above = 1.0
 """
-    result = check_decisions(
-        menu_from(tmp_path, MENU + further), catalogue_of(write(tmp_path, toy_events(3, 20)))
-    )
+    result = check_decisions(menu_from(tmp_path, MENU + further), catalogue_of(recorded(toy_events(3, 20))))
     reasons = {trigger.name: trigger.skipped for trigger in result.triggers if trigger.skipped}
     assert list(reasons) == ["unknown", "dice", "with_dice", "open", "lacking"]
     assert reasons["unknown"] == "sample 'v' has no stored decision 'unknown'"
     assert reasons["dice"] == reasons["with_dice"] == "it is random"
     assert reasons["open"] == "the threshold of 'open' is not known: run trigemu calibrate first"
     assert "column 'jet.btag'" in str(reasons["lacking"])
-    assert set(counts(result)) == set(BITS)
+    assert set(counts(result)) == set(DECISIONS)
 
 
 NEIGHBOUR = """
@@ -243,7 +282,7 @@ legs = [{ object = "jet", crossing = -1, pt = { min = 20.0 } }]
 
 
 def test_neighbouring_crossings_are_shown_too(tmp_path: Path) -> None:
-    file = write(tmp_path, [([41, 40], []), ([7], []), ([39], [])])  # no bit 4 is stored
+    file = recorded([([41, 40], []), ([7], []), ([39], [])])
     result = check_decisions(
         menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file), executor=Engine(chunk_events=1)
     )
@@ -259,13 +298,9 @@ def test_crossings_at_the_ends_are_not_compared(
     """As a loop counts them; a flip is never one of them, and always found."""
     folder = tmp_path_factory.mktemp("ends")
     events = toy_events(n, n)
-    lines = [
-        vector_line(i, jets=list(map(jet, jets)), algorithms=stored << 4)
-        for i, (jets, _) in enumerate(events)
-    ]
-    (folder / "v.txt").write_text("\n".join(lines))
+    file = Recorded("v", "", events, {"4": range(n) if stored else ()})
     menu = menu_from(folder, NEIGHBOUR.replace("-1", f"-{margin}"))
-    catalogue, engine = catalogue_of(folder / "v.txt"), Engine(chunk_events=chunk)
+    catalogue, engine = catalogue_of(file), Engine(chunk_events=chunk)
     inside = range(margin, n - margin)
     if not inside:
         with pytest.raises(TrigemuError, match=f"crossings up to {margin} before and after"):
@@ -287,39 +322,29 @@ def test_crossings_at_the_ends_are_not_compared(
 
 def test_files_have_ends_each_and_orbits_none(tmp_path: Path) -> None:
     menu = menu_from(tmp_path, NEIGHBOUR)
-    for name in ("a.txt", "b.txt"):
-        write(tmp_path, toy_events(1, 5), name=name)
-    (trigger,) = check_decisions(menu, catalogue_file(tmp_path, "a.txt", "b.txt")).triggers
+    files = [Recorded(name, "", toy_events(1, 5), {"4": ()}) for name in ("a", "b")]
+    (trigger,) = check_decisions(menu, catalogue_of(*files)).triggers
     assert (trigger.not_compared, trigger.agree + trigger.differ) == (4, 6)
-    (tmp_path / "o.txt").write_text("\n".join(map(vector_line, range(ORBIT))))
-    (trigger,) = check_decisions(menu, catalogue_of(tmp_path / "o.txt")).triggers
-    assert (trigger.not_compared, trigger.agree) == (0, ORBIT)
+    orbit = Recorded("o", "", [([], [])] * 3564, {"4": ()}, "orbit")
+    (trigger,) = check_decisions(menu, catalogue_of(orbit)).triggers
+    assert (trigger.not_compared, trigger.agree) == (0, 3564)
 
 
 def test_only_the_entries_asked_for_count(tmp_path: Path) -> None:
     """Two crossings within the file have all neighbours; the first of the file has not."""
-    write(tmp_path, toy_events(1, 9), name="a.txt")
-    menu, whole = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_file(tmp_path, "a.txt")
+    file = recorded(toy_events(1, 9), name="a")
+    menu, whole = menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file)
     for start, stop, ends in ((4, 6, 0), (0, 2, 1)):
-        result = check_decisions(menu, whole.limited_to(Entries("a.txt", 0, start, stop)), inject=4)
+        result = check_decisions(menu, whole.limited_to(Entries("a", 0, start, stop)), inject=4)
         assert (result.crossings, result.found) == (2, 4)
         assert [trigger.not_compared for trigger in result.triggers] == [0, 0, 0, ends]
 
 
-def test_events_may_be_said_not_to_be_consecutive(tmp_path: Path) -> None:
-    menu = menu_from(tmp_path, MENU + NEIGHBOUR)
-    result = check_decisions(menu, catalogue_of(write(tmp_path, toy_events(3, 9))), consecutive=False)
-    assert "are not consecutive crossings" in str(result["J20_before"].skipped)
-    assert [trigger.name for trigger in result.skipped] == ["J20_before"]
-    assert {trigger.name for trigger in result.compared} == set(BITS)
-
-
 def test_a_sample_without_neighbours_is_the_reason(tmp_path: Path) -> None:
-    file = write(tmp_path, toy_events(3, 3))
-    file.write_text(file.read_text().replace("0002 ", "0005 "))
+    file = replace(recorded(toy_events(3, 3)), neighbours="none")
     result = check_decisions(menu_from(tmp_path, MENU + NEIGHBOUR), catalogue_of(file))
     assert "neighbouring crossings" in str(result.triggers[-1].skipped)
-    assert set(counts(result)) == set(BITS)
+    assert set(counts(result)) == set(DECISIONS)
 
 
 def test_a_menu_of_which_nothing_can_be_checked_is_refused(tmp_path: Path) -> None:
@@ -329,12 +354,12 @@ def test_a_menu_of_which_nothing_can_be_checked_is_refused(tmp_path: Path) -> No
     with pytest.raises(
         TrigemuError, match=r"menu\.toml: no trigger can be checked; 'J': sample 'v' has no stored"
     ):
-        check_decisions(menu, catalogue_of(write(tmp_path, toy_events(3, 5))))
+        check_decisions(menu, catalogue_of(recorded(toy_events(3, 5))))
 
 
 def test_progress_counts_events(tmp_path: Path) -> None:
     steps: list[int] = []
-    catalogue = catalogue_of(write(tmp_path, toy_events(3, 100)))
+    catalogue = catalogue_of(recorded(toy_events(3, 100)))
     check_decisions(
         menu_from(tmp_path, MENU), catalogue, executor=Engine(chunk_events=30), progress=steps.append
     )

@@ -83,7 +83,7 @@ def test_figures_of_pyplot_leave_its_settings(tmp_path: Path) -> None:
     (tmp_path / "notebook_backend.py").write_text(BACKEND)
     script = """if True:
         import matplotlib as mpl, matplotlib.pyplot as plt
-        from trigemu.output.figures.style import figure, managed
+        from trigemu.results.figures.style import figure, managed
         with managed(), figure() as (made, axes):
             pass
         assert mpl.is_interactive()

@@ -2,63 +2,21 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from result_toys import RESULTS
 from rich.console import Group
 from rich.panel import Panel
+from view_checks import Checked, check_html
 
 from trigemu.results.text.terminal import Page, Table, Widest
-from trigemu.results.views import VIEWS
 from trigemu.results.views.table_html import as_html
 
-#: The only elements, and what they may say of themselves.
-ELEMENTS = {"div", "style", "table", "thead", "tbody", "tr", "th", "td", "p"}
-ATTRIBUTES = {"class", "scope"}
 
-
-class Checked(HTMLParser):
-    """Every element is known and is closed in its turn. rows: cells of each table row; texts: paragraphs."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.rows: list[list[str]] = []
-        self.texts: list[str] = []
-        self.feed(page)
-        self.close()
-        assert not self.open
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in ELEMENTS
-        assert {key for key, _ in attrs} <= ATTRIBUTES
-        self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("th", "td"):
-            self.rows[-1].append("")
-        elif tag == "p":
-            self.texts.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open[-1] in ("th", "td"):
-            self.rows[-1][-1] += data
-        elif self.open[-1] == "p":
-            self.texts[-1] += data
-
-
-@pytest.mark.parametrize("kind", sorted(VIEWS))
+@pytest.mark.parametrize("kind", RESULTS)
 def test_it_is_well_formed_and_escaped(results: dict[str, Any], kind: str) -> None:
-    page = results[kind]._repr_html_()
-    assert type(page) is str
-    assert page.replace("\n", "").replace("\u2002", "").isprintable()
-    found = Checked(page)
-    assert len({len(row) for row in found.rows}) <= 2 * page.count("<table>")
-    assert found.rows
+    check_html(results[kind])
 
 
 def test_names_warnings_and_numbers_are_those_of_the_text(

@@ -17,13 +17,6 @@ for _name in _MODULES:
         FORMATS[_format.name] = _format
 
 
-def plugin() -> None:
-    """Load the plugin decade."""
-    from trigemu.support import plugins
-
-    plugins.find("decade", plugins.search_path()).load()
-
-
 def warm() -> None:
     """Load what most cases need, so that a fork of this process starts at once. No session of a network and
     no thread is started here: a fork does not have them."""
@@ -33,6 +26,7 @@ def warm() -> None:
     import trigemu
     from fuzzing.formats import menus
     from trigemu.cli import commands, console  # noqa: F401
+    from trigemu.support import CORE, brought
 
     for name in (
         "h5py",
@@ -44,9 +38,9 @@ def warm() -> None:
         "treelite",
     ):
         importlib.import_module(name)
-    plugin()
-    for name in dict.fromkeys(module for module, _ in commands.COMMANDS.values()):
-        importlib.import_module(f"trigemu.cli.{name}")
+    for part in ("commands", "importers", "kinds", "formats"):
+        for name, who in brought(part, None).items():
+            (CORE if who is CORE else who.found()).part(part, name)
     menus.sample_files()
     with tempfile.TemporaryDirectory() as folder:
         for text in (menus.PLAIN, menus.RICH):

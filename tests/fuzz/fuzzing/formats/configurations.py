@@ -132,12 +132,9 @@ def _training() -> st.SearchStrategy[Files]:
 
 def _use_training(folder: Path) -> Any:
     """Read the configuration; a full training takes minutes."""
-    import importlib
+    from trigemu_decade.training.config import read_config
 
-    from fuzzing.formats import plugin
-
-    plugin()
-    return importlib.import_module("trigemu_decade.training.config").read_config(folder / "train.toml")
+    return read_config(folder / "train.toml")
 
 
 def _generator() -> st.SearchStrategy[Files]:

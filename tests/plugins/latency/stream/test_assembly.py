@@ -11,6 +11,7 @@ from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
 
 from trigemu import decide, make_plan
+from trigemu_latency.questions import single
 from trigemu_latency.stream import opcodes as do
 from trigemu_latency.stream.program import Program
 from trigemu_latency.stream.stream import Stream
@@ -31,7 +32,7 @@ def test_what_is_equal_is_done_once(tmp_path: Path) -> None:
     plan = make_plan([menu_from(tmp_path, OBJECTS + "".join(heads))])
     program = Program(events_of(1, 5))
     for bit, slot in enumerate(plan.slots):
-        program.fire(bit, slot.compiled.single())
+        program.fire(bit, single(slot.compiled))
     done = Counter(instruction[0] for instruction in program._code)
     # clean, and hard that it is cleared of, of one collection each; pT, η, φ of two jets.
     expected = {do.CLEAR: 1, do.WINDOWS: 2, do.ALL: 2, do.ELEMENT: 6, do.MISSING: 1, do.PAIR_MASS: 1}

@@ -13,7 +13,7 @@ from trigemu.observables.selections import Derivation
 from trigemu.observables.vectors import MissingEt, ObjectVector, OfVectors
 from trigemu.observables.windows import Window
 from trigemu.observables.workspace import Workspace
-from trigemu.triggers.base import ModelCall
+from trigemu_anomaly import ModelCall
 from trigemu_latency.stream.machine import run
 from trigemu_latency.stream.opcodes import REFUSED
 from trigemu_latency.stream.program import Program

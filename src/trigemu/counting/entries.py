@@ -1,0 +1,115 @@
+"""Kernels: which rows have the same words and numbers, and so are one entry of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trigemu.support import IntArray, Words, inlined, kernel
+
+#: Patterns below this number, which twelve triggers can form, may serve directly as the index in a table.
+_NUMBERS = 2**12
+
+
+def one_number(keys: Sequence[IntArray]) -> IntArray:
+    """Return int64[n], which has the order of the keys ≥ 0, int64[n] each, and is the same where all are."""
+    number = np.asarray(keys[0], np.int64)
+    for key in keys[1:] if len(number) else ():
+        number = number * (key.max() + 1) + key
+    return number
+
+
+def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing).
+
+    Rows with the same words, uint64[n, w], and keys, int64[n] each, have one entry.
+    """
+    entry = np.empty(len(words), np.int64)
+    number = one_number(keys or [np.zeros(len(words), np.int64)])
+    if _few_bits(words, number):
+        first = np.empty(_NUMBERS, np.int64)
+        m = _enter_by_number(words.ravel(), entry, first, np.full(_NUMBERS, -1, np.int64))
+        return entry, first[:m].copy()
+    first = np.empty(32, np.int64)
+    row: int | np.int64 = 0
+    m = 0
+    while row < len(words):
+        row, m = _enter(words, number, row, entry, first, m, np.full(2 * len(first), -1, np.int64))
+        if m == len(first):
+            first = np.concatenate((first, np.empty(3 * len(first), np.int64)))
+    return entry, first[:m].copy()
+
+
+def _few_bits(words: Words, number: IntArray) -> bool:
+    """Whether all keys are 0 and the patterns small enough to serve directly as the index in a table."""
+    return bool(words.shape[1] == 1 and words.max(initial=0) < _NUMBERS and not number.any())
+
+
+@kernel
+def _enter_by_number(words: Words, entry: IntArray, first: IntArray, table: IntArray) -> int:
+    """Find or make the entries of all rows, uint64[n]; return the number of entries."""
+    m = 0
+    for row in range(len(words)):
+        found = table[words[row]]
+        if found < 0:
+            found = m
+            table[words[row]] = m
+            first[m] = row
+            m += 1
+        entry[row] = found
+    return m
+
+
+@inlined
+def _hash(words: Words, row: np.uint64, number: np.int64) -> np.uint64:
+    h = np.uint64(number) * np.uint64(0x9E3779B97F4A7C15)
+    for w in range(words.shape[1]):
+        h = (h ^ words[row, w]) * np.uint64(0xBF58476D1CE4E5B9)
+        h ^= h >> np.uint64(29)
+    return h
+
+
+@inlined
+def _same(words: Words, number: IntArray, a: np.uint64, b: np.uint64) -> bool:
+    same = number[a] == number[b]
+    for w in range(words.shape[1]):
+        same &= words[a, w] == words[b, w]
+    return bool(same)
+
+
+@kernel
+def _enter(
+    words: Words,
+    number: IntArray,
+    start: int | np.int64,
+    entry: IntArray,
+    first: IntArray,
+    m: int,
+    table: IntArray,
+) -> tuple[int | np.int64, int]:
+    """Find or make the entries from a row on, until there is no room for another; return the row and the
+    number of entries reached. The table is empty: the m known entries come first. (Indices are unsigned so
+    that numba does not check for negative ones.)"""
+    row, rows, mask = np.uint64(start), np.uint64(len(words)), np.uint64(len(table) - 1)
+    known, again, m = np.uint64(m), np.uint64(0), 0
+    while row < rows:
+        at = np.uint64(first[again]) if again < known else row
+        slot = _hash(words, at, number[at]) & mask
+        found = table[slot]
+        while found >= 0 and not _same(words, number, at, np.uint64(first[np.uint64(found)])):
+            slot = (slot + np.uint64(1)) & mask
+            found = table[slot]
+        if found < 0:
+            if m == len(first):
+                break
+            found = m
+            table[slot] = m
+            first[m] = at
+            m += 1
+        if again < known:
+            again += np.uint64(1)
+        else:
+            entry[row] = found
+            row += np.uint64(1)
+    return np.int64(row), m

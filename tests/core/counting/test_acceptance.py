@@ -1,0 +1,105 @@
+"""Probabilities of patterns of decisions against every outcome of every counter, in fractions.
+
+`counters_twin` gives the truth for menus with prescales, coherent sets, seeds, levels and disabled triggers.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from counters_menus import any_menu, menu_with_bits, toy_patterns
+from counters_twin import Event, ToyMenu, contributions
+from hypothesis import given, settings, strategies as st
+
+from trigemu.counting import (
+    PairSums,
+    Scales,
+    acceptances,
+    count_patterns,
+    own_decisions,
+    pairs_between,
+    raw_decisions,
+)
+
+CLOSE = {"rel": 1e-12, "abs": 1e-15}
+
+
+@settings(max_examples=40)
+@given(any_menu, st.integers(0, 2**32), st.data())
+def test_any_of_some_triggers(toy: ToyMenu, seed: int, data: st.DataObject) -> None:
+    menu, bits = menu_with_bits(toy)
+    words, given = toy_patterns(toy, seed)
+    accepted = acceptances(words, menu, bits)
+    inside = data.draw(st.lists(st.booleans(), min_size=len(toy.enabled), max_size=len(toy.enabled)))
+    some = [t for t, chosen in zip(toy.enabled, inside, strict=True) if chosen]
+    members = np.array(inside, np.bool_)
+    either, unique = accepted.either(members), accepted.unique(members)
+    for row, fired in enumerate(given):
+        event = Event(toy, fired)
+        assert either[row] == pytest.approx(float(event.either(some)), **CLOSE)
+        for column, t in enumerate(toy.enabled):
+            expected = event.either(some) - event.either([u for u in some if u is not t])
+            assert unique[row, column] == pytest.approx(float(expected), **CLOSE)
+    assert (either <= np.where(members, accepted.total, 0).sum(axis=1) * (1 + 1e-12)).all()
+    assert (unique.sum(axis=1) <= either * (1 + 1e-12)).all()
+
+
+@settings(max_examples=40)
+@given(any_menu, st.integers(0, 2**32))
+def test_independent_parts_have_the_probability_of_any(toy: ToyMenu, seed: int) -> None:
+    """Of each part: over its outcomes, over its sets the largest."""
+    menu, bits = menu_with_bits(toy)
+    words, given = toy_patterns(toy, seed, 1)
+    every = np.ones(len(toy.enabled), np.bool_)
+    missed = 1.0
+    for part in acceptances(words, menu, bits).outcomes(0, every):
+        missed *= sum(
+            p * np.prod([1.0 - max(accept[i] for i in members) for members in part.sets])
+            for p, accept in part.outcomes
+        )
+    expected = Event(toy, given[0]).either(toy.enabled)
+    assert 1.0 - missed == pytest.approx(float(expected), rel=1e-9, abs=1e-12)
+
+
+@settings(max_examples=30)
+@given(any_menu, st.integers(0, 2**32))
+def test_pairs(toy: ToyMenu, seed: int) -> None:
+    """Of a menu with itself, in one list or in two; symmetric to the last bit."""
+    menu, bits = menu_with_bits(toy)
+    words, given = toy_patterns(toy, seed)
+    table = count_patterns(0, words, np.ones(len(words)))
+    accepted, no = acceptances(table.words, menu, bits), np.zeros(len(toy.enabled), np.bool_)
+    found = []
+    for upper, pairs in (
+        (True, accepted.pairs()),
+        (False, pairs_between(table.words, (menu, bits), (menu, bits))),
+    ):
+        sums = PairSums(table, Scales(np.ones(len(table))), (no, no), upper)
+        sums.add(slice(0, len(table)), pairs)
+        found.append(sums.result()[0])
+    expected = np.zeros_like(found[0])
+    for fired in given:
+        overlap = contributions(toy, fired).overlap
+        for (i, s), (j, t) in itertools.product(enumerate(toy.enabled), repeat=2):
+            expected[i, j] += float(overlap[s.name, t.name])
+    assert found[1] == pytest.approx(expected, rel=1e-11, abs=1e-14)
+    assert found[0] == pytest.approx(np.triu(expected), rel=1e-11, abs=1e-14)
+    assert (found[1] == found[1].T).all()
+    if not any(t.seed for t in toy.enabled):
+        assert (np.triu(found[1]) == found[0]).all()
+
+
+@settings(max_examples=40)
+@given(any_menu, st.integers(0, 2**32))
+def test_decisions(toy: ToyMenu, seed: int) -> None:
+    menu, bits = menu_with_bits(toy)
+    words, given = toy_patterns(toy, seed)
+    own, raw = own_decisions(words, menu, bits), raw_decisions(words, menu, bits)
+    for row, fired in enumerate(given):
+        event = Event(toy, fired)
+        for name in raw:
+            assert own[name][row] == event.own[name]
+            assert raw[name][row] == event.raw[name]
+    assert {t.name for t in toy.enabled} <= set(raw) == set(own)

@@ -1,0 +1,56 @@
+"""What `trigemu report` and `trigemu explore` share with other commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from command_checks import (
+    check_a_url_is_handed_on_as_it_is,
+    check_documents_and_help,
+    check_other_schemes_are_refused,
+)
+
+Run = Callable[..., tuple[int, str]]
+ON_TOYS = ("--samples", "catalogue.toml")
+REPORT = ("report", "menu.toml", "-o", "page.html", "--samples", "{}")
+
+
+@pytest.mark.parametrize("command", ["report", "explore"])
+def test_pages_of_menus_of_one_name(place: Any, trigemu: Run, command: str) -> None:
+    text = '[menu]\nname = "mine"\n' + (place.folder / "menu.toml").read_text()
+    for name in ("menu.toml", "tighter.toml"):
+        place.write(name, text)
+    status, said = trigemu(command, "menu.toml", "tighter.toml", *ON_TOYS, "-o", "page.html")
+    assert status == 0, said
+    page = (place.folder / "page.html").read_text()
+    title = page.partition("<title>")[2].partition("</title>")[0]
+    assert "menu" in title
+    assert "tighter" in title
+    assert "mine" not in title
+
+
+def test_a_file_in_place_of_a_catalogue_says_what_its_events_count_as(place: Any, trigemu: Run) -> None:
+    assert trigemu("report", "menu.toml", "--samples", "all.root", "-o", "report.html")[0] == 0
+    said = "Each of the 400 events of all.root counts as 100 kHz: a file given as --samples is taken as"
+    assert said in " ".join((place.folder / "report.html").read_text().split())
+
+
+def test_a_report_takes_options_of_passes(place: Any, trigemu: Run) -> None:
+    status, told = trigemu("report", "menu.toml", *ON_TOYS, "--checkpoint", "kept", "-o", "page.html")
+    assert (status, (place.folder / "page.html").exists()) == (0, True), told
+
+
+def test_other_schemes_than_a_few_are_status_2(
+    place: Any, trigemu: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_other_schemes_are_refused(place, trigemu, monkeypatch, REPORT)
+
+
+def test_a_url_is_handed_on_as_it_is(place: Any, trigemu: Run) -> None:
+    check_a_url_is_handed_on_as_it_is(place, trigemu, REPORT)
+
+
+def test_help() -> None:
+    check_documents_and_help({"report", "explore"})

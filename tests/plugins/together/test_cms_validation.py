@@ -1,0 +1,52 @@
+"""Menus against the decisions in test vectors of CMS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from l1_toys import vector_line
+from real_data import real_file
+from toys import menu_from
+
+from trigemu import catalogue_of
+from trigemu_cms.cms_l1 import import_cms_l1
+from trigemu_validation import Tolerance, Tolerances, check_decisions, gate
+
+
+def test_events_may_be_said_not_to_be_consecutive(tmp_path: Path) -> None:
+    triggers = """
+    [[trigger]]
+    name = "alone"
+    stored = "3"
+    kind = "threshold"
+    observable = "n_jet"
+    above = 0
+    [[trigger]]
+    name = "before"
+    stored = "4"
+    kind = "combination"
+    legs = [{ object = "jet", crossing = -1 }]
+    """
+    (tmp_path / "v.txt").write_text("\n".join(map(vector_line, range(9))))
+    menu, vector = menu_from(tmp_path, triggers), catalogue_of(tmp_path / "v.txt")
+    assert [trigger.name for trigger in check_decisions(menu, vector).compared] == ["alone", "before"]
+    result = check_decisions(menu, vector, consecutive=False)
+    assert "are not consecutive crossings" in str(result["before"].skipped)
+    assert [trigger.name for trigger in result.compared] == ["alone"]
+
+
+def test_decisions_are_compared_with_stored_ones(tmp_path: Path) -> None:
+    """A threshold of the menu of 2018 that moved disagrees with its test vector."""
+    menu = import_cms_l1(real_file("cms_l1", "L1Menu_Collisions2018_v2_1_0_rebuilt.xml.xz")).toml
+    old, new = tmp_path / "old.toml", tmp_path / "new.toml"
+    old.write_text(menu)
+    new.write_text(menu.replace("{ min = 22.0 }", "{ min = 23.0 }"))
+    vector = real_file("cms_l1", "TestVector_L1Menu_Collisions2018_v2_1_0.txt.xz")
+    rates = ("rate_hz", "total_hz", "unique_hz", "overlap_hz", "decisions_hz")
+    wide = Tolerances(quantities=dict.fromkeys(rates, Tolerance(percent=1e6)))
+    found = gate(old, new, wide, vector)
+    differ = {drift.what: drift for drift in found.failed if drift.quantity == "differ_from_stored"}
+    assert set(differ) == {drift.what for drift in found.failed}
+    changed = {d.what for d in found.drifts if d.quantity == "decisions_hz" and d.difference}
+    assert set(differ) == changed
+    assert all(drift.old == 0 < drift.new for drift in differ.values())

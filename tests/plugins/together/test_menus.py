@@ -1,0 +1,47 @@
+"""The menus that come with trigemu and need plugins: reader, schema and warnings."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from project import CORE_MENUS, MENUS, ROOT
+
+from trigemu import make_plan, menu_schema, read_menu
+
+FILES = [file for file in MENUS if file not in CORE_MENUS]
+PATH = [ROOT / "plugins"]
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(json.dumps(menu_schema(["alpha_t", "decade"], PATH)))
+    jsonschema.Draft202012Validator.check_schema(made)
+    return made
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_they_are_valid_and_nothing_is_misread(schema: dict[str, Any], file: Path) -> None:
+    menu = read_menu(file, PATH)
+    assert menu.enabled
+    assert make_plan([menu]).warnings == ((),)
+    jsonschema.Draft202012Validator(schema).validate(tomllib.loads(file.read_text()))
+
+
+def test_every_key_of_every_kind_is_described(schema: dict[str, Any]) -> None:
+    for table in (*schema["$defs"].values(), *schema["properties"]["trigger"]["items"]["oneOf"]):
+        assert table["description"][0].isupper() or table["description"][0] in "[`"
+        keys = table["properties"] | {"*": table["additionalProperties"] or {"description": "none"}}
+        assert not [key for key, value in keys.items() if not value.get("description")], table["title"]
+
+
+def test_the_keys_of_an_anomaly_trigger(schema: dict[str, Any]) -> None:
+    validator = jsonschema.Draft202012Validator(schema)
+    trigger = {"name": "A", "kind": "anomaly", "card": "card.toml", "unique_rate_hz": 5, "requires": "ht > 3"}
+    validator.validate({"trigger": [trigger | {"sha256": "ab"}]})
+    assert not validator.is_valid({"trigger": [trigger | {"model": "x.onnx"}]})
+    assert not validator.is_valid({"trigger": [{k: v for k, v in trigger.items() if k != "card"}]})
