@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from project import ROOT
 
-from trigemu.support.plugin import declared
+from trigemu.support.plugins.declaration import declared
 
 CORE, PLUGINS = ROOT / "src" / "trigemu", ROOT / "plugins"
 #: In the order of the flow.

@@ -2,7 +2,8 @@
 
 # What a plugin brings, and the plugins of others
 from .support import Plugin as Plugin, reason_of as reason_of, search_path as search_path
-from .support.plugins import find as find, FoundPlugin as FoundPlugin
+from .support.plugins.search import find as find
+from .support.plugins.found import FoundPlugin as FoundPlugin
 
 # Errors, each a message for the user
 from .samples.errors import SampleError as SampleError, UnreadableError as UnreadableError
@@ -17,7 +18,7 @@ from .support.errors import (
     TrigemuError as TrigemuError,
     WrongTypeError as WrongTypeError,
 )
-from .support.given import wrong_type as wrong_type
+from .support.arguments import wrong_type as wrong_type
 
 # Tables of TOML files, with their mistakes and lines
 from .support import toml_text as toml_text
@@ -64,7 +65,7 @@ from .support.execution.engine import CHUNK_EVENTS as CHUNK_EVENTS, Engine as En
 from .support.execution.fingerprint import digest_of_code as digest_of_code, fingerprint as fingerprint
 from .support.execution.processes import worker_pool as worker_pool
 from .support.internals import address_of as address_of, without_clock as without_clock
-from .support.kept import KEPT as KEPT
+from .support.kept_kernels import KEPT as KEPT
 from .support.kernel_cache import levels as levels
 from .support.kernels import (
     c_function as c_function,
@@ -99,7 +100,7 @@ from .samples.formats.source import (
     Schema as Schema,
     Source as Source,
 )
-from .samples.given import samples_of as samples_of, SamplesLike as SamplesLike
+from .samples.samples_like import samples_of as samples_of, SamplesLike as SamplesLike
 from .samples.locations import opened as opened, parts as parts
 from .samples.margins import entries_with_neighbours as entries_with_neighbours, join_events as join_events
 from .samples.opening import open_catalogue as open_catalogue
@@ -166,7 +167,7 @@ from .triggers.threshold import CompiledThreshold as CompiledThreshold
 
 # Menus
 from .menus.format import FORMAT as FORMAT
-from .menus.given import (
+from .menus.menus_like import (
     menu_of as menu_of,
     MenuLike as MenuLike,
     menus_of as menus_of,
@@ -207,8 +208,8 @@ from .emulation.engine import (
     over_samples as over_samples,
     Progress as Progress,
 )
-from .emulation.given import emulation_of as emulation_of
-from .emulation.kept import check_events as check_events, check_kept as check_kept
+from .emulation.emulation_like import emulation_of as emulation_of
+from .emulation.kept_results import check_events as check_events, check_kept as check_kept
 from .emulation.loop import emulate as emulate, Emulation as Emulation
 from .emulation.plan import (
     decide as decide,
@@ -261,8 +262,9 @@ from .results.section import (
 from .results.text.compare import signed as signed
 from .results.text.rates import as_dict as as_dict, row as row
 from .results.text.terminal import Page as Page, plain as plain, Table as Table
+from .results.views.histograms import Histograms as Histograms
 from .results.views.table_html import table_css as table_css
-from .results.views.view import Histograms as Histograms, name as name, of_json as of_json, View as View
+from .results.views.view import name as name, of_json as of_json, View as View
 from .support.shown import (
     Named as Named,
     Shown as Shown,

@@ -1,6 +1,6 @@
 """What the core brings, said as every plugin says it."""
 
-from trigemu.support.plugin import Plugin
+from trigemu.support.plugins.declaration import Plugin
 
 PLUGIN = Plugin(
     kinds={

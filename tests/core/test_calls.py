@@ -17,7 +17,6 @@ from project import ROOT
 from toys import CATALOGUE, memory_catalogue, toy_events, write_root
 
 import trigemu
-import trigemu_latency
 from trigemu import Profile, Steps
 
 MENUS = ROOT / "menus"
@@ -93,9 +92,6 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "column_rates": lambda menu, samples: [
         rates.rate for rates in trigemu.column_rates(menu, "high", samples).values()
     ],
-    "bench": lambda menu, samples: (
-        trigemu_latency.bench(menu, samples, batches=(8,), events=16).rates.triggers
-    ),
 }
 
 
@@ -114,7 +110,7 @@ def test_a_path_is_the_menu(have: Given, call: str) -> None:
     assert function(Path(have.path), have.samples) == expected
 
 
-@pytest.mark.parametrize("call", [call for call in CALLS if call != "bench"])
+@pytest.mark.parametrize("call", CALLS)
 def test_events_in_memory_are_the_samples(have: Given, call: str) -> None:
     """The weights are those of the catalogue, so that every number is the same."""
     function = CALLS[call]
@@ -125,7 +121,7 @@ def test_events_in_memory_are_the_samples(have: Given, call: str) -> None:
     assert function(have.path, events.to_awkward()) == expected
 
 
-@pytest.mark.parametrize("call", [call for call in CALLS if call != "bench"])
+@pytest.mark.parametrize("call", CALLS)
 def test_paths_are_the_samples(have: Given, call: str) -> None:
     """Events of a file, and of an array, without weights are crossings of equal weight."""
     function, folder, menu = CALLS[call], have.folder, have.folder / "cut.toml"
@@ -169,17 +165,6 @@ def test_lists_may_be_tuples_or_arrays(have: Given) -> None:
         trigemu.binned_rates(have.path, "met", e, have.array) for e in ([0, 20, 40], np.linspace(0, 40, 3))
     ]  # type: ignore[arg-type]
     assert binned[0].bins[1].crossings == binned[1].bins[1].crossings
-
-
-def test_stored_decisions_of_an_array(have: Given) -> None:
-    array = ak.with_field(have.array, np.array([e["met"] > 20 for e in EVENTS]), "M")
-    check = trigemu.check_decisions(have.path, array)
-    checked = {trigger.name: trigger for trigger in check.triggers}
-    assert (checked["M"].agree, checked["M"].differ) == (150, 0)
-    assert checked["J"].skipped
-    other = ak.with_field(array, np.arange(150) == 3, "M")
-    differing = {t.name: t for t in trigemu.check_decisions(have.path, other).triggers}["M"]
-    assert differing.differ == sum((e["met"] > 20) != (i == 3) for i, e in enumerate(EVENTS))
 
 
 def test_pileup_and_luminosity_take_paths(have: Given) -> None:
@@ -255,10 +240,6 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
             lambda: loose.compare(have.emulation, samples),
             "the emulation has its samples already",
         ),
-        "bench(emulation, samples)": (
-            lambda: loose.bench(have.emulation, samples),
-            "the emulation has its samples already: give them with menus, or leave them out",
-        ),
         "scan(menu, name)": (
             lambda: loose.scan(path, "M"),
             "the steps: got 'M'; expected Steps(trigger, values)",
@@ -327,10 +308,6 @@ def wrong_calls(have: Given) -> dict[str, tuple[Callable[[], Any], str]]:
         "decide(array, plan)": (
             lambda: loose.decide(array, have.emulation.plan),
             "the events: got an awkward.Array; expected Events; events_from_awkward makes them",
-        ),
-        "Stream(plan, array)": (
-            lambda: loose.Stream(have.emulation.plan, array),
-            "the events: got an awkward.Array",
         ),
         "make_plan(5)": (lambda: loose.make_plan(5), f"the menus: got 5; {menu_path}, or a list of these"),  # type: ignore[arg-type]
         "read_menu(menu)": (

@@ -5,10 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import click
 import pytest
 
 import trigemu
-from trigemu.cli.commands import COMMANDS, cli
+from trigemu.cli.commands import cli
+from trigemu.support import CORE
 
 HEAVY = ("numpy", "numba", "awkward", "uproot", "matplotlib", "onnxruntime")
 
@@ -18,7 +20,7 @@ def test_no_large_library_is_loaded(arguments: list[str]) -> None:
     command = [sys.executable, "-X", "importtime", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
-    assert "trigemu.support" in loaded
+    assert "trigemu" in loaded
     assert not loaded & set(HEAVY)
 
 
@@ -40,11 +42,17 @@ assert "trigemu.cli" not in sys.modules
 def test_all_names_are_listed_and_there() -> None:
     assert set(trigemu.__all__) <= set(dir(trigemu))
     assert all(getattr(trigemu, name) is not None for name in trigemu.__all__)
-    with pytest.raises(AttributeError, match="module 'trigemu' has no attribute 'nothing'"):
+    with pytest.raises(AttributeError, match=r"trigemu.* attribute '?nothing"):
         _ = trigemu.nothing
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_of_commands_has_the_help_of_each(name: str) -> None:
-    command = cli.get_command(None, name)
-    assert command.get_short_help_str(60) == COMMANDS[name][1]
+def test_the_list_of_commands_has_the_help_of_each() -> None:
+    """It is read, and not loaded."""
+    context = click.Context(cli, terminal_width=500, max_content_width=500)
+    formatter = context.make_formatter()
+    cli.format_commands(context, formatter)
+    listed = dict(line.split(maxsplit=1) for line in formatter.getvalue().splitlines()[1:])
+    for name in CORE.declared().commands:
+        command = cli.get_command(context, name)
+        assert command is not None
+        assert listed[name] == command.get_short_help_str(60)

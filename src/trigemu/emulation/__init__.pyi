@@ -2,6 +2,7 @@ from . import scaling as scaling
 from .budgets import cut_for as cut_for, solve_budgets as solve_budgets, ties as ties
 from .chunks import Chunk as Chunk, chunks_of as chunks_of, entries_of as entries_of
 from .counted import Counted as Counted
+from .emulation_like import emulation_of as emulation_of
 from .engine import (
     Job as Job,
     Progress as Progress,
@@ -11,8 +12,7 @@ from .engine import (
     over_samples as over_samples,
 )
 from .fired import decisions as decisions, fired_in as fired_in
-from .given import emulation_of as emulation_of
-from .kept import check_events as check_events, check_kept as check_kept
+from .kept_results import check_events as check_events, check_kept as check_kept
 from .loop import Axis as Axis, Emulation as Emulation, emulate as emulate
 from .per_event import EventTable as EventTable, event_table as event_table, passes as passes
 from .plan import (

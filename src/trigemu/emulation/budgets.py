@@ -28,7 +28,7 @@ from trigemu.counting import (
 )
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.engine import Job, Progress, over_background
-from trigemu.emulation.kept import check_events, check_kept
+from trigemu.emulation.kept_results import check_events, check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import (
     crossing_scale,

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from trigemu.counting import PatternTable, SharedEvents, merge_tables
 from trigemu.emulation.chunks import Chunk, chunks_of
-from trigemu.emulation.kept import check_kept
+from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, make_plan
 from trigemu.menus import Menu
 from trigemu.samples import BadFilesError, Catalogue, Entries, Events, Need, Sample, UnreadableError

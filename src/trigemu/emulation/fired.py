@@ -11,7 +11,7 @@ import numpy as np
 from trigemu.counting import check_array, raw_decisions
 from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, over_samples
-from trigemu.emulation.kept import check_kept
+from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.menus import Menu, MenuLike, menu_of
 from trigemu.samples import (

@@ -34,7 +34,7 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.counted import Counted
 from trigemu.emulation.engine import Job, Progress, TableTask, over_background
-from trigemu.emulation.kept import check_kept
+from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half
 from trigemu.menus import Menu, MenuLike, MenusLike, menu_of, menus_of
@@ -44,14 +44,17 @@ from trigemu.support import FloatArray, IntArray, TrigemuError, engine_of, in_br
 
 
 class Axis(Protocol):
-    """A classification of events into bins, in which patterns are counted separately. Picklable."""
+    """A classification of events into bins, in which patterns are counted separately.
+
+    Write a frozen dataclass with these members: it is pickled, and sent to workers.
+    """
 
     @property
     def bins(self) -> int:
         """The number of bins."""
 
     def needs(self, plan: Plan) -> Iterable[Need]:
-        """Return the columns that it reads besides those of the plan."""
+        """Return the columns that it reads besides those of the `plan`."""
 
     @property
     def undecided(self) -> bool:

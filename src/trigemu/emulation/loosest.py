@@ -18,7 +18,7 @@ import numpy as np
 from trigemu.counting import check_array, check_within, raw_decisions
 from trigemu.emulation.chunks import Chunk
 from trigemu.emulation.engine import Job, Progress, over_background
-from trigemu.emulation.kept import check_kept
+from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, decide
 from trigemu.menus import Menu
 from trigemu.observables import Workspace

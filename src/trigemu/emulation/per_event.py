@@ -22,7 +22,7 @@ from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.counted import switched_off
 from trigemu.emulation.engine import Job, Progress, TableTask, over_background, over_samples
-from trigemu.emulation.kept import check_kept
+from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scaling import crossing_scale, fitted_in, half_scales, unseen_half, weights_by_half
 from trigemu.menus import Menu, MenuLike, menu_of
@@ -108,7 +108,8 @@ class EventTable:
     def parts(self, progress: Progress | None = None) -> Iterator[dict[str, Array]]:
         """Yield the columns of consecutive events; memory does not grow with their number.
 
-        progress: called with the number of events done since the last call."""
+        `progress` is called with the number of events done since the last call.
+        """
         names = tuple(column.name for column in self.columns)
         task = _Record(self.menu, names, self.fired, self.half, self.fitted, self._scales, self._crossing)
         job = Job((self.menu,), self._plan, self.catalogue)

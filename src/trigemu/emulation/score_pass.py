@@ -22,7 +22,7 @@ from trigemu.counting import (
 from trigemu.emulation.budgets import solve_budgets
 from trigemu.emulation.chunks import Chunk, entries_of
 from trigemu.emulation.engine import Job, Progress, over_background, over_samples
-from trigemu.emulation.kept import check_kept
+from trigemu.emulation.kept_results import check_kept
 from trigemu.emulation.loosest import offered
 from trigemu.emulation.plan import Plan, decide, make_plan
 from trigemu.emulation.scores import Offer, Scores, Stored, definition, range_mistake

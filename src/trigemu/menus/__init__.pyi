@@ -1,5 +1,4 @@
 from .calibrated import write_calibrated as write_calibrated
-from .given import MenuLike as MenuLike, MenusLike as MenusLike, menu_of as menu_of, menus_of as menus_of
 from .menu import (
     Budget as Budget,
     Menu as Menu,
@@ -9,6 +8,7 @@ from .menu import (
     named_apart as named_apart,
     own_prescale as own_prescale,
 )
+from .menus_like import MenuLike as MenuLike, MenusLike as MenusLike, menu_of as menu_of, menus_of as menus_of
 from .misread import lost_prescales as lost_prescales, signed_differences as signed_differences
 from .prescales import (
     ALL_COLUMNS as ALL_COLUMNS,

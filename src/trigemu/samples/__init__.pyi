@@ -20,7 +20,6 @@ from .events import (
     make_events as make_events,
 )
 from .formats.source import Source as Source
-from .given import SamplesLike as SamplesLike, samples_of as samples_of
 from .locations import opened as opened
 from .margins import entries_with_neighbours as entries_with_neighbours, join_events as join_events
 from .memory import sample_in_memory as sample_in_memory
@@ -34,6 +33,7 @@ from .normalise import (
 from .opening import catalogue_of as catalogue_of, open_catalogue as open_catalogue
 from .recorded import with_decisions as with_decisions
 from .sample import INTERACTIONS as INTERACTIONS, Sample as Sample
+from .samples_like import SamplesLike as SamplesLike, samples_of as samples_of
 from .sealing import seal_catalogue as seal_catalogue
 from .split import (
     EVALUATION as EVALUATION,

@@ -25,13 +25,16 @@ def format_of(path: str) -> str:
         found = ", ".join(sorted(set(beginning.trees))) or "nothing"
         raise SampleError(f"a ROOT file without any of {wanted} (there is: {found})")
     raise SampleError(
-        f"unknown format: it is {_described(beginning.start)}, which none of the formats recognises "
+        f"unknown format: it is {_described(beginning)}, which none of the formats recognises "
         f"(known: {', '.join(format_names())})"
     )
 
 
-def _described(start: bytes) -> str:
+def _described(beginning: Beginning) -> str:
     """Return what a file is, from its beginning, for a message."""
+    start = beginning.start
+    if beginning.folder:
+        return "a folder without a catalogue.toml"
     if not start.strip():
         return "blank" if start else "empty"
     try:

@@ -1,5 +1,12 @@
 from . import cache as cache, children as children, machine as machine, toml_text as toml_text
 from .archives import read_arrays as read_arrays
+from .arguments import (
+    described as described,
+    names_of as names_of,
+    number_of as number_of,
+    numbers_of as numbers_of,
+    wrong_type as wrong_type,
+)
 from .arrays import (
     Array as Array,
     BoolArray as BoolArray,
@@ -53,13 +60,6 @@ from .files import (
     write_bytes as write_bytes,
     write_text as write_text,
 )
-from .given import (
-    described as described,
-    names_of as names_of,
-    number_of as number_of,
-    numbers_of as numbers_of,
-    wrong_type as wrong_type,
-)
 from .internals import (
     address_of as address_of,
     insert_after as insert_after,
@@ -67,7 +67,7 @@ from .internals import (
     without_clock as without_clock,
 )
 from .interruption import end_on_signals as end_on_signals, undone as undone
-from .kept import KEPT as KEPT
+from .kept_kernels import KEPT as KEPT
 from .kernel_cache import compile_for_others as compile_for_others, levels as levels
 from .kernels import (
     c_function as c_function,
@@ -83,25 +83,22 @@ from .machine import (
     load_average as load_average,
     undisturbed as undisturbed,
 )
-from .own_plugins import missing_package as missing_package, remedy as remedy
-from .plugin import PARTS as PARTS, Plugin as Plugin, declared as declared
-from .plugin_sources import load_from as load_from, plugins_in as plugins_in, sources_of as sources_of
-from .plugins import (
+from .plugins.declaration import PARTS as PARTS, Plugin as Plugin, declared as declared
+from .plugins.found import Candidate as Candidate, FoundPlugin as FoundPlugin
+from .plugins.messages import place_of as place_of, place_of_method as place_of_method, reason_of as reason_of
+from .plugins.own import missing_package as missing_package, remedy as remedy
+from .plugins.search import (
     CORE as CORE,
-    Candidate as Candidate,
     Folders as Folders,
-    FoundPlugin as FoundPlugin,
     available as available,
     brought as brought,
     find as find,
     folders_of as folders_of,
-    place_of as place_of,
-    place_of_method as place_of_method,
     plugin_path_of as plugin_path_of,
-    reason_of as reason_of,
     search_path as search_path,
     summary as summary,
 )
+from .plugins.sources import load_from as load_from, plugins_in as plugins_in, sources_of as sources_of
 from .reading import (
     check_regular as check_regular,
     contents_of as contents_of,

@@ -30,7 +30,7 @@ from numba import types
 
 from trigemu.support.cache import given_folder, is_trusted, own_folder
 from trigemu.support.internals import compiled_from, pickled, prepare, processor
-from trigemu.support.kept import KEPT
+from trigemu.support.kept_kernels import KEPT
 
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX = ".kernel"

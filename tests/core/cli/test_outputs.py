@@ -70,4 +70,4 @@ def test_a_file_may_be_called_like_the_sign(menus: Any) -> None:
 
 def test_every_command_with_documents_can_write_them_there() -> None:
     found = check_documents_and_help(set(CORE.declared().commands))
-    assert {"run", "compare", "scan", "rates-vs", "efficiency", "gate"} <= found
+    assert {"run", "compare", "scan", "rates-vs", "efficiency"} <= found

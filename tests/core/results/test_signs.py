@@ -47,8 +47,8 @@ def test_streams_do_the_same() -> None:
 
 def test_every_sign_that_is_printed_has_a_spelling() -> None:
     known = {*SIGNS, *_RAISED, *_LOWERED}
-    files = [SOURCE / "output" / "notes.py", SOURCE / "output" / "numbers.py"]
-    for folder in ("output/text", "cli", "studies", "support", "menus", "samples"):
+    files = [SOURCE / "results" / "notes.py", SOURCE / "results" / "numbers.py"]
+    for folder in ("results/text", "cli", "studies", "support", "menus", "samples"):
         files += (SOURCE / folder).rglob("*.py")
     found = set()
     for file in files:

@@ -7,13 +7,11 @@ import json
 import os
 import socket
 import sys
-from contextlib import suppress
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from types import SimpleNamespace
-from typing import ClassVar
 
 import fsspec
 import fsspec.core
@@ -30,10 +28,11 @@ from places import (
     libraries as libraries,
     of_format,
 )
+from servers import Elsewhere, check_a_server_that_falls_silent, check_a_server_that_never_ends
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
-from trigemu.samples import catalogue_of, http, locations, survey
+from trigemu.samples import catalogue_of, locations, survey
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import format_named
 from trigemu.samples.locations import found, is_local_folder, located, opened, parts
@@ -121,7 +120,7 @@ def of_a_dataset(folder: Path, value: str) -> Catalogue:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "atlasopenmagic", answers)
-        return from_catalogue(folder, value, "dataset = 301204")
+        return from_catalogue(folder, value, 'dataset = 301204\nformat = "nanoaod"')
 
 
 PLACES: dict[str, Place] = {
@@ -326,61 +325,9 @@ def test_wildcards_match_as_in_python(tmp_path: Path, pattern: str) -> None:
     assert found(pattern, tmp_path) == expected != []
 
 
-class Endless(BaseHTTPRequestHandler):
-    """Says that it has a file of 10 kB; sends nothing, or does not end."""
-
-    silent: ClassVar[bool] = False
-
-    def do_HEAD(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", "10000")
-        self.send_header("Accept-Ranges", "bytes")
-        self.end_headers()
-
-    def do_GET(self) -> None:
-        self.send_response(206)
-        self.end_headers()
-        with suppress(OSError):
-            while not self.silent:
-                self.wfile.write(b"root" * 2**14)
-        Event().wait(2 * self.silent)
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
-
-
-@pytest.mark.parametrize(
-    ("silent", "message"), [(True, "Timeout"), (False, "sends more than the .* bytes asked for")]
-)
-def test_a_server_that_falls_silent_or_never_ends(
-    monkeypatch: pytest.MonkeyPatch, silent: bool, message: str
-) -> None:
-    monkeypatch.setattr(http, "SILENT_S", 0.3)
-    monkeypatch.setattr(survey, "PAUSE_S", 0.0)
-    handler = type("Handler", (Endless,), {"silent": silent})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.daemon_threads = True
-        server.block_on_close = False
-        Thread(target=server.serve_forever, daemon=True).start()
-        for name, kind in (("a.root", "nanoaod"), ("a.parquet", "parquet"), ("a.txt", "cms-l1-vector")):
-            with pytest.raises(TrigemuError, match=message):
-                catalogue_of(f"http://127.0.0.1:{server.server_port}/{name}", kind)
-        server.shutdown()
-
-
-class Elsewhere(Endless):
-    """Sends as many bytes as were asked for, from another place of the file."""
-
-    told: ClassVar[str] = ""
-
-    def do_GET(self) -> None:
-        first, _, last = self.headers["Range"].removeprefix("bytes=").partition("-")
-        size = int(last) - int(first) + 1
-        self.send_response(206)
-        self.send_header("Content-Length", str(size))
-        self.send_header("Content-Range", self.told.format(int(first) + 1, int(last) + 1, last))
-        self.end_headers()
-        self.wfile.write(bytes(size))
+def test_a_server_that_falls_silent_or_never_ends() -> None:
+    check_a_server_that_falls_silent("a.root", "nanoaod")
+    check_a_server_that_never_ends("a.root", "nanoaod")
 
 
 @pytest.mark.parametrize("told", ["bytes {0}-{1}/10000", "bytes 0-x/10000", "bytes */10000", "lines 0-1/2"])

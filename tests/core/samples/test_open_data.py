@@ -54,11 +54,6 @@ def test_a_dataset_completes_what_the_entry_does_not_say(tmp_path: Path, asked: 
     assert own.rate_hz == pytest.approx(2000 * 0.25 * 3.0 * 1e-36 * 1e34)
 
 
-def test_the_files_of_a_dataset_are_physlite(tmp_path: Path, asked: Any) -> None:
-    with pytest.raises(TrigemuError, match="no tree 'CollectionTree' or 'EventData'"):
-        catalogue(tmp_path, "dataset = 301204")
-
-
 def test_nobody_is_asked_for_what_the_entry_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "atlasopenmagic", None)
     write_root(tmp_path / "a.root", toy_events(1, 20), sum_of_weights=30.0)

@@ -9,8 +9,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-import awkward as ak
-import h5py
 import numpy as np
 import pytest
 import uproot
@@ -208,39 +206,29 @@ def test_one_file_is_a_background_of_crossings_that_weigh_the_same(tmp_path: Pat
     assert (opened.sha256, sample.sha256) == (digest, (digest,))
 
 
-def test_one_file_of_any_format_is_read_over_http(tmp_path: Path, file: Path) -> None:
-    met = np.arange(50.0)
-    ak.to_parquet(ak.Array({"met": met}), tmp_path / "b.parquet", row_group_size=20)
-    particles = np.zeros((50, 19, 4))
-    particles[:, 0, 0] = met
-    with h5py.File(tmp_path / "c.h5", "w") as challenge:
-        challenge["Particles"] = particles
+def test_a_file_is_read_over_http(tmp_path: Path, file: Path) -> None:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Ranges, directory=tmp_path)) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        for name, format in (("a.root", "nanoaod"), ("b.parquet", "parquet"), ("c.h5", "challenge")):
-            remote, here = catalogue_of(f"{url}/{name}"), catalogue_of(tmp_path / name)
-            assert (remote.samples[0].table.format, remote.samples[0].entries) == (format, 50)
-            read = [c.samples[0].read(0, 15, 45, [("", "met")]).scalars["met"] for c in (remote, here)]
-            assert read[0].tolist() == read[1].tolist()
-            assert name == "a.root" or read[0].tolist() == met[15:45].tolist()
+        remote, here = catalogue_of(f"http://127.0.0.1:{server.server_port}/a.root"), catalogue_of(file)
+        assert (remote.samples[0].table.format, remote.samples[0].entries) == ("nanoaod", 50)
+        read = [c.samples[0].read(0, 15, 45, [("", "met")]).scalars["met"] for c in (remote, here)]
+        assert read[0].tolist() == read[1].tolist()
         server.shutdown()
 
 
-UNKNOWN = "unknown format: it is neither ROOT, Parquet, HDF5 nor a CMS Level-1 test vector, but"
+KNOWN = r"which none of the formats recognises \(known: nanoaod"
 
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("none.root", None, r"sample 'none': .*none\.root cannot be read \(FileNotFoundError"),
-        ("a.dat", b"\x01\0\x02", f"{UNKNOWN} binary data of another kind$"),
-        ("a.txt", b"\xff\xfe", f"{UNKNOWN} binary data of another kind$"),
-        ("a.log", b"\n trigger rate\nJ100 3\n", f"{UNKNOWN} text that begins with 'trigger rate'$"),
-        ("a.csv", 600 * "µ".encode(), f"{UNKNOWN} text that begins with 'µµµ"),
-        ("a.txt", b"", f"{UNKNOWN} empty$"),
-        ("a.txt", b" \n", f"{UNKNOWN} blank$"),
-        ("a.txt", b"1 2 3\n", "sample 'a': .*line 1: 3 columns, expected"),
+        ("a.dat", b"\x01\0\x02", f"unknown format: it is binary data of another kind, {KNOWN}"),
+        ("a.txt", b"\xff\xfe", f"unknown format: it is binary data of another kind, {KNOWN}"),
+        ("a.log", b"\n trigger rate\nJ100 3\n", f"it is text that begins with 'trigger rate', {KNOWN}"),
+        ("a.csv", 600 * "µ".encode(), "it is text that begins with 'µµµ"),
+        ("a.txt", b"", f"unknown format: it is empty, {KNOWN}"),
+        ("a.txt", b" \n", f"unknown format: it is blank, {KNOWN}"),
     ],
 )
 def test_a_file_of_no_known_format_says_so(
@@ -255,7 +243,7 @@ def test_a_file_of_no_known_format_says_so(
 def test_a_tree_of_no_known_format_says_what_is_there(tmp_path: Path) -> None:
     with uproot.recreate(tmp_path / "a.root") as root:
         root.mktree("other", {"x": "f8"})
-    with pytest.raises(TrigemuError, match=r"without any of Events, .*Delphes \(there is: other\)"):
+    with pytest.raises(TrigemuError, match=r"without any of Events.* \(there is: other\)"):
         catalogue_of(tmp_path / "a.root")
     with pytest.raises(TrigemuError, match="unknown format 'nano'"):
         catalogue_of(tmp_path / "a.root", "nano")

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+import uproot
 from toys import engine, toy_events, write_root
 
-from trigemu import open_catalogue, read_menu
+from trigemu import open_catalogue, read_menu, run
 from trigemu.samples import SampleError, with_decisions
-from trigemu_validation.decisions import check_decisions
 
 EVENTS = toy_events(3, 300)
-MENU = '[[trigger]]\nname = "{}"\nkind = "threshold"\nobservable = "met"\nabove = 20.0\n'
+#: Decisions as they are made and as they are stored, and where they differ.
+MENU = """
+[[trigger]]
+name = "HIGH"
+kind = "threshold"
+observable = "met"
+above = 20.0
+[[trigger]]
+name = "STORED"
+kind = "stored"
+decision = "L1_HIGH"
+[[trigger]]
+name = "DIFFER"
+kind = "logic"
+expression = "(HIGH and not STORED) or (STORED and not HIGH)"
+"""
 CATALOGUE = """
 [catalogue]
 name = "parts"
@@ -30,9 +42,15 @@ files = ["1.root", "2.root"]
 """
 
 
-def decisions(events: Any = EVENTS) -> dict[str, Any]:
+def decided(events: Any = EVENTS) -> Any:
     """As a plain loop makes them, from the numbers as they are stored."""
-    return {"HIGH": pa.array([bool(np.float32(event["met"]) > 20.0) for event in events])}
+    return np.array([bool(np.float32(event["met"]) > 20.0) for event in events])
+
+
+def write(file: Path, **columns: Any) -> Path:
+    with uproot.recreate(file) as root:
+        root["Events"] = columns
+    return file
 
 
 @pytest.fixture
@@ -40,7 +58,7 @@ def folder(tmp_path: Path) -> Path:
     write_root(tmp_path / "1.root", EVENTS[:110])
     write_root(tmp_path / "2.root", EVENTS[110:])
     (tmp_path / "catalogue.toml").write_text(CATALOGUE)
-    (tmp_path / "menu.toml").write_text(MENU.format("HIGH"))
+    (tmp_path / "menu.toml").write_text(MENU)
     (tmp_path / "elsewhere").mkdir()
     return tmp_path
 
@@ -49,36 +67,32 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_decisions_lie_anywhere(folder: Path, flipped: tuple[int, ...], workers: int) -> None:
     """Each is that of its event, in both files, here and in other processes."""
-    given = decisions()["HIGH"].to_numpy(zero_copy_only=False)
+    given = decided()
     given[list(flipped)] ^= True
-    pq.write_table(pa.table({"HIGH": given}), folder / "elsewhere" / "d.parquet")
+    file = write(folder / "elsewhere" / "d.root", L1_HIGH=given)
     plain = open_catalogue(folder / "catalogue.toml")
     assert plain.samples[0].sources[0].stored == ()
     with engine(40, workers) as executor:
-        catalogue = with_decisions(plain, folder / "elsewhere" / "d.parquet")
-        result = check_decisions(read_menu(folder / "menu.toml"), catalogue, executor=executor)
-    (trigger,) = result.triggers
-    assert trigger.differ == len(flipped)
-    assert result.crossings == 300
+        found = run(read_menu(folder / "menu.toml"), with_decisions(plain, file), executor=executor)
+    assert found["STORED"].total.events == given.sum()
+    assert found["DIFFER"].total.events == len(flipped)
 
 
 @pytest.mark.parametrize(
-    ("table", "message"),
+    ("columns", "message"),
     [
-        (lambda: decisions(EVENTS[:299]), "it has 299 events, and sample 'a' has 300$"),
-        (lambda: {"met": pa.array(np.ones(300))}, "it has no decisions: columns of booleans"),
+        ({"L1_HIGH": decided(EVENTS[:299])}, "it has 299 events, and sample 'a' has 300$"),
+        ({"MET_pt": np.ones(300)}, "it has no decisions: columns of booleans"),
     ],
 )
-def test_a_file_of_other_events_is_refused(
-    folder: Path, table: Callable[[], dict[str, Any]], message: str
-) -> None:
-    pq.write_table(pa.table(table()), folder / "d.parquet")
+def test_a_file_of_other_events_is_refused(folder: Path, columns: dict[str, Any], message: str) -> None:
+    file = write(folder / "d.root", **columns)
     with pytest.raises(SampleError, match=message):
-        with_decisions(open_catalogue(folder / "catalogue.toml"), folder / "d.parquet")
+        with_decisions(open_catalogue(folder / "catalogue.toml"), file)
 
 
 def test_decisions_are_of_one_sample(folder: Path) -> None:
     second = CATALOGUE[CATALOGUE.index("[[sample]]") :].replace('"a"', '"b"')
     (folder / "catalogue.toml").write_text(CATALOGUE + second)
-    with pytest.raises(SampleError, match=r"d\.parquet: decisions are of one sample, and .* has a, b"):
-        with_decisions(open_catalogue(folder / "catalogue.toml"), folder / "d.parquet")
+    with pytest.raises(SampleError, match=r"d\.root: decisions are of one sample, and .* has a, b"):
+        with_decisions(open_catalogue(folder / "catalogue.toml"), folder / "d.root")

@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from project import ROOT
 
-from trigemu import read_menu
 from trigemu.studies.efficiency import Profile
 from trigemu.studies.efficiency_profiles import ProfileSet, Reference, parse_bins, read_profiles
 from trigemu.support.errors import TrigemuError
@@ -99,28 +97,6 @@ def test_its_own_objects_say_what_names_mean(folder: Path) -> None:
 
 def test_without_a_name_it_is_called_as_its_file(folder: Path) -> None:
     assert read(folder, FULL.replace('name = "mine"\n', "")).name == "profiles"
-
-
-def test_that_of_the_paper_is_of_its_menus() -> None:
-    found = read_profiles(ROOT / "menus" / "paper.toml")
-    menus = [read_menu(menu, [ROOT / "plugins"]) for menu in found.menus]
-    assert [menu.name for menu in menus] == ["primary", "baseline", "decade"]
-    assert len(found.observables) == 6
-    assert len(found.categories) == 3
-    assert sum(len(found.of(menu.name)) for menu in menus) == len(found.references)
-    (ceiling,) = (part for part in found.references if part.quantity == "unique_ceiling")
-    assert all(part.source == "arXiv:2508.10224" for part in found.references if part is not ceiling)
-    stated = {part.quantity: part.value for part in found.of("decade")}
-    assert ceiling.source.startswith("derived from arXiv:2508.10224")
-    assert ceiling.value == round(stated["unique_hz"] / stated["total_hz"], 3)
-    for menu in menus:
-        for reference in found.of(menu.name):
-            assert reference.trigger is not None
-            assert menu.trigger(reference.trigger).enabled
-    assert found.scope is not None
-    assert found.scope.object("jet") == menus[0].scope.object("jet")
-    assert found.scope.ht == tuple(menus[0].scope.object(name) for name in ("jet", "photon"))
-    assert found.scope.mht == found.scope.ht
 
 
 @pytest.mark.parametrize(

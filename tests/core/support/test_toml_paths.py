@@ -8,14 +8,13 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import pytest
 from hypothesis import given, strategies as st
-from project import ROOT
+from project import CORE_MENUS, ROOT
 
 import trigemu
 from trigemu.support import Document, Key, TomlTable, TrigemuError, read_table
 from trigemu.support.toml_paths import number_key, shown_path, table_of, with_numbers
 
 FOLDER = ROOT / "menus"
-MENUS = [path for path in sorted(FOLDER.glob("*.toml")) if "[[trigger]]" in path.read_text()]
 
 
 class Limits(TomlTable, frozen=True):
@@ -156,7 +155,7 @@ def test_whole_numbers_stay_whole() -> None:
         read(with_numbers(WHOLE, {key: 3.5}), Whole)
 
 
-@pytest.mark.parametrize("path", MENUS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", CORE_MENUS, ids=lambda path: path.stem)
 def test_the_table_of_a_trigger_is_read_as_the_same_trigger(path: Path) -> None:
     for trigger in trigemu.read_menu(path).triggers:
         assert read(table_of(trigger.description), type(trigger.description)) == trigger.description

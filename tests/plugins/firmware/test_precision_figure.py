@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from figure_checks import check_names_are_no_formulas
 
 from trigemu.api import style
 from trigemu_firmware.precision_figure import draw_bits
@@ -44,3 +45,8 @@ def test_nothing_that_differs_is_drawn_too(tmp_path: Path, n: int) -> None:
     assert np.isnan(lower.lines[0].get_ydata()).all()
     style.save(made, tmp_path / "bits.svg")
     assert "bits" in (tmp_path / "bits.svg").read_text()
+
+
+def test_names_are_no_formulas() -> None:
+    one = np.ones(2)
+    check_names_are_no_formulas(lambda n: draw_bits("x", np.array([8, 9]), {n: (one, one, 1.0)}, one, n))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from figure_checks import check_names_are_no_formulas
 from matplotlib.colors import to_rgb
 
 from trigemu.api import style
@@ -45,3 +46,10 @@ def test_the_axis_has_units() -> None:
     assert high > 4000
     shown = {label.get_text() for label in axes.get_xticklabels()}
     assert {"100 ns", "1 µs"} <= shown
+
+
+def test_names_are_no_formulas() -> None:
+    edges = np.array([1.0, 2.0, 3.0])
+    check_names_are_no_formulas(
+        lambda n: draw_latencies([LatencyBar(n, edges, np.array([1, 2]), (1.5,), False)], "x")
+    )

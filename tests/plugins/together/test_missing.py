@@ -13,7 +13,7 @@ from project import ROOT
 
 from trigemu.api import Plugin
 from trigemu.support import PARTS, declared
-from trigemu.support.own_plugins import BROUGHT, NAMES
+from trigemu.support.plugins.own import BROUGHT, NAMES
 
 #: Runs commands in a process in which some packages cannot be imported.
 RUN = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from figure_checks import check_names_are_no_formulas
 from matplotlib.patches import Rectangle
 
 from trigemu_validation.decisions_figure import draw_decisions
@@ -23,3 +24,7 @@ def test_each_outcome_has_a_bar_of_its_length() -> None:
 
 def test_nothing_checked_is_drawn() -> None:
     draw_decisions([], {"agree": [], "only emulated": [], "only stored": []}).canvas.draw()
+
+
+def test_names_are_no_formulas() -> None:
+    check_names_are_no_formulas(lambda n: draw_decisions([n], {n: [1]}))

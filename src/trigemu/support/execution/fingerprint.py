@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from trigemu.support.own_plugins import NAMES, OWN
+from trigemu.support.plugins.own import NAMES, OWN
 
 _ROOT = Path(__file__).parents[2]
 

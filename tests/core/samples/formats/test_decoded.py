@@ -18,8 +18,6 @@ from hypothesis import given, strategies as st
 from trigemu.samples.formats import decoded, root
 from trigemu.samples.formats.decoded import Decoded, Part, Piece, kept_bytes, pieces
 from trigemu.samples.formats.nanoaod import NanoAOD
-from trigemu_formats import parquet
-from trigemu_formats.parquet import Parquet
 
 N = 1000
 NEEDS = [("jet", "pt"), ("jet", "eta"), ("", "met")]
@@ -181,20 +179,15 @@ def test_a_pass_decompresses_each_block_once(
     assert kept_bytes() == 0
 
 
-def _parquet(path: Path, columns: dict[str, Any], step: int) -> None:
-    ak.to_parquet(ak.zip({"jet": columns["Jet"], "met": columns["MET_pt"]}, depth_limit=1), path)
-
-
-@pytest.mark.parametrize(("write", "format"), [(_tree, NanoAOD), (_rntuple, NanoAOD), (_parquet, Parquet)])
+@pytest.mark.parametrize("write", [_tree, _rntuple])
 def test_parts_too_large_to_keep_are_read_in_windows(
-    write: Any, format: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (root, parquet):
-        monkeypatch.setattr(module, "CHUNK_EVENTS", 70)
-        monkeypatch.setattr(module, "WINDOW_BYTES", 1)
+    monkeypatch.setattr(root, "CHUNK_EVENTS", 70)
+    monkeypatch.setattr(root, "WINDOW_BYTES", 1)
     columns, path = _columns(), tmp_path / "a"
     write(path, columns, N)
-    source = format(str(path))
+    source = NanoAOD(str(path))
     for start in (0, 50, 300, 350, 940):
         part = source.read(start, start + 50, NEEDS)
         np.testing.assert_array_equal(part.scalars["met"], columns["MET_pt"][start : start + 50])

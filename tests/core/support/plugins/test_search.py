@@ -127,11 +127,6 @@ def test_looking_for_plugins_and_reading_them_runs_none(tmp_path: Path) -> None:
         ),
         ("raise SystemExit('bye')", "cannot be loaded: SystemExit: bye"),
         ("KINDS = [", r"cannot be loaded: SyntaxError: .* \(at .*bad\.py:1\)"),
-        (
-            "import trigemu_elsewhere",
-            "cannot be loaded: it needs the plugin 'elsewhere', and its package trigemu_elsewhere is not "
-            "installed",
-        ),
     ],
 )
 def test_one_that_cannot_be_loaded(tmp_path: Path, source: str, message: str) -> None:

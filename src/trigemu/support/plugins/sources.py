@@ -16,7 +16,13 @@ from pathlib import Path
 from trigemu.support.cache import folder_of_cache
 from trigemu.support.errors import PluginError, TrigemuError
 from trigemu.support.files import temporary_folder
-from trigemu.support.plugins import MODULE, FoundPlugin, digest_of_plugin, files_of_plugin, loaded_plugin
+from trigemu.support.plugins.found import (
+    MODULE,
+    FoundPlugin,
+    digest_of_plugin,
+    files_of_plugin,
+    loaded_plugin,
+)
 
 
 def plugins_in(pickled: bytes) -> set[FoundPlugin]:

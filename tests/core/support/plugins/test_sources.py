@@ -11,14 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onnx_toys import autoencoder, write_card
+from plugin_toys import CARDED, write, write_card
 from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import TrigemuError, open_catalogue, read_menu, run, worker_pool
 from trigemu.api import Engine
-from trigemu.support import PluginError, WorkerLostError, plugins
-from trigemu.support.plugin_sources import load_from, plugins_in, sources_of
-from trigemu.support.plugins import FoundPlugin, digest_of_plugin, find
+from trigemu.support import PluginError, WorkerLostError
+from trigemu.support.plugins import found as plugins
+from trigemu.support.plugins.found import FoundPlugin, digest_of_plugin
+from trigemu.support.plugins.search import find
+from trigemu.support.plugins.sources import load_from, plugins_in, sources_of
 
 INNER = """
 from dataclasses import dataclass
@@ -38,7 +40,7 @@ class CompiledTwice(Compiled):
 MENU = """
 [menu]
 name = "travels"
-plugins = ["twice"]
+plugins = ["twice", "carded"]
 
 [[trigger]]
 name = "J"
@@ -48,8 +50,8 @@ above = 60
 
 [[trigger]]
 name = "AD"
-kind = "anomaly"
-card = "models/card.toml"
+kind = "carded"
+card = "models/card.json"
 unique_rate_hz = 1000.0
 """
 
@@ -71,7 +73,8 @@ def client(tmp_path: Path) -> Path:
     (folder / "plugins" / "twice" / "__init__.py").write_text(
         'from .inner import Twice\nKINDS = {"twice": Twice}\n'
     )
-    write_card(folder / "models", autoencoder(2, (3,), "Tanh"), [(["met", "jet[0].pt"], 0.0)])
+    write(folder / "plugins" / "carded.py", CARDED)
+    write_card(folder / "models" / "card.json", {"met": 1.0, "jet[0].pt": -0.5})
     (folder / "menu.toml").write_text(MENU)
     return folder
 
@@ -153,7 +156,9 @@ def test_the_same_plugin_is_loaded_wherever_it_is(client: Path, tmp_path: Path, 
     file = Path(str(sys.modules["trigemu_plugin_twice"].__file__))
     assert (file == plugin.file) == (there == "same")
     assert digest_of_plugin(file) == plugin.sha256
-    assert plugins.loaded_plugin("trigemu_plugin_twice") == FoundPlugin("twice", file, plugin.sha256)
+    assert plugins.loaded_plugin("trigemu_plugin_twice") == FoundPlugin(
+        "twice", file, plugin.module, plugin.sha256
+    )
 
 
 def test_plugins_without_a_cache(client: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -168,6 +173,6 @@ def test_plugins_without_a_cache(client: Path, monkeypatch: pytest.MonkeyPatch, 
 
 def test_plugins_that_a_pickle_refers_to(client: Path) -> None:
     plugin = find("twice", [client / "plugins"])
-    kind = plugin.kinds()["twice"](observable="met")
+    kind = plugin.load().Twice(observable="met")
     assert plugins_in(pickle.dumps([1, kind])) == {plugin}
     assert plugins_in(pickle.dumps([1, "trigemu_plugin_other", TrigemuError, WorkerLostError])) == set()

@@ -95,7 +95,7 @@ def test_what_is_not_there(tmp_path: Path, folder: Path, monkeypatch: pytest.Mon
             samples_of(given)
     with pytest.raises(SampleError, match=rf"event file {tmp_path}/x\.toml$"):
         samples_of(tmp_path / "x.toml")
-    with pytest.raises(SampleError, match=r"has neither a catalogue\.toml nor files \*\.parquet"):
+    with pytest.raises(SampleError, match=r"catalogue\.toml"):
         samples_of(tmp_path)
     with pytest.raises(UnreadableError, match=r"no file .*\*\.root"):
         samples_of("*.root")

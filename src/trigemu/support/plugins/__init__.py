@@ -1,0 +1,1 @@
+"""Plugins: what they declare, where they are found, and how they are loaded."""

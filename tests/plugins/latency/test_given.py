@@ -1,0 +1,53 @@
+"""Calls take what people have: paths, arrays, emulations; and say of anything else what they take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import awkward as ak
+import pytest
+from toys import memory_catalogue, toy_events
+
+from trigemu import Catalogue, TrigemuError, emulate
+from trigemu_latency import Stream, bench
+
+EVENTS = toy_events(11, 150)
+MENU = """
+[[trigger]]
+name = "J"
+kind = "threshold"
+observable = "jet[0].pt"
+total_rate_hz = 300.0
+[[trigger]]
+name = "M"
+kind = "threshold"
+observable = "met"
+above = 20.0
+"""
+
+
+@pytest.fixture
+def menu(tmp_path: Path) -> Path:
+    (tmp_path / "menu.toml").write_text(MENU)
+    return tmp_path / "menu.toml"
+
+
+@pytest.fixture(scope="module")
+def samples() -> Catalogue:
+    return memory_catalogue({"toy": EVENTS})
+
+
+def test_a_path_or_an_emulation_is_the_menu(menu: Path, samples: Catalogue) -> None:
+    given = ((str(menu), samples), (menu, samples), (emulate(menu, samples),))
+    found = [bench(*arguments, batches=(8,), events=16).rates.triggers for arguments in given]
+    assert found[0] == found[1] == found[2]
+
+
+def test_an_emulation_has_its_samples(menu: Path, samples: Catalogue) -> None:
+    with pytest.raises(TrigemuError, match="the emulation has its samples already: give them with menus, or"):
+        bench(emulate(menu, samples), samples)
+
+
+def test_a_stream_takes_events(menu: Path, samples: Catalogue) -> None:
+    with pytest.raises(TrigemuError, match=r"the events: got an awkward\.Array; expected Events"):
+        Stream(emulate(menu, samples).plan, ak.Array(EVENTS))  # type: ignore[arg-type]
