@@ -163,8 +163,8 @@ def gate(
 
     Examples
     --------
-    >>> import trigemu
-    >>> trigemu.gate("menus/primary.toml", "menus/primary.toml").failed
+    >>> from trigemu_validation import gate
+    >>> gate("menus/primary.toml", "menus/primary.toml").failed
     ()
     """
     first, second = menu_of(old), menu_of(new)

@@ -15,6 +15,7 @@ from real_data import real_file
 
 import trigemu as library
 from trigemu_cms import CMSVector
+from trigemu_validation import check_decisions
 
 Command = Callable[..., tuple[int, str]]
 
@@ -62,7 +63,7 @@ def test_a_difference_is_shown_with_its_objects(folder: Path, trigemu: Command) 
 
 def test_the_result_in_python_shows_the_same(folder: Path, trigemu: Command) -> None:
     _, said = trigemu("check", "menu.toml", "vector.txt", "--json", "c.json")
-    result = library.check_decisions(library.read_menu("menu.toml"), library.catalogue_of("vector.txt"))
+    result = check_decisions(library.read_menu("menu.toml"), library.catalogue_of("vector.txt"))
     assert f"{result}\n" == said
     assert result.to_dict() == json.loads((folder / "c.json").read_text())
     numbers = "4 triggers, 3 crossings: 4 compared, 3 agree, 1 differ, 0 skipped"
