@@ -15,7 +15,7 @@ import onnx_toys
 import xgboost
 
 from trigemu import Catalogue, Menu, make_plan, read_menu
-from trigemu.samples.events import Events
+from trigemu.samples import Events
 
 
 def train_quantile(features: int, trees: int = 10, depth: int = 3, **others: Any) -> xgboost.Booster:

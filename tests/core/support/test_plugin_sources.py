@@ -16,9 +16,17 @@ from toys import CATALOGUE, toy_events, write_root
 
 from trigemu import TrigemuError, open_catalogue, read_menu, run, worker_pool
 from trigemu.api import Engine
-from trigemu.support import PluginError, WorkerLostError, plugins
-from trigemu.support.plugin_sources import load_from, plugins_in, sources_of
-from trigemu.support.plugins import FoundPlugin, digest_of_plugin, find
+from trigemu.support import (
+    FoundPlugin,
+    PluginError,
+    WorkerLostError,
+    find,
+    load_from,
+    plugins,
+    plugins_in,
+    sources_of,
+)
+from trigemu.support.plugins import digest_of_plugin
 
 INNER = """
 from dataclasses import dataclass
