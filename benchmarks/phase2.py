@@ -10,8 +10,8 @@ import numpy as np
 
 import trigemu
 from trigemu.counting import count_patterns
-from trigemu.emulation import CHUNK_EVENTS
 from trigemu.samples import catalogue_of
+from trigemu.support import CHUNK_EVENTS
 
 #: Events that are decided together: their columns stay in the caches.
 BATCH = 32_768

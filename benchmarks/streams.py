@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import trigemu
-from trigemu.emulation import decide, make_plan
-from trigemu.support import search_path
-from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
+from trigemu_latency import ARRAYS_FROM, Stream
 
 PART = 32_768
 #: Events that are decided by a call: few enough that it decides them one by one.
@@ -34,12 +32,12 @@ def compared(menu: Path) -> Iterator[tuple[int, int, int, float]]:
     """Yield for each part of the background: events, how many differ, how many went back, and the time of
     the stream in s."""
     catalogue = trigemu.open_catalogue()
-    (solved,) = trigemu.solve_budgets(trigemu.read_menu(menu, search_path(())), catalogue)
-    plan = make_plan([solved])
+    (solved,) = trigemu.solve_budgets(trigemu.read_menu(menu), catalogue)
+    plan = trigemu.make_plan([solved])
     for sample in catalogue.background:
         for start in range(0, sample.entries, PART):
             events = sample.read(0, start, min(start + PART, sample.entries), plan.needs)
-            stream, words = Counting(plan, events), decide(events, plan)
+            stream, words = Counting(plan, events), trigemu.decide(events, plan)
             begin = time.perf_counter()
             ranges = [(at, min(at + FEW, len(events))) for at in range(0, len(events), FEW)]
             found = np.concatenate([stream.decide_many(*rows) for rows in ranges])

@@ -32,7 +32,7 @@ Record = Callable[[BenchmarkFixture, int], None]
 @cache
 def asked() -> tuple[Any, trigemu.Events]:
     """The compiled trigger of `decade.toml`, and events with a photon."""
-    menu = trigemu.read_menu(ROOT / "menus" / "decade.toml", [ROOT / "plugins"])
+    menu = trigemu.read_menu(ROOT / "menus" / "decade.toml")
     plan = trigemu.make_plan([menu])
     compiled: Any = plan.slots[plan.bits[0]["AD"]].compiled
     events = repeated(trigemu.open_catalogue(), plan.needs, 3 * EVENTS)

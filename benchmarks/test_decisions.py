@@ -13,6 +13,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import trigemu
 from menus import menu_of
 from trigemu.counting import acceptances, count_patterns
+from trigemu_latency.questions import stages
 
 Record = Callable[[BenchmarkFixture, int], None]
 Arrays = dict[str, ak.Array]
@@ -293,5 +294,5 @@ def test_anomaly(benchmark: BenchmarkFixture, record: Record, part: str) -> None
     events = sample.read(0, 0, sample.sources[0].entries, plan.needs)
     events = events.take(np.flatnonzero(np.diff(events.collections["photon"].offsets) > 0)[:16_384])
     alone = trigemu.api.Plan((trigemu.api.Slot(slot, menu.trigger("AD")),), ({"AD": 0},), plan.needs)
-    benchmark(slot.stages(events)[part] if part != "trigemu" else lambda: trigemu.decide(events, alone))
+    benchmark(stages(slot, events)[part] if part != "trigemu" else lambda: trigemu.decide(events, alone))
     record(benchmark, len(events))

@@ -12,15 +12,14 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
 from trigemu.observables import Features
-from trigemu_firmware.bits import PAPER_PRECISION, choose, with_modes
-from trigemu_firmware.model import read_rows, tree_model
+from trigemu_firmware import PAPER_PRECISION, choose, read_rows, tree_model, with_modes
 
 ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
 def menu() -> trigemu.Menu:
-    return trigemu.read_menu(ROOT / "menus" / "decade.toml", [ROOT / "plugins"])
+    return trigemu.read_menu(ROOT / "menus" / "decade.toml")
 
 
 @pytest.fixture(scope="module")

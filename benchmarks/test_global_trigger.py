@@ -14,8 +14,7 @@ from real_data import real_file
 import trigemu
 from trigemu.counting import count_patterns
 from trigemu.samples import catalogue_of
-from trigemu_cms.cms_l1 import import_cms_l1
-from trigemu_cms.cms_vector import CMSVector
+from trigemu_cms import CMSVector, import_cms_l1
 
 Record = Callable[[BenchmarkFixture, int], None]
 VECTOR = "TestVector_L1Menu_Collisions2016_v8.txt.xz"

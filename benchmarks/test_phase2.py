@@ -17,7 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 import trigemu
 from trigemu.samples import catalogue_of
-from trigemu_cms.cms_phase2 import import_cms_phase2
+from trigemu_cms import import_cms_phase2
 
 Record = Callable[[BenchmarkFixture, int], None]
 

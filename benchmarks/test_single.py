@@ -21,7 +21,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 import trigemu
 import trigemu_latency
 from trigemu.observables import Workspace
-from trigemu_latency.timing.draw import draw_events
+from trigemu_latency import draw_events
 
 ROOT = Path(__file__).parent.parent
 MODELS = ROOT / "plugins" / "decade" / "models" / "primary"
@@ -45,7 +45,7 @@ class Case:
 
 @cache
 def case(name: str) -> Case:
-    menu = trigemu.read_menu(ROOT / "menus" / f"{name}.toml", [ROOT / "plugins"])
+    menu = trigemu.read_menu(ROOT / "menus" / f"{name}.toml")
     catalogue = trigemu.open_catalogue()
     plan = trigemu.make_plan(trigemu.solve_budgets([menu], catalogue))
     asked = [slot.compiled.requires for slot in plan.slots if hasattr(slot.compiled, "scorer")]

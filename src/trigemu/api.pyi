@@ -261,8 +261,9 @@ from .results.section import (
 from .results.text.compare import signed as signed
 from .results.text.rates import as_dict as as_dict, row as row
 from .results.text.terminal import Page as Page, plain as plain, Table as Table
+from .results.views.histograms import Histograms as Histograms
 from .results.views.table_html import table_css as table_css
-from .results.views.view import Histograms as Histograms, name as name, of_json as of_json, View as View
+from .results.views.view import name as name, of_json as of_json, View as View
 from .support.shown import (
     Named as Named,
     Shown as Shown,

@@ -14,8 +14,7 @@ import onnx.reference
 import onnx_toys
 import xgboost
 
-from trigemu import Catalogue, Menu, make_plan, read_menu
-from trigemu.samples import Events
+from trigemu import Catalogue, Events, Menu, make_plan, read_menu
 
 
 def train_quantile(features: int, trees: int = 10, depth: int = 3, **others: Any) -> xgboost.Booster:

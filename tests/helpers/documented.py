@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 #: Methods of Python that users call by a sign; the others mean what they always mean.
@@ -17,17 +18,17 @@ _SIGNS = {"__add__", "__call__", "__getitem__"}
 
 def lacks_of(value: Any) -> list[str]:
     """What the documentation of a function or class lacks."""
-    if inspect.isclass(value):
-        return list(_class(value))
-    return list(_function(value))
+    return list(_class(value) if inspect.isclass(value) else _function(value))
 
 
-def lacks_of_constant(module: Any, name: str) -> list[str]:
-    """A constant is described by a comment with a colon, in the line before it."""
-    lines, assigned = _assigned(module.__file__)
-    if name not in assigned or not lines[assigned[name] - 2].startswith("#:"):
-        return ["no comment #: before it"]
-    return []
+def lacks_of_name(module: ModuleType, name: str) -> list[str]:
+    """What the documentation of a function, a class or a constant lacks, given the module that defines it. A
+    constant is described by a comment with a colon, in the lines before it."""
+    value = getattr(module, name)
+    lines, assigned = _assigned(module.__file__ or "")
+    if name not in assigned or hasattr(value, "__wrapped__"):
+        return lacks_of(value)
+    return [] if lines[assigned[name] - 2].startswith("#:") else ["no comment #: before it"]
 
 
 @cache

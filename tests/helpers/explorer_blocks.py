@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from trigemu import Menu
-from trigemu.counting import Label, acceptances, fractions
-from trigemu.support import FloatArray
-from trigemu.triggers import BitKind, ScoreKind
+from trigemu.api import BitKind, FloatArray, ScoreKind, acceptances
+from trigemu.counting import Label, fractions
 
 _TYPES = {"u8": "<u1", "u16": "<u2", "u32": "<u4", "f64": "<f8"}
 

@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
-from trigemu import Menu, compare, efficiencies, rates_of
+from trigemu import Menu, Profile, compare, efficiencies, rates_of
 from trigemu.api import Rate, Scores
-from trigemu.studies import Profile
 
 #: Name → numbers.
 Numbers = dict[str, tuple[float, ...]]

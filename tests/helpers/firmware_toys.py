@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from tree_toys import precision, random_trees
 
-from trigemu_anomaly.precision import table_of
-from trigemu_anomaly.trees import FixedEnsemble
+from trigemu_anomaly import FixedEnsemble, table_of
+from trigemu_firmware import Manifest, Project
 from trigemu_firmware.cpp import CppProgram, compile_model
-from trigemu_firmware.project import NAME, Manifest, Project, Vectors
+from trigemu_firmware.project import NAME, Vectors
 from trigemu_firmware.sources import PART, write_sources
 from trigemu_firmware.vectors import around
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trigemu_simulation.config import Config, Crossings, Fakes, Slice
+from trigemu_simulation import Config, Slice
+from trigemu_simulation.config import Crossings, Fakes
 from trigemu_simulation.interactions import OBJECTS, SCALARS, Interactions, Objects
 from trigemu_simulation.pools import Pool, make_pool
 

@@ -13,7 +13,8 @@ from l1_toys import calorimeter, jet, muon, vector_line, write_menu
 from l1_twin import Crossing, Twin, Word
 
 import trigemu
-from trigemu.samples import Events, Need
+from trigemu import Events
+from trigemu.api import Need
 from trigemu_cms.cms_l1_grammar import parse
 from trigemu_cms.cms_l1_xml import read_xml
 

@@ -9,9 +9,7 @@ from project import ROOT
 from toys import columns, toy_events
 
 from trigemu import TrigemuError, decide, make_events, make_plan, read_menu
-from trigemu.observables.workspace import Workspace
-from trigemu.support.plugins import FoundPlugin
-from trigemu.triggers.base import Context
+from trigemu.api import Context, FoundPlugin, Workspace
 
 MENU = """
 [menu]

@@ -61,7 +61,7 @@ class Pairs(NamedTuple):
     of_second: IntArray
 
     def take(self, rows: slice | IntArray) -> Pairs:
-        """Return the pairs in some patterns."""
+        """Return the pairs in the patterns `rows`."""
         first, second = self.first[rows], self.second[rows]
         return self._replace(first=first, second=second, combination=self.combination[rows])
 

@@ -21,9 +21,21 @@ def one_number(keys: Sequence[IntArray]) -> IntArray:
 
 
 def distinct_entries(words: Words, *keys: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the entry of each row, int64[n], and the first row of each entry, int64[m] (open addressing).
+    """Find equal rows (open addressing).
 
-    Rows with the same words, uint64[n, w], and keys, int64[n] each, have one entry.
+    Parameters
+    ----------
+    words : uint64[n, w]
+        The patterns.
+    *keys : int64[n]
+        What else rows must have in common.
+
+    Returns
+    -------
+    entry : int64[n]
+        The entry of each row, 0 … m − 1 in order of appearance.
+    first : int64[m]
+        The first row of each entry.
     """
     entry = np.empty(len(words), np.int64)
     number = one_number(keys or [np.zeros(len(words), np.int64)])

@@ -95,8 +95,8 @@ class PatternTable:
         return PatternTable(**columns, shared=self.shared.moved(to))
 
     def onto(self, bits: Iterable[int], keys: Container[str]) -> PatternTable:
-        """Return the table with only the given bits of the patterns, and the given ones of half, bin and
-        stratum, the others being 0."""
+        """Return the table with only these `bits` of the patterns, and only the `keys` of half, bin and
+        stratum that are named, the others being 0."""
         mask = np.zeros(self.words.shape[1], np.uint64)
         for bit in bits:
             mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
@@ -107,7 +107,8 @@ class PatternTable:
         return merge_tables([replace(self, words=self.words & mask, **none)])  # type: ignore[arg-type]
 
     def share_scales(self, half: int, samples: int) -> FloatArray:
-        """Return the factors that scale the sums of one half to the whole samples, float64[samples].
+        """Return the factors that scale the sums of one `half` to the whole samples, float64[samples], for
+        samples numbered below `samples`.
 
         These are Σw of both halves divided by Σw of this one; 1 for a sample without entries, infinite or NaN
         if the half has no weight.

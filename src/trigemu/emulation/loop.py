@@ -44,14 +44,17 @@ from trigemu.support import FloatArray, IntArray, TrigemuError, engine_of, in_br
 
 
 class Axis(Protocol):
-    """A classification of events into bins, in which patterns are counted separately. Picklable."""
+    """A classification of events into bins, in which patterns are counted separately.
+
+    Write a frozen dataclass with these members: it is pickled, and sent to workers.
+    """
 
     @property
     def bins(self) -> int:
         """The number of bins."""
 
     def needs(self, plan: Plan) -> Iterable[Need]:
-        """Return the columns that it reads besides those of the plan."""
+        """Return the columns that it reads besides those of the `plan`."""
 
     @property
     def undecided(self) -> bool:

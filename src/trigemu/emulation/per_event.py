@@ -108,7 +108,8 @@ class EventTable:
     def parts(self, progress: Progress | None = None) -> Iterator[dict[str, Array]]:
         """Yield the columns of consecutive events; memory does not grow with their number.
 
-        progress: called with the number of events done since the last call."""
+        `progress` is called with the number of events done since the last call.
+        """
         names = tuple(column.name for column in self.columns)
         task = _Record(self.menu, names, self.fired, self.half, self.fitted, self._scales, self._crossing)
         job = Job((self.menu,), self._plan, self.catalogue)

@@ -10,4 +10,4 @@ class SampleError(TrigemuError):
 
 
 class UnreadableError(SampleError, RetryableError):
-    """An event file that is not there, is damaged, or cannot be read now."""
+    """An event file that is not there, is damaged, or cannot be read now. Another attempt may succeed."""

@@ -108,14 +108,14 @@ class UnknownNameError(TrigemuError, KeyError):
 
 
 class Named(Generic[T]):
-    """A result whose parts are chosen by name: result["J100"]."""
+    """A result whose parts are chosen by name: result["J100"]. `UnknownNameError` is raised for any other."""
 
     def _named(self) -> tuple[str, Mapping[Any, T]]:
         """Return what the parts are, in words, and the parts by name."""
         raise NotImplementedError
 
     def __getitem__(self, name: str | tuple[str, ...]) -> T:
-        """Return the part of that name; raise UnknownNameError if there is none."""
+        """Return the part of that name; raise `UnknownNameError` if there is none."""
         return part_of(name, *self._named())
 
     def __contains__(self, name: object) -> bool:

@@ -178,7 +178,7 @@ class Compiled(ABC):
 
     @abstractmethod
     def evaluate(self, work: Workspace) -> FloatArray | BoolArray:
-        """Evaluate the trigger on all events of a workspace.
+        """Evaluate the trigger on all n events of a workspace, `work`.
 
         Returns
         -------

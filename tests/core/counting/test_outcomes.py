@@ -112,6 +112,10 @@ def test_any_of_some_nodes_and_none(drawn: tuple[Graph, np.ndarray], data: st.Da
     for row, of in enumerate(fired):
         none = probability(graph, of, lambda accepted: not accepted & some)
         assert found[row] == pytest.approx([1.0 - none, none], **close)
+        if none in (0.0, 1.0):  # to the last bit
+            assert found[row, 0] == 1.0 - none
+        if none == 1.0:
+            assert found[row, 1] == 1.0
         for node in range(len(of)):
             expected = probability(graph, of, lambda accepted, node=node: accepted & some == {node})
             assert unique[row, node] == pytest.approx(expected, **close)
@@ -122,14 +126,40 @@ def test_any_of_some_nodes_and_none(drawn: tuple[Graph, np.ndarray], data: st.Da
 def test_what_is_lost_without_a_node(drawn: tuple[Graph, np.ndarray], data: st.DataObject) -> None:
     graph, fired = drawn
     component, _ = all_components(fired, graph, 2**16)
-    removed = data.draw(st.integers(0, len(graph.counter) - 1))
-    members = masks(data, graph)
-    members[removed] = False
-    some = set(np.flatnonzero(members).tolist())
-    found = counters.lost(component, graph, members, removed)
-    for row, of in enumerate(fired):
-        before, after = (probability(graph, of, lambda a: bool(a & some), r) for r in (-1, removed))
-        assert found[row] == pytest.approx(before - after, **close)
+    every = masks(data, graph)
+    for removed in range(len(every)):
+        members = every.copy()
+        members[removed] = False
+        some = set(np.flatnonzero(members).tolist())
+        found = counters.lost(component, graph, members, removed)
+        for row, of in enumerate(fired):
+            before, after = (probability(graph, of, lambda a, s=some: bool(a & s), r) for r in (-1, removed))
+            assert found[row] == pytest.approx(before - after, **close)
+
+
+def test_what_another_component_accepts_is_not_lost() -> None:
+    """B reads A, and C has nothing to do with them."""
+    graph = Graph(
+        np.array([0, 1, 2]),
+        np.array([2.0, 3.0, 5.0]),
+        np.array([0]),
+        np.array([0, 0, 1, 1]),
+        np.arange(3) == 0,
+    )
+    component, _ = all_components(np.ones((1, 3), np.bool_), graph, 4)
+    assert component.tolist() == [[0, 0, 1]]
+    found = counters.lost(component, graph, np.array([False, True, True]), 0)
+    assert found[0] == pytest.approx(1 / 2 * 1 / 3 * 4 / 5, rel=1e-15)
+
+
+def test_where_no_member_fires_the_probabilities_are_0_and_1() -> None:
+    """To the last bit, though the probabilities of these outcomes do not add up to 1."""
+    code, starts, read = np.array([0]), np.array([0, 0, 0, 1]), np.array([True, False])
+    graph = Graph(np.array([0, 0, 1]), np.array([7.25, 33.3, 1.0]), code, starts, read)
+    component, _ = all_components(np.ones((1, 3), np.bool_), graph, 4)
+    first, *others = outcomes_of(component[0], 0, graph, -1).probability.tolist()
+    assert first + others[0] + others[1] != 1.0
+    assert counters.either_and_none(component, graph, np.zeros(3, np.bool_)).tolist() == [[0.0, 1.0]]
 
 
 @given(combinations(), st.data())

@@ -145,7 +145,7 @@ def _limit(job: dict[str, Any], cases: int) -> None:
 def _outcome(job: dict[str, Any], folder: Path) -> dict[str, str]:
     """Use the files of a case as a user would, and compare what comes out with its twin."""
     from fuzzing.formats.base import ShownError
-    from trigemu.support import TrigemuError
+    from trigemu import TrigemuError
 
     form = importlib.import_module(job["module"]).FORMATS[job["format"]]
     try:

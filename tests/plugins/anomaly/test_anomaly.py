@@ -17,12 +17,9 @@ from onnx import helper
 from onnx_toys import autoencoder, linear, model, write_card
 from toys import columns, engine, even_events, memory_catalogue, menu_from, toy_events
 
-from trigemu import Menu, TrigemuError, emulate, make_plan, rates_of, read_menu
-from trigemu.observables.workspace import Workspace
+from trigemu import Menu, TrigemuError, emulate, make_events, make_plan, rates_of, read_menu
+from trigemu.api import Engine, TableError, Workspace
 from trigemu.results.text import rates as output
-from trigemu.samples.events import make_events
-from trigemu.support import Engine
-from trigemu.support.toml import TableError
 from trigemu_anomaly.anomaly import BLOCK
 from trigemu_anomaly.lanes import Lanes
 

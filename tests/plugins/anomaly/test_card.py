@@ -9,11 +9,10 @@ import pytest
 from onnx_toys import linear, write_card
 
 from trigemu import TrigemuError
-from trigemu.observables.selections import Scope, make_scope
-from trigemu.support.toml import TableError
-from trigemu.triggers.base import Context, TrainedOn
-from trigemu_anomaly.anomaly import AnomalyCard, InputBlock
-from trigemu_anomaly.card import Card, open_card
+from trigemu.api import Context, Scope, TableError, TrainedOn
+from trigemu.observables import make_scope
+from trigemu_anomaly import Card, InputBlock, open_card
+from trigemu_anomaly.anomaly import AnomalyCard
 
 OBJECTS = """
 description = "two numbers"

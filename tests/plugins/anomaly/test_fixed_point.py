@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from trigemu.support.errors import TrigemuError
-from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
+from trigemu import TrigemuError
+from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed
 
 TYPES = st.builds(
     ApFixed,

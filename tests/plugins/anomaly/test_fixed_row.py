@@ -7,9 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 from tree_toys import inputs, precision, random_trees
 
-from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_anomaly.fixed_row import FixedRow, score_by
-from trigemu_anomaly.trees import FixedEnsemble, Precision
+from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed, FixedEnsemble, FixedRow, Precision, score_by
 
 
 def by_row(fixed: FixedEnsemble, x: np.ndarray) -> list[float]:

@@ -15,8 +15,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx_toys import autoencoder, linear, model
 
 from trigemu import TrigemuError
+from trigemu_anomaly import Network
 from trigemu_anomaly.lanes import BATCH
-from trigemu_anomaly.network import Network
 
 
 def rows(n: int, features: int, seed: int = 1) -> np.ndarray:

@@ -16,8 +16,7 @@ from onnx import helper
 from onnx_graphs import random_graph
 from onnx_toys import autoencoder, linear, model
 
-from trigemu_anomaly import machine_code, network_source
-from trigemu_anomaly.network import Network
+from trigemu_anomaly import Network, machine_code, network_source
 from trigemu_anomaly.network_code import NetworkCode, compiled_network
 
 

@@ -10,9 +10,8 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_toys import autoencoder, linear, model
 
-from trigemu.support.errors import TrigemuError
-from trigemu_anomaly import network
-from trigemu_anomaly.network import Network
+from trigemu import TrigemuError
+from trigemu_anomaly import Network, network
 from trigemu_anomaly.onnx_file import check_onnx
 
 TOTAL = helper.make_node("ReduceSum", ["x", "last"], ["t"], keepdims=0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from onnx_toys import autoencoder
 
-from trigemu_anomaly.network import Network
-from trigemu_anomaly.single_row import NEAR, score_at, settled_decision
+from trigemu_anomaly import Network, settled_decision
+from trigemu_anomaly.single_row import NEAR, score_at
 
 NETWORK = Network(autoencoder(6, (16, 3, 16), "Relu"), 6)
 ROWS = np.random.default_rng(2).normal(0, 2, (200, 6)).astype(np.float32)

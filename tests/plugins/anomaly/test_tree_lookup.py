@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tree_toys import random_trees
 
-from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly import ApFixed
 from trigemu_anomaly.tree_lookup import add, tables
 
 #: Of words, up to those of 32 bits: thresholds beside each other, and far from one another.

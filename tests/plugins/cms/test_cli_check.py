@@ -14,7 +14,7 @@ from l1_toys import jet, muon, vector_line, write_menu
 from real_data import real_file
 
 import trigemu as library
-from trigemu_cms.cms_vector import CMSVector
+from trigemu_cms import CMSVector
 
 Command = Callable[..., tuple[int, str]]
 

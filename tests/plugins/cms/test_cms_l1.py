@@ -13,10 +13,11 @@ import pytest
 from l1_toys import write_menu
 from real_data import real_file
 
-from trigemu.support import TrigemuError, toml_text
-from trigemu.support.toml import TableError
-from trigemu.triggers.logic import parse_expression
-from trigemu_cms.cms_l1 import Imported, import_cms_l1
+from trigemu import TrigemuError
+from trigemu.api import TableError, parse_expression
+from trigemu.support import toml_text
+from trigemu_cms import import_cms_l1
+from trigemu_cms.cms_l1 import Imported
 
 
 def imported(

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from l1_toys import write_menu
 
-from trigemu.support.errors import TrigemuError
-from trigemu_cms.cms_l1_conditions import AsEmulated, InexpressibleError, Made, condition_table
+from trigemu import TrigemuError
+from trigemu_cms import AsEmulated
+from trigemu_cms.cms_l1_conditions import InexpressibleError, Made, condition_table
 from trigemu_cms.cms_l1_grammar import Junction, parse
 from trigemu_cms.cms_l1_xml import read_xml
 

@@ -10,14 +10,12 @@ from l1_crossings import EXPRESSIONS as EMBEDDED, write_files
 from l1_toys import calorimeter, jet, muon, vector_line, write_menu
 from l1_twin import Crossing, Twin, Word
 
-from trigemu import read_menu
-from trigemu.samples import catalogue_of
-from trigemu.support import Engine
-from trigemu_cms.cms_l1 import import_cms_l1
-from trigemu_cms.cms_l1_conditions import AsEmulated
+from trigemu import catalogue_of, read_menu
+from trigemu.api import Engine
+from trigemu_cms import AsEmulated, import_cms_l1
 from trigemu_cms.cms_l1_grammar import parse
 from trigemu_cms.cms_l1_xml import read_xml
-from trigemu_validation.decisions import check_decisions
+from trigemu_validation import check_decisions
 
 EXPRESSIONS = [
     "MU5[MU-QLTY_SNGL,MU-ETA_1p2]",

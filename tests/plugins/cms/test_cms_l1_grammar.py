@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.support.errors import TrigemuError
+from trigemu import TrigemuError
 from trigemu_cms.cms_l1_grammar import (
     FUNCTIONS,
     OBJECTS,

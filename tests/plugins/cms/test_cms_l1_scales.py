@@ -8,7 +8,7 @@ import math
 import pytest
 from l1_toys import write_menu
 
-from trigemu.support.errors import TrigemuError
+from trigemu import TrigemuError
 from trigemu_cms.cms_l1_scales import edge_of, integer_tables, other_scales, precision
 from trigemu_cms.cms_l1_xml import XMLMenu, read_xml
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from l1_toys import EXTERNALS, menu_xml, write_menu
 
-from trigemu.support.toml import TableError
+from trigemu.api import TableError
 from trigemu_cms import cms_l1_xml
 from trigemu_cms.cms_l1_xml import read_xml
 

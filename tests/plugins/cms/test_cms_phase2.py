@@ -12,13 +12,10 @@ import pytest
 import yaml
 from real_data import real_file
 
-from trigemu import decide, make_plan, read_menu
-from trigemu.counting.acceptance import raw_decisions
-from trigemu.samples import catalogue_of
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import TableError
-from trigemu_cms.cms_phase2 import import_cms_phase2
-from trigemu_validation.decisions import check_decisions
+from trigemu import TrigemuError, catalogue_of, decide, make_plan, read_menu
+from trigemu.api import TableError, raw_decisions
+from trigemu_cms import import_cms_phase2
+from trigemu_validation import check_decisions
 
 
 def test_decisions_are_those_of_every_choice(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.observables.windows import Window
-from trigemu.support.errors import TrigemuError
+from trigemu import TrigemuError
+from trigemu.api import Window
 from trigemu_cms.cms_phase2_expressions import (
     Alternatives,
     OfLeg,

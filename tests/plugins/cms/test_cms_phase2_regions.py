@@ -7,7 +7,7 @@ import math
 import numpy as np
 from hypothesis import given, strategies as st
 
-from trigemu.observables.windows import Window
+from trigemu.api import Window
 from trigemu_cms.cms_phase2_expressions import OfLeg, parse_cut, written
 from trigemu_cms.cms_phase2_regions import by_regions
 

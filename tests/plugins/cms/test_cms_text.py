@@ -11,10 +11,9 @@ from hypothesis import given, strategies as st
 from l1_toys import vector_line
 
 from trigemu import TrigemuError
-from trigemu.samples import SampleError
-from trigemu_cms import cms_text
+from trigemu.api import SampleError
+from trigemu_cms import CMSVector, cms_text
 from trigemu_cms.cms_text import decoded
-from trigemu_cms.cms_vector import CMSVector
 
 #: A small layout: columns of one word, of two, and of one digit.
 WIDTHS = {4: (8, 32, 1), 3: (16, 1)}

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from l1_toys import write_menu
 
-from trigemu.support import TrigemuError
-from trigemu_cms.pairs import Pair, find_pairs, read_menu_of
+from trigemu import TrigemuError
+from trigemu_cms import find_pairs, read_menu_of
+from trigemu_cms.pairs import Pair
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from trigemu_cms.cms_l1 import LeftOut
 from trigemu_cms.pairs import CheckedPair, Pair
 from trigemu_cms.pairs_page import validation_page
 from trigemu_cms.pairs_text import as_csv, as_json, pairs_table
-from trigemu_validation.decisions import Checked, DecisionCheck
+from trigemu_validation import Checked, DecisionCheck
 
 HOSTILE = "<b>=1+1\x1b[31m"
 

@@ -14,7 +14,7 @@ import pytest
 from project import ROOT
 
 import trigemu
-from trigemu.samples import samples_of
+from trigemu.api import samples_of
 
 FOLDER = ROOT / "docs" / "validation"
 

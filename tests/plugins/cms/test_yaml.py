@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.support import TableError, TrigemuError
+from trigemu import TrigemuError
+from trigemu.api import TableError
 from trigemu_cms import yaml
 
 

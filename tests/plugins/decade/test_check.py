@@ -16,8 +16,7 @@ from decade_toys import MENU, Models, truth
 from rich.console import Console
 from toys import evaluation_half, memory_catalogue
 
-from trigemu import Catalogue, TrigemuError, emulate, rates_of
-from trigemu.emulation.budgets import solve_budgets
+from trigemu import Catalogue, TrigemuError, emulate, rates_of, solve_budgets
 from trigemu_decade.check import _bare_cut, as_dict, check, label, scored_events, summary
 from trigemu_decade.diagnostics import ScoredEvents
 

@@ -195,10 +195,18 @@ def test_check_of_one_of_several(place: Models, trigemu: Run) -> None:
     assert trigemu(*CHECK, "--trigger", "AD2")[0] == 0
 
 
+#: A plugin with a kind of its own.
+EXTRA = """
+from trigemu.api import ScoreKind
+class Extra(ScoreKind, frozen=True): ...
+KINDS = {"extra": Extra}
+"""
+
+
 def test_check_finds_plugins_where_it_is_told_to(place: Models, trigemu: Run) -> None:
     """The same plugin in another folder is the same plugin."""
     shutil.copytree(ROOT / "plugins" / "decade", "more/decade", ignore=shutil.ignore_patterns("models"))
-    (Path("more") / "extra.py").write_text("KINDS = {}\n")
+    (Path("more") / "extra.py").write_text(EXTRA)
     place_menu = Path("menu.toml").read_text().replace('["decade"]', '["decade", "extra"]')
     Path("menu.toml").write_text(place_menu)
     status, text = trigemu(*CHECK, "--plugin-path", "more")

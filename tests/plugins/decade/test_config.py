@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from project import ROOT
 
+from trigemu.api import TableError
 from trigemu.samples import EVALUATION, TRAINING
-from trigemu.support.toml import TableError
 from trigemu_decade.training.config import Config, read_config, replica, with_most_trees
 
 CONFIG = """

@@ -20,16 +20,21 @@ from decade_toys import MENU, OBJECTS, Models, compiled, read_events, train_quan
 from onnx import helper
 from toys import evaluation_half, memory_catalogue, write_root
 
-from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates_of
-from trigemu.emulation.budgets import solve_budgets
-from trigemu.emulation.plan import decide
-from trigemu.observables.workspace import Workspace
-from trigemu.support import Engine, worker_pool
-from trigemu.support.toml import TableError
-from trigemu_anomaly.anomaly import of_asked
+from trigemu import (
+    Catalogue,
+    TrigemuError,
+    decide,
+    emulate,
+    make_plan,
+    open_catalogue,
+    rates_of,
+    solve_budgets,
+    worker_pool,
+)
+from trigemu.api import Engine, TableError, Workspace
+from trigemu_anomaly import of_asked
 from trigemu_anomaly.lanes import Lanes
-from trigemu_decade import decade
-from trigemu_decade.decade import Decade
+from trigemu_decade import Decade, decade
 
 Events = list[dict[str, Any]]
 TOLERANCE = 2e-5  # y is summed in another order by the reference

@@ -28,13 +28,13 @@ LABELS = {
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
     """The figures that are saved, in that order."""
     made: list[Figure] = []
-    save = figures.save
+    save = figures.style.save
 
     def keep(figure: Figure, path: Path) -> None:
         made.append(figure)
         save(figure, path)
 
-    monkeypatch.setattr(figures, "save", keep)
+    monkeypatch.setattr(figures.style, "save", keep)
     return made
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from trigemu.emulation import cut_for
-from trigemu.support import IntArray
+from trigemu.api import IntArray, cut_for
 from trigemu_decade.quantile import load_trees
 from trigemu_decade.training import regression
 from trigemu_decade.training.folds import Sample, out_of_fold

@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
 
-from trigemu.emulation.plan import Plan
-from trigemu.observables.workspace import Workspace
-from trigemu.samples import Sample, SampleError
-from trigemu.samples.events import Events
-from trigemu.samples.split import EVALUATION, TRAINING
+from trigemu import Events
+from trigemu.api import Plan, Sample, SampleError, Workspace
+from trigemu.samples import EVALUATION, TRAINING
 from trigemu_decade.gather import Gathered, gather
 
 PlainEvents = list[dict[str, Any]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,8 +17,8 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 
-from trigemu.support.children import Limits
-from trigemu.support.errors import TrigemuError
+from trigemu import TrigemuError
+from trigemu.support import Limits
 from trigemu_anomaly import machine_code
 from trigemu_decade import library
 
@@ -346,15 +347,12 @@ def test_a_cache_that_cannot_be_made(
 def test_no_home_and_no_folder_for_temporary_files(
     booster: xgboost.Booster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def home() -> Path:
-        raise RuntimeError("Could not determine home directory.")
-
     def refuse(*_: object) -> str:
         raise FileNotFoundError("No usable temporary directory found")
 
-    monkeypatch.delenv("TRIGEMU_CACHE_DIR", raising=False)
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(Path, "home", home)
+    for name in ("HOME", "XDG_CACHE_HOME", "TRIGEMU_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 5)
     assert_compiled(booster)
     monkeypatch.setattr(machine_code.tempfile, "_get_default_tempdir", refuse)
     monkeypatch.setattr(machine_code.tempfile, "tempdir", None)

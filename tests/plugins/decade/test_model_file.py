@@ -15,9 +15,8 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 
-from trigemu.support.errors import TrigemuError
-from trigemu_anomaly.fixed_point import ApFixed
-from trigemu_anomaly.trees import FixedEnsemble, Precision
+from trigemu import TrigemuError
+from trigemu_anomaly import ApFixed, FixedEnsemble, Precision
 from trigemu_decade import model_file
 from trigemu_decade.model_file import read_model
 from trigemu_decade.precision import read_ensemble

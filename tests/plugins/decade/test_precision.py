@@ -10,7 +10,7 @@ from decade_toys import MENU, Models, compiled, read_events
 from tree_toys import floating_walk
 
 from trigemu import Catalogue, TrigemuError, compare, emulate, rates_of
-from trigemu.observables.workspace import Workspace
+from trigemu.api import Workspace
 from trigemu_decade.precision import read_ensemble
 from trigemu_decade.quantile import load_trees
 

@@ -14,9 +14,9 @@ import treelite
 import xgboost
 from decade_toys import train_quantile
 
-from trigemu.observables.expressions import Constant
-from trigemu.observables.model_inputs import Inputs
-from trigemu.support.errors import TrigemuError
+from trigemu import TrigemuError
+from trigemu.api import Inputs
+from trigemu.observables import Constant
 from trigemu_anomaly import tree_score
 from trigemu_decade import library, quantile
 from trigemu_decade.quantile import Quantile, load_trees

@@ -14,10 +14,9 @@ from click.testing import CliRunner
 from decade_toys import TRAINING as CONFIG, TRAINING_MENU as OTHERS
 from toys import CATALOGUE, toy_events, write_root
 
-from trigemu import TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu
+from trigemu import Profile, TrigemuError, efficiencies, emulate, open_catalogue, rates_of, read_menu
 from trigemu.cli.commands import cli
 from trigemu.samples import EVALUATION, TRAINING
-from trigemu.studies import Profile
 from trigemu_decade.check import scored_events
 from trigemu_decade.diagnostics import diagnose
 from trigemu_decade.replicas import MEASURE, Replica, Spread, nearest_to_median, read_replicas

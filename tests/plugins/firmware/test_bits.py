@@ -9,10 +9,9 @@ import pytest
 from hypothesis import assume, example, given, settings, strategies as st
 from tree_toys import floating_walk, inputs, precision, random_trees
 
-from trigemu.support.errors import TrigemuError
-from trigemu_anomaly.fixed_point import OVERFLOWS, ROUNDINGS, ApFixed
-from trigemu_anomaly.trees import FixedEnsemble, Precision
-from trigemu_firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
+from trigemu import TrigemuError
+from trigemu_anomaly import OVERFLOWS, ROUNDINGS, ApFixed, FixedEnsemble, Precision
+from trigemu_firmware import PAPER_PRECISION, choose, with_modes, with_widths
 
 NAMES = ("a", "b", "c")
 

@@ -15,15 +15,11 @@ from firmware_toys import needs
 from toys import evaluation_half, is_evaluation, memory_catalogue, menu_from, toy_events
 from tree_toys import READS, TREES, Boosted, fixed_walk
 
-from trigemu import Catalogue, Menu
-from trigemu.observables.model_inputs import Features
-from trigemu.support.errors import TrigemuError
-from trigemu_anomaly.precision import PrecisionTable
-from trigemu_anomaly.trees import Ensemble, FixedEnsemble, Precision
-from trigemu_firmware import export as exporting, vectors
-from trigemu_firmware.bits import choose
+from trigemu import Catalogue, Menu, TrigemuError
+from trigemu.api import Features
+from trigemu_anomaly import Ensemble, FixedEnsemble, Precision, PrecisionTable
+from trigemu_firmware import Manifest, choose, export as exporting, open_project, vectors
 from trigemu_firmware.export import SATURATING_PRECISION, InputSource, export
-from trigemu_firmware.project import Manifest, open_project
 
 pytestmark = needs("conifer")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from figure_checks import check_names_are_no_formulas
 
-from trigemu.results.figures.style import save
+from trigemu.api import style
 from trigemu_firmware.precision_figure import draw_bits
 
 BITS = np.array([8, 10, 12])
@@ -31,7 +31,7 @@ def test_shifts_in_percent_and_differing_decisions(tmp_path: Path) -> None:
     assert line.get_ydata()[:2].tolist() == [1e-2, 1e-3]
     assert np.isnan(line.get_ydata()[2])
     assert lower.get_xlabel() == "bits of inputs"
-    save(made, tmp_path / "bits.png")
+    style.save(made, tmp_path / "bits.png")
 
 
 @pytest.mark.parametrize("n", [1, 3])
@@ -43,7 +43,7 @@ def test_nothing_that_differs_is_drawn_too(tmp_path: Path, n: int) -> None:
     assert points[0].get_ydata().tolist() == nothing.tolist()
     assert lower.get_yscale() == "linear"
     assert np.isnan(lower.lines[0].get_ydata()).all()
-    save(made, tmp_path / "bits.svg")
+    style.save(made, tmp_path / "bits.svg")
     assert "bits" in (tmp_path / "bits.svg").read_text()
 
 

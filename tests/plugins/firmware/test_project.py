@@ -15,9 +15,9 @@ import pytest
 from firmware_toys import toy, write_project
 from tree_toys import random_trees
 
-from trigemu.support.errors import TrigemuError
-from trigemu_firmware import project as layout
-from trigemu_firmware.project import MANIFEST, TREES, VECTORS, open_project, sha256
+from trigemu import TrigemuError
+from trigemu_firmware import open_project, project as layout
+from trigemu_firmware.project import MANIFEST, TREES, VECTORS, sha256
 
 
 @pytest.fixture

@@ -11,10 +11,9 @@ import pytest
 from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
 
 from trigemu import TrigemuError
-from trigemu_anomaly.fixed_point import ApFixed
-from trigemu_anomaly.precision import PrecisionTable, table_of
-from trigemu_firmware.bits import PAPER_PRECISION, choose, with_modes
-from trigemu_firmware.ranges import ranges, survey
+from trigemu_anomaly import ApFixed, PrecisionTable, table_of
+from trigemu_firmware import PAPER_PRECISION, choose, survey, with_modes
+from trigemu_firmware.ranges import ranges
 
 
 def test_survey(tmp_path: Path) -> None:

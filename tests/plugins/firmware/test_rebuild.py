@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from firmware_toys import needs, toy, write_project
 
-from trigemu.support.errors import TrigemuError
+from trigemu import TrigemuError
 from trigemu_firmware.estimate import estimate
 from trigemu_firmware.project import NAME
 from trigemu_firmware.rebuild import rebuilt

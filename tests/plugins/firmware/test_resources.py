@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from firmware_toys import VHDL, needs, toy
 
-from trigemu.support.errors import TrigemuError
-from trigemu_firmware import resources
-from trigemu_firmware.resources import VU9P, counted, of_model
+from trigemu import TrigemuError
+from trigemu_firmware import VU9P, of_model, resources
+from trigemu_firmware.resources import counted
 from trigemu_firmware.sources import write_sources
 
 

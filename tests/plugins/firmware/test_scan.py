@@ -21,12 +21,19 @@ from toys import evaluation_half, is_evaluation
 from tree_toys import EVENTS, SAMPLES, TREES, entered, fixed_walk, floating_walk, menu
 
 from trigemu import TrigemuError, compare, emulate, solve_budgets
-from trigemu_anomaly.precision import PrecisionTable, table_of
-from trigemu_anomaly.trees import FixedEnsemble
-from trigemu_firmware import scan
-from trigemu_firmware.bits import PAPER_PRECISION, choose, with_modes, with_widths
-from trigemu_firmware.resources import Resources
-from trigemu_firmware.scan import each_of, in_precision, parse_bits, scan_bits
+from trigemu_anomaly import FixedEnsemble, PrecisionTable, table_of
+from trigemu_firmware import (
+    PAPER_PRECISION,
+    Resources,
+    choose,
+    each_of,
+    parse_bits,
+    scan,
+    scan_bits,
+    with_modes,
+    with_widths,
+)
+from trigemu_firmware.scan import in_precision
 
 SATURATING = with_modes(PAPER_PRECISION, "AP_RND", "AP_SAT")
 

@@ -12,7 +12,8 @@ import pytest
 from firmware_toys import CPP, VHDL, needs, toy
 from tree_toys import fixed_walk
 
-from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu import TrigemuError
+from trigemu.api import MissingExtraError
 from trigemu_firmware import sources, tools
 from trigemu_firmware.sources import fill, write_sources
 from trigemu_firmware.tools import ap_types

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.support.errors import MissingExtraError, TrigemuError
+from trigemu import TrigemuError
+from trigemu.api import MissingExtraError
 from trigemu_firmware.tools import MissingToolError, ap_types, find, package, python, run, scratch
 
 

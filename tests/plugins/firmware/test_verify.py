@@ -14,11 +14,11 @@ import pytest
 from firmware_toys import CPP, VHDL, compiled_once, needs, toy, write_project
 from tree_toys import fixed_walk
 
-from trigemu.support.errors import TrigemuError
-from trigemu_firmware import verify as module
+from trigemu import TrigemuError
+from trigemu_firmware import FirmwareCheck, Project, verify as module
 from trigemu_firmware.cpp import CppProgram
-from trigemu_firmware.project import NAME, Project
-from trigemu_firmware.verify import FirmwareCheck, compared, leaves, verify
+from trigemu_firmware.project import NAME
+from trigemu_firmware.verify import compared, leaves, verify
 
 #: Types that differ in all that types can.
 TYPES: dict[str, dict[str, Any]] = {

@@ -10,7 +10,7 @@ import pytest
 from firmware_toys import VHDL, toy
 from tree_toys import fixed_walk, inputs
 
-from trigemu.support.errors import TrigemuError
+from trigemu import TrigemuError
 from trigemu_firmware.sources import write_sources
 from trigemu_firmware.vectors import around
 from trigemu_firmware.verify import leaves

@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 
 import trigemu
-from trigemu import TrigemuError
-from trigemu.samples import SampleError, catalogue_of
-from trigemu.support import Engine
-from trigemu_formats import challenge
-from trigemu_formats.challenge import Challenge
+from trigemu import TrigemuError, catalogue_of
+from trigemu.api import Engine, SampleError
+from trigemu_formats import Challenge, challenge
 
 h5py = pytest.importorskip("h5py")
 N = 300

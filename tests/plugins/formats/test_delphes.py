@@ -11,8 +11,8 @@ import pytest
 import uproot
 
 from trigemu import open_catalogue
-from trigemu.samples import SampleError
-from trigemu_formats.delphes import Delphes
+from trigemu.api import SampleError
+from trigemu_formats import Delphes
 
 N = 150
 

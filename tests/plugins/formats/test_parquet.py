@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, strategies as st
 from real_data import real_file
 
-from trigemu import open_catalogue
-from trigemu.samples import SampleError, catalogue_of
-from trigemu_formats.parquet import Parquet
+from trigemu import catalogue_of, open_catalogue
+from trigemu.api import SampleError
+from trigemu_formats import Parquet
 
 pq = pytest.importorskip("pyarrow.parquet")
 N = 100

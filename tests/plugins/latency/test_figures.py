@@ -5,7 +5,7 @@ import pytest
 from figure_checks import check_names_are_no_formulas
 from matplotlib.colors import to_rgb
 
-from trigemu.results.figures.style import COLOURS
+from trigemu.api import style
 from trigemu_latency.figures import LatencyBar, draw_latencies
 
 
@@ -23,7 +23,7 @@ def test_each_histogram_stands_in_its_row() -> None:
     axes = made.axes[0]
     made.canvas.draw()
     assert [label.get_text() for label in axes.get_yticklabels()] == ["menu m", "T", "asked"]
-    assert to_rgb(axes.get_yticklabels()[2].get_color()) == to_rgb(COLOURS[2])
+    assert to_rgb(axes.get_yticklabels()[2].get_color()) == to_rgb(style.COLOURS[2])
     for number, (row, patch) in enumerate(zip(rows(), axes.patches, strict=True)):
         values, edges, foot = patch.get_data()
         assert (edges == row.edges_ns).all()

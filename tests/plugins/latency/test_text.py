@@ -10,11 +10,9 @@ import pytest
 from bench_toys import BATCHES, emulation
 from rich.console import Console
 
-from trigemu.results.numbers import marked
-from trigemu.results.text.rates import as_dict, row
-from trigemu_latency import text as output_bench
+from trigemu.api import as_dict, numbers, row
+from trigemu_latency import Bench, bench, text as output_bench
 from trigemu_latency.timing import clock as timing
-from trigemu_latency.timing.costs import Bench, bench
 
 KEYS = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns", "events_per_s", "calls"]
 
@@ -61,14 +59,14 @@ def test_json_has_the_keys_it_promises(document: dict[str, Any]) -> None:
 
 
 def test_json_numbers_are_those_of_the_result(document: dict[str, Any], result: Bench) -> None:
-    for size, numbers in document["menu"]["batch"].items():
-        assert numbers == {key: getattr(result.menu[int(size)], key) for key in KEYS}
+    for size, found in document["menu"]["batch"].items():
+        assert found == {key: getattr(result.menu[int(size)], key) for key in KEYS}
         assert document["menu"]["threads_events_per_s"][size] == result.events_per_s[int(size)]
         assert document["menu"]["real_time"][size]["cores"] == result.real_time(int(size)).cores
     for trigger, cost in zip(document["triggers"], result.triggers, strict=True):
         assert (trigger["name"], trigger["kind"]) == (cost.trigger.name, cost.trigger.kind)
-        for size, numbers in trigger["batch"].items():
-            assert numbers == {key: getattr(cost.batch[int(size)], key) for key in KEYS}
+        for size, found in trigger["batch"].items():
+            assert found == {key: getattr(cost.batch[int(size)], key) for key in KEYS}
         if cost.rates:
             assert row(cost.rates).items() <= trigger.items()
         if cost.asking:
@@ -77,8 +75,8 @@ def test_json_numbers_are_those_of_the_result(document: dict[str, Any], result: 
             assert sum(trigger["histogram"]["calls"]) == cost.batch[1].calls
             assert len(trigger["histogram"]["edges_ns"]) == len(trigger["histogram"]["calls"]) + 1
         for size, added in trigger["added"].items():
-            for name, numbers in added.items():
-                assert numbers["ns"] == cost.added(int(size))[name].ns
+            for name, found in added.items():
+                assert found["ns"] == cost.added(int(size))[name].ns
     run = as_dict(result.rates, "1.2.3")
     assert document["provenance"] == run["provenance"]
     assert run["menu"].items() <= document["menu"].items()
@@ -93,8 +91,8 @@ def test_the_table_shows_rates_and_costs(result: Bench) -> None:
         means = [output_bench.digits(1e9 / timing.events_per_s) for timing in cost.batch.values()]
         assert cells[-3:] == (means or ["–"] * 3)
         if cost.rates:
-            assert marked(cost.rates.total).strip() in line
-            assert marked(cost.rates.unique).strip() in line
+            assert numbers.marked(cost.rates.total).strip() in line
+            assert numbers.marked(cost.rates.unique).strip() in line
         else:
             assert cells[1] == "disabled"
     text = " ".join(" ".join(lines).split())

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from trigemu_simulation import config
-from trigemu_simulation.run import generate
+from trigemu_simulation import config, generate
 
 TINY = """
 name = "tiny"

@@ -7,9 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from trigemu_simulation import blocks, interactions, pythia
-from trigemu_simulation.config import Config
-from trigemu_simulation.run import INTERACTIONS
+from trigemu_simulation import INTERACTIONS, Config, blocks, interactions, pythia
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.support.toml import TableError
+from trigemu.api import TableError
 from trigemu_simulation import config, pythia
 
 GOOD = """

@@ -6,9 +6,8 @@ import generate_toys as toys
 import numpy as np
 import pytest
 
-from trigemu_simulation import crossings
-from trigemu_simulation.config import Config, Fakes
-from trigemu_simulation.events import EventColumns
+from trigemu_simulation import Config, EventColumns, crossings
+from trigemu_simulation.config import Fakes
 from trigemu_simulation.pools import Pool
 from trigemu_simulation.recipes import recipe
 from trigemu_simulation.write import Normalisation

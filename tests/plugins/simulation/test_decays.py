@@ -3,8 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from trigemu_simulation import pythia
-from trigemu_simulation.config import Slice
+from trigemu_simulation import Slice, pythia
 from trigemu_simulation.decays import HADRONS
 from trigemu_simulation.pythia import Particles
 

@@ -15,12 +15,11 @@ import tomlkit
 import uproot
 from click.testing import CliRunner
 
-from trigemu.samples import open_catalogue
-from trigemu.support.errors import MissingExtraError
-from trigemu_simulation import pools
+from trigemu import open_catalogue
+from trigemu.api import MissingExtraError
+from trigemu_simulation import Config, ConfigError, generate, pools
 from trigemu_simulation.cli import generate as command
-from trigemu_simulation.config import Config, ConfigError, Crossings
-from trigemu_simulation.run import generate
+from trigemu_simulation.config import Crossings
 
 FILES = ["catalogue.toml", "hard.root", "soft.root"]
 

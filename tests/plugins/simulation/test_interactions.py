@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trigemu.support import TrigemuError
+from trigemu import TrigemuError
 from trigemu_simulation import interactions
 from trigemu_simulation.interactions import Block, Interactions, Objects, Summary
 

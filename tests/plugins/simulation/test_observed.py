@@ -4,9 +4,8 @@ import generate_toys as toys
 import numpy as np
 import pytest
 
-from trigemu_simulation import crossings, detector
-from trigemu_simulation.config import Config, Fakes
-from trigemu_simulation.events import EventColumns
+from trigemu_simulation import Config, EventColumns, crossings, detector
+from trigemu_simulation.config import Fakes
 from trigemu_simulation.interactions import Interactions
 
 NONE = Fakes(probability=0.0)

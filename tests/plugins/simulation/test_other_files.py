@@ -9,9 +9,7 @@ from trigemu_simulation.config import load_config
 
 
 def test_a_menu_is_no_configuration() -> None:
-    with pytest.raises(
-        TableError, match="this is a menu, not a configuration of simulated samples: "
-    ):
+    with pytest.raises(TableError, match="this is a menu, not a configuration of simulated samples: "):
         load_config(ROOT / "menus" / "primary.toml")
 
 

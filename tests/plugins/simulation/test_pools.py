@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from trigemu_simulation import interactions, pools
-from trigemu_simulation.config import Slice
+from trigemu_simulation import Slice, interactions, pools
 
 
 @pytest.mark.parametrize("mu", [[12.8, 0.16, 1.6e-3, 3.2e-5], [0.5], [60.0, 0.7], [1e-9, 1e-12]])

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from trigemu_simulation import pythia
-from trigemu_simulation.config import Slice
+from trigemu_simulation import Slice, pythia
 
 FAST = "PartonLevel:all = off"  # the hard scattering alone: no particles, but weight and p̂T
 

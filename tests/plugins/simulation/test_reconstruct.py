@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from particle_toys import NONE, toy
 
-from trigemu_simulation import detector, pythia, reconstruct
-from trigemu_simulation.config import Slice
+from trigemu_simulation import Slice, detector, pythia, reconstruct
 from trigemu_simulation.pythia import Particles
 
 

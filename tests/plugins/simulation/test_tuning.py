@@ -5,9 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from trigemu.rates.results import Rate
-from trigemu_simulation import config, tuning
-from trigemu_simulation.config import Config, ConfigError
+from trigemu.api import Rate
+from trigemu_simulation import Config, ConfigError, config, tuning
 from trigemu_simulation.tuning import PHOTON_HZ, POWER_ANY, POWER_HARD, TARGETS, TWO_PHOTON_SHARE, Step
 
 

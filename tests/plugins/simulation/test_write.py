@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import uproot
 
-from trigemu_simulation import events, write
-from trigemu_simulation.config import Config, Crossings
+from trigemu_simulation import Config, events, write
+from trigemu_simulation.config import Crossings
 from trigemu_simulation.interactions import Objects
 
 NORM = write.Normalisation(2e9, 0.5, np.array([2, 1]), np.array([1.5, 0.5]), np.array([1.25, 0.25]), 2.0)

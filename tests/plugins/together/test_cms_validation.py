@@ -9,7 +9,7 @@ from real_data import real_file
 from toys import menu_from
 
 from trigemu import catalogue_of
-from trigemu_cms.cms_l1 import import_cms_l1
+from trigemu_cms import import_cms_l1
 from trigemu_validation import Tolerance, Tolerances, check_decisions, gate
 
 

@@ -14,8 +14,7 @@ from toys import columns
 
 import trigemu
 from trigemu import Catalogue, Events, TrigemuError, decide, emulate, make_plan
-from trigemu.api import Plan, Workspace
-from trigemu.emulation.plan import Slot
+from trigemu.api import Plan, Slot, Workspace
 from trigemu_latency import Stream, bench, text as output_bench
 from trigemu_latency.timing import clock as timing
 

@@ -11,7 +11,8 @@ import pytest
 from commands import Place
 from project import ROOT
 
-from trigemu.support import PARTS, Plugin, declared
+from trigemu.api import Plugin
+from trigemu.support import PARTS, declared
 from trigemu.support.own_plugins import BROUGHT, NAMES
 
 #: Runs commands in a process in which some packages cannot be imported.

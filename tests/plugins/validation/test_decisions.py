@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import menu_from
 
-from trigemu import Catalogue, Entries, TrigemuError
-from trigemu.api import BoolArray, Engine, ReadEvents, Schema, Source
-from trigemu.samples import CatalogueTable, Collection as Objects, Need, Sample, SampleTable
-from trigemu_validation.decisions import DecisionCheck, check_decisions
+from trigemu import Catalogue, Collection as Objects, Entries, TrigemuError
+from trigemu.api import BoolArray, Engine, Need, ReadEvents, Sample, Schema, Source
+from trigemu.samples import CatalogueTable, SampleTable
+from trigemu_validation import DecisionCheck, check_decisions
 from trigemu_validation.decisions_task import SHOWN
 
 MENU = """

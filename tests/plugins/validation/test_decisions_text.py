@@ -12,9 +12,8 @@ import pytest
 from rich.console import Console
 from toys import memory_catalogue, menu_from
 
-from trigemu.samples.events import Collection, Events
-from trigemu_validation.decisions import Checked, DecisionCheck, Disagreement
-from trigemu_validation.decisions_text import as_json, check_table
+from trigemu import Collection, Events
+from trigemu_validation import Checked, DecisionCheck, Disagreement, as_json, check_table
 
 
 @pytest.fixture

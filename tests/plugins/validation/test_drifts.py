@@ -17,8 +17,7 @@ from project import ROOT
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, toy_events
 
-from trigemu_validation.drifts import gate
-from trigemu_validation.tolerances import Tolerance, Tolerances, TriggerTolerance
+from trigemu_validation import Tolerance, Tolerances, TriggerTolerance, gate
 
 MENUS = ROOT / "menus"
 

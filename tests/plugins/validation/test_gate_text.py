@@ -8,9 +8,8 @@ from xml.etree import ElementTree
 from project import ROOT
 
 from trigemu import read_menu, run
-from trigemu_validation.drifts import Drift, Gate
+from trigemu_validation import Drift, Gate, Tolerance
 from trigemu_validation.gate_text import as_json, as_junit, as_markdown, message
-from trigemu_validation.tolerances import Tolerance
 
 MENU = read_menu(ROOT / "menus/primary.toml")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from trigemu import TrigemuError
-from trigemu.support.toml import TableError
-from trigemu_validation.tolerances import read_tolerances
+from trigemu.api import TableError
+from trigemu_validation import read_tolerances
 
 
 def write(folder: Path, text: str) -> Path:

@@ -11,7 +11,8 @@ from rich.console import RenderableType
 import trigemu.results.text.rates_in_bins as written
 from trigemu import __version__
 from trigemu.results.numbers import count
-from trigemu.results.views.view import Histograms, View, name, of_json
+from trigemu.results.views.histograms import Histograms
+from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import BinnedRates
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from rich.console import RenderableType
 
 import trigemu.results.text.efficiency as written
 from trigemu.results.documents import in_json
+from trigemu.results.views.histograms import Histograms
 from trigemu.results.views.turnon import with_unit
-from trigemu.results.views.view import Histograms, View, name, of_json
+from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import Curve
 
 if TYPE_CHECKING:

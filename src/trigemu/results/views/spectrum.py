@@ -10,7 +10,8 @@ from rich.console import RenderableType
 
 from trigemu.results.numbers import count, in_unit
 from trigemu.results.text.terminal import Page, Table
-from trigemu.results.views.view import Histograms, View, name
+from trigemu.results.views.histograms import Histograms
+from trigemu.results.views.view import View, name
 from trigemu.studies import Spectrum
 
 if TYPE_CHECKING:

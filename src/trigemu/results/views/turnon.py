@@ -11,7 +11,8 @@ from rich.console import RenderableType
 import trigemu.results.text.efficiency as written
 from trigemu.results.documents import in_json
 from trigemu.results.numbers import count
-from trigemu.results.views.view import Histograms, View, name, of_json
+from trigemu.results.views.histograms import Histograms
+from trigemu.results.views.view import View, name, of_json
 from trigemu.studies import Profile, Turnon
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import shutil
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from rich.console import Console, RenderableType
 
 from trigemu.results.text.terminal import width_of
-from trigemu.support import FloatArray, TrigemuError, excerpt
+from trigemu.results.views.histograms import Histograms
+from trigemu.support import TrigemuError, excerpt
 
 if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
     from matplotlib.figure import Figure
@@ -26,25 +26,6 @@ if TYPE_CHECKING:  # Matplotlib is loaded when something is drawn
 R = TypeVar("R")
 #: Longest name in a line.
 _LONGEST = 60
-
-
-@dataclass(frozen=True)
-class Histograms:
-    """Histograms over common bins.
-
-    Attributes
-    ----------
-    label : str
-        The label of the axis, with its unit.
-    edges : float64[bins + 1]
-        The edges of the bins.
-    of : mapping of str to (float64[bins], float64[bins])
-        Values and variances by name; the name "" is that of a single one.
-    """
-
-    label: str
-    edges: FloatArray
-    of: Mapping[str, tuple[FloatArray, FloatArray]]
 
 
 class View(ABC, Generic[R]):

@@ -80,7 +80,8 @@ class Source(ABC):
     """One file of events, opened when first used, so that it can be sent to workers.
 
     A format implements `entries`, `schema` and `read`, and recognises its own files; the rest has defaults.
-    The caller adds sample and file to a SampleError, and to any error of the library that reads.
+    The caller adds sample and file to a SampleError, and to any error of the library that reads. Raise
+    `UnreadableError` for a file that is damaged: another attempt may succeed, or the file be left out.
 
     Attributes
     ----------

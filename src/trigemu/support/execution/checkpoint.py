@@ -84,7 +84,15 @@ class Kept:
 class Checkpoint:
     """A folder with the results of finished tasks; it is made if it is not there.
 
-    Raises TrigemuError if it cannot be written to.
+    Parameters
+    ----------
+    folder : Path
+        The folder.
+
+    Raises
+    ------
+    TrigemuError
+        If it cannot be written to.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -99,8 +107,8 @@ class Checkpoint:
     def divided(
         self, work: Work[U, R], units: Sequence[U], tell: Callable[[str], None]
     ) -> Iterator[Part[U, R]]:
-        """Divide units into those whose results are here, and the others between them. tell: called with a
-        message for each file that is damaged."""
+        """Divide the `units` of a `work` into those whose results are here, and the others between them.
+        `tell` is called with a message for each file that is damaged."""
         tasks = self._tasks(work.key, tell)
         keys = [unit.key for unit in units] if tasks else []
         begin = at = 0
@@ -143,7 +151,8 @@ class Checkpoint:
         return found
 
     def keep(self, head: Head, result: object) -> None:
-        """Write a result. It is on the disk when this returns; raises TrigemuError if it cannot be."""
+        """Write a `result` of the units in `head`. It is on the disk when this returns; TrigemuError is
+        raised if it cannot be."""
         body = msgspec.json.encode(head) + b"\n" + pack(result)
         digest = hashlib.sha256(body).hexdigest().encode()
         path = self.folder / _name(head)

@@ -31,7 +31,13 @@ class WorkerLostError(RetryableError):
 
 
 class WorkerPool:
-    """Processes that call functions. It is made by `worker_pool`."""
+    """Processes that call functions. It is made by `worker_pool`.
+
+    Parameters
+    ----------
+    number : int
+        The number of processes.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -43,7 +49,8 @@ class WorkerPool:
             self._idle.put(None)  # started when it is first needed
 
     def submit(self, function: Callable[..., R], /, *arguments: Any) -> Future[R]:
-        """Call a function, which other processes can import, in the next worker that is free.
+        """Call a `function`, which other processes can import, with `arguments` in the next worker that is
+        free.
 
         The future raises WorkerLostError where the worker ends by itself; another one takes its place.
         """

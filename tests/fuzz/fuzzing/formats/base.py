@@ -14,8 +14,7 @@ from typing import Any
 from hypothesis import strategies as st
 from toys import memory_catalogue, toy_events
 
-from trigemu import Catalogue
-from trigemu.support import TrigemuError
+from trigemu import Catalogue, TrigemuError
 
 Files = Mapping[str, bytes]
 

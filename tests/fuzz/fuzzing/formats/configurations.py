@@ -143,7 +143,7 @@ def _generator() -> st.SearchStrategy[Files]:
 
 def _use_generator(folder: Path) -> Any:
     """Read the configuration; generate those samples that are as small as the original."""
-    from trigemu_simulation.config import load_config
+    from trigemu_simulation import load_config
 
     config = load_config(folder / "toy.toml")
     text = (folder / "toy.toml").read_bytes()

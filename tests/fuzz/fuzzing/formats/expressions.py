@@ -12,9 +12,9 @@ from fuzzing.edits import NUMBERS, word_edits
 from fuzzing.formats import language_twin
 from fuzzing.formats.base import EVENTS, Files, Format
 from fuzzing.intervals import Interval
-from trigemu.observables import Workspace, make_scope, parse_condition, parse_observable
-from trigemu.samples import make_events
-from trigemu.support import TrigemuError
+from trigemu import TrigemuError, make_events
+from trigemu.api import Workspace
+from trigemu.observables import make_scope, parse_condition, parse_observable
 
 _elements = st.builds("{}[{}]".format, st.sampled_from(COLLECTIONS), st.sampled_from((0, 0, 0, 1, 1, 2, 5)))
 _vectors = st.one_of(

@@ -151,8 +151,8 @@ def _use(folder: Path) -> Any:
 
 def _scores(folder: Path) -> dict[str, list[float]]:
     import trigemu
-    from trigemu.observables import Workspace
-    from trigemu.samples import make_events
+    from trigemu import make_events
+    from trigemu.api import Workspace
 
     menu = trigemu.read_menu(folder / "menu.toml")
     plan = trigemu.make_plan([menu])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fuzzing.edits import TEXTS, word_edits
 from fuzzing.formats.base import Files, Format, differs
 from fuzzing.tables import as_json
-from trigemu_anomaly.fixed_point import ApFixed
+from trigemu_anomaly import ApFixed
 
 _MODES = ("AP_TRN", "AP_TRN_ZERO", "AP_RND", "AP_RND_ZERO", "AP_RND_INF", "AP_RND_MIN_INF", "AP_RND_CONV")
 _ENDS = ("AP_WRAP", "AP_SAT", "AP_SAT_ZERO", "AP_SAT_SYM")

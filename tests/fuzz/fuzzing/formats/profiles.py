@@ -70,7 +70,7 @@ def _cases() -> st.SearchStrategy[Files]:
 
 def _use(folder: Path) -> Any:
     import trigemu
-    from trigemu.studies import read_profiles
+    from trigemu.api import read_profiles
 
     profiles = read_profiles(folder / "profile.toml")
     menus = [trigemu.read_menu(menu) for menu in profiles.menus]

@@ -114,7 +114,7 @@ def _lying(name: str, size: int) -> bytes:
 
 def _use_project(folder: Path) -> Any:
     """Open a project and compute its expected scores again; running its sources takes seconds."""
-    from trigemu_firmware.project import open_project
+    from trigemu_firmware import open_project
 
     opened = open_project(folder)
     return opened, opened.simulated

@@ -11,10 +11,10 @@ from stream_toys import OBJECTS, events_of, streamed
 from toys import menu_from
 
 from trigemu import decide, make_plan
+from trigemu_latency import Stream
 from trigemu_latency.questions import single
 from trigemu_latency.stream import opcodes as do
 from trigemu_latency.stream.program import Program
-from trigemu_latency.stream.stream import Stream
 
 
 def test_what_is_equal_is_done_once(tmp_path: Path) -> None:

@@ -15,12 +15,9 @@ from stream_toys import CONDITION, NUMBER, OBJECTS, events_of
 from toys import menu_from
 
 from trigemu import Events, decide, make_plan
-from trigemu.api import Plan, Slot
-from trigemu.counting import acceptances
-from trigemu.counting.acceptance import raw_decisions
-from trigemu.triggers.base import Compiled
+from trigemu.api import Compiled, Plan, Slot, acceptances, raw_decisions
+from trigemu_latency import ARRAYS_FROM, Stream
 from trigemu_latency.stream import stream as streams
-from trigemu_latency.stream.stream import ARRAYS_FROM, Stream
 
 EVENTS = events_of(5, ARRAYS_FROM + 200)
 #: Combinations, one of which looks at the crossing before, a decision made of others, a seed and prescales.

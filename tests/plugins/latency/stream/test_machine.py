@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given, strategies as st
 from stream_toys import events_of
 
-from trigemu.observables.expressions import Arithmetic, Condition, Constant, Element, Number, Relation, Scalar
-from trigemu.observables.model_inputs import Features, Inputs
-from trigemu.observables.selections import Derivation
-from trigemu.observables.vectors import MissingEt, ObjectVector, OfVectors
-from trigemu.observables.windows import Window
-from trigemu.observables.workspace import Workspace
+from trigemu.api import Condition, Derivation, Features, Inputs, Number, Window, Workspace
+from trigemu.observables import (
+    Arithmetic,
+    Constant,
+    Element,
+    MissingEt,
+    ObjectVector,
+    OfVectors,
+    Relation,
+    Scalar,
+)
 from trigemu_anomaly import ModelCall
 from trigemu_latency.stream.machine import run
 from trigemu_latency.stream.opcodes import REFUSED

@@ -11,11 +11,10 @@ from stream_toys import CONDITION, NAMES, NUMBER, OBJECTS, events_of, streamed
 from toys import menu_from
 
 from trigemu import Collection, TrigemuError, decide, make_events, make_plan
-from trigemu.api import Plan
-from trigemu.observables.workspace import Workspace
+from trigemu.api import Plan, Workspace
 from trigemu.triggers.combination import kind
+from trigemu_latency import Stream
 from trigemu_latency.stream import program
-from trigemu_latency.stream.stream import Stream
 
 EVENTS = events_of(3, 300)
 

@@ -9,7 +9,7 @@ import numpy as np
 from toys import menu_from
 
 from trigemu import decide, make_plan
-from trigemu.samples import samples_of
+from trigemu.api import samples_of
 from trigemu_latency import Stream
 
 

@@ -19,13 +19,9 @@ from toys import menu_from
 
 import trigemu
 from trigemu import Collection, Events, TrigemuError, decide, make_plan
-from trigemu.api import Plan
-from trigemu.emulation.plan import Slot
-from trigemu.observables.expressions import Number
-from trigemu.observables.workspace import Workspace
-from trigemu.triggers.base import Compiled
+from trigemu.api import Compiled, Number, Plan, Slot, Workspace
 from trigemu_anomaly.single_row import NEAR
-from trigemu_latency.stream.stream import Stream
+from trigemu_latency import Stream
 
 EVENTS = events_of(11, 400)
 INPUTS: list[tuple[list[str], float | None]] = [

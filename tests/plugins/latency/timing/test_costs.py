@@ -14,13 +14,11 @@ from bench_toys import BATCHES, EVENTS, MENU, PLUGIN, emulation
 from toys import memory_catalogue
 
 from trigemu import TrigemuError, rates_of
-from trigemu.api import Emulation
-from trigemu.samples import SampleError
-from trigemu.support.errors import PluginError
-from trigemu_latency import text as cost_tables
+from trigemu.api import Emulation, PluginError, SampleError
+from trigemu_latency import Bench, bench, text as cost_tables
 from trigemu_latency.timing import calls as contenders, clock as timing, costs
 from trigemu_latency.timing.clock import summary
-from trigemu_latency.timing.costs import Bench, batches_of, bench, check, steps
+from trigemu_latency.timing.costs import batches_of, check, steps
 
 
 @pytest.fixture(autouse=True, scope="module")

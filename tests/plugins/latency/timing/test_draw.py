@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from toys import columns, memory_catalogue, menu_from, toy_event, toy_events
 
-from trigemu import make_plan
-from trigemu.emulation.plan import Plan
-from trigemu.samples import SampleError
-from trigemu.samples.catalogue import Catalogue
-from trigemu_latency.timing.draw import DrawnEvents, draw_events
+from trigemu import Catalogue, make_plan
+from trigemu.api import Plan, SampleError
+from trigemu_latency import draw_events
+from trigemu_latency.timing.draw import DrawnEvents
 
 MENU = """
 [[trigger]]

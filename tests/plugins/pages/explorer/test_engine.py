@@ -18,9 +18,8 @@ from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
-from trigemu import Catalogue, Menu
-from trigemu.api import Scores
-from trigemu.studies import Profile, signal_bins
+from trigemu import Catalogue, Menu, Profile
+from trigemu.api import Scores, signal_bins
 from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
 from trigemu_pages.explorer.turnons import turnon_profiles
 

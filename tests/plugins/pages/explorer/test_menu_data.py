@@ -16,9 +16,7 @@ from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, score_table
-from trigemu.counting import raw_decisions
-from trigemu.support import BoolArray
-from trigemu.triggers import BitKind
+from trigemu.api import BitKind, BoolArray, raw_decisions
 from trigemu_pages.explorer.expressions import decision_of
 from trigemu_pages.explorer.fit import all_enabled, page_data
 

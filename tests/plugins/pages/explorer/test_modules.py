@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.results.numbers import in_unit, short, with_error
+from trigemu.api import numbers
 
 NODE = shutil.which("node")
 HERE = Path(__file__).parent / "page"
@@ -35,4 +35,6 @@ def test_numbers_are_written_as_in_the_terminal() -> None:
     given += [(hz * rng.random(), hz * 10 ** rng.uniform(-4, 1)) for hz, _ in given for _ in range(10)]
     given += [(99.5, 9.95), (0.0, 0.0), (1e6, 5e4), (999.5, 0.0), (1250.0, 25.0), (2.5, 0.25)]
     found = json.loads(node(HERE / "format.mjs", given=json.dumps(given)).stdout)
-    assert found == [[in_unit(*pair), with_error(*pair), short(pair[0])] for pair in given]
+    assert found == [
+        [numbers.in_unit(*pair), numbers.with_error(*pair), numbers.short(pair[0])] for pair in given
+    ]

@@ -15,9 +15,8 @@ from hypothesis import given, settings, strategies as st
 from toy_menus import as_toml, menus
 from toys import memory_catalogue, menu_from, toy_events
 
-from trigemu import Catalogue, Menu, TrigemuError, rates_of, score_table
-from trigemu.api import MenuRates, Scores
-from trigemu.studies import efficiencies, signal_bins
+from trigemu import Catalogue, Menu, TrigemuError, efficiencies, rates_of, score_table
+from trigemu.api import MenuRates, Scores, signal_bins
 from trigemu_pages.explorer.columns import steps_between
 from trigemu_pages.explorer.fit import PageData, all_enabled, page_data
 from trigemu_pages.explorer.tables import CELL_EVENTS

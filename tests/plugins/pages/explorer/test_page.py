@@ -15,7 +15,7 @@ from toys import memory_catalogue, menu_from, toy_events
 
 import trigemu
 from trigemu import Menu
-from trigemu.results.numbers import format_rate
+from trigemu.api import numbers
 from trigemu_pages import make_explorer
 
 pytestmark = pytest.mark.skipif(not chromium.PROGRAM, reason="chromium is not installed (Debian: chromium)")
@@ -244,5 +244,5 @@ def test_what_is_painted_is_what_is_computed(tab: chromium.Page, file: Path, men
     changed.write_text(tab.value("trigemuExplorer.toml('A')"))
     rates: Any = trigemu.run(changed, memory_catalogue({"a": toy_events(1, 600)}))
     for row, name in enumerate(("J", "<b>&G")):
-        assert cell(tab, row, "total") == format_rate(rates[name].total)
-        assert cell(tab, row, "unique") == format_rate(rates[name].unique)
+        assert cell(tab, row, "total") == numbers.format_rate(rates[name].total)
+        assert cell(tab, row, "unique") == numbers.format_rate(rates[name].unique)

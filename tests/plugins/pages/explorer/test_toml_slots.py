@@ -13,7 +13,7 @@ from project import ROOT
 from toy_menus import as_toml, menus
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.triggers import Random, ScoreKind
+from trigemu.api import Random, ScoreKind
 from trigemu_pages.explorer.toml_slots import Piece, pieces_of
 
 

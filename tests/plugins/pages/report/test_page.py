@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from trigemu import TrigemuError
-from trigemu.results.figures.style import figure
-from trigemu.results.section import Picture, ReportTable, Section, slug
-from trigemu_pages.report.page import as_csv, render, write_figures
+from trigemu.api import Picture, ReportTable, Section, slug, style
+from trigemu_pages import render
+from trigemu_pages.report.page import as_csv, write_figures
 
 
 def section(dense: bool = False) -> Section:
-    with figure(4, 3) as (made, axes):
+    with style.figure(4, 3) as (made, axes):
         axes.plot([0, 1], [0, 1])
         axes.set_xlabel("x [GeV]")
     picture = Picture("line", 'A "line" & more', made, {"x": [0.0, np.nan], "y": np.array([0, 1])}, dense)

@@ -10,15 +10,12 @@ from typing import Any
 import pytest
 from toys import memory_catalogue, toy_events
 
-from trigemu import TrigemuError, read_menu
-from trigemu.results.figures.style import shown
-from trigemu.results.notes import notes_of_menus
-from trigemu.studies.efficiency_profiles import ProfileSet, Reference
-from trigemu.studies.scan_steps import Steps
+from trigemu import Steps, TrigemuError, read_menu
+from trigemu.api import ProfileSet, Reference, notes, style
+from trigemu_pages import collect_contents, sections
 from trigemu_pages.report import tables
 from trigemu_pages.report.published import beside_references
-from trigemu_pages.report.sections import sections
-from trigemu_pages.report_contents import Contents, collect_contents, parse_scan, profiles_beside
+from trigemu_pages.report_contents import Contents, parse_scan, profiles_beside
 
 HEAD = '[menu]\nname = "{}"\n'
 J30 = '[[trigger]]\nname = "J30"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = {}\ngroup = "jets"\n'
@@ -96,7 +93,7 @@ def test_rates_have_limits_and_no_columns_that_say_nothing(tmp_path: Path) -> No
     assert list(rows) == ["J30", "NEVER", "group jets", "menu one"]
     assert rows["NEVER"]["total"].startswith("<")
     assert rows["NEVER"]["unique / total"] == "–"
-    assert any("upper limit" in note for note in notes_of_menus(one.variants))
+    assert any("upper limit" in note for note in notes.notes_of_menus(one.variants))
 
 
 def test_the_unique_fraction_and_its_error(tmp_path: Path) -> None:
@@ -208,7 +205,7 @@ def test_turn_ons_without_profiles_are_of_leading_objects(tmp_path: Path) -> Non
 
 def test_long_names_are_shortened_and_stay_different() -> None:
     long = "A_TRIGGER_WITH_A_NAME_THAT_GOES_ON"
-    found = shown(["J100", long, long[:20] + "_" + long[21:], "Z" * 26])
+    found = style.shown(["J100", long, long[:20] + "_" + long[21:], "Z" * 26])
     assert found["J100"] == "J100"
     assert max(map(len, found.values())) <= 31
     assert len(set(found.values())) == 4
