@@ -17,12 +17,9 @@ import numpy as np
 import uproot
 
 from trigemu import Menu, read_menu
-from trigemu.emulation import Chunk
-from trigemu.emulation.plan import Plan, decide
-from trigemu.samples import Catalogue, Sample
-from trigemu.samples.events import Collection, Events
-from trigemu.samples.formats.source import ReadEvents, Schema
-from trigemu.samples.normalise import CatalogueTable, SampleTable
+from trigemu.api import ReadEvents, Schema
+from trigemu.emulation import Chunk, Plan, decide
+from trigemu.samples import Catalogue, CatalogueTable, Collection, Events, Sample, SampleTable
 from trigemu.support import CHUNK_EVENTS, Engine, worker_pool
 
 COLUMNS = ("pt", "eta", "phi", "charge")

@@ -19,15 +19,9 @@ from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, to
 
 from trigemu import emulate, rates_of
 from trigemu.api import Rate
-from trigemu.counting.patterns import Keys, complete_table, count_patterns, merge_tables
-from trigemu.counting.shared import Covariance, SharedEvents
+from trigemu.counting import Covariance, Keys, SharedEvents, complete_table, count_patterns, merge_tables
 from trigemu.results.text import rates as output
-from trigemu.studies.comparison import compare
-from trigemu.studies.efficiency import Profile, efficiencies
-from trigemu.studies.exclusive import exclusive_rates
-from trigemu.studies.rates_in_bins import binned_rates
-from trigemu.studies.scan_steps import Steps
-from trigemu.studies.threshold_scan import scan
+from trigemu.studies import Profile, Steps, binned_rates, compare, efficiencies, exclusive_rates, scan
 
 Events = list[dict[str, Any]]
 

@@ -19,9 +19,8 @@ from toy_menus import any_of, from_decisions
 from toys import engine, evaluation_half, even_events, is_evaluation, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Menu, TrigemuError, emulate, rates_of, read_menu
-from trigemu.emulation import Chunk, budgets as module, chunks_of
-from trigemu.emulation.budgets import cut_for, solve_budgets
-from trigemu.menus.calibrated import write_calibrated
+from trigemu.emulation import Chunk, budgets as module, chunks_of, cut_for, solve_budgets
+from trigemu.menus import write_calibrated
 from trigemu.results.text import rates as output
 from trigemu.samples import SampleError
 

@@ -14,12 +14,10 @@ from hypothesis import given, strategies as st
 from toys import Decided, Killed, Memory, Seen, even_events, memory_catalogue, menu_from, toy_events
 
 from trigemu import Catalogue, Events, TrigemuError, make_plan
-from trigemu.api import Plan
-from trigemu.emulation import Chunk, Job, chunks_of, over_background
+from trigemu.api import Plan, ReadEvents
+from trigemu.emulation import Chunk, Job, chunks_of, emulate, over_background
 from trigemu.emulation.engine import READ_AHEAD
-from trigemu.emulation.loop import emulate
 from trigemu.samples import Entries, Sample
-from trigemu.samples.formats.source import ReadEvents
 from trigemu.support import Engine, worker_pool
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 20\n'

@@ -11,7 +11,7 @@ import pytest
 from toys import Memory, even_events, memory_catalogue, menu_from, toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, emulate, make_plan, open_catalogue, rates_of
-from trigemu.counting.patterns import empty_table
+from trigemu.counting import empty_table
 from trigemu.emulation import Chunk, chunks_of
 from trigemu.results.text import rates as output
 from trigemu.support import Engine, worker_pool

@@ -25,7 +25,7 @@ from toys import (
 
 from trigemu import TrigemuError, emulate, rates_of, read_menu
 from trigemu.api import MenuRates, Rate
-from trigemu.rates.menu_rates import column_rates
+from trigemu.rates import column_rates
 from trigemu.results.text import rates as output
 
 

@@ -19,7 +19,7 @@ from toys import engine, even_events, factors, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, read_menu
 from trigemu.results.text import compare as output_compare
-from trigemu.studies.comparison import Comparison, compare
+from trigemu.studies import Comparison, compare
 
 
 @settings(max_examples=30)

@@ -21,12 +21,13 @@ from toy_menus import any_of, as_toml, menus, outcomes
 from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
+from trigemu.api import Schema
 from trigemu.counting import Keys, count_patterns
 from trigemu.results.text import efficiency as output_efficiency
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.formats.source import Schema
-from trigemu.studies.efficiency import MAX_CATEGORIES, Efficiencies, Profile, Turnon, efficiencies
-from trigemu.studies.intervals import Curve, Sums, wilson
+from trigemu.samples import Catalogue
+from trigemu.studies import Curve, Efficiencies, Profile, Turnon, efficiencies
+from trigemu.studies.efficiency import MAX_CATEGORIES
+from trigemu.studies.intervals import Sums, wilson
 
 Triggers = list[dict[str, Any]]
 #: Of an observable, what it is of an event; None where it has no value.

@@ -18,7 +18,7 @@ from trigemu import TrigemuError, emulate, rates_of
 from trigemu.api import Rate
 from trigemu.results.text import rates as output
 from trigemu.results.text.rates_in_bins import as_json
-from trigemu.studies.rates_in_bins import binned_rates
+from trigemu.studies import binned_rates
 
 #: Observable → its value, NaN where it has none, and edges.
 OBSERVABLES: dict[str, tuple[Any, tuple[float, ...]]] = {

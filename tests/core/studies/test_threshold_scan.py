@@ -18,11 +18,10 @@ from toys import engine, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu, score_table
 from trigemu.api import MenuRates
-from trigemu.emulation.budgets import solve_budgets
+from trigemu.emulation import solve_budgets
 from trigemu.results.text import rates as output, threshold_scan as output_scan
-from trigemu.samples.catalogue import Catalogue
-from trigemu.studies.scan_steps import Steps
-from trigemu.studies.threshold_scan import Met, Scan, scan, thresholds_met
+from trigemu.samples import Catalogue
+from trigemu.studies import Met, Scan, Steps, scan, thresholds_met
 
 PLUGIN = """
 import numpy as np
