@@ -1,57 +1,111 @@
-"""The public names of a room, from `trigemu.__all__`: a table of them, then their docstrings."""
+"""`public-names MODULE`: what a module exports, from its stub, under the headings that are comments there."""
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from docutils import nodes
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util.docutils import SphinxDirective
-from sphinx.util.parsing import nested_parse_to_nodes
 
 import trigemu
 
 #: A name in backticks with a character right after it.
 _CLOSED = re.compile(r"(?<![`:\w])(`[^`]+`)(?=[\w²³])")
+#: The rooms of what users call, in the order of the flow.
+_ROOMS = ("samples", "menus", "emulation", "rates", "studies", "support")
 
 
-def public_names() -> dict[str, list[str]]:
-    """Return the public names of each room: functions, then classes, each in alphabetical order."""
-    found: dict[str, list[str]] = {}
-    for name in sorted(
-        trigemu.__all__, key=lambda name: (inspect.isclass(getattr(trigemu, name)), name.lower())
-    ):
-        room = getattr(trigemu, name).__module__.split(".")[1]
-        found.setdefault(room, []).append(name)
+class Name(NamedTuple):
+    """An exported name, and the module that defines it."""
+
+    text: str
+    module: ModuleType
+
+    @property
+    def value(self) -> Any:
+        return getattr(self.module, self.text.rpartition(".")[2])
+
+    @property
+    def comment(self) -> list[str]:
+        """The comment that describes a constant."""
+        found = ModuleAnalyzer.for_module(self.module.__name__).find_attr_docs()
+        return found.get(("", self.text.rpartition(".")[2]), [])
+
+
+def exported(module: ModuleType) -> dict[str, list[Name]]:
+    """Return the names in a stub by heading; in the one of `trigemu`, the headings are the rooms."""
+    source = Path(module.__file__ or "").with_suffix(".pyi").read_text()
+    package = module.__name__ if (module.__file__ or "").endswith("__init__.py") else module.__package__
+    headings = {at: line[2:] for at, line in enumerate(source.splitlines(), 1) if line.startswith("# ")}
+    found: dict[str, list[Name]] = {room: [] for room in _ROOMS} if module is trigemu else {}
+    for node in (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom)):
+        within = [headings[at] for at in headings if at < node.lineno]
+        heading = (node.module or "").split(".")[0] if module is trigemu else (within or [""])[-1]
+        for alias in node.names if node.module else ():
+            defined = importlib.import_module(f".{node.module}", package)
+            found.setdefault(heading, []).append(Name(alias.name, defined))
     return found
 
 
-class RoomNames(SphinxDirective):
-    """The public names of one room."""
+def members(namespace: Name) -> Iterator[Name]:
+    """Yield what a module that serves as a namespace defines and describes."""
+    module = namespace.value
+    comments = {name for _, name in ModuleAnalyzer.for_module(module.__name__).find_attr_docs()}
+    for name, value in vars(module).items():
+        own = getattr(value, "__module__", None) == module.__name__ and inspect.getdoc(value)
+        if not name.startswith("_") and (own or name in comments):
+            yield Name(f"{namespace.text}.{name}", module)
+
+
+class PublicNames(SphinxDirective):
+    """The public names of a module; those that users call are not described again."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        names = public_names()[self.arguments[0]]
-        content = StringList(list(self._lines(names)), source="api_reference")
-        return nested_parse_to_nodes(self.state, content)
+        module = importlib.import_module(self.arguments[0])
+        return self.parse_text_to_nodes("\n".join(self._lines(module)), allow_section_headings=True)
 
-    def _lines(self, names: list[str]) -> Iterator[str]:
-        yield ".. currentmodule:: trigemu"
-        yield ""
-        yield ".. autosummary::"
-        yield ""
-        yield from (f"   {name}" for name in names)
-        yield ""
-        for name in names:
-            if inspect.isclass(getattr(trigemu, name)):
-                yield from (f".. autoclass:: {name}", "   :members:", "")
-            else:
-                yield from (f".. autofunction:: {name}", "")
+    def _lines(self, module: ModuleType) -> Iterator[str]:
+        for heading, names in exported(module).items():
+            if heading:
+                yield f"## {heading[0].upper()}{heading[1:]}\n"
+            elsewhere = {*trigemu.__all__} if module is not trigemu else set()
+            if known := [name.text for name in names if name.text in elsewhere]:
+                yield f"Also {', '.join(f'`{name}`' for name in known)} of [trigemu](trigemu.md).\n"
+            own = [name for name in names if name.text not in elsewhere]
+            plain = [name for name in own if not inspect.ismodule(name.value)]
+            yield from _block(module, plain)
+            for namespace in (name for name in own if inspect.ismodule(name.value)):
+                yield f"### {namespace.text}\n"
+                yield f"{' '.join((inspect.getdoc(namespace.value) or '').partition('\n\n')[0].split())}\n"
+                yield from _block(module, [*members(namespace)])
+
+
+def _block(module: ModuleType, names: list[Name]) -> Iterator[str]:
+    """Yield reStructuredText that describes names."""
+    yield "```{eval-rst}"
+    yield f".. currentmodule:: {module.__name__}\n"
+    for name in names:
+        made = name.value
+        if name.comment:
+            yield f".. py:data:: {name.text}\n"
+            yield from (f"   {line}" for line in name.comment)
+            yield ""
+        elif inspect.isclass(made):
+            yield f".. autoclass:: {module.__name__}::{name.text}\n   :members:\n"
+        else:
+            yield f".. autofunction:: {module.__name__}::{name.text}\n"
+    yield "```\n"
 
 
 def _as_rst(app: Sphinx, what: str, name: str, made: object, options: object, lines: list[str]) -> None:
@@ -61,6 +115,6 @@ def _as_rst(app: Sphinx, what: str, name: str, made: object, options: object, li
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    app.add_directive("room-names", RoomNames)
+    app.add_directive("public-names", PublicNames)
     app.connect("autodoc-process-docstring", _as_rst)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
