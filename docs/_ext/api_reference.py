@@ -6,6 +6,7 @@ import ast
 import importlib
 import inspect
 import re
+import typing
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,8 @@ import trigemu
 
 #: A name in backticks with a character right after it.
 _CLOSED = re.compile(r"(?<![`:\w])(`[^`]+`)(?=[\w²³])")
+#: An underscore at the end of a word, as in abs_…
+_TRAILING = re.compile(r"(?<=\w)_(?=[…\s])")
 #: The rooms of what users call, in the order of the flow.
 _ROOMS = ("samples", "menus", "emulation", "rates", "studies", "support")
 
@@ -56,18 +59,27 @@ def exported(module: ModuleType) -> dict[str, list[Name]]:
     return found
 
 
-def members(namespace: Name) -> Iterator[Name]:
-    """Yield what a module that serves as a namespace defines and describes."""
+def members(namespace: Name, known: set[str]) -> Iterator[Name]:
+    """Yield what a module that serves as a namespace defines and describes, but for known names."""
     module = namespace.value
     comments = {name for _, name in ModuleAnalyzer.for_module(module.__name__).find_attr_docs()}
     for name, value in vars(module).items():
         own = getattr(value, "__module__", None) == module.__name__ and inspect.getdoc(value)
-        if not name.startswith("_") and (own or name in comments):
+        if not name.startswith("_") and name not in known and (own or name in comments):
             yield Name(f"{namespace.text}.{name}", module)
 
 
+def results() -> list[type]:
+    """Return the classes that users are given by calls, and do not make themselves."""
+    calls = (getattr(trigemu, name) for name in trigemu.__all__)
+    given = (typing.get_type_hints(call).get("return") for call in calls if inspect.isfunction(call))
+    parts = (part for hint in given for part in (hint, *typing.get_args(hint)))
+    classes = (c for c in parts if inspect.isclass(c) and c.__module__.startswith("trigemu."))
+    return [c for c in dict.fromkeys(classes) if c.__name__ not in trigemu.__all__]
+
+
 class PublicNames(SphinxDirective):
-    """The public names of a module; those that users call are not described again."""
+    """The public names of a module; those that users call or are given are not described again."""
 
     required_arguments = 1
 
@@ -79,16 +91,21 @@ class PublicNames(SphinxDirective):
         for heading, names in exported(module).items():
             if heading:
                 yield f"## {heading[0].upper()}{heading[1:]}\n"
-            elsewhere = {*trigemu.__all__} if module is not trigemu else set()
+            elsewhere = set() if module is trigemu else {*trigemu.__all__, *(c.__name__ for c in results())}
             if known := [name.text for name in names if name.text in elsewhere]:
-                yield f"Also {', '.join(f'`{name}`' for name in known)} of [trigemu](trigemu.md).\n"
+                yield f"Described with [trigemu](trigemu.md): {', '.join(f'`{name}`' for name in known)}.\n"
             own = [name for name in names if name.text not in elsewhere]
             plain = [name for name in own if not inspect.ismodule(name.value)]
             yield from _block(module, plain)
             for namespace in (name for name in own if inspect.ismodule(name.value)):
-                yield f"### {namespace.text}\n"
-                yield f"{' '.join((inspect.getdoc(namespace.value) or '').partition('\n\n')[0].split())}\n"
-                yield from _block(module, [*members(namespace)])
+                first = (inspect.getdoc(namespace.value) or "").partition("\n\n")[0]
+                yield f"### {namespace.text}\n\n{' '.join(first.split())}\n"
+                yield from _block(module, [*members(namespace, {*module.__all__})])
+        if module is trigemu:
+            yield "## Results\n\nWhat calls return. Further classes are of [trigemu.api](plugins.md).\n"
+            for made in results():
+                defined = importlib.import_module(made.__module__)
+                yield from _block(defined, [Name(made.__name__, defined)])
 
 
 def _block(module: ModuleType, names: list[Name]) -> Iterator[str]:
@@ -97,7 +114,7 @@ def _block(module: ModuleType, names: list[Name]) -> Iterator[str]:
     yield f".. currentmodule:: {module.__name__}\n"
     for name in names:
         made = name.value
-        if name.comment:
+        if name.comment or not callable(made):
             yield f".. py:data:: {name.text}\n"
             yield from (f"   {line}" for line in name.comment)
             yield ""
@@ -109,9 +126,10 @@ def _block(module: ModuleType, names: list[Name]) -> Iterator[str]:
 
 
 def _as_rst(app: Sphinx, what: str, name: str, made: object, options: object, lines: list[str]) -> None:
-    """Make reStructuredText of plain text: |η| is no substitution, and `w`² may follow a name at once."""
+    """Make reStructuredText of plain text: |η| is no substitution, abs_… no link, and `w`² may follow a name
+    at once."""
     for number, line in enumerate(lines):
-        lines[number] = _CLOSED.sub(r"\1\\ ", line.replace("|", r"\|"))
+        lines[number] = _TRAILING.sub(r"\\_", _CLOSED.sub(r"\1\\ ", line.replace("|", r"\|")))
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

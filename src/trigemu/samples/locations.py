@@ -188,7 +188,7 @@ def parts(given: Path | str) -> list[str]:
     Returns
     -------
     list of str
-        The file itself, or the files *.parquet of the folder, ordered by name.
+        The file itself, or the files `*.parquet` of the folder, ordered by name.
     """
     where = located(given)
     if isinstance(where, Path) and is_folder(where):
