@@ -59,8 +59,8 @@ class Range(TomlTable, frozen=True):
 
 
 class Window(Range, frozen=True):
-    """A window on values v: min ≤ v ≤ max, above < v < below, the same for |v| (`abs_…`), v one of `any_of`, all
-    of `bits` set in v; all given conditions must hold.
+    """A window on values v: min ≤ v ≤ max, above < v < below, the same for |v| (`abs_…`), v one of `any_of`,
+    all of `bits` set in v; all given conditions must hold.
 
     For `phi`, a min above the max is a window that wraps around at π.
 
