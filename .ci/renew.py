@@ -120,7 +120,7 @@ def validation(_: Path) -> None:
 def examples(_: Path) -> None:
     """Write the shown output anew, where nothing in it is left out."""
     run(sys.executable, ".ci/docstrings.py")
-    run(*PYTEST, "-p", "docs.blocks", "docs", "README.md", env={"DOCS_UPDATE": "1"})
+    run(*PYTEST, "-p", "docs.blocks", "docs", "README.md", "plugins", env={"DOCS_UPDATE": "1"})
 
 
 def check(_: Path) -> None:
@@ -132,7 +132,7 @@ def check(_: Path) -> None:
         "tests/plugins",
         "tests/test_reference.py",
     )
-    run(*PYTEST, "-p", "docs.blocks", "docs", "README.md")
+    run(*PYTEST, "-p", "docs.blocks", "docs", "README.md", "plugins")
     run(*PYTEST, "--doctest-modules", "src/trigemu")
 
 

@@ -1,6 +1,6 @@
-"""Run the code blocks of the pages and of README.md, as a plugin of pytest:
+"""Run the code blocks of the pages, of README.md and of those of plugins, as a plugin of pytest:
 
-    python -m pytest -p docs.blocks docs README.md
+    python -m pytest -p docs.blocks docs README.md plugins
 
 Each page has a folder of its own, with `menus` and `plugins` of the repository. In its order are run:
 `console` blocks, `python` blocks (as doctests where they begin with a prompt), and blocks with a caption,
@@ -250,8 +250,8 @@ def teardown(namespace: dict[str, Any]) -> None:
 #: Notebooks are run by the build of the site.
 pytest_collect_file = Sybil(
     parsers=[parse],
-    patterns=["docs/*.md", "docs/*/*.md", "README.md"],
-    excludes=["docs/notebooks/*"],
+    patterns=["docs/*.md", "docs/*/*.md", "README.md", "plugins/*/README.md"],
+    excludes=["docs/notebooks/*", "plugins/*/templates/*"],
     path=str(ROOT),
     setup=setup,
     teardown=teardown,

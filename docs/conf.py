@@ -24,9 +24,7 @@ version = release = trigemu.__version__
 extensions = [
     "myst_nb",
     "sphinx.ext.autodoc",
-    "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.viewcode",
     "sphinx_click",
     "sphinx_copybutton",
     "sphinx_design",
@@ -47,12 +45,12 @@ nb_execution_raise_on_error = True
 nb_merge_streams = True
 nb_ipywidgets_js = {}  # those of the package are loaded from a network
 
+add_module_names = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings say the types
 autodoc_class_signature = "separated"
 napoleon_google_docstring = False
 napoleon_use_ivar = True
-autosummary_generate = False
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True
 

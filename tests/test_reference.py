@@ -10,7 +10,7 @@ import awkward as ak
 import pytest
 from project import ROOT
 
-import trigemu.api
+import trigemu
 
 DOCS = ROOT / "docs"
 LEVELS = """
@@ -65,9 +65,8 @@ def test_every_key_of_the_document_of_a_run(document: dict[str, Any]) -> None:
     assert set(keys(document)) - said - general == set()
 
 
-def test_every_room_with_public_names_has_a_page() -> None:
+def test_what_is_public_has_a_page() -> None:
     pages = [file.read_text() for file in (DOCS / "reference" / "api").glob("*.md")]
-    shown = {room for page in pages for room in re.findall(r"room-names:: (\w+)", page)}
-    public = [getattr(module, name) for module in (trigemu, trigemu.api) for name in module.__all__]
-    modules = {value.__module__ for value in public if callable(value)}
-    assert shown == {module.split(".")[1] for module in modules if module.startswith("trigemu.")}
+    shown = {module for page in pages for module in re.findall(r"{public-names} (\S+)", page)}
+    plugins = {f"trigemu_{file.parent.name}" for file in (ROOT / "plugins").glob("*/__init__.py")}
+    assert shown == {"trigemu", "trigemu.api"} | plugins

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from toys import Memory, memory_catalogue, menu_from
 
 from trigemu import Menu
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.formats.source import ReadEvents, Schema
+from trigemu.api import ReadEvents, Schema
+from trigemu.samples import Catalogue
 from trigemu.triggers import logic
 
 PRESCALES = [1, 1, 1, 2, 2, 3, 10, 1.5, 7.25, 33.3, 1e3, 1e6]

@@ -9,10 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from trigemu.counting.acceptance import Pairs
+from trigemu.counting import Keys, Pairs, PatternTable, complete_table, count_patterns
 from trigemu.counting.outcomes import AND, NOT, Graph
 from trigemu.counting.pair_sums import FreePairs
-from trigemu.counting.patterns import Keys, PatternTable, complete_table, count_patterns
 from trigemu.counting.shared import Sparse
 
 # ---- entries.py

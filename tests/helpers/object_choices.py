@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from trigemu.observables.windows import Range, Window
+from trigemu.observables import Range, Window
 from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import Pair
 

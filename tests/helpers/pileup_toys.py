@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from toys import COLLECTIONS, Memory, memory_catalogue, toy_events
 
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.formats.source import ReadEvents, Schema
+from trigemu.api import ReadEvents, Schema
+from trigemu.samples import Catalogue
 
 
 @dataclass

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import trigemu as package
-from trigemu.studies.comparison import compare
+from trigemu.studies import compare
 
 Run = Callable[..., tuple[int, str]]
 ON_TOYS = ("--samples", "catalogue.toml")

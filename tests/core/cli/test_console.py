@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from trigemu.cli.console import console, say
+from trigemu.api import console, say
 
 Run = Callable[..., tuple[int, str]]
 ODD = "\\u001b[31mη→\\u0007\\u202e\\n[b]"

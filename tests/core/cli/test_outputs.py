@@ -11,8 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 from command_checks import check_documents_and_help
 
+from trigemu.api import on_disk
 from trigemu.cli.commands import cli
-from trigemu.cli.outputs import STDOUT, on_disk
+from trigemu.cli.outputs import STDOUT
 from trigemu.support import CORE, TrigemuError
 
 ON_TOYS = ("--samples", "catalogue.toml")

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from trigemu.api import bar, steps_bar
 from trigemu.cli import progress
-from trigemu.cli.progress import bar, steps_bar
 from trigemu.support import Engine
 
 

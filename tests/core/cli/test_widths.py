@@ -17,7 +17,7 @@ from project import ROOT
 from rich.console import Console
 
 import trigemu as package
-from trigemu.cli.console import console
+from trigemu.api import console
 
 MENUS = ROOT / "menus"
 #: Some events of the embedded sample, for the command line: those of its longest background.

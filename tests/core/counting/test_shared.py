@@ -19,15 +19,9 @@ from toys import engine, factors, is_evaluation, memory_catalogue, menu_from, to
 
 from trigemu import emulate, rates_of
 from trigemu.api import Rate
-from trigemu.counting.patterns import Keys, complete_table, count_patterns, merge_tables
-from trigemu.counting.shared import Covariance, SharedEvents
+from trigemu.counting import Covariance, Keys, SharedEvents, complete_table, count_patterns, merge_tables
 from trigemu.results.text import rates as output
-from trigemu.studies.comparison import compare
-from trigemu.studies.efficiency import Profile, efficiencies
-from trigemu.studies.exclusive import exclusive_rates
-from trigemu.studies.rates_in_bins import binned_rates
-from trigemu.studies.scan_steps import Steps
-from trigemu.studies.threshold_scan import scan
+from trigemu.studies import Profile, Steps, binned_rates, compare, efficiencies, exclusive_rates, scan
 
 Events = list[dict[str, Any]]
 
@@ -132,11 +126,10 @@ def menu(folder: Path, name: str = "one", jet: float = 30.0, met: float = 20.0) 
 
 @pytest.mark.parametrize(("size", "workers"), [(1, 1), (17, 1), (70, 2)])
 def test_chunks_and_workers_change_no_bit(tmp_path: Path, catalogue: Any, size: int, workers: int) -> None:
-    with engine(size, workers) as used:
-        reference, other = (
-            output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, executor=e)), "0")
-            for e in (None, used)
-        )
+    used = engine(size, workers)
+    reference, other = (
+        output.as_json(rates_of(emulate([menu(tmp_path)], catalogue, executor=e)), "0") for e in (None, used)
+    )
     assert other == reference
 
 

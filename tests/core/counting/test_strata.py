@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from trigemu.counting.shared import Covariance
+from trigemu.counting import Covariance
 from trigemu.counting.strata import Strata, _shared_products
 
 

@@ -19,9 +19,10 @@ from toy_menus import as_toml, brute_force, menus
 from toys import engine, memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, open_catalogue, rates_of, read_menu, run
-from trigemu.emulation.reweight import MIN_EFFECTIVE, at_luminosity, at_pileup
+from trigemu.emulation import at_luminosity, at_pileup
+from trigemu.emulation.reweight import MIN_EFFECTIVE
 from trigemu.results.text import rates as output
-from trigemu.samples.catalogue import Catalogue
+from trigemu.samples import Catalogue
 
 RANDOM = '[[trigger]]\nname = "R"\nkind = "random"\nrate_hz = 1000.0\n'
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 30\n'
@@ -147,11 +148,11 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     """Also where half of the sample counts."""
     menu = menu_from(tmp_path, MET + 'fitted_on = "toy"\n')
     catalogue = crossing_catalogue({"a": crossings(1, 150), "b": crossings(2, 80)})
-    with engine(size, workers) as used:
-        made = [
-            output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)), "0")
-            for e in (None, used)
-        ]
+    used = engine(size, workers)
+    made = [
+        output.as_json(rates_of(emulate([menu], at_pileup(catalogue, 1.3, executor=e), executor=e)), "0")
+        for e in (None, used)
+    ]
     assert '"name": "evaluation"' in made[0]
     assert made[0] == made[1]
 

@@ -13,8 +13,7 @@ import tomlkit
 from project import ROOT
 
 from trigemu import TrigemuError, menu_schema, read_menu
-from trigemu.menus import format as menu_format
-from trigemu.menus.calibrated import write_calibrated
+from trigemu.menus import format as menu_format, write_calibrated
 
 TRIGGER = """
 [[trigger]]

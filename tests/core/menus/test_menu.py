@@ -10,16 +10,11 @@ import pytest
 from project import CORE_MENUS
 
 from trigemu import Menu, TrigemuError, read_menu
-from trigemu.menus import relations
-from trigemu.menus.menu import Budget, Solution
-from trigemu.observables.language import MAX_LEVELS
-from trigemu.observables.selections import Derivation, Window
-from trigemu.support.errors import MAX_PROBLEMS
-from trigemu.support.toml import TableError
-from trigemu.triggers import Kinds
+from trigemu.menus import Budget, Solution, relations
+from trigemu.observables import MAX_LEVELS, Derivation, Window
+from trigemu.support import MAX_PROBLEMS, TableError
+from trigemu.triggers import Kinds, Logic, Random, parse_expression
 from trigemu.triggers.combination.kind import Combination
-from trigemu.triggers.logic import Logic, parse_expression
-from trigemu.triggers.random import Random
 from trigemu.triggers.threshold import Threshold
 
 FULL = """

@@ -15,8 +15,8 @@ from toy_menus import as_toml, brute_force, menus, words
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of
-from trigemu.menus.prescales import at_column, chosen_columns, read_prescales
-from trigemu.rates.menu_rates import column_rates
+from trigemu.menus import at_column, chosen_columns, read_prescales
+from trigemu.rates import column_rates
 from trigemu.results.text import rates as output
 
 TEXT = """

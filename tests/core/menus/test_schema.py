@@ -15,8 +15,8 @@ from plugin_toys import write
 from project import CORE_MENUS, ROOT
 
 from trigemu import TrigemuError, read_menu
+from trigemu.menus import menu_schema
 from trigemu.menus.read import MenuTable, TriggerTable
-from trigemu.menus.schema import menu_schema
 from trigemu.observables import Digits, Scale
 from trigemu.support import CORE
 from trigemu.triggers import Kinds, ScoreKind

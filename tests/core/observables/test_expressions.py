@@ -14,11 +14,8 @@ import vector
 from hypothesis import given, settings, strategies as st
 from toys import columns, toy_events
 
-from trigemu.observables.language import parse_condition, parse_observable
-from trigemu.observables.selections import Derivation, Scope, Window
-from trigemu.observables.workspace import Workspace
-from trigemu.samples import SampleError
-from trigemu.samples.events import Collection, Events, make_events
+from trigemu.observables import Derivation, Scope, Window, Workspace, parse_condition, parse_observable
+from trigemu.samples import Collection, Events, SampleError, make_events
 
 EVENTS = toy_events(21, 250)
 HARD = Derivation("jet", None, (("pt", Window(min=20.0)),))

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from toys import menu_from
 
-from trigemu.observables.hardware_scales import Digits, EtaScale, LinearScale, PhiScale, Scale
-from trigemu.support.toml import TableError
+from trigemu.observables import Digits, LinearScale, Scale
+from trigemu.observables.hardware_scales import EtaScale, PhiScale
+from trigemu.support import TableError
 
 TABLES = """[objects.hard]
 from = "L1Jet"

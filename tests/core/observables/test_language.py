@@ -6,24 +6,29 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from trigemu.observables.expressions import (
+from trigemu.observables import (
+    MAX_LEVELS,
     Arithmetic,
     Condition,
     Constant,
     Count,
+    Derivation,
     Junction,
     Number,
+    ObjectVector,
+    OfVectors,
     Relation,
     Scalar,
     ScalarSum,
+    Scope,
+    Workspace,
+    all_uses,
+    compared_numbers,
+    parse_condition,
+    parse_observable,
 )
-from trigemu.observables.language import MAX_LEVELS, compared_numbers, parse_condition, parse_observable
-from trigemu.observables.pruning import all_uses
-from trigemu.observables.selections import Derivation, Scope
-from trigemu.observables.vectors import ObjectVector, OfVectors
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Collection, make_events
-from trigemu.support.errors import TrigemuError, excerpt
+from trigemu.samples import Collection, make_events
+from trigemu.support import TrigemuError, excerpt
 
 JET, PHOTON = Derivation("jet"), Derivation("photon")
 SCOPE = Scope((("jet", JET), ("photon", PHOTON)), (JET,), (JET, PHOTON))

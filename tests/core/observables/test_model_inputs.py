@@ -11,12 +11,9 @@ import pytest
 from hypothesis import given, strategies as st
 from toys import columns, toy_events
 
-from trigemu.observables.model_inputs import Inputs
-from trigemu.observables.selections import ObjectTable, Window, make_scope
-from trigemu.observables.workspace import Workspace
-from trigemu.samples import SampleError
-from trigemu.samples.events import Collection, make_events
-from trigemu.triggers.base import Context
+from trigemu.observables import Inputs, ObjectTable, Window, Workspace, make_scope
+from trigemu.samples import Collection, SampleError, make_events
+from trigemu.triggers import Context
 
 EVENTS = toy_events(8, 120)
 HARD = {"hard": ObjectTable(from_="jet", windows={"pt": Window(min=20.0)})}

@@ -12,14 +12,22 @@ from hypothesis import given, settings, strategies as st
 from toys import columns, menu_from, toy_events
 
 from trigemu import make_events, make_plan
-from trigemu.emulation.plan import Plan, decide
-from trigemu.observables.expressions import Element
-from trigemu.observables.language import parse_observable
-from trigemu.observables.pruning import all_uses, ceiling, lowest_pt, without_soft_objects
-from trigemu.observables.selections import Derivation, Scope, Window
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Collection, Events
-from trigemu.triggers.threshold import CompiledThreshold
+from trigemu.api import CompiledThreshold
+from trigemu.emulation import Plan, decide
+from trigemu.observables import (
+    Derivation,
+    Element,
+    Scope,
+    Window,
+    Workspace,
+    all_uses,
+    ceiling,
+    harder_than,
+    lowest_pt,
+    parse_observable,
+)
+from trigemu.samples import Collection, Events
+from trigemu.triggers import score_above
 
 EVENTS = toy_events(77, 400)
 PHOTON = Derivation("photon")
@@ -135,14 +143,14 @@ def threshold(name: str, observable: str, above: float) -> str:
 
 def test_objects_below_all_cuts_are_not_derived(tmp_path: Path) -> None:
     two = threshold("A", "jet[0].pt", 50) + threshold("B", "jet[1].pt", 40)
-    hard = without_soft_objects(JET, {JET: 40.0})
+    hard = harder_than(JET, {JET: 40.0})
     assert hard.windows[-1] == ("pt", Window(min=40.0))
     assert hard in derived(two, tmp_path)
     assert JET not in derived(two, tmp_path)
     # Other triggers need more of them, or all.
     leg = '[[trigger]]\nname = "C"\nkind = "combination"\n'
     leg += 'legs = [ { object = "central", pt = { min = 30.0 } } ]\n'
-    assert without_soft_objects(JET, {JET: 30.0}) in derived(two + leg, tmp_path)
+    assert harder_than(JET, {JET: 30.0}) in derived(two + leg, tmp_path)
     asked = threshold("C", "met", 30) + 'requires = "n_jet > 1"\n'
     further = [threshold("C", *of) for of in (("ht", 100), ("n_central", 2), ("jet[0].eta", 0))]
     for third in (*further, asked):
@@ -153,13 +161,9 @@ def test_objects_below_all_cuts_are_not_derived(tmp_path: Path) -> None:
 def test_floors_are_the_lowest_of_all_uses() -> None:
     known = lowest_pt([(CENTRAL, 40.0), (CENTRAL, 50.0), (JET, 45.0), (MUON, math.nan)])
     assert known == {CENTRAL: 40.0, JET: 40.0, PHOTON: -math.inf, MUON: math.inf}
-    assert without_soft_objects(CENTRAL, known) == Derivation(
-        "jet", without_soft_objects(JET, known), CENTRAL.windows
-    )
-    assert (
-        without_soft_objects(MUON, {MUON: 30.0}) == MUON
-    )  # to cut costs what it saves where nothing is compared
-    assert without_soft_objects(JET, {JET: -math.inf}) == JET
+    assert harder_than(CENTRAL, known) == Derivation("jet", harder_than(JET, known), CENTRAL.windows)
+    assert harder_than(MUON, {MUON: 30.0}) == MUON  # to cut costs what it saves where nothing is compared
+    assert harder_than(JET, {JET: -math.inf}) == JET
 
 
 def test_derivations_are_found_wherever_they_are() -> None:
@@ -205,4 +209,4 @@ def test_a_negative_pt_has_no_ceiling() -> None:
     )
     mht = parse_observable("mht", Scope((("jet", Derivation("jet")),), (), (Derivation("jet"),)))
     assert ceiling(mht, Workspace(events)) is None
-    assert CompiledThreshold(mht, None, 50.0).score_above(Workspace(events), 50.0) == pytest.approx([70.0])
+    assert score_above(CompiledThreshold(mht, None, 50.0), Workspace(events), 50.0) == pytest.approx([70.0])

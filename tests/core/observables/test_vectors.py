@@ -9,11 +9,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from trigemu.observables import momenta as k
-from trigemu.observables.selections import Derivation
-from trigemu.observables.vectors import MissingEt, ObjectVector, OfVectors, VectorSum
-from trigemu.observables.workspace import Workspace
-from trigemu.samples.events import Collection, Events, make_events
+from trigemu.observables import (
+    Derivation,
+    MissingEt,
+    ObjectVector,
+    OfVectors,
+    VectorSum,
+    Workspace,
+    momenta as k,
+)
+from trigemu.samples import Collection, Events, make_events
 
 N = 1003
 RNG = np.random.default_rng(8)

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import assume, given, settings, strategies as st
 from toys import COLLECTIONS, COLUMNS, columns, toy_events
 
-from trigemu.observables import delta_r
-from trigemu.observables.selections import Derivation, Window
-from trigemu.observables.workspace import Objects, Workspace
-from trigemu.samples import SampleError
-from trigemu.samples.events import Collection, Events, make_events
+from trigemu.observables import Derivation, Window, Workspace, delta_r
+from trigemu.observables.workspace import Objects
+from trigemu.samples import Collection, Events, SampleError, make_events
 
 EVENTS = toy_events(5, 300)
 

@@ -15,7 +15,7 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import Menu, emulate, rates_of, read_menu
 from trigemu.rates.containment import Containment
-from trigemu.support.errors import PluginError
+from trigemu.support import PluginError
 
 #: TOML, and what it means.
 KINDS: list[tuple[str, Any]] = [

@@ -15,8 +15,7 @@ from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, open_catalogue, rates_of, read_menu
 from trigemu.rates.rounding import COARSE, _step, _stored, on_stored_values
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.normalise import Rounding
+from trigemu.samples import Catalogue, Rounding
 
 MENUS = ROOT / "menus"
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from trigemu import Collection, make_events
-from trigemu.api import SampleError
-from trigemu.samples.formats.ragged import collection_of
+from trigemu.api import SampleError, collection_of
 
 IMPOSSIBLE = [
     ("jet", "pt", 0.0, "pt = 0 is impossible: expected finite and above 0"),

@@ -32,10 +32,11 @@ from servers import Elsewhere, check_a_server_that_falls_silent, check_a_server_
 from toys import toy_events, write_root
 
 from trigemu import Catalogue, TrigemuError, open_catalogue
-from trigemu.samples import catalogue_of, locations, survey
+from trigemu.api import parts
+from trigemu.samples import catalogue_of, locations, opened, survey
 from trigemu.samples.detect import format_of
 from trigemu.samples.formats import format_named
-from trigemu.samples.locations import found, is_local_folder, located, opened, parts
+from trigemu.samples.locations import found, is_local_folder, located
 from trigemu.support import CORE
 
 

@@ -21,12 +21,13 @@ from toy_menus import any_of, as_toml, menus, outcomes
 from toys import engine, evaluation_half, is_evaluation, memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, read_menu
+from trigemu.api import Schema
 from trigemu.counting import Keys, count_patterns
 from trigemu.results.text import efficiency as output_efficiency
-from trigemu.samples.catalogue import Catalogue
-from trigemu.samples.formats.source import Schema
-from trigemu.studies.efficiency import MAX_CATEGORIES, Efficiencies, Profile, Turnon, efficiencies
-from trigemu.studies.intervals import Curve, Sums, wilson
+from trigemu.samples import Catalogue
+from trigemu.studies import Curve, Efficiencies, Profile, Turnon, efficiencies
+from trigemu.studies.efficiency import MAX_CATEGORIES
+from trigemu.studies.intervals import Sums, wilson
 
 Triggers = list[dict[str, Any]]
 #: Of an observable, what it is of an event; None where it has no value.
@@ -286,8 +287,8 @@ def test_chunks_and_workers_change_no_bit(tmp_path: Path, size: int, workers: in
     catalogue = signal(toy_events(3, 200))
     asked = (read, catalogue, ["yy"], [PT, Profile("met", (0.0, 20.0, 50.0))], ["n_jet > 1", "n_photon > 0"])
     reference = output_efficiency.as_json(efficiencies(*asked), catalogue, "0")
-    with engine(size, workers) as used:
-        assert output_efficiency.as_json(efficiencies(*asked, executor=used), catalogue, "0") == reference
+    used = engine(size, workers)
+    assert output_efficiency.as_json(efficiencies(*asked, executor=used), catalogue, "0") == reference
 
 
 def test_a_menu_gains_nothing_over_itself(tmp_path: Path) -> None:

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.studies.efficiency import Profile
-from trigemu.studies.efficiency_profiles import ProfileSet, Reference, parse_bins, read_profiles
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import TableError
+from trigemu.studies import Profile, ProfileSet, Reference, parse_bins, read_profiles
+from trigemu.support import TableError, TrigemuError
 
 MENU = '[[trigger]]\nname = "J"\nkind = "threshold"\nobservable = "jet[0].pt"\nabove = 30\n'
 HARD = '[objects.hard]\nfrom = "jet"\npt = { min = 40.0 }\n'

@@ -11,8 +11,9 @@ import pytest
 from toys import either, memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate, rates_of
-from trigemu.counting.acceptance import Acceptance
-from trigemu.studies.exclusive import exactly, exclusive_rates
+from trigemu.counting import Acceptance
+from trigemu.studies import exclusive_rates
+from trigemu.studies.exclusive import exactly
 from trigemu.support import Engine
 
 TRIGGERS = (

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from trigemu.counting import Keys, count_patterns
-from trigemu.studies.intervals import Curve, Profile, Sums
-from trigemu.support.arrays import BoolArray, FloatArray
+from trigemu.studies import Curve, Profile
+from trigemu.studies.intervals import Sums
+from trigemu.support import BoolArray, FloatArray
 
 
 def signed_curve(passes: BoolArray, weight: FloatArray) -> Curve:

@@ -9,7 +9,8 @@ import pytest
 from toys import menu_from
 
 from trigemu import Menu, TrigemuError
-from trigemu.studies.scan_steps import MAX_POINTS, Steps, parse_values, steps_of
+from trigemu.studies import Steps, parse_values, steps_of
+from trigemu.studies.scan_steps import MAX_POINTS
 
 MENU = """
 [[trigger]]

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.support import cache
-from trigemu.support.cache import NoCacheError, folder_of_cache
-from trigemu.support.errors import TrigemuError
+from trigemu.support import NoCacheError, TrigemuError, cache, folder_of_cache
 
 
 def test_it_is_made_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

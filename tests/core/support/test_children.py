@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.support.children import Limits, StoppedError, run_limited
-from trigemu.support.errors import TrigemuError
+from trigemu.support import Limits, StoppedError, TrigemuError, run_limited
 
 LIMITS = Limits(seconds=20, memory=2**30)
 #: A program that starts another, writes the number of that to a file, and waits.

@@ -7,8 +7,7 @@ import errno
 import numpy as np
 import pytest
 
-from trigemu.support import errors
-from trigemu.support.errors import MAX_EXCERPT, chain, excerpt, listed, nearest, own_cause
+from trigemu.support import MAX_EXCERPT, chain, errors, excerpt, listed, nearest, own_cause
 
 
 def test_the_nearest_name_and_the_known_ones() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.support.errors import TrigemuError
-from trigemu.support.files import _temporary_name, check_outputs, check_writable, new_folder, write_text
+from trigemu.support import TrigemuError, check_outputs, check_writable, new_folder, write_text
+from trigemu.support.files import _temporary_name
 
 
 def names(folder: Path) -> list[str]:

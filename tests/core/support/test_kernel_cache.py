@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from numba import typeof
 
-from trigemu.support import KEPT, cache, kernel, kernel_cache, kernels
-from trigemu.support.kernel_cache import levels
+from trigemu.support import KEPT, cache, kernel, kernel_cache, kernels, levels
 
 SOURCE = """
 def successor(x):

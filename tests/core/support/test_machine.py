@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from trigemu.support import machine
-from trigemu.support.machine import environment, load_average, timer_overhead_ns
+from trigemu.support import environment, load_average, machine
+from trigemu.support.machine import timer_overhead_ns
 
 
 def test_the_timer_itself() -> None:

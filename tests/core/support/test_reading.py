@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from trigemu.support.errors import TrigemuError
-from trigemu.support.reading import is_file, is_folder, is_there, read_bounded
+from trigemu.support import TrigemuError, is_file, is_folder, is_there, read_bounded
 
 
 def test_a_file_may_be_as_large_as_allowed(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from trigemu.support.text import LONGEST, file_stem, printable, quoted
+from trigemu.support import file_stem, printable, quoted
+from trigemu.support.text import LONGEST
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from trigemu.support.errors import TrigemuError
-from trigemu.support.toml import Key, TableError, TomlTable, load_toml, read_table
+from trigemu.support import Key, TableError, TomlTable, TrigemuError, load_toml, read_table
 
 
 @dataclass

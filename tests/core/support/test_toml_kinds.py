@@ -7,8 +7,8 @@ import pytest
 
 from trigemu import open_catalogue, read_menu
 from trigemu.studies import read_profiles
-from trigemu.support import TableError, load_toml
-from trigemu.support.toml_kinds import KINDS, kind_of
+from trigemu.support import TableError, kind_of, load_toml
+from trigemu.support.toml_kinds import KINDS
 
 READERS: dict[str, Callable[[Path], object]] = {
     "trigger": read_menu,

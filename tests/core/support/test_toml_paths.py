@@ -11,8 +11,17 @@ from hypothesis import given, strategies as st
 from project import CORE_MENUS, ROOT
 
 import trigemu
-from trigemu.support import Document, Key, TomlTable, TrigemuError, read_table
-from trigemu.support.toml_paths import number_key, shown_path, table_of, with_numbers
+from trigemu.support import (
+    Document,
+    Key,
+    TomlTable,
+    TrigemuError,
+    number_key,
+    read_table,
+    shown_path,
+    with_numbers,
+)
+from trigemu.support.toml_paths import table_of
 
 FOLDER = ROOT / "menus"
 

@@ -10,9 +10,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from trigemu.observables.selections import Scope
-from trigemu.observables.windows import Range, Window
-from trigemu.triggers.base import Context, Kind, ScoreKind
+from trigemu.observables import Range, Scope, Window
+from trigemu.triggers import Context, Kind, ScoreKind, kind_extent
 from trigemu.triggers.combination.kind import Combination, Leg
 from trigemu.triggers.combination.pairs import Pair
 from trigemu.triggers.external import External
@@ -23,7 +22,7 @@ Fires = Callable[..., list[bool]]
 
 
 def contains(scope: Scope, wide: Kind, narrow: Kind) -> bool:
-    first, second = (kind.extent(Context(scope)) for kind in (wide, narrow))
+    first, second = (kind_extent(kind, Context(scope)) for kind in (wide, narrow))
     assert first is not None
     assert second is not None
     return first.contains(second)
@@ -213,4 +212,4 @@ def test_a_score_that_is_the_same_is_compared_by_its_cut(scope: Scope) -> None:
 
 
 def test_a_kind_says_nothing_unless_it_does(scope: Scope) -> None:
-    assert Kind().extent(Context(scope)) is None
+    assert kind_extent(Kind(), Context(scope)) is None

@@ -10,7 +10,7 @@ import pytest
 from toys import menu_from
 
 from trigemu import Events, make_events, make_plan
-from trigemu.emulation.plan import decide
+from trigemu.emulation import decide
 from trigemu.samples import SampleError
 
 RNG = random.Random(4)

@@ -5,7 +5,7 @@ from hypothesis import given, strategies as st
 from toys import memory_catalogue, toy_events
 
 from trigemu import Menu, TrigemuError, emulate, rates_of, read_menu
-from trigemu.triggers.random import Random
+from trigemu.triggers import Random
 
 MENU = """
 [menu]

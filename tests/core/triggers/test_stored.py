@@ -14,9 +14,9 @@ from real_data import real_file
 from toys import menu_from
 
 from trigemu import compare, decisions, make_plan, run
-from trigemu.emulation.plan import decide
+from trigemu.emulation import decide
 from trigemu.samples import Catalogue, SampleError, catalogue_of, samples_of, with_decisions
-from trigemu.support.errors import TrigemuError
+from trigemu.support import TrigemuError
 
 #: Missing ET, and the stored decision "L1_M", of a trigger above 20 GeV, which is wrong in
 #: crossing 2.

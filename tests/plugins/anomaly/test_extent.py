@@ -6,6 +6,7 @@ import pytest
 
 from trigemu.api import Context
 from trigemu.observables import make_scope
+from trigemu.triggers import kind_extent
 from trigemu_anomaly.anomaly import Anomaly
 
 
@@ -19,7 +20,7 @@ from trigemu_anomaly.anomaly import Anomaly
 )
 def test_one_of_the_same_card_with_a_lower_cut(wide: Anomaly, narrow: Anomaly, expected: bool) -> None:
     scope = make_scope({}, {}, lambda key, message: pytest.fail(message))
-    first, second = (kind.extent(Context(scope)) for kind in (wide, narrow))
+    first, second = (kind_extent(kind, Context(scope)) for kind in (wide, narrow))
     assert first is not None
     assert second is not None
     assert first.contains(second) == expected

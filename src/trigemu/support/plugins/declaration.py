@@ -23,11 +23,6 @@ class Plugin:
     A module or package assigns it once, to PLUGIN, and writes it with literals alone: it is read, not run,
     until one of its parts is used. A module that begins with a dot is one of the plugin's own::
 
-        PLUGIN = Plugin(
-            kinds={"decade": ".decade:Decade"},
-            commands={"decade": ".cli:command"},
-        )
-
     Attributes
     ----------
     kinds : mapping of str to str
@@ -41,9 +36,16 @@ class Plugin:
     sections : mapping of str to str
         Sections of reports: functions that are given the `Contents` of a report, and return `Section`s.
     warm : mapping of str to str
-        Functions of an `Emulation` and its `Catalogue` that compile kernels, for `trigemu warm`.
+        Functions that are given an `Emulation` and compile kernels, for `trigemu warm`.
     uses : tuple of str
         The names of other plugins that it imports.
+
+    Examples
+    --------
+    >>> PLUGIN = Plugin(
+    ...     kinds={"decade": ".decade:Decade"},
+    ...     commands={"decade": ".cli:command"},
+    ... )
     """
 
     kinds: Places = field(default_factory=dict)

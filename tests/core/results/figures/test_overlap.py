@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.patches import Rectangle
 
-from trigemu.results.figures.overlap import draw_combinations, draw_overlap
+from trigemu.api import draw_combinations, draw_overlap
 
 SHARE = np.array([[1.0, 0.25, 0.0], [0.5, 1.0, 0.0002], [np.nan, np.nan, np.nan]])
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trigemu.api import draw_scan
 from trigemu.results.figures.style import save
-from trigemu.results.figures.threshold_scan import draw_plane, draw_scan, in_hz
+from trigemu.results.figures.threshold_scan import draw_plane, in_hz
 
 VALUES = np.array([60.0, 80.0, 100.0])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.patches import StepPatch
 
-from trigemu.results.figures.turnon import draw_efficiency
+from trigemu.api import draw_efficiency
 
 EDGES = np.array([0.0, 10.0, 20.0, 50.0])
 FIRST = (np.array([0.0, 0.5, np.nan]), np.array([0.0, 0.4, np.nan]), np.array([0.1, 0.6, np.nan]))

@@ -9,7 +9,7 @@ from rich.console import Console
 from toys import memory_catalogue, menu_from, toy_events
 
 from trigemu import emulate
-from trigemu.rates.menu_rates import column_rates
+from trigemu.rates import column_rates
 from trigemu.results.text.prescale_columns import column_table
 
 TEXT = """

@@ -14,7 +14,7 @@ from toys import menu_from
 
 from trigemu.results.text import rates as output
 from trigemu.results.text.rates_in_bins import as_csv, as_json, rates_vs_table
-from trigemu.studies.rates_in_bins import BinnedRates, binned_rates
+from trigemu.studies import BinnedRates, binned_rates
 
 MET = '[[trigger]]\nname = "MET"\nkind = "threshold"\nobservable = "met"\nabove = 20\n'
 

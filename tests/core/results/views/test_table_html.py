@@ -10,7 +10,8 @@ from rich.console import Group
 from rich.panel import Panel
 from view_checks import Checked, check_html
 
-from trigemu.results.text.terminal import Page, Table, Widest
+from trigemu.api import Page, Table
+from trigemu.results.text.terminal import Widest
 from trigemu.results.views.table_html import as_html
 
 

@@ -18,7 +18,7 @@ from toys import engine, memory_catalogue, menu_from, toy_events
 import trigemu
 from trigemu import TrigemuError
 from trigemu.observables import Scope, Window, Workspace
-from trigemu.triggers.base import Context
+from trigemu.triggers import Context, score_above
 from trigemu.triggers.combination import kind as kind_module
 from trigemu.triggers.combination.kind import Combination
 from trigemu.triggers.combination.leg_threshold import LegThreshold
@@ -63,7 +63,7 @@ def test_the_score_is_the_largest_value_of_any_choice(
     expected = [best(events, number, kind, threshold) for number in range(len(events))]
     assert compiled.evaluate(workspace_of(rows)).tolist() == expected
     cut = sorted(expected)[len(expected) // 2]
-    above = compiled.score_above(workspace_of(rows), cut)
+    above = score_above(compiled, workspace_of(rows), cut)
     assert [max(score, cut) for score in above.tolist()] == [max(score, cut) for score in expected]
 
 
@@ -126,8 +126,8 @@ def test_a_budget_is_met(tmp_path: Path, quantity: str) -> None:
     written = trigemu.run(tmp_path / "calibrated.toml", catalogue)["D"]
     assert met.budgeted
     assert (written.threshold, getattr(written, quantity)) == (rates.threshold, replace(met, budgeted=False))
-    with engine(100, 2) as executor:
-        assert trigemu.run(menu, catalogue, executor=executor)["D"] == rates
+    executor = engine(100, 2)
+    assert trigemu.run(menu, catalogue, executor=executor)["D"] == rates
 
 
 def test_scans_and_score_tables_agree_with_a_run(tmp_path: Path) -> None:
