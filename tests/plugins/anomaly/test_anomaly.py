@@ -218,7 +218,7 @@ def test_its_stages(tmp_path: Path) -> None:
     c = columns(EVENTS * 40)
     events = make_events("toy", c.weight, c.collections, c.scalars)
     compiled = make_plan([menu]).slots[0].compiled
-    stages = compiled.stages(events)
+    stages = compiled.scorer.stages(events)
     assert sorted(stages) == ["autoencoder", "bare_onnxruntime", "features"]
     expected = compiled.evaluate(Workspace(events))
     made, complete = compiled.scorer.inputs.evaluate(Workspace(events))
